@@ -1,0 +1,342 @@
+//! The algebra of sets.
+//!
+//! Every operation returns one of its operands where nothing changes, skips subtrees that are the same in
+//! memory, and, where one operand is much smaller, walks only that one.
+
+use fieldmanager_schema::{Schema, TypeId};
+use fieldmanager_value::sorted::SortedMap;
+
+use crate::set::{Node, Set};
+use crate::{PathElement, SetBuilder};
+
+type Edits = Vec<(PathElement, Option<Node>)>;
+
+/// From this ratio of sizes on, the smaller operand is walked and looked up in the larger one.
+const MUCH_SMALLER: usize = 8;
+
+fn much_smaller(a: &Set, b: &Set) -> bool {
+    a.0.len() * MUCH_SMALLER < b.0.len()
+}
+
+impl Node {
+    pub(crate) fn union(&self, other: &Node) -> Node {
+        Node {
+            member: self.member || other.member,
+            children: self.children.union(&other.children),
+        }
+    }
+
+    fn intersection(&self, other: &Node) -> Node {
+        Node {
+            member: self.member && other.member,
+            children: self.children.intersection(&other.children),
+        }
+    }
+
+    fn difference(&self, other: &Node) -> Node {
+        Node {
+            member: self.member && !other.member,
+            children: self.children.difference(&other.children),
+        }
+    }
+
+    fn recursive_difference(&self, other: &Node) -> Node {
+        if other.member {
+            return Node::default();
+        }
+        Node {
+            member: self.member,
+            children: self.children.recursive_difference(&other.children),
+        }
+    }
+}
+
+impl Set {
+    /// The paths that are in either set.
+    #[must_use]
+    pub fn union(&self, other: &Set) -> Set {
+        if other.is_empty() || self.ptr_eq(other) {
+            return self.clone();
+        }
+        if self.is_empty() {
+            return other.clone();
+        }
+        let (base, rest) = if other.0.len() > self.0.len() {
+            (other, self)
+        } else {
+            (self, other)
+        };
+        let mut edits = Edits::new();
+        let mut add = |element: &PathElement, old: Option<&Node>, new: &Node| {
+            let united = old.map_or_else(|| new.clone(), |old| old.union(new));
+            if !old.is_some_and(|old| old.same(&united)) {
+                edits.push((element.clone(), Some(united)));
+            }
+        };
+        if much_smaller(rest, base) {
+            for (element, node) in rest.0.iter() {
+                add(element, base.0.get(element), node);
+            }
+        } else {
+            for (element, old, new) in base.0.differences(&rest.0) {
+                if let Some(new) = new {
+                    add(element, old, new);
+                }
+            }
+        }
+        Set(base.0.with_edits(edits))
+    }
+
+    /// The paths that are in both sets.
+    #[must_use]
+    pub fn intersection(&self, other: &Set) -> Set {
+        if self.is_empty() || self.ptr_eq(other) {
+            return self.clone();
+        }
+        if other.is_empty() {
+            return Set::new();
+        }
+        let (base, rest) = if other.0.len() < self.0.len() {
+            (other, self)
+        } else {
+            (self, other)
+        };
+        let mut edits = Edits::new();
+        let mut keep = |element: &PathElement, old: &Node, new: Option<&Node>| {
+            let common = new.map(|new| old.intersection(new)).unwrap_or_default();
+            if common.is_empty() {
+                edits.push((element.clone(), None));
+            } else if !common.same(old) {
+                edits.push((element.clone(), Some(common)));
+            }
+        };
+        if much_smaller(base, rest) {
+            for (element, node) in base.0.iter() {
+                keep(element, node, rest.0.get(element));
+            }
+        } else {
+            for (element, old, new) in base.0.differences(&rest.0) {
+                if let Some(old) = old {
+                    keep(element, old, new);
+                }
+            }
+        }
+        Set(base.0.with_edits(edits))
+    }
+
+    /// The paths that are in this set and not in the other. A parent does not take its children with it,
+    /// nor they it.
+    #[must_use]
+    pub fn difference(&self, other: &Set) -> Set {
+        self.subtract(other, Node::difference)
+    }
+
+    /// The paths of this set of which neither they nor a parent are in the other.
+    #[must_use]
+    pub fn recursive_difference(&self, other: &Set) -> Set {
+        self.subtract(other, Node::recursive_difference)
+    }
+
+    /// Subtraction by nodes: `left` of two equal nodes is nothing, and of a node without counterpart all.
+    fn subtract(&self, other: &Set, left: fn(&Node, &Node) -> Node) -> Set {
+        if self.is_empty() || other.is_empty() {
+            return self.clone();
+        }
+        if self.ptr_eq(other) {
+            return Set::new();
+        }
+        let mut edits = Edits::new();
+        let mut take = |element: &PathElement, old: &Node, minus: &Node| {
+            let rest = left(old, minus);
+            if rest.is_empty() {
+                edits.push((element.clone(), None));
+            } else if !rest.same(old) {
+                edits.push((element.clone(), Some(rest)));
+            }
+        };
+        if much_smaller(other, self) {
+            for (element, minus) in other.0.iter() {
+                if let Some(old) = self.0.get(element) {
+                    take(element, old, minus);
+                }
+            }
+        } else if much_smaller(self, other) {
+            for (element, old) in self.0.iter() {
+                if let Some(minus) = other.0.get(element) {
+                    take(element, old, minus);
+                }
+            }
+        } else if self.0.as_slice().is_none() && other.0.as_slice().is_none() {
+            // Of two large sets the shared parts are not even seen: what is left is made of what differs.
+            let mut rest = SetBuilder::default();
+            for (element, old, minus) in self.0.differences(&other.0) {
+                let node = match (old, minus) {
+                    (Some(old), Some(minus)) => left(old, minus),
+                    (Some(old), None) => old.clone(),
+                    (None, _) => continue,
+                };
+                rest.push(element.clone(), node.member, node.children);
+            }
+            return rest.build();
+        } else {
+            for (element, old, minus) in self.0.join(&other.0) {
+                if let (Some(old), Some(minus)) = (old, minus) {
+                    take(element, old, minus);
+                }
+            }
+        }
+        Set(self.0.with_edits(edits))
+    }
+
+    /// Whether every path of this set is in the other.
+    pub fn is_subset(&self, other: &Set) -> bool {
+        self.ptr_eq(other)
+            || self.0.iter().all(|(element, node)| {
+                other.0.get(element).is_some_and(|more| {
+                    (more.member || !node.member) && node.children.is_subset(&more.children)
+                })
+            })
+    }
+
+    /// The paths that are not the beginning of other paths of the set.
+    #[must_use]
+    pub fn leaves(&self) -> Set {
+        self.map_nodes(|_, node| Node {
+            member: node.member && node.children.is_empty(),
+            children: node.children.leaves(),
+        })
+    }
+
+    /// The set with every declared field on the way to a path added: a set of `.a.b` gets `.a` too, if the
+    /// type declares `a`, but not an entry of a map or an item of a list.
+    #[must_use]
+    pub fn ensure_named_fields_are_members(&self, schema: &Schema, ty: TypeId) -> Set {
+        let atom = schema.atom(ty);
+        if atom.map.is_none() && atom.list.is_none() {
+            return self.clone();
+        }
+        self.map_nodes(|element, node| {
+            let (declared, below) = match (element, &atom.map, &atom.list) {
+                (PathElement::Field(name), Some(map), _) => {
+                    (map.field(name).is_some(), map.type_of(name))
+                }
+                (PathElement::Key(_), _, Some(list)) => (false, Some(list.element)),
+                _ => (false, None),
+            };
+            Node {
+                member: node.member || (declared && !node.children.is_empty()),
+                children: match below {
+                    Some(ty) => node.children.ensure_named_fields_are_members(schema, ty),
+                    None => node.children.clone(),
+                },
+            }
+        })
+    }
+
+    /// The set with every node replaced; what stays the same is shared.
+    pub(crate) fn map_nodes(&self, f: impl Fn(&PathElement, &Node) -> Node) -> Set {
+        let mut edits = Edits::new();
+        for (element, node) in self.0.iter() {
+            let mapped = f(element, node);
+            if mapped.is_empty() {
+                edits.push((element.clone(), None));
+            } else if !mapped.same(node) {
+                edits.push((element.clone(), Some(mapped)));
+            }
+        }
+        Set(SortedMap::with_edits(&self.0, edits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Path;
+
+    type Model = BTreeSet<Vec<u8>>;
+
+    fn element(step: u8) -> PathElement {
+        match step % 4 {
+            0 => PathElement::field(format!("f{step}")),
+            1 => PathElement::key([("name", i64::from(step))]),
+            2 => PathElement::value(i64::from(step)),
+            _ => PathElement::Index(step.into()),
+        }
+    }
+
+    fn path(steps: &[u8]) -> Path {
+        steps.iter().map(|step| element(*step)).collect()
+    }
+
+    fn set(model: &Model) -> Set {
+        model.iter().map(|steps| path(steps)).collect()
+    }
+
+    /// Short paths over few elements at the deeper levels and many at the first, so that both forms of a
+    /// node occur.
+    fn model() -> impl Strategy<Value = Model> {
+        let path = (0..90_u8, prop::collection::vec(0..5_u8, 0..3)).prop_map(|(first, mut rest)| {
+            rest.insert(0, first);
+            rest
+        });
+        prop_oneof![
+            prop::collection::btree_set(path.clone(), 0..12),
+            prop::collection::btree_set(path, 40..160),
+        ]
+    }
+
+    fn below(path: &[u8], model: &Model) -> bool {
+        (1..=path.len()).any(|n| model.contains(&path[..n]))
+    }
+
+    proptest! {
+        #[test]
+        fn sets_follow_standard_sets(a in model(), b in model(), shared in model()) {
+            let a: Model = a.union(&shared).cloned().collect();
+            let (x, base) = (set(&a), set(&shared));
+            // One that shares structure with x, and one that does not.
+            for y in [x.difference(&base).union(&set(&b)), set(&b)] {
+                let b: Model = a.union(&b).chain(&b).filter(|p| y.has(&path(p))).cloned().collect();
+                let check = |got: Set, model: Model| {
+                    prop_assert_eq!(&got, &set(&model));
+                    prop_assert_eq!(got.len(), model.len());
+                    prop_assert_eq!(got.is_empty(), model.is_empty());
+                    Ok(())
+                };
+                check(x.union(&y), &a | &b)?;
+                check(x.intersection(&y), &a & &b)?;
+                check(x.difference(&y), &a - &b)?;
+                check(
+                    x.recursive_difference(&y),
+                    a.iter().filter(|p| !below(p, &b)).cloned().collect(),
+                )?;
+                check(
+                    x.leaves(),
+                    a.iter()
+                        .filter(|p| !a.iter().any(|q| q.len() > p.len() && q.starts_with(p)))
+                        .cloned()
+                        .collect(),
+                )?;
+                prop_assert_eq!(x.is_subset(&y), a.is_subset(&b));
+                prop_assert!(x.union(&x.intersection(&y)).ptr_eq(&x));
+                prop_assert_eq!(
+                    x.union(&y).difference(&x.intersection(&y)),
+                    x.difference(&y).union(&y.difference(&x))
+                );
+            }
+        }
+
+        #[test]
+        fn fields_v1_round_trips(a in model()) {
+            let set = set(&a);
+            let text = set.to_json();
+            prop_assert_eq!(&Set::from_json(text.as_bytes()).unwrap(), &set);
+            let paths: Vec<Path> = set.paths().collect();
+            prop_assert_eq!(paths.into_iter().collect::<Set>(), set);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! One step of a path.
+
+use std::fmt;
+
+use fieldmanager_value::{Map, Str, Value};
+
+use crate::text;
+
+/// One step of a path: which child of a list or map is meant.
+///
+/// Elements order as in `sigs.k8s.io/structured-merge-diff/v6/fieldpath`: fields, keys, values, indices.
+///
+/// ```
+/// use fieldmanager_fieldpath::PathElement;
+/// let element = PathElement::key([("name", "app"), ("kind", "Pod")]);
+/// assert_eq!(element.to_string(), r#"[kind="Pod",name="app"]"#);
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathElement {
+    /// The field of a map or struct with this name.
+    Field(Str),
+    /// The item of an associative list whose key fields have these values.
+    Key(Map),
+    /// The item of a set with this value.
+    Value(Value),
+    /// The item of an atomic list at this position.
+    Index(i64),
+}
+
+impl PathElement {
+    /// The field of a name.
+    pub fn field(name: impl Into<Str>) -> Self {
+        PathElement::Field(name.into())
+    }
+
+    /// The item with these key fields, in any order.
+    pub fn key<N: Into<Str>, V: Into<Value>>(fields: impl IntoIterator<Item = (N, V)>) -> Self {
+        PathElement::Key(fields.into_iter().collect())
+    }
+
+    /// The item of a set.
+    pub fn value(value: impl Into<Value>) -> Self {
+        PathElement::Value(value.into())
+    }
+
+    /// The name of the field, if it is one.
+    pub fn as_field(&self) -> Option<&Str> {
+        match self {
+            PathElement::Field(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// The element in field-path notation: `.name`, `[key="value"]`, `[="value"]` or `[3]`.
+impl fmt::Display for PathElement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathElement::Field(name) => write!(f, ".{name}"),
+            PathElement::Key(fields) => {
+                f.write_str("[")?;
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(",")?;
+                    }
+                    write!(f, "{name}=")?;
+                    text::write_value(f, value)?;
+                }
+                f.write_str("]")
+            }
+            PathElement::Value(value) => {
+                f.write_str("[=")?;
+                text::write_value(f, value)?;
+                f.write_str("]")
+            }
+            PathElement::Index(at) => write!(f, "[{at}]"),
+        }
+    }
+}
+
+impl fmt::Debug for PathElement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_is_two_words() {
+        assert_eq!(size_of::<PathElement>(), 16);
+    }
+
+    #[test]
+    fn elements_are_ordered_by_kind_first() {
+        let ladder = [
+            PathElement::field(""),
+            PathElement::field("a"),
+            PathElement::key([("", 9)]),
+            PathElement::key([("a", 1)]),
+            PathElement::key([("a", 1), ("b", 0)]),
+            PathElement::key([("a", 2)]),
+            PathElement::value(1),
+            PathElement::value("a"),
+            PathElement::value(true),
+            PathElement::Index(-1),
+            PathElement::Index(2),
+        ];
+        assert!(ladder.is_sorted_by(|a, b| a < b));
+    }
+}

@@ -1,0 +1,259 @@
+//! Managers: who owns what, at which version of the object.
+
+use std::fmt;
+
+use fieldmanager_schema::Type;
+use fieldmanager_value::Str;
+use fieldmanager_value::sorted::{Iter, SortedMap};
+
+use crate::Set;
+
+/// A version of an object's type, `v1` or `apps/v1`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ApiVersion(Str);
+
+impl ApiVersion {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Str>> From<T> for ApiVersion {
+    fn from(text: T) -> Self {
+        ApiVersion(text.into())
+    }
+}
+
+impl fmt::Display for ApiVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for ApiVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// What one manager owns.
+#[derive(Clone)]
+pub struct VersionedSet {
+    set: Set,
+    api_version: ApiVersion,
+    applied: bool,
+    /// The type against which the set is known to need no reconciliation.
+    reconciled: Option<Type>,
+}
+
+impl VersionedSet {
+    /// A set of fields of the object at a version; `applied` tells an applier from an updater.
+    pub fn new(set: Set, api_version: impl Into<ApiVersion>, applied: bool) -> Self {
+        VersionedSet {
+            set,
+            api_version: api_version.into(),
+            applied,
+            reconciled: None,
+        }
+    }
+
+    /// The fields.
+    pub fn set(&self) -> &Set {
+        &self.set
+    }
+
+    /// The version of the object in which the fields have these paths.
+    pub fn api_version(&self) -> &ApiVersion {
+        &self.api_version
+    }
+
+    /// Whether the manager applied; otherwise it updated.
+    pub fn is_applied(&self) -> bool {
+        self.applied
+    }
+
+    /// The same manager's entry with other fields. If they were computed from the old ones at the same
+    /// type, they need no reconciliation either.
+    #[must_use]
+    pub fn with_set(&self, set: Set) -> Self {
+        VersionedSet {
+            set,
+            ..self.clone()
+        }
+    }
+
+    /// Remembers that the set needs no reconciliation with a type, so that it need not be walked again.
+    #[must_use]
+    pub fn reconciled_with(mut self, ty: Type) -> Self {
+        self.reconciled = Some(ty);
+        self
+    }
+
+    /// Whether the set is known to need no reconciliation with a type.
+    pub fn is_reconciled_with(&self, ty: &Type) -> bool {
+        self.reconciled.as_ref() == Some(ty)
+    }
+}
+
+impl PartialEq for VersionedSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.api_version == other.api_version && self.applied == other.applied && self.set == other.set
+    }
+}
+
+impl Eq for VersionedSet {}
+
+impl fmt::Debug for VersionedSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operation = if self.applied { "Apply" } else { "Update" };
+        write!(f, "{operation} {} {:?}", self.api_version, self.set)
+    }
+}
+
+/// The managers of one object: what each owns, by name. Cloning is O(1).
+///
+/// Here a name is one entry. Kubernetes tells an applier from an updater of the same name; the layer above
+/// makes names that do.
+///
+/// ```
+/// use fieldmanager_fieldpath::{Managers, Set, VersionedSet};
+/// let mut managers = Managers::new();
+/// let set = Set::from_json(br#"{"f:spec":{}}"#)?;
+/// managers.insert("kubectl", VersionedSet::new(set, "v1", true));
+/// assert!(managers.get("kubectl").unwrap().is_applied());
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Managers(SortedMap<Str, VersionedSet>);
+
+impl Managers {
+    /// No managers.
+    pub const fn new() -> Self {
+        Managers(SortedMap::new())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What a manager owns.
+    pub fn get(&self, manager: &str) -> Option<&VersionedSet> {
+        self.0.get(manager)
+    }
+
+    /// Sets what a manager owns and returns what it owned.
+    pub fn insert(&mut self, manager: impl Into<Str>, fields: VersionedSet) -> Option<VersionedSet> {
+        self.0.insert(manager.into(), fields)
+    }
+
+    /// Removes a manager and returns what it owned.
+    pub fn remove(&mut self, manager: &str) -> Option<VersionedSet> {
+        self.0.remove(manager)
+    }
+
+    /// The managers, sorted by name.
+    pub fn iter(&self) -> Iter<'_, Str, VersionedSet> {
+        self.0.iter()
+    }
+
+    /// The managers with each of the given ones set or, where there is no set, removed. The names must be
+    /// sorted and free of duplicates.
+    #[must_use]
+    pub fn with_edits(&self, edits: Vec<(Str, Option<VersionedSet>)>) -> Self {
+        Managers(self.0.with_edits(edits))
+    }
+
+    /// What changed from these managers to the others: the fields that only one of the two entries has,
+    /// the other's whole entry where the version changed, and entries that only one side has. Managers
+    /// without a difference are left out.
+    #[must_use]
+    pub fn difference(&self, other: &Managers) -> Managers {
+        let mut out = Vec::new();
+        for (name, left, right) in self.0.join(&other.0) {
+            let changed = match (left, right) {
+                (Some(only), None) | (None, Some(only)) => {
+                    (!only.set.is_empty()).then(|| only.clone())
+                }
+                (Some(left), Some(right)) if left.api_version != right.api_version => {
+                    Some(right.clone())
+                }
+                (Some(left), Some(right)) => {
+                    let set = left.set.difference(&right.set).union(&right.set.difference(&left.set));
+                    (!set.is_empty())
+                        .then(|| VersionedSet::new(set, right.api_version.clone(), false))
+                }
+                (None, None) => None,
+            };
+            out.extend(changed.map(|changed| (name.clone(), changed)));
+        }
+        Managers(SortedMap::from_sorted(out))
+    }
+}
+
+impl<N: Into<Str>> FromIterator<(N, VersionedSet)> for Managers {
+    fn from_iter<I: IntoIterator<Item = (N, VersionedSet)>>(entries: I) -> Self {
+        Managers(entries.into_iter().map(|(name, set)| (name.into(), set)).collect())
+    }
+}
+
+impl<'a> IntoIterator for &'a Managers {
+    type Item = (&'a Str, &'a VersionedSet);
+    type IntoIter = Iter<'a, Str, VersionedSet>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Managers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(fields: &str, version: &str, applied: bool) -> VersionedSet {
+        VersionedSet::new(Set::from_json(fields.as_bytes()).unwrap(), version, applied)
+    }
+
+    #[test]
+    fn difference_is_symmetric_but_for_versions() {
+        let a: Managers = [
+            ("changed", entry(r#"{"f:a":{},"f:b":{}}"#, "v1", true)),
+            ("gone", entry(r#"{"f:a":{}}"#, "v1", true)),
+            ("moved", entry(r#"{"f:a":{}}"#, "v1", false)),
+            ("same", entry(r#"{"f:a":{}}"#, "v1", true)),
+            ("empty", entry("{}", "v1", true)),
+        ]
+        .into_iter()
+        .collect();
+        let b: Managers = [
+            ("changed", entry(r#"{"f:b":{},"f:c":{}}"#, "v1", true)),
+            ("moved", entry(r#"{"f:a":{}}"#, "v2", false)),
+            ("new", entry(r#"{"f:a":{}}"#, "v2", false)),
+            ("same", entry(r#"{"f:a":{}}"#, "v1", false)),
+        ]
+        .into_iter()
+        .collect();
+        let expected: Managers = [
+            ("changed", entry(r#"{"f:a":{},"f:c":{}}"#, "v1", false)),
+            ("gone", entry(r#"{"f:a":{}}"#, "v1", true)),
+            ("moved", entry(r#"{"f:a":{}}"#, "v2", false)),
+            ("new", entry(r#"{"f:a":{}}"#, "v2", false)),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(a.difference(&b), expected);
+        assert!(a.difference(&a).is_empty());
+    }
+}

@@ -1,0 +1,218 @@
+//! Paths.
+
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+
+use fieldmanager_value::{Map, Value};
+
+use crate::{Error, PathElement};
+
+/// Where a field is in an object. The empty path is the object itself.
+///
+/// A path is a vector of elements that reads as a slice of them; functions take `&[PathElement]`.
+///
+/// ```
+/// use fieldmanager_fieldpath::{Path, PathElement};
+/// let path: Path = r#".spec.containers[name="app"].ports[0]"#.parse()?;
+/// assert_eq!(path.len(), 5);
+/// assert_eq!(path[2], PathElement::key([("name", "app")]));
+/// assert_eq!(path.to_string(), r#".spec.containers[name="app"].ports[0]"#);
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path(Vec<PathElement>);
+
+impl Path {
+    /// The empty path.
+    pub const fn new() -> Self {
+        Path(Vec::new())
+    }
+
+    /// Goes one step down.
+    pub fn push(&mut self, element: PathElement) {
+        self.0.push(element);
+    }
+
+    /// Goes one step up and returns the step taken back.
+    pub fn pop(&mut self) -> Option<PathElement> {
+        self.0.pop()
+    }
+}
+
+impl Deref for Path {
+    type Target = [PathElement];
+
+    fn deref(&self) -> &[PathElement] {
+        &self.0
+    }
+}
+
+impl From<&[PathElement]> for Path {
+    fn from(elements: &[PathElement]) -> Self {
+        Path(elements.to_vec())
+    }
+}
+
+impl FromIterator<PathElement> for Path {
+    fn from_iter<I: IntoIterator<Item = PathElement>>(elements: I) -> Self {
+        Path(elements.into_iter().collect())
+    }
+}
+
+/// Field-path notation, as Kubernetes sends it in conflicts. Names are not quoted: a name with a dot or
+/// bracket in it prints as it is and does not read back as the same path.
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|element| element.fmt(f))
+    }
+}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Reads field-path notation. The first dot may be left out; values in brackets are JSON.
+impl FromStr for Path {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut path = Path::new();
+        let mut reader = Reader { text, at: 0 };
+        if !text.is_empty() && !text.starts_with(['.', '[']) {
+            path.push(reader.name()?);
+        }
+        while let Some(c) = reader.rest().chars().next() {
+            reader.at += c.len_utf8();
+            path.push(match c {
+                '.' => reader.name()?,
+                _ => reader.brackets()?,
+            });
+        }
+        Ok(path)
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn error(&self, message: impl Into<String>) -> Error {
+        Error::Path {
+            text: self.text.into(),
+            at: self.at,
+            message: message.into(),
+        }
+    }
+
+    /// A name: up to the next dot or bracket.
+    fn name(&mut self) -> Result<PathElement, Error> {
+        let rest = self.rest();
+        let end = rest.find(['.', '[']).unwrap_or(rest.len());
+        let name = rest.get(..end).unwrap_or_default();
+        if name.is_empty() {
+            return Err(self.error("expected a field name"));
+        }
+        self.at += end;
+        Ok(PathElement::field(name))
+    }
+
+    /// What stands behind an opening bracket: `=value]`, `name=value,name=value]` or `index]`.
+    fn brackets(&mut self) -> Result<PathElement, Error> {
+        let rest = self.rest();
+        if let Some(value) = rest.strip_prefix('=') {
+            self.at += 1;
+            let value = self.value(value)?;
+            self.expect(']')?;
+            return Ok(PathElement::Value(value));
+        }
+        let name_end = rest.find(['=', ']']).unwrap_or(rest.len());
+        if rest.get(name_end..).is_some_and(|r| r.starts_with(']')) {
+            let digits = rest.get(..name_end).unwrap_or_default();
+            let index = digits.parse();
+            let index = index.map_err(|_| self.error("expected [index], [=value] or [key=value]"))?;
+            self.at += name_end + 1;
+            return Ok(PathElement::Index(index));
+        }
+        let mut fields = Map::new();
+        loop {
+            let rest = self.rest();
+            let Some((name, value)) = rest.split_once('=') else {
+                return Err(self.error("expected [index], [=value] or [key=value]"));
+            };
+            self.at += name.len() + 1;
+            fields.insert(name, self.value(value)?);
+            if self.rest().starts_with(',') {
+                self.at += 1;
+            } else {
+                self.expect(']')?;
+                return Ok(PathElement::Key(fields));
+            }
+        }
+    }
+
+    fn expect(&mut self, wanted: char) -> Result<(), Error> {
+        if self.rest().starts_with(wanted) {
+            self.at += wanted.len_utf8();
+            Ok(())
+        } else {
+            Err(self.error(format!("expected `{wanted}`")))
+        }
+    }
+
+    /// A JSON value at the start of `text`, which is the rest.
+    fn value(&mut self, text: &'t str) -> Result<Value, Error> {
+        let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        match stream.next() {
+            Some(Ok(value)) => {
+                self.at += stream.byte_offset();
+                Ok(value)
+            }
+            _ => Err(self.error("expected a JSON value")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_round_trip() {
+        for text in [
+            "",
+            ".a",
+            ".a.b-c/d",
+            r#".a[=1][="x"][=true][=null]"#,
+            r#"[0][-3].x"#,
+            r#".list[a=1,b="]\"[",c=1.5].x"#,
+        ] {
+            let path: Path = text.parse().unwrap();
+            assert_eq!(path.to_string(), text);
+        }
+        assert_eq!("a.b".parse::<Path>().unwrap().to_string(), ".a.b");
+    }
+
+    #[test]
+    fn faults_are_located() {
+        for (text, message) in [
+            (".", "`.` is no field path: expected a field name at byte 1"),
+            ("a..b", "`a..b` is no field path: expected a field name at byte 2"),
+            ("a[x]", "`a[x]` is no field path: expected [index], [=value] or [key=value] at byte 2"),
+            ("a[", "`a[` is no field path: expected [index], [=value] or [key=value] at byte 2"),
+            ("a[k=]", "`a[k=]` is no field path: expected a JSON value at byte 4"),
+            ("a[k=1", "`a[k=1` is no field path: expected `]` at byte 5"),
+            ("a[=1}", "`a[=1}` is no field path: expected `]` at byte 4"),
+        ] {
+            assert_eq!(text.parse::<Path>().unwrap_err().to_string(), message);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! From a document to definitions: the schema of schemas, checked by hand so that every fault has its
+//! place and says what would be accepted.
+
+use fieldmanager_value::{Map, Str, Value};
+
+use crate::definition::{
+    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
+};
+use crate::error::Fault;
+
+/// Reads definitions and collects faults.
+#[derive(Default)]
+pub(crate) struct Reader {
+    pub(crate) faults: Vec<Fault>,
+    path: String,
+    type_name: Option<Str>,
+}
+
+impl Reader {
+    pub(crate) fn schema(&mut self, document: &Value) -> Vec<TypeDef> {
+        let Some(map) = self.map(document, &["types"]) else {
+            return Vec::new();
+        };
+        self.at(".types", |r| r.named_list(map.get("types"), Self::type_def))
+    }
+
+    fn fault(&mut self, message: impl Into<String>) {
+        self.faults.push(Fault {
+            type_name: self.type_name.as_ref().map(|name| name.to_string()),
+            path: self.path.clone(),
+            message: message.into(),
+        });
+    }
+
+    /// Runs `f` one step deeper in the document.
+    fn at<T>(&mut self, step: &str, f: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.path.len();
+        self.path.push_str(step);
+        let out = f(self);
+        self.path.truncate(length);
+        out
+    }
+
+    /// The value as a map of the given fields; null counts as empty.
+    fn map(&mut self, value: &Value, known: &[&str]) -> Option<Map> {
+        let map = match value {
+            Value::Null => Map::new(),
+            Value::Map(map) => map.clone(),
+            other => {
+                self.fault(format!("expected map, got {}", other.kind()));
+                return None;
+            }
+        };
+        for (name, _) in &map {
+            if !known.contains(&name.as_str()) {
+                self.at(&format!(".{name}"), |r| {
+                    r.fault(format!("unknown field, accepted are {}", known.join(", ")));
+                });
+            }
+        }
+        Some(map)
+    }
+
+    /// The items of a list; null and absent count as empty.
+    fn list(&mut self, value: Option<&Value>) -> Vec<Value> {
+        match value {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::List(list)) => list.iter().cloned().collect(),
+            Some(other) => {
+                self.fault(format!("expected list, got {}", other.kind()));
+                Vec::new()
+            }
+        }
+    }
+
+    /// A list whose items are told apart by their `name`.
+    fn named_list<T: Named>(
+        &mut self,
+        value: Option<&Value>,
+        read: impl Fn(&mut Self, &Value) -> Option<T>,
+    ) -> Vec<T> {
+        let items = self.list(value);
+        let mut out: Vec<T> = Vec::with_capacity(items.len());
+        let mut seen = std::collections::HashSet::new();
+        for (i, item) in items.iter().enumerate() {
+            let step = match item.get(T::KEY) {
+                Some(Value::String(name)) => format!("[{}={}]", T::KEY, Value::from(name.clone())),
+                _ => format!("[{i}]"),
+            };
+            self.at(&step, |r| {
+                let Some(read) = read(r, item) else { return };
+                if read.name().is_empty() {
+                    r.fault(format!("field `{}` is missing or empty", T::KEY));
+                } else if !seen.insert(read.name().clone()) {
+                    r.fault(format!("{} is there twice", T::KEY));
+                }
+                out.push(read);
+            });
+        }
+        out
+    }
+
+    fn text(&mut self, map: &Map, name: &str) -> Option<Str> {
+        match map.get(name)? {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => {
+                let kind = other.kind();
+                self.at(&format!(".{name}"), |r| r.fault(format!("expected string, got {kind}")));
+                None
+            }
+        }
+    }
+
+    fn flag(&mut self, map: &Map, name: &str) -> bool {
+        match map.get(name) {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(flag)) => *flag,
+            Some(other) => {
+                let kind = other.kind();
+                self.at(&format!(".{name}"), |r| r.fault(format!("expected boolean, got {kind}")));
+                false
+            }
+        }
+    }
+
+    fn texts(&mut self, map: &Map, name: &str) -> Vec<Str> {
+        self.at(&format!(".{name}"), |r| {
+            let items = r.list(map.get(name));
+            let mut out = Vec::with_capacity(items.len());
+            for (i, item) in items.into_iter().enumerate() {
+                match item {
+                    Value::String(text) => out.push(text),
+                    other => r.at(&format!("[{i}]"), |r| {
+                        r.fault(format!("expected string, got {}", other.kind()));
+                    }),
+                }
+            }
+            out
+        })
+    }
+
+    fn relationship(&mut self, map: &Map) -> Option<Relationship> {
+        let text = self.text(map, "elementRelationship")?;
+        if text.is_empty() {
+            return None;
+        }
+        let found = Relationship::ALL.into_iter().find(|r| text == r.name());
+        if found.is_none() {
+            self.at(".elementRelationship", |r| {
+                r.fault(format!(
+                    "unknown relationship `{text}`, accepted are associative, atomic and separable"
+                ));
+            });
+        }
+        found
+    }
+
+    fn type_def(&mut self, value: &Value) -> Option<TypeDef> {
+        let outer = self.type_name.take();
+        self.type_name = match value.get("name") {
+            Some(Value::String(name)) => Some(name.clone()),
+            _ => None,
+        };
+        let map = self.map(value, &["name", "scalar", "list", "map", "untyped"]);
+        let def = map.map(|map| TypeDef {
+            name: self.text(&map, "name").unwrap_or_default(),
+            atom: self.atom(&map),
+        });
+        self.type_name = outer;
+        def
+    }
+
+    /// The kinds of a type definition or reference. `untyped` is in the Go package's schema of schemas
+    /// and means nothing there either.
+    fn atom(&mut self, map: &Map) -> AtomDef {
+        let scalar = self.text(map, "scalar").and_then(|text| {
+            let found = Scalar::ALL.into_iter().find(|s| text == s.name());
+            if found.is_none() {
+                self.at(".scalar", |r| {
+                    r.fault(format!(
+                        "unknown scalar `{text}`, accepted are numeric, string, boolean and untyped"
+                    ));
+                });
+            }
+            found
+        });
+        let list = map.get("list").filter(|v| !v.is_null());
+        let list = list.and_then(|v| self.at(".list", |r| r.list_def(v)));
+        let fields = map.get("map").filter(|v| !v.is_null());
+        let fields = fields.and_then(|v| self.at(".map", |r| r.map_def(v)));
+        AtomDef {
+            scalar,
+            list: list.map(Box::new),
+            map: fields.map(Box::new),
+        }
+    }
+
+    fn type_ref(&mut self, map: &Map, name: &str) -> Option<TypeRef> {
+        let value = map.get(name)?.clone();
+        self.at(&format!(".{name}"), |r| {
+            let known = [
+                "namedType",
+                "scalar",
+                "list",
+                "map",
+                "untyped",
+                "elementRelationship",
+                "nullable",
+            ];
+            let map = r.map(&value, &known)?;
+            let found = TypeRef {
+                named: r.text(&map, "namedType"),
+                inlined: r.atom(&map),
+                relationship: r.relationship(&map),
+                nullable: r.flag(&map, "nullable"),
+            };
+            if found.named.is_some() && !found.inlined.is_empty() {
+                r.fault("expected either namedType or a type in place, got both");
+            }
+            // An empty reference is the same as none.
+            (found != TypeRef::default()).then_some(found)
+        })
+    }
+
+    fn list_def(&mut self, value: &Value) -> Option<ListDef> {
+        let map = self.map(value, &["elementType", "elementRelationship", "keys"])?;
+        Some(ListDef {
+            element: self.type_ref(&map, "elementType").unwrap_or_default(),
+            relationship: self.relationship(&map),
+            keys: self.texts(&map, "keys"),
+        })
+    }
+
+    fn map_def(&mut self, value: &Value) -> Option<MapDef> {
+        let map = self.map(value, &["fields", "unions", "elementType", "elementRelationship"])?;
+        Some(MapDef {
+            fields: self.at(".fields", |r| r.named_list(map.get("fields"), Self::field_def)),
+            unions: self.at(".unions", |r| {
+                let items = r.list(map.get("unions"));
+                let each = items.iter().enumerate();
+                each.filter_map(|(i, item)| r.at(&format!("[{i}]"), |r| r.union_def(item)))
+                    .collect()
+            }),
+            element: self.type_ref(&map, "elementType"),
+            relationship: self.relationship(&map),
+        })
+    }
+
+    fn field_def(&mut self, value: &Value) -> Option<FieldDef> {
+        let map = self.map(value, &["name", "type", "default"])?;
+        Some(FieldDef {
+            name: self.text(&map, "name").unwrap_or_default(),
+            ty: self.type_ref(&map, "type").unwrap_or_default(),
+            default: map.get("default").filter(|v| !v.is_null()).cloned(),
+        })
+    }
+
+    fn union_def(&mut self, value: &Value) -> Option<Union> {
+        let known = [
+            "discriminator",
+            "deduceInvalidDiscriminator",
+            "fields",
+            "emptyMembers",
+            "closed",
+            "required",
+        ];
+        let map = self.map(value, &known)?;
+        Some(Union {
+            discriminator: self.text(&map, "discriminator"),
+            deduce: self.flag(&map, "deduceInvalidDiscriminator"),
+            fields: self.at(".fields", |r| r.named_list(map.get("fields"), Self::union_field)),
+            empty_members: self.texts(&map, "emptyMembers"),
+            closed: self.flag(&map, "closed"),
+            required: self.flag(&map, "required"),
+        })
+    }
+
+    fn union_field(&mut self, value: &Value) -> Option<UnionField> {
+        let map = self.map(value, &["fieldName", "discriminatorValue", "optional"])?;
+        Some(UnionField {
+            field: self.text(&map, "fieldName").unwrap_or_default(),
+            value: self.text(&map, "discriminatorValue").unwrap_or_default(),
+            optional: self.flag(&map, "optional"),
+        })
+    }
+}
+
+/// Something that a list of definitions tells apart by one field.
+trait Named {
+    const KEY: &'static str;
+    fn name(&self) -> &Str;
+}
+
+impl Named for TypeDef {
+    const KEY: &'static str = "name";
+    fn name(&self) -> &Str {
+        &self.name
+    }
+}
+
+impl Named for FieldDef {
+    const KEY: &'static str = "name";
+    fn name(&self) -> &Str {
+        &self.name
+    }
+}
+
+impl Named for UnionField {
+    const KEY: &'static str = "fieldName";
+    fn name(&self) -> &Str {
+        &self.field
+    }
+}

@@ -1,0 +1,83 @@
+//! Errors of reading and converting values.
+
+use std::fmt;
+
+/// A place in a text: both numbers start at 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPosition {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for TextPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} column {}", self.line, self.column)
+    }
+}
+
+/// Why a text is no value, or a value no instance of a type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is not JSON.
+    #[error("not valid JSON at {position}: {message}")]
+    Json {
+        /// Where the text stops being valid.
+        position: TextPosition,
+        /// What was found there.
+        message: String,
+    },
+    /// The text is not YAML, or uses more aliases than a sane document does.
+    #[error("not valid YAML{}: {message}", position.map(|p| format!(" at {p}")).unwrap_or_default())]
+    Yaml {
+        /// Where the text stops being valid, where the parser knows.
+        position: Option<TextPosition>,
+        /// What was found there.
+        message: String,
+    },
+    /// A text holds another number of documents than the one that is wanted.
+    #[error("expected one document, found {found}")]
+    Documents {
+        /// How many documents there are.
+        found: usize,
+    },
+    /// Lists and maps nest deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
+    #[error("nesting is deeper than {} levels", crate::MAX_DEPTH)]
+    TooDeep,
+    /// A float that JSON cannot express.
+    #[error("number {found} is not finite: only finite numbers are accepted")]
+    NotFinite {
+        /// `NaN`, `inf` or `-inf`.
+        found: String,
+    },
+    /// A map key that is not a string.
+    #[error("map key {found} is not a string: only strings are accepted as map keys")]
+    KeyNotString {
+        /// What was found.
+        found: String,
+    },
+    /// A type's own conversion failed.
+    #[error("{message}")]
+    Conversion {
+        /// What the type said.
+        message: String,
+    },
+}
+
+impl serde::ser::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Error::Conversion {
+            message: message.to_string(),
+        }
+    }
+}
+
+impl serde::de::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Error::Conversion {
+            message: message.to_string(),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! JSON text in and out.
+
+use crate::de::Seed;
+use crate::{Error, TextPosition, Value, number};
+
+impl Value {
+    /// Reads one JSON document.
+    ///
+    /// Of duplicate keys the last is kept, as in the apiserver's decoder. An integer beyond `i64` becomes
+    /// the nearest float.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Json`] with the position where the text stops being valid; [`Error::TooDeep`].
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let error = Value::from_json("{\"a\": 1,}").unwrap_err();
+    /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 9: trailing comma");
+    /// ```
+    pub fn from_json(text: &str) -> Result<Value, Error> {
+        Self::from_json_slice(text.as_bytes())
+    }
+
+    /// Reads one JSON document from UTF-8 bytes. See [`from_json`](Self::from_json).
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json`](Self::from_json).
+    pub fn from_json_slice(text: &[u8]) -> Result<Value, Error> {
+        let mut deserializer = serde_json::Deserializer::from_slice(text);
+        // The seed bounds the depth itself, with an error of its own.
+        deserializer.disable_recursion_limit();
+        let seed = Seed::new();
+        let value = seed
+            .deserialize(&mut deserializer)
+            .and_then(|value| deserializer.end().map(|()| value));
+        value.map_err(|error| {
+            if seed.too_deep() {
+                return Error::TooDeep;
+            }
+            // The position is a field of its own: cut serde_json's rendering of it off.
+            let message = error.to_string();
+            let suffix = format!(" at line {} column {}", error.line(), error.column());
+            Error::Json {
+                position: TextPosition {
+                    line: error.line(),
+                    column: error.column(),
+                },
+                message: message.strip_suffix(&suffix).unwrap_or(&message).to_owned(),
+            }
+        })
+    }
+
+    /// The value as compact JSON, map keys sorted, floats as Go writes them. A float that is not finite
+    /// becomes `null`.
+    pub fn to_json(&self) -> String {
+        let mut out = String::new();
+        self.write_json(&mut out);
+        out
+    }
+
+    /// Appends the value as compact JSON. See [`to_json`](Self::to_json).
+    pub fn write_json(&self, out: &mut String) {
+        match self {
+            Value::Null => out.push_str("null"),
+            Value::Bool(true) => out.push_str("true"),
+            Value::Bool(false) => out.push_str("false"),
+            Value::Int(i) => {
+                use std::fmt::Write;
+                // Writing to a string cannot fail.
+                let _ = write!(out, "{i}");
+            }
+            Value::Float(f) => number::write_number(out, *f),
+            Value::String(s) => write_string(out, s),
+            Value::List(list) => {
+                out.push('[');
+                for (i, item) in list.iter().enumerate() {
+                    if i > 0 {
+                        out.push(',');
+                    }
+                    item.write_json(out);
+                }
+                out.push(']');
+            }
+            Value::Map(map) => {
+                out.push('{');
+                for (i, (name, value)) in map.iter().enumerate() {
+                    if i > 0 {
+                        out.push(',');
+                    }
+                    write_string(out, name);
+                    out.push(':');
+                    value.write_json(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    /// The value as JSON over several lines, indented by two spaces.
+    pub fn to_json_pretty(&self) -> String {
+        let mut out = String::new();
+        self.write_json_pretty(&mut out, 0);
+        out
+    }
+
+    fn write_json_pretty(&self, out: &mut String, depth: usize) {
+        let line = |out: &mut String, depth: usize| {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("  ", depth));
+        };
+        match self {
+            Value::List(list) if !list.is_empty() => {
+                out.push('[');
+                for (i, item) in list.iter().enumerate() {
+                    if i > 0 {
+                        out.push(',');
+                    }
+                    line(out, depth + 1);
+                    item.write_json_pretty(out, depth + 1);
+                }
+                line(out, depth);
+                out.push(']');
+            }
+            Value::Map(map) if !map.is_empty() => {
+                out.push('{');
+                for (i, (name, value)) in map.iter().enumerate() {
+                    if i > 0 {
+                        out.push(',');
+                    }
+                    line(out, depth + 1);
+                    write_string(out, name);
+                    out.push_str(": ");
+                    value.write_json_pretty(out, depth + 1);
+                }
+                line(out, depth);
+                out.push('}');
+            }
+            other => other.write_json(out),
+        }
+    }
+}
+
+/// Appends a JSON string: escapes quotes, backslashes and control characters, nothing else.
+fn write_string(out: &mut String, text: &str) {
+    use std::fmt::Write;
+    out.push('"');
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || c < ' ') {
+        let (plain, tail) = rest.split_at(at);
+        out.push_str(plain);
+        let mut chars = tail.chars();
+        // Writing to a string cannot fail.
+        let _ = match chars.next() {
+            Some('"') => out.write_str("\\\""),
+            Some('\\') => out.write_str("\\\\"),
+            Some('\n') => out.write_str("\\n"),
+            Some('\r') => out.write_str("\\r"),
+            Some('\t') => out.write_str("\\t"),
+            Some(c) => write!(out, "\\u{:04x}", u32::from(c)),
+            None => Ok(()),
+        };
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_round_trip() {
+        for text in [
+            "null",
+            "true",
+            "-7",
+            "9223372036854775807",
+            "1.5",
+            r#""a\"b\\c\nd\u0001é""#,
+            r#"[1,[],{}]"#,
+            r#"{"a":{"b":[null]},"c":""}"#,
+        ] {
+            let value = Value::from_json(text).unwrap();
+            assert_eq!(value.to_json(), text);
+            assert_eq!(Value::from_json(&value.to_json_pretty()).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn an_integer_beyond_64_bits_becomes_a_float() {
+        let value = Value::from_json("9223372036854775808").unwrap();
+        assert!(value.identical(&Value::Float(9_223_372_036_854_775_808.0)));
+        let value = Value::from_json("-9223372036854775809").unwrap();
+        assert!(value.identical(&Value::Float(-9_223_372_036_854_775_808.0)));
+        assert!(Value::from_json("1e400").is_err());
+    }
+
+    #[test]
+    fn the_last_of_duplicate_keys_stays() {
+        let value = Value::from_json(r#"{"b": 1, "a": 1, "b": 2}"#).unwrap();
+        assert_eq!(value.to_json(), r#"{"a":1,"b":2}"#);
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let nested = |n: usize| "[".repeat(n) + &"]".repeat(n);
+        assert!(Value::from_json(&nested(crate::MAX_DEPTH)).is_ok());
+        for n in [crate::MAX_DEPTH + 1, 10_000, 1_000_000] {
+            assert_eq!(Value::from_json(&nested(n)), Err(Error::TooDeep));
+        }
+        let maps = r#"{"a":"#.repeat(10_000);
+        assert_eq!(Value::from_json(&maps), Err(Error::TooDeep));
+    }
+
+    #[test]
+    fn faults_are_located() {
+        for (text, message) in [
+            ("", "not valid JSON at line 1 column 0: EOF while parsing a value"),
+            ("{\n  \"a\": nul}", "not valid JSON at line 2 column 11: expected ident"),
+            ("1 2", "not valid JSON at line 1 column 3: trailing characters"),
+        ] {
+            assert_eq!(Value::from_json(text).unwrap_err().to_string(), message);
+        }
+    }
+}

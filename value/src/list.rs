@@ -1,0 +1,394 @@
+//! Persistent lists.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use im::Vector;
+use triomphe::ThinArc;
+
+use crate::Value;
+
+/// The number of items from which a list is a persistent vector and can carry a memo.
+///
+/// Up to here a list is one shared slice: an edit copies it, and looking for an item walks it.
+pub const MEMO_FROM: usize = 33;
+
+/// Something derived from a list and kept with it.
+type Memo = Arc<dyn Any + Send + Sync>;
+
+struct Large {
+    items: Vector<Value>,
+    memo: OnceLock<Memo>,
+}
+
+/// A slice of items; `large` is set, and the slice empty, from [`MEMO_FROM`] items on.
+type Node = ThinArc<Option<Box<Large>>, Value>;
+
+/// A persistent list: cloning is O(1), edits share what they do not touch.
+///
+/// ```
+/// use fieldmanager_value::{List, Value};
+/// let list: List = (0..100).map(|i| Value::from(i)).collect();
+/// let mut edited = list.clone();
+/// edited.set(7, Value::from("seven"));
+/// assert_eq!(list.get(7), Some(&Value::from(7)));
+/// assert_eq!(edited.get(7), Some(&Value::from("seven")));
+/// assert_eq!(edited.len(), 100);
+/// ```
+#[derive(Clone, Default)]
+pub struct List(Option<Node>);
+
+enum Repr<'a> {
+    Slice(&'a [Value]),
+    Large(&'a Large),
+}
+
+impl List {
+    /// The empty list. It allocates nothing.
+    pub const fn new() -> Self {
+        List(None)
+    }
+
+    /// Whether both are the same allocation, and therefore equal.
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(a), Some(b)) => std::ptr::eq(a.as_ptr(), b.as_ptr()),
+            _ => false,
+        }
+    }
+
+    fn repr(&self) -> Repr<'_> {
+        match &self.0 {
+            None => Repr::Slice(&[]),
+            Some(node) => match &node.header.header {
+                Some(large) => Repr::Large(large),
+                None => Repr::Slice(&node.slice),
+            },
+        }
+    }
+
+    fn from_vec(items: Vec<Value>) -> Self {
+        if items.is_empty() {
+            List(None)
+        } else if items.len() < MEMO_FROM {
+            List(Some(ThinArc::from_header_and_iter(None, items.into_iter())))
+        } else {
+            Self::from_vector(items.into())
+        }
+    }
+
+    fn from_vector(items: Vector<Value>) -> Self {
+        if items.len() < MEMO_FROM {
+            return Self::from_vec(items.into_iter().collect());
+        }
+        let large = Large {
+            items,
+            memo: OnceLock::new(),
+        };
+        List(Some(ThinArc::from_header_and_iter(
+            Some(Box::new(large)),
+            std::iter::empty::<Value>(),
+        )))
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        match self.repr() {
+            Repr::Slice(items) => items.len(),
+            Repr::Large(large) => large.items.len(),
+        }
+    }
+
+    /// Whether there is no item.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The item at a position, from 0.
+    pub fn get(&self, at: usize) -> Option<&Value> {
+        match self.repr() {
+            Repr::Slice(items) => items.get(at),
+            Repr::Large(large) => large.items.get(at),
+        }
+    }
+
+    /// The items in order.
+    pub fn iter(&self) -> Iter<'_> {
+        Iter(match self.repr() {
+            Repr::Slice(items) => IterRepr::Slice(items.iter()),
+            Repr::Large(large) => IterRepr::Large(large.items.iter()),
+        })
+    }
+
+    /// Puts an item in the place of another and returns that; nothing happens past the end.
+    pub fn set(&mut self, at: usize, item: Value) -> Option<Value> {
+        let old = self.get(at)?.clone();
+        *self = self.with_edits(vec![(at, item)], Vec::new());
+        Some(old)
+    }
+
+    /// Adds an item at the end. To make a list of many items, collect them or use a [`ListBuilder`].
+    pub fn push(&mut self, item: Value) {
+        *self = self.with_edits(Vec::new(), vec![item]);
+    }
+
+    /// Removes the item at a position and returns it; nothing happens past the end.
+    pub fn remove(&mut self, at: usize) -> Option<Value> {
+        let old = self.get(at)?.clone();
+        *self = match self.repr() {
+            Repr::Slice(items) => {
+                let (before, rest) = items.split_at(at);
+                let after = rest.get(1..).unwrap_or_default();
+                Self::from_vec(before.iter().chain(after).cloned().collect())
+            }
+            Repr::Large(large) => {
+                let mut items = large.items.clone();
+                items.remove(at);
+                Self::from_vector(items)
+            }
+        };
+        Some(old)
+    }
+
+    /// The list with some items replaced and some appended, in one step. Positions past the end are
+    /// ignored. The new list has no memo.
+    #[must_use]
+    pub fn with_edits(&self, replaced: Vec<(usize, Value)>, appended: Vec<Value>) -> Self {
+        if replaced.is_empty() && appended.is_empty() {
+            return self.clone();
+        }
+        match self.repr() {
+            Repr::Slice(items) => {
+                let mut copy = Vec::with_capacity(items.len() + appended.len());
+                copy.extend_from_slice(items);
+                for (at, item) in replaced {
+                    if let Some(slot) = copy.get_mut(at) {
+                        *slot = item;
+                    }
+                }
+                copy.extend(appended);
+                Self::from_vec(copy)
+            }
+            Repr::Large(large) => {
+                let mut copy = large.items.clone();
+                for (at, item) in replaced {
+                    if let Some(slot) = copy.get_mut(at) {
+                        *slot = item;
+                    }
+                }
+                for item in appended {
+                    copy.push_back(item);
+                }
+                Self::from_vector(copy)
+            }
+        }
+    }
+
+    /// Calls `f` for every position at which the two lists do not hold the very same item, with the
+    /// items there. Shared stretches of two large lists are skipped without being looked at.
+    pub fn for_each_difference<'a>(
+        &'a self,
+        other: &'a Self,
+        mut f: impl FnMut(usize, Option<&'a Value>, Option<&'a Value>),
+    ) {
+        if self.ptr_eq(other) {
+            return;
+        }
+        let (mut left, mut right) = (self.chunks(), other.chunks());
+        let (mut a, mut b): (&[Value], &[Value]) = (&[], &[]);
+        let mut at = 0;
+        loop {
+            if a.is_empty() {
+                a = left.next().unwrap_or_default();
+            }
+            if b.is_empty() {
+                b = right.next().unwrap_or_default();
+            }
+            let step = match (a.len(), b.len()) {
+                (0, 0) => return,
+                (0, n) | (n, 0) => n,
+                (n, m) => n.min(m),
+            };
+            if !(a.len() == b.len() && std::ptr::eq(a.as_ptr(), b.as_ptr())) {
+                for i in 0..step {
+                    match (a.get(i), b.get(i)) {
+                        (Some(x), Some(y)) if x.ptr_eq(y) => {}
+                        (x, y) => f(at + i, x, y),
+                    }
+                }
+            }
+            a = a.get(step..).unwrap_or_default();
+            b = b.get(step..).unwrap_or_default();
+            at += step;
+        }
+    }
+
+    fn chunks(&self) -> impl Iterator<Item = &[Value]> {
+        let (slice, large) = match self.repr() {
+            Repr::Slice(items) => (Some(items), None),
+            Repr::Large(large) => (None, Some(large.items.leaves())),
+        };
+        slice.into_iter().chain(large.into_iter().flatten())
+    }
+
+    /// What was kept with this list by [`set_memo`](Self::set_memo).
+    pub fn memo<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        match self.repr() {
+            Repr::Large(large) => large.memo.get()?.clone().downcast().ok(),
+            Repr::Slice(_) => None,
+        }
+    }
+
+    /// Keeps something derived from the list with it, for as long as the list lives; an edited list does
+    /// not inherit it. Only the first memo is kept, and only from [`MEMO_FROM`] items on.
+    ///
+    /// This is how an index of a keyed list lives with the list without this crate knowing what keys are.
+    pub fn set_memo<T: Any + Send + Sync>(&self, memo: Arc<T>) {
+        if let Repr::Large(large) = self.repr() {
+            // A second memo is dropped: it was derived from the same items.
+            let _ = large.memo.set(memo);
+        }
+    }
+}
+
+impl PartialEq for List {
+    fn eq(&self, other: &Self) -> bool {
+        if self.len() != other.len() {
+            return false;
+        }
+        let mut equal = true;
+        self.for_each_difference(other, |_, a, b| equal = equal && a == b);
+        equal
+    }
+}
+
+impl Eq for List {}
+
+impl FromIterator<Value> for List {
+    fn from_iter<I: IntoIterator<Item = Value>>(items: I) -> Self {
+        Self::from_vec(items.into_iter().collect())
+    }
+}
+
+impl<'a> IntoIterator for &'a List {
+    type Item = &'a Value;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
+/// The items of a [`List`] in order.
+pub struct Iter<'a>(IterRepr<'a>);
+
+enum IterRepr<'a> {
+    Slice(std::slice::Iter<'a, Value>),
+    Large(im::vector::Iter<'a, Value, im::shared_ptr::DefaultSharedPtr>),
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = &'a Value;
+
+    fn next(&mut self) -> Option<&'a Value> {
+        match &mut self.0 {
+            IterRepr::Slice(items) => items.next(),
+            IterRepr::Large(items) => items.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            IterRepr::Slice(items) => items.size_hint(),
+            IterRepr::Large(items) => items.size_hint(),
+        }
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}
+
+/// Makes a [`List`] item by item.
+#[derive(Default)]
+pub struct ListBuilder(Vec<Value>);
+
+impl ListBuilder {
+    /// A builder with room for `n` items.
+    pub fn with_capacity(n: usize) -> Self {
+        ListBuilder(Vec::with_capacity(n))
+    }
+
+    /// Adds an item at the end.
+    pub fn push(&mut self, item: Value) {
+        self.0.push(item);
+    }
+
+    /// The list.
+    pub fn build(self) -> List {
+        List::from_vec(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn list(items: &[u8]) -> List {
+        items.iter().map(|i| Value::Int((*i).into())).collect()
+    }
+
+    #[test]
+    fn a_memo_lives_with_a_large_list_only() {
+        let large: List = (0..MEMO_FROM as i64).map(Value::Int).collect();
+        large.set_memo(Arc::new(7_u32));
+        large.set_memo(Arc::new(8_u32));
+        assert_eq!(large.clone().memo::<u32>().as_deref(), Some(&7));
+        let mut edited = large.clone();
+        edited.push(Value::Null);
+        assert_eq!(edited.memo::<u32>(), None);
+        let small = List::from_iter([Value::Null]);
+        small.set_memo(Arc::new(7_u32));
+        assert_eq!(small.memo::<u32>(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn edits_follow_a_standard_vector(
+            mut model in prop::collection::vec(any::<u8>(), 0..200),
+            edits in prop::collection::vec((0..3, any::<prop::sample::Index>(), any::<u8>()), 0..60),
+        ) {
+            let mut subject = list(&model);
+            for (what, at, item) in edits {
+                let before = subject.clone();
+                let old_model = model.clone();
+                let at = at.index(model.len().max(1));
+                match what {
+                    0 => { subject.push(Value::Int(item.into())); model.push(item); }
+                    1 if at < model.len() => { subject.remove(at); model.remove(at); }
+                    2 if at < model.len() => { subject.set(at, Value::Int(item.into())); model[at] = item; }
+                    _ => {}
+                }
+                prop_assert!(subject.iter().eq(list(&model).iter()));
+                prop_assert_eq!(&before, &list(&old_model));
+                let mut seen = Vec::new();
+                before.for_each_difference(&subject, |i, a, b| {
+                    assert_eq!((a, b), (before.get(i), subject.get(i)));
+                    seen.push(i);
+                });
+                let expected: Vec<usize> = (0..before.len().max(subject.len()))
+                    .filter(|&i| before.get(i) != subject.get(i))
+                    .collect();
+                prop_assert_eq!(seen, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Persistent maps from names to values.
+
+use std::fmt;
+
+use crate::sorted::{Differences, Iter, Join, SortedMap};
+use crate::{Str, Value};
+
+/// A persistent map from names to values, sorted by name: cloning is O(1), edits share what they do not
+/// touch.
+///
+/// ```
+/// use fieldmanager_value::{Map, Value};
+/// let mut labels = Map::new();
+/// labels.insert("tier", "web");
+/// labels.insert("app", "shop");
+/// assert_eq!(labels.get("app"), Some(&Value::from("shop")));
+/// assert_eq!(labels.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["app", "tier"]);
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Map(SortedMap<Str, Value>);
+
+impl Map {
+    /// The empty map. It allocates nothing.
+    pub const fn new() -> Self {
+        Map(SortedMap::new())
+    }
+
+    /// Whether both are the same allocation, and therefore equal.
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value at a name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The entry at a name: the map's own, shared copy of the name, and the value.
+    pub fn get_entry(&self, name: &str) -> Option<(&Str, &Value)> {
+        self.0.get_key_value(name)
+    }
+
+    /// Whether there is an entry at a name, be its value null or not.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The entries, sorted by name bytewise.
+    pub fn iter(&self) -> Iter<'_, Str, Value> {
+        self.0.iter()
+    }
+
+    /// Puts a value at a name and returns the one that was there.
+    pub fn insert(&mut self, name: impl Into<Str>, value: impl Into<Value>) -> Option<Value> {
+        self.0.insert(name.into(), value.into())
+    }
+
+    /// Removes the entry at a name and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name)
+    }
+
+    /// The map with each of the given names set to its value, or removed where that is none. The names
+    /// must be sorted and free of duplicates.
+    #[must_use]
+    pub fn with_edits(&self, edits: Vec<(Str, Option<Value>)>) -> Self {
+        Map(self.0.with_edits(edits))
+    }
+
+    /// The entries of both maps by name, those with one name together.
+    pub fn join<'a>(&'a self, other: &'a Self) -> Join<'a, Str, Value> {
+        self.0.join(&other.0)
+    }
+
+    /// The same, where equal entries may be left out: the cost is what differs.
+    pub fn differences<'a>(&'a self, other: &'a Self) -> Differences<'a, Str, Value> {
+        self.0.differences(&other.0)
+    }
+}
+
+impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Map {
+    /// Of entries with one name, the last is kept.
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        entries
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect::<MapBuilder>()
+            .build()
+    }
+}
+
+impl<'a> IntoIterator for &'a Map {
+    type Item = (&'a Str, &'a Value);
+    type IntoIter = Iter<'a, Str, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self).finish()
+    }
+}
+
+/// Makes a [`Map`] entry by entry, in any order; of entries with one name, the last is kept.
+#[derive(Default)]
+pub struct MapBuilder(Vec<(Str, Value)>);
+
+impl MapBuilder {
+    /// A builder with room for `n` entries.
+    pub fn with_capacity(n: usize) -> Self {
+        MapBuilder(Vec::with_capacity(n))
+    }
+
+    /// Adds an entry.
+    pub fn push(&mut self, name: Str, value: Value) {
+        self.0.push((name, value));
+    }
+
+    /// The map.
+    pub fn build(self) -> Map {
+        Map(SortedMap::from_unsorted(self.0))
+    }
+}
+
+impl FromIterator<(Str, Value)> for MapBuilder {
+    fn from_iter<I: IntoIterator<Item = (Str, Value)>>(entries: I) -> Self {
+        MapBuilder(entries.into_iter().collect())
+    }
+}

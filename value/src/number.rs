@@ -1,0 +1,61 @@
+//! The text of numbers, as Go's JSON encoders write it.
+
+use std::fmt::Write;
+
+/// Appends the JSON text of a float: the shortest one that reads back as the same number, with an
+/// exponent only below 1e-6 and from 1e21 on, as Go's `encoding/json` writes it. `1.0` is written `1`.
+///
+/// A number that is not finite has no JSON text; `null` is written for it.
+///
+/// ```
+/// let mut text = String::new();
+/// fieldmanager_value::write_number(&mut text, 1e21);
+/// assert_eq!(text, "1e+21");
+/// ```
+pub fn write_number(out: &mut String, number: f64) {
+    if !number.is_finite() {
+        out.push_str("null");
+        return;
+    }
+    let size = number.abs();
+    // Writing to a string cannot fail.
+    let _ = if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        let text = format!("{number:e}");
+        match text.split_once('e') {
+            Some((digits, exponent)) if !exponent.starts_with('-') => {
+                write!(out, "{digits}e+{exponent}")
+            }
+            _ => write!(out, "{text}"),
+        }
+    } else {
+        write!(out, "{number}")
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_written_as_go_writes_them() {
+        for (number, text) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (1.0, "1"),
+            (1.5, "1.5"),
+            (-2.25, "-2.25"),
+            (1e20, "100000000000000000000"),
+            (1e21, "1e+21"),
+            (1.5e300, "1.5e+300"),
+            (1e-6, "0.000001"),
+            (1e-7, "1e-7"),
+            (1.25e-9, "1.25e-9"),
+            (9_007_199_254_740_993.0, "9007199254740992"),
+            (f64::MAX, "1.7976931348623157e+308"),
+        ] {
+            let mut out = String::new();
+            write_number(&mut out, number);
+            assert_eq!(out, text);
+        }
+    }
+}

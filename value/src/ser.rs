@@ -1,0 +1,454 @@
+//! Values into any serde format, and any `Serialize` type into a value.
+
+use serde::ser::{self, Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, Value};
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(b) => serializer.serialize_bool(*b),
+            Value::Int(i) => serializer.serialize_i64(*i),
+            Value::Float(f) => serializer.serialize_f64(*f),
+            Value::String(s) => serializer.serialize_str(s),
+            Value::List(list) => list.serialize(serializer),
+            Value::Map(map) => map.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for List {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self)
+    }
+}
+
+impl Serialize for Map {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.len()))?;
+        for (name, value) in self {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Makes a value from any `Serialize` type. This, with [`from_value`](crate::from_value), is what
+/// reflection is in the Go package.
+///
+/// # Errors
+///
+/// [`Error::NotFinite`] for NaN and the infinities, [`Error::KeyNotString`] for map keys that are neither
+/// strings nor scalars with a plain text, [`Error::TooDeep`], and what the type itself reports.
+///
+/// ```
+/// use fieldmanager_value::to_value;
+/// #[derive(serde::Serialize)]
+/// struct Port { name: &'static str, port: u16 }
+/// let value = to_value(&Port { name: "http", port: 80 })?;
+/// assert_eq!(value.to_json(), r#"{"name":"http","port":80}"#);
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn to_value<T: Serialize + ?Sized>(source: &T) -> Result<Value, Error> {
+    source.serialize(ToValue { depth: 0 })
+}
+
+#[derive(Clone, Copy)]
+struct ToValue {
+    depth: usize,
+}
+
+impl ToValue {
+    fn child(self) -> Result<ToValue, Error> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Error::TooDeep);
+        }
+        Ok(ToValue {
+            depth: self.depth + 1,
+        })
+    }
+
+    fn items(self, variant: Option<&'static str>) -> Result<Items, Error> {
+        Ok(Items {
+            items: Vec::new(),
+            item: self.child()?,
+            variant,
+        })
+    }
+
+    fn entries(self, variant: Option<&'static str>) -> Result<Entries, Error> {
+        Ok(Entries {
+            map: MapBuilder::default(),
+            name: None,
+            value: self.child()?,
+            variant,
+        })
+    }
+}
+
+/// Wraps the content of an enum variant as `{variant: content}`.
+fn wrap(variant: Option<&'static str>, content: Value) -> Value {
+    match variant {
+        None => content,
+        Some(name) => Value::Map(Map::from_iter([(name, content)])),
+    }
+}
+
+impl Serializer for ToValue {
+    type Ok = Value;
+    type Error = Error;
+    type SerializeSeq = Items;
+    type SerializeTuple = Items;
+    type SerializeTupleStruct = Items;
+    type SerializeTupleVariant = Items;
+    type SerializeMap = Entries;
+    type SerializeStruct = Entries;
+    type SerializeStructVariant = Entries;
+
+    fn serialize_bool(self, b: bool) -> Result<Value, Error> {
+        Ok(Value::Bool(b))
+    }
+
+    fn serialize_i8(self, i: i8) -> Result<Value, Error> {
+        Ok(Value::Int(i.into()))
+    }
+
+    fn serialize_i16(self, i: i16) -> Result<Value, Error> {
+        Ok(Value::Int(i.into()))
+    }
+
+    fn serialize_i32(self, i: i32) -> Result<Value, Error> {
+        Ok(Value::Int(i.into()))
+    }
+
+    fn serialize_i64(self, i: i64) -> Result<Value, Error> {
+        Ok(Value::Int(i))
+    }
+
+    fn serialize_u8(self, u: u8) -> Result<Value, Error> {
+        Ok(Value::Int(u.into()))
+    }
+
+    fn serialize_u16(self, u: u16) -> Result<Value, Error> {
+        Ok(Value::Int(u.into()))
+    }
+
+    fn serialize_u32(self, u: u32) -> Result<Value, Error> {
+        Ok(Value::Int(u.into()))
+    }
+
+    fn serialize_u64(self, u: u64) -> Result<Value, Error> {
+        Ok(i64::try_from(u).map_or(Value::Float(u as f64), Value::Int))
+    }
+
+    fn serialize_f32(self, f: f32) -> Result<Value, Error> {
+        self.serialize_f64(f.into())
+    }
+
+    fn serialize_f64(self, f: f64) -> Result<Value, Error> {
+        if f.is_finite() {
+            Ok(Value::Float(f))
+        } else {
+            Err(Error::NotFinite {
+                found: f.to_string(),
+            })
+        }
+    }
+
+    fn serialize_char(self, c: char) -> Result<Value, Error> {
+        Ok(Value::from(c.to_string()))
+    }
+
+    fn serialize_str(self, text: &str) -> Result<Value, Error> {
+        Ok(Value::from(text))
+    }
+
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<Value, Error> {
+        Ok(Value::List(bytes.iter().map(|b| Value::Int((*b).into())).collect()))
+    }
+
+    fn serialize_none(self) -> Result<Value, Error> {
+        Ok(Value::Null)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, inner: &T) -> Result<Value, Error> {
+        inner.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<Value, Error> {
+        Ok(Value::Null)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Value, Error> {
+        Ok(Value::Null)
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Value, Error> {
+        Ok(Value::from(variant))
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        inner: &T,
+    ) -> Result<Value, Error> {
+        inner.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        inner: &T,
+    ) -> Result<Value, Error> {
+        Ok(wrap(Some(variant), inner.serialize(self.child()?)?))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Items, Error> {
+        self.items(None)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Items, Error> {
+        self.items(None)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Items, Error> {
+        self.items(None)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Items, Error> {
+        self.child()?.items(Some(variant))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Entries, Error> {
+        self.entries(None)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Entries, Error> {
+        self.entries(None)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Entries, Error> {
+        self.child()?.entries(Some(variant))
+    }
+}
+
+/// The items of a list on their way into a value.
+struct Items {
+    items: Vec<Value>,
+    item: ToValue,
+    variant: Option<&'static str>,
+}
+
+impl SerializeSeq for Items {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
+        self.items.push(item.serialize(self.item)?);
+        Ok(())
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        Ok(wrap(self.variant, Value::List(self.items.into_iter().collect())))
+    }
+}
+
+impl ser::SerializeTuple for Items {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
+        SerializeSeq::serialize_element(self, item)
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        SerializeSeq::end(self)
+    }
+}
+
+impl ser::SerializeTupleStruct for Items {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
+        SerializeSeq::serialize_element(self, item)
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        SerializeSeq::end(self)
+    }
+}
+
+impl ser::SerializeTupleVariant for Items {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
+        SerializeSeq::serialize_element(self, item)
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        SerializeSeq::end(self)
+    }
+}
+
+/// The entries of a map on their way into a value.
+struct Entries {
+    map: MapBuilder,
+    name: Option<Str>,
+    value: ToValue,
+    variant: Option<&'static str>,
+}
+
+impl SerializeMap for Entries {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        self.name = Some(match key.serialize(self.value)? {
+            Value::String(name) => name,
+            // Maps of numbers or booleans are written as serde_json writes them: keys as their texts.
+            scalar @ (Value::Int(_) | Value::Bool(_)) => Str::from(scalar.to_json()),
+            other => {
+                return Err(Error::KeyNotString {
+                    found: other.to_json(),
+                });
+            }
+        });
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        let name = self.name.take().unwrap_or_default();
+        self.map.push(name, value.serialize(self.value)?);
+        Ok(())
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        Ok(wrap(self.variant, Value::Map(self.map.build())))
+    }
+}
+
+impl ser::SerializeStruct for Entries {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        self.map.push(Str::from(name), value.serialize(self.value)?);
+        Ok(())
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        SerializeMap::end(self)
+    }
+}
+
+impl ser::SerializeStructVariant for Entries {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        ser::SerializeStruct::serialize_field(self, name, value)
+    }
+
+    fn end(self) -> Result<Value, Error> {
+        SerializeMap::end(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+    use crate::from_value;
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    enum Shape {
+        Unit,
+        Newtype(u8),
+        Tuple(u8, String),
+        Struct { a: Option<i64>, b: Vec<bool> },
+    }
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct All {
+        shapes: Vec<Shape>,
+        text: String,
+        map: BTreeMap<String, f64>,
+        numbers: BTreeMap<u8, ()>,
+        pair: (i8, char),
+        none: Option<bool>,
+    }
+
+    #[test]
+    fn a_type_round_trips_through_a_value() {
+        let all = All {
+            shapes: vec![
+                Shape::Unit,
+                Shape::Newtype(1),
+                Shape::Tuple(2, "t".into()),
+                Shape::Struct { a: Some(-3), b: vec![true] },
+            ],
+            text: "x".into(),
+            map: [("k".to_owned(), 1.5)].into(),
+            numbers: [(7, ())].into(),
+            pair: (-1, 'ß'),
+            none: None,
+        };
+        let value = to_value(&all).unwrap();
+        assert_eq!(
+            value.to_json(),
+            r#"{"map":{"k":1.5},"none":null,"numbers":{"7":null},"pair":[-1,"ß"],"shapes":["Unit",{"Newtype":1},{"Tuple":[2,"t"]},{"Struct":{"a":-3,"b":[true]}}],"text":"x"}"#
+        );
+        let mut without_numbers = value.clone();
+        if let Value::Map(map) = &mut without_numbers {
+            map.insert("numbers", Map::new());
+        }
+        let back: All = from_value(without_numbers).unwrap();
+        assert_eq!(back.shapes, all.shapes);
+        assert_eq!(to_value(&value).unwrap(), value);
+    }
+
+    #[test]
+    fn what_json_cannot_say_is_refused() {
+        assert_eq!(
+            to_value(&[f64::NAN]).unwrap_err().to_string(),
+            "number NaN is not finite: only finite numbers are accepted"
+        );
+        assert!(matches!(
+            to_value(&BTreeMap::from([(vec![1], 1)])),
+            Err(Error::KeyNotString { .. })
+        ));
+    }
+}

@@ -1,0 +1,126 @@
+//! Shared immutable strings.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::ops::Deref;
+
+use arcstr::ArcStr;
+
+/// An immutable string that is shared when it is cloned.
+///
+/// It is one pointer wide, so that a [`Value`](crate::Value) stays 16 bytes. It orders and hashes as its
+/// text does, bytewise, which is how the Go package orders field names.
+///
+/// ```
+/// use fieldmanager_value::Str;
+/// let name = Str::from("replicas");
+/// assert_eq!(name.len(), 8);
+/// assert!(name < Str::from("selector"));
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Str(ArcStr);
+
+impl Str {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Whether both are the same allocation. Two empty strings always are.
+    pub fn ptr_eq(&self, other: &Str) -> bool {
+        ArcStr::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Deref for Str {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Borrow<str> for Str {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl AsRef<str> for Str {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl From<&str> for Str {
+    fn from(text: &str) -> Self {
+        Str(ArcStr::from(text))
+    }
+}
+
+impl From<String> for Str {
+    fn from(text: String) -> Self {
+        Str(ArcStr::from(text))
+    }
+}
+
+impl From<&String> for Str {
+    fn from(text: &String) -> Self {
+        Str::from(text.as_str())
+    }
+}
+
+impl From<&Str> for Str {
+    fn from(text: &Str) -> Self {
+        text.clone()
+    }
+}
+
+impl PartialEq<str> for Str {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Str {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl fmt::Debug for Str {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl fmt::Display for Str {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.as_str(), f)
+    }
+}
+
+impl serde::Serialize for Str {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Str {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl serde::de::Visitor<'_> for Text {
+            type Value = Str;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Str, E> {
+                Ok(Str::from(text))
+            }
+            fn visit_string<E>(self, text: String) -> Result<Str, E> {
+                Ok(Str::from(text))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}

@@ -1,0 +1,276 @@
+//! The value itself.
+
+use std::fmt;
+
+use crate::{List, Map, Str};
+
+/// What a Kubernetes object is made of.
+///
+/// Cloning is O(1). Equality, order and hash take numbers as numbers: `1 == 1.0`. The order is total:
+/// numbers, strings, booleans, lists, maps, null, as `sigs.k8s.io/structured-merge-diff/v6/value.Compare`
+/// sorts them.
+///
+/// ```
+/// use fieldmanager_value::Value;
+/// let value = Value::from_yaml("{image: nginx, ports: [80, 443]}")?;
+/// assert_eq!(value.get("image").and_then(Value::as_str), Some("nginx"));
+/// assert_eq!(value.to_json(), r#"{"image":"nginx","ports":[80,443]}"#);
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub enum Value {
+    /// Nothing; in an object, a key that is there without a value.
+    #[default]
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Any other number. NaN equals itself here and sorts before all other numbers.
+    Float(f64),
+    /// A text.
+    String(Str),
+    /// A list.
+    List(List),
+    /// A map from names to values, also an object or a struct.
+    Map(Map),
+}
+
+/// The kind of a [`Value`], as messages name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are those of Value")]
+pub enum Kind {
+    Null,
+    Bool,
+    Int,
+    Float,
+    String,
+    List,
+    Map,
+}
+
+impl Kind {
+    /// The name that messages use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Null => "null",
+            Kind::Bool => "boolean",
+            Kind::Int => "integer",
+            Kind::Float => "float",
+            Kind::String => "string",
+            Kind::List => "list",
+            Kind::Map => "map",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Value {
+    /// The kind of the value.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Value::Null => Kind::Null,
+            Value::Bool(_) => Kind::Bool,
+            Value::Int(_) => Kind::Int,
+            Value::Float(_) => Kind::Float,
+            Value::String(_) => Kind::String,
+            Value::List(_) => Kind::List,
+            Value::Map(_) => Kind::Map,
+        }
+    }
+
+    /// Whether it is null.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// Whether it is an integer or a float.
+    pub fn is_number(&self) -> bool {
+        matches!(self, Value::Int(_) | Value::Float(_))
+    }
+
+    /// Whether it is a number, a string or a boolean. Null is none of them.
+    pub fn is_scalar(&self) -> bool {
+        !matches!(self, Value::Null | Value::List(_) | Value::Map(_))
+    }
+
+    /// The boolean, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(b) => Some(*b),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is one. A float is none, whatever its value.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Int(i) => Some(*i),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::String(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The list, if it is one.
+    pub fn as_list(&self) -> Option<&List> {
+        match self {
+            Value::List(list) => Some(list),
+            _ => None,
+        }
+    }
+
+    /// The map, if it is one.
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The value at a name, if this is a map that has it.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.as_map()?.get(name)
+    }
+
+    /// Whether both are the same allocation or the same scalar, to the bit. What this says is equal is
+    /// equal; what it says is not may still be.
+    pub fn ptr_eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+            (Value::String(a), Value::String(b)) => a.ptr_eq(b),
+            (Value::List(a), Value::List(b)) => a.ptr_eq(b),
+            (Value::Map(a), Value::Map(b)) => a.ptr_eq(b),
+            _ => false,
+        }
+    }
+
+    /// Whether both are equal and written the same way: unlike `==` this tells `1` from `1.0`.
+    pub fn identical(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::String(a), Value::String(b)) => a == b,
+            (Value::List(a), Value::List(b)) => {
+                a.ptr_eq(b)
+                    || (a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.identical(b)))
+            }
+            (Value::Map(a), Value::Map(b)) => {
+                a.ptr_eq(b)
+                    || (a.len() == b.len()
+                        && a.iter()
+                            .zip(b.iter())
+                            .all(|(a, b)| a.0 == b.0 && a.1.identical(b.1)))
+            }
+            _ => self.ptr_eq(other),
+        }
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+/// Compact JSON.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(b: bool) -> Self {
+        Value::Bool(b)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(i: i64) -> Self {
+        Value::Int(i)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(i: i32) -> Self {
+        Value::Int(i.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(f: f64) -> Self {
+        Value::Float(f)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(s: &str) -> Self {
+        Value::String(s.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(s: String) -> Self {
+        Value::String(s.into())
+    }
+}
+
+impl From<Str> for Value {
+    fn from(s: Str) -> Self {
+        Value::String(s)
+    }
+}
+
+impl From<List> for Value {
+    fn from(list: List) -> Self {
+        Value::List(list)
+    }
+}
+
+impl From<Map> for Value {
+    fn from(map: Map) -> Self {
+        Value::Map(map)
+    }
+}
+
+impl<T: Into<Value>> From<Vec<T>> for Value {
+    fn from(items: Vec<T>) -> Self {
+        Value::List(items.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_two_words() {
+        assert_eq!(size_of::<Value>(), 16);
+        assert_eq!(size_of::<Option<Value>>(), 16);
+    }
+
+    #[test]
+    fn values_are_shared_between_threads() {
+        fn check<T: Send + Sync>() {}
+        check::<Value>();
+    }
+}

@@ -1,0 +1,433 @@
+//! YAML text in and out.
+//!
+//! Values are composed from the parser's events with a stack of our own, so that the depth of a document
+//! is bounded by [`MAX_DEPTH`] and never by the thread's stack.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use granit_parser::{Event, Options, Parser, ScalarStyle, Span, Tag};
+
+use crate::yaml_scalar::resolve;
+use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, TextPosition, Value};
+
+/// The most nodes that one YAML text may stand for, aliases expanded. Lists of 100,000 items with some
+/// fields each stay below it; a document whose aliases multiply does not.
+const MAX_NODES: u64 = 4_000_000;
+
+impl Value {
+    /// Reads a text that holds one YAML (or JSON) document. An empty text is null.
+    ///
+    /// Plain scalars are taken as kubectl takes them: `yes`, `no`, `on` and `off` are booleans too. Merge
+    /// keys (`<<`) are expanded.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Yaml`] with the position: the text is not YAML, has a key twice, has a number that is not
+    /// finite, or expands its aliases to more than a sane document holds; [`Error::TooDeep`];
+    /// [`Error::Documents`] if there is more than one document.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let value = Value::from_yaml("a: 1\nb: [x, null]\n")?;
+    /// assert_eq!(value.to_json(), r#"{"a":1,"b":["x",null]}"#);
+    /// let error = Value::from_yaml("a: 1\na: 2\n").unwrap_err();
+    /// assert_eq!(error.to_string(), "not valid YAML at line 2 column 1: key `a` is there twice");
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn from_yaml(text: &str) -> Result<Value, Error> {
+        let mut documents = compose(text)?;
+        match documents.len() {
+            0 | 1 => Ok(documents.pop().unwrap_or_default()),
+            found => Err(Error::Documents { found }),
+        }
+    }
+
+    /// Reads every document of a YAML stream; empty and null documents are left out.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_yaml`](Self::from_yaml).
+    pub fn all_from_yaml(text: &str) -> Result<Vec<Value>, Error> {
+        let mut documents = compose(text)?;
+        documents.retain(|document| !document.is_null());
+        Ok(documents)
+    }
+
+    /// The value as YAML, map keys sorted, lists not indented under their key, as kubectl writes it.
+    /// Texts that YAML would take for something else are quoted.
+    pub fn to_yaml(&self) -> String {
+        let options = serde_saphyr::ser_options! {
+            compact_list_indent: true,
+            prefer_block_scalars: true,
+            folded_wrap_chars: usize::MAX,
+        };
+        // Writing to a string fails on no value: keys are strings and nothing is tagged. JSON is YAML too.
+        serde_saphyr::to_string_with_options(self, options).unwrap_or_else(|_| self.to_json())
+    }
+}
+
+/// A value, how many nodes it stands for, and how deep it nests.
+#[derive(Clone, Default)]
+struct Node {
+    value: Value,
+    nodes: u64,
+    depth: usize,
+}
+
+enum Content {
+    List(Vec<Value>),
+    Map {
+        entries: Vec<(Str, Value)>,
+        /// The maps of merge keys, in order of precedence.
+        merged: Vec<Map>,
+        key: Option<Key>,
+    },
+}
+
+enum Key {
+    Name(Str),
+    Merge,
+}
+
+/// A list or map whose end has not been seen.
+struct Open {
+    content: Content,
+    anchor: usize,
+    /// The nodes below, and the depth of the deepest of them.
+    nodes: u64,
+    depth: usize,
+}
+
+#[derive(Default)]
+struct Composer {
+    documents: Vec<Value>,
+    open: Vec<Open>,
+    /// Values by anchor. Sharing makes an alias cheap; what it stands for is counted all the same.
+    anchors: HashMap<usize, Node>,
+    nodes: u64,
+}
+
+fn fault(span: &Span, message: impl Into<String>) -> Error {
+    Error::Yaml {
+        position: Some(TextPosition {
+            line: span.start.line(),
+            column: span.start.col() + 1,
+        }),
+        message: message.into(),
+    }
+}
+
+fn compose(text: &str) -> Result<Vec<Value>, Error> {
+    let mut composer = Composer::default();
+        // One more than is accepted, so that too deep a text is our own error.
+    let mut options = Options::default();
+    options.flow_nesting_limit = MAX_DEPTH + 1;
+    options.block_nesting_limit = MAX_DEPTH + 1;
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = event.map_err(|error| Error::Yaml {
+            position: Some(TextPosition {
+                line: error.marker().line(),
+                column: error.marker().col() + 1,
+            }),
+            message: error.info(),
+        })?;
+        composer.take(event, &span)?;
+    }
+    Ok(composer.documents)
+}
+
+impl Composer {
+    fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), Error> {
+        match event {
+            Event::DocumentStart(..) => self.documents.push(Value::Null),
+            Event::Scalar(text, style, anchor, tag) => {
+                if self.takes_key() {
+                    return self.key(text, style, span);
+                }
+                let value = scalar(text, style, tag.as_deref(), span)?;
+                self.node(Node { value, nodes: 1, depth: 0 }, anchor, span)?;
+            }
+            Event::SequenceStart(_, anchor, _) => self.start(Content::List(Vec::new()), anchor, span)?,
+            Event::MappingStart(_, anchor, _) => {
+                let content = Content::Map {
+                    entries: Vec::new(),
+                    merged: Vec::new(),
+                    key: None,
+                };
+                self.start(content, anchor, span)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                if let Some(open) = self.open.pop() {
+                    let value = match open.content {
+                        Content::List(items) => Value::List(List::from_iter(items)),
+                        Content::Map {
+                            entries, merged, ..
+                        } => Value::Map(map(entries, &merged)),
+                    };
+                    let node = Node {
+                        value,
+                        nodes: open.nodes + 1,
+                        depth: open.depth + 1,
+                    };
+                    self.node(node, open.anchor, span)?;
+                }
+            }
+            Event::Alias(anchor) => match self.anchors.get(&anchor) {
+                Some(target) => {
+                    let target = target.clone();
+                    if self.takes_key() {
+                        return match target.value.as_str() {
+                            Some(name) => self.key(name.into(), ScalarStyle::DoubleQuoted, span),
+                            None => Err(fault(span, "a map key must be a scalar")),
+                        };
+                    }
+                    self.node(target, 0, span)?;
+                }
+                None => return Err(fault(span, "alias of a node that is not complete")),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn takes_key(&self) -> bool {
+        matches!(
+            self.open.last(),
+            Some(Open {
+                content: Content::Map { key: None, .. },
+                ..
+            })
+        )
+    }
+
+    fn start(&mut self, content: Content, anchor: usize, span: &Span) -> Result<(), Error> {
+        if self.takes_key() {
+            return Err(fault(span, "a map key must be a scalar"));
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Error::TooDeep);
+        }
+        self.open.push(Open {
+            content,
+            anchor,
+            nodes: 0,
+            depth: 0,
+        });
+        Ok(())
+    }
+
+    fn key(&mut self, text: Cow<'_, str>, style: ScalarStyle, span: &Span) -> Result<(), Error> {
+        let plain = style == ScalarStyle::Plain;
+        let name = match resolve(&text) {
+            Ok(Value::String(name)) => name,
+            // As in the JSON that kubectl makes of it.
+            Ok(value) if plain => Str::from(value.to_json()),
+            _ => Str::from(text.as_ref()),
+        };
+        if let Some(Open {
+            content: Content::Map { entries, key, .. },
+            ..
+        }) = self.open.last_mut()
+        {
+            if plain && name == "<<" {
+                *key = Some(Key::Merge);
+                return Ok(());
+            }
+            // Keys are few, or sorted as a program wrote them: looking at the last first finds neither.
+            if entries.last().is_some_and(|(last, _)| *last >= name)
+                && entries.iter().any(|(other, _)| *other == name)
+            {
+                return Err(fault(span, format!("key `{name}` is there twice")));
+            }
+            *key = Some(Key::Name(name));
+        }
+        Ok(())
+    }
+
+    /// Puts a complete node where it belongs.
+    fn node(&mut self, node: Node, anchor: usize, span: &Span) -> Result<(), Error> {
+        self.nodes = self.nodes.saturating_add(1);
+        // Open nodes are bounded as they are opened; an alias brings in depth of its own.
+        if self.open.len() + node.depth > MAX_DEPTH {
+            return Err(Error::TooDeep);
+        }
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        let Some(open) = self.open.last_mut() else {
+            if let Some(document) = self.documents.last_mut() {
+                *document = node.value;
+            }
+            return Ok(());
+        };
+        open.nodes = open.nodes.saturating_add(node.nodes);
+        open.depth = open.depth.max(node.depth);
+        if open.nodes > MAX_NODES || self.nodes > MAX_NODES {
+            return Err(fault(
+                span,
+                format!("the document has more than {MAX_NODES} nodes with its aliases expanded"),
+            ));
+        }
+        match &mut open.content {
+            Content::List(items) => items.push(node.value),
+            Content::Map {
+                entries,
+                merged,
+                key,
+            } => match (key.take(), node.value) {
+                (Some(Key::Name(name)), value) => entries.push((name, value)),
+                (Some(Key::Merge), Value::Map(map)) => merged.push(map),
+                (Some(Key::Merge), Value::List(maps)) => {
+                    for map in &maps {
+                        match map {
+                            Value::Map(map) => merged.push(map.clone()),
+                            _ => return Err(fault(span, "a merge key takes a map or a list of maps")),
+                        }
+                    }
+                }
+                (Some(Key::Merge), _) => {
+                    return Err(fault(span, "a merge key takes a map or a list of maps"));
+                }
+                (None, _) => {}
+            },
+        }
+        Ok(())
+    }
+}
+
+fn map(entries: Vec<(Str, Value)>, merged: &[Map]) -> Map {
+    if merged.is_empty() {
+        return entries.into_iter().collect::<MapBuilder>().build();
+    }
+    // The last of equal names stays: explicit entries behind merged ones, early merges behind late ones.
+    let inherited = merged.iter().rev().flatten();
+    inherited
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .chain(entries)
+        .collect::<MapBuilder>()
+        .build()
+}
+
+fn scalar(
+    text: Cow<'_, str>,
+    style: ScalarStyle,
+    tag: Option<&Tag>,
+    span: &Span,
+) -> Result<Value, Error> {
+    let tag = tag.and_then(Tag::core_suffix);
+    if style != ScalarStyle::Plain || tag == Some("str") {
+        return Ok(Value::from(text.into_owned()));
+    }
+    match resolve(&text) {
+        Ok(Value::Int(i)) if tag == Some("float") => Ok(Value::Float(i as f64)),
+        Ok(value) => Ok(value),
+        Err(_) => Err(fault(
+            span,
+            format!("number {text} is not finite: only finite numbers are accepted"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yaml_round_trips() {
+        for json in [
+            "null",
+            "1.5",
+            r#"{"a":{"b":[1,{"c":[]},{}],"d":null}}"#,
+            r#"{"no":"yes","n":"null","one":"1","float":"1.0","empty":"","octal":"0777","time":"2020-01-01"}"#,
+            r#"{"text":"two\nlines\n","tab":"a\tb","colon":"a: b","hash":"a #b","star":"*x","dash":"- a"}"#,
+            r#"{"y":"y","on":"off","True":"TRUE","~":"~",".inf":".nan","0x1f":"0x1f","1e3":"1e3","1_000":"1_000"}"#,
+            r#"{"0b1":"0b1","0o7":"0o7","1.":"1.","+1":"+.5","<<":"<<","-":"?","&a":"!b","%":"@"}"#,
+            r#"[[1,2],[[]],"a"]"#,
+            r#"{"a":1e+30,"b":-0.5,"c":9223372036854775807}"#,
+        ] {
+            let value = Value::from_json(json).unwrap();
+            let yaml = value.to_yaml();
+            let back = Value::from_yaml(&yaml).unwrap_or_else(|e| panic!("{e}\n{yaml}"));
+            assert!(back.identical(&value), "{json}\n{yaml}");
+        }
+    }
+
+    #[test]
+    fn yaml_is_written_as_kubectl_writes_it() {
+        let value = Value::from_json(r#"{"spec":{"ports":[{"name":"a","port":1}],"x":{}},"kind":"Pod"}"#);
+        assert_eq!(
+            value.unwrap().to_yaml(),
+            "kind: Pod\nspec:\n  ports:\n  - name: a\n    port: 1\n  x: {}\n"
+        );
+    }
+
+    #[test]
+    fn anchors_merge_keys_and_tags_are_understood() {
+        let text = "base: &b {x: 1, y1: 2}\nuse: {<<: *b, x: 3}\nlist: {<<: [{a: 1}, {a: 2, c: 3}]}\n\
+                    same: *b\ns: !!str 12\nf: !!float 1\n1: one\nyes: two\n";
+        let json = r#"{"1":"one","base":{"x":1,"y1":2},"f":1,"list":{"a":1,"c":3},"s":"12","same":{"x":1,"y1":2},"true":"two","use":{"x":3,"y1":2}}"#;
+        assert_eq!(Value::from_yaml(text).unwrap().to_json(), json);
+    }
+
+    #[test]
+    fn a_stream_has_several_documents() {
+        let all = Value::all_from_yaml("---\na: 1\n---\n# nothing\n---\n- 2\n").unwrap();
+        assert_eq!(all.iter().map(Value::to_json).collect::<Vec<_>>(), [r#"{"a":1}"#, "[2]"]);
+        assert_eq!(
+            Value::from_yaml("a: 1\n---\nb: 1\n"),
+            Err(Error::Documents { found: 2 })
+        );
+        assert_eq!(Value::from_yaml(""), Ok(Value::Null));
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let flow = |n: usize| "[".repeat(n) + &"]".repeat(n);
+        let block = |n: usize| (0..n).map(|i| format!("{}a:\n", " ".repeat(i))).collect::<String>();
+        for text in [flow(MAX_DEPTH), block(MAX_DEPTH), "- ".repeat(MAX_DEPTH)] {
+            let value = Value::from_yaml(&text).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(Value::from_yaml(&value.to_yaml()).unwrap(), value);
+        }
+        for text in [block(5_000), "- ".repeat(10_000), flow(MAX_DEPTH + 1), flow(10_000)] {
+            let error = Value::from_yaml(&text).unwrap_err();
+            assert!(matches!(error, Error::TooDeep | Error::Yaml { .. }), "{error}");
+        }
+        let mut aliases = String::from("a0: &a0 [x]\n");
+        for i in 1..=MAX_DEPTH {
+            aliases += &format!("a{i}: &a{i} [*a{}]\n", i - 1);
+        }
+        assert_eq!(Value::from_yaml(&aliases), Err(Error::TooDeep));
+    }
+
+    #[test]
+    fn hostile_texts_are_errors() {
+        let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        for i in 1..30 {
+            let alias = format!("*a{}", i - 1);
+            bomb += &format!("a{i}: &a{i} [{}]\n", [alias.as_str(); 10].join(","));
+        }
+        for (text, message) in [
+            (bomb.as_str(), "not valid YAML at line 7 column 22: the document has more than 4000000 nodes with its aliases expanded"),
+            ("a: .nan", "not valid YAML at line 1 column 4: number .nan is not finite: only finite numbers are accepted"),
+            ("a: -.inf", "not valid YAML at line 1 column 4: number -.inf is not finite: only finite numbers are accepted"),
+            ("a: &x [*x]", "not valid YAML at line 1 column 8: alias of a node that is not complete"),
+            ("? [a]\n: b", "not valid YAML at line 1 column 3: a map key must be a scalar"),
+            ("<<: 1", "not valid YAML at line 1 column 5: a merge key takes a map or a list of maps"),
+        ] {
+            let error = Value::from_yaml(text).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+        for text in ["a: [", "a: *nowhere", "\u{0}", "a: b: c"] {
+            let error = Value::from_yaml(text).expect_err(text);
+            assert!(matches!(error, Error::Yaml { position: Some(_), .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn integers_beyond_64_bits_are_floats() {
+        let value = Value::from_yaml("[9223372036854775807, 9223372036854775808]").unwrap();
+        let expected = Value::from_json("[9223372036854775807, 9223372036854775808]").unwrap();
+        assert!(value.identical(&expected), "{value}");
+    }
+}
