@@ -25,6 +25,11 @@ impl Map {
         Map(SortedMap::new())
     }
 
+    /// The map of one entry.
+    pub fn single(name: impl Into<Str>, value: impl Into<Value>) -> Self {
+        Map(SortedMap::single(name.into(), value.into()))
+    }
+
     /// Whether both are the same allocation, and therefore equal.
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.0.ptr_eq(&other.0)

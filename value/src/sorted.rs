@@ -118,6 +118,14 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         }
     }
 
+    /// The map of one entry.
+    pub fn single(key: K, value: V) -> Self {
+        SortedMap(Some(ThinArc::from_header_and_iter(
+            None,
+            [(key, value)].into_iter(),
+        )))
+    }
+
     /// The map of the given entries in any order; of entries with one key, the last is kept.
     pub fn from_unsorted(mut entries: Vec<(K, V)>) -> Self {
         if !entries.is_sorted_by(|a, b| a.0 < b.0) {

@@ -1,0 +1,80 @@
+//! Errors of the updater.
+
+use fieldmanager_typed::Error as TypedError;
+
+use crate::conflict::Conflicts;
+use crate::converter::ConvertError;
+
+/// What the updater was doing when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Merging the configuration into the live object.
+    Merge,
+    /// Comparing the object before and after.
+    Compare,
+}
+
+impl std::fmt::Display for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Stage::Merge => "merge the configuration",
+            Stage::Compare => "compare the objects",
+        })
+    }
+}
+
+/// Why nothing was applied or updated. Live object and managers are as they were.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Other managers own fields that the apply would change.
+    #[error(transparent)]
+    Conflicts(#[from] Conflicts),
+    /// The objects do not fit together.
+    #[error("failed to {stage}: {source}")]
+    Typed {
+        /// What was being done.
+        stage: Stage,
+        /// What is wrong.
+        source: TypedError,
+    },
+    /// An object could not be converted to the version of a manager.
+    #[error("failed to convert the object: {0}")]
+    Convert(#[from] ConvertError),
+}
+
+/// Whose fault an [`Error`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Other managers own what was to be changed.
+    Conflict,
+    /// The schema is at fault.
+    Schema,
+    /// The objects are at fault.
+    Objects,
+    /// The converter is at fault, or the object cannot be converted.
+    Conversion,
+}
+
+impl Error {
+    /// The conflicts, if that is what it is.
+    pub fn conflicts(&self) -> Option<&Conflicts> {
+        match self {
+            Error::Conflicts(conflicts) => Some(conflicts),
+            _ => None,
+        }
+    }
+
+    /// Whose fault it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Conflicts(_) => ErrorKind::Conflict,
+            Error::Convert(_) => ErrorKind::Conversion,
+            Error::Typed {
+                source: TypedError::Invalid(errors),
+                ..
+            } if errors.is_schema_fault() => ErrorKind::Schema,
+            Error::Typed { .. } => ErrorKind::Objects,
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Comparing two values of one type.
+
+use std::collections::BTreeMap;
+
+use fieldmanager_fieldpath::{Filter, PathElement, Set, SetBuilder};
+use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_value::{List, Map, Value};
+
+use crate::error::{Error, Fault, Faults};
+use crate::items::element_of;
+use crate::shape::{Shape, empty_type, entries, items, scalar_fault, shape};
+use crate::typed_value::TypedValue;
+use crate::validate::position;
+
+/// What changed from one value to another. No field is in more than one of the sets, but for an item that
+/// had duplicates and has none any more, or the reverse.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// Fields that only the second value has.
+    pub added: Set,
+    /// Fields that both have, with different values.
+    pub modified: Set,
+    /// Fields that only the first value has.
+    pub removed: Set,
+}
+
+impl Comparison {
+    /// Whether nothing changed.
+    pub fn is_same(&self) -> bool {
+        self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
+    }
+
+    /// The comparison of the fields that a filter lets through.
+    #[must_use]
+    pub fn filter(&self, filter: &Filter) -> Comparison {
+        Comparison {
+            added: filter.apply(&self.added),
+            modified: filter.apply(&self.modified),
+            removed: filter.apply(&self.removed),
+        }
+    }
+}
+
+impl TypedValue {
+    /// What changed from this value to another of the same type.
+    ///
+    /// Numbers are compared as numbers. Lists are compared by key or value, so that order does not matter;
+    /// atomic lists and maps as a whole. Items with the same key are compared as one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TypesDiffer`]; [`Error::Invalid`] if an item of either has lost its key.
+    ///
+    /// Behaviour: `TypedValue.Compare` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
+    pub fn compare(&self, other: &TypedValue) -> Result<Comparison, Error> {
+        self.check_type(other)?;
+        let known = self.known.and(other.known);
+        let mut compare = Compare {
+            schema: self.ty.schema(),
+            keyed: known.keyed,
+            unique: known.unique,
+            faults: Faults::default(),
+        };
+        let delta = compare.values(self.ty.id(), Some(&self.value), Some(&other.value));
+        compare.faults.check()?;
+        Ok(Comparison {
+            added: delta.added.below,
+            modified: delta.modified.below,
+            removed: delta.removed.below,
+        })
+    }
+}
+
+/// The part of one of the three sets at and below a place.
+#[derive(Default)]
+struct Part {
+    itself: bool,
+    below: Set,
+}
+
+impl Part {
+    fn unite(&mut self, other: Part) {
+        self.itself |= other.itself;
+        self.below = self.below.union(&other.below);
+    }
+}
+
+/// What changed at and below a place.
+#[derive(Default)]
+struct Delta {
+    added: Part,
+    modified: Part,
+    removed: Part,
+}
+
+impl Delta {
+    fn unite(&mut self, other: Delta) {
+        self.added.unite(other.added);
+        self.modified.unite(other.modified);
+        self.removed.unite(other.removed);
+    }
+}
+
+/// Collects what changed below a place from what changed in its children.
+#[derive(Default)]
+struct DeltaBuilder {
+    added: SetBuilder,
+    modified: SetBuilder,
+    removed: SetBuilder,
+}
+
+impl DeltaBuilder {
+    fn push(&mut self, element: impl Fn() -> PathElement, delta: Delta) {
+        for (set, part) in [
+            (&mut self.added, delta.added),
+            (&mut self.modified, delta.modified),
+            (&mut self.removed, delta.removed),
+        ] {
+            if part.itself || !part.below.is_empty() {
+                set.push(element(), part.itself, part.below);
+            }
+        }
+    }
+
+    fn build(self) -> Delta {
+        let part = |set: SetBuilder| Part {
+            itself: false,
+            below: set.build(),
+        };
+        Delta {
+            added: part(self.added),
+            modified: part(self.modified),
+            removed: part(self.removed),
+        }
+    }
+}
+
+struct Compare<'s> {
+    schema: &'s Schema,
+    /// Of both values: every item has its key, and no two of a list have the same.
+    keyed: bool,
+    unique: bool,
+    faults: Faults,
+}
+
+impl Compare<'_> {
+    /// At least one of the values is there.
+    fn values(&mut self, ty: TypeId, left: Option<&Value>, right: Option<&Value>) -> Delta {
+        if let (Some(left), Some(right)) = (left, right)
+            && self.keyed
+            && left.ptr_eq(right)
+        {
+            return Delta::default();
+        }
+        let atom = self.schema.atom(ty);
+        let (left_kinds, left_shape) = shape(atom, left);
+        let (right_kinds, right_shape) = shape(atom, right);
+        let mut delta = Delta::default();
+        let last = match (left, right) {
+            (_, None) => left_shape,
+            (None, _) => right_shape,
+            _ => {
+                if left_kinds != right_kinds {
+                    // A value of one kind became one of another: both are walked.
+                    self.shaped(left_shape, left, right, &mut delta);
+                }
+                right_shape
+            }
+        };
+        if let Shape::Nothing = last {
+            self.faults.push(empty_type(atom));
+        }
+        let is_leaf = self.shaped(last, left, right, &mut delta);
+        if !is_leaf {
+            delta.added.itself |= left.is_none();
+            delta.removed.itself |= right.is_none();
+        }
+        delta
+    }
+
+    /// Compares two values taken for one shape; says whether that made them leaves.
+    fn shaped(
+        &mut self,
+        shape: Shape<'_>,
+        left: Option<&Value>,
+        right: Option<&Value>,
+        delta: &mut Delta,
+    ) -> bool {
+        match shape {
+            Shape::Scalar(scalar) => {
+                let faults = (scalar_fault(scalar, left), scalar_fault(scalar, right));
+                if let (Some(_), Some(fault)) = faults {
+                    self.faults.push(fault);
+                    return false;
+                }
+                leaf(left, right, delta);
+                true
+            }
+            Shape::List(list) => {
+                let (old, new) = (items(left), items(right));
+                if list.atomic || (old.is_none() && new.is_none()) {
+                    leaf(left, right, delta);
+                    return true;
+                }
+                let below = match (old, new) {
+                    (Some(old), Some(new)) if self.keyed && self.unique => {
+                        self.unique_items(list, old, new)
+                    }
+                    _ => self.any_items(list, old, new),
+                };
+                delta.unite(below);
+                false
+            }
+            Shape::Map(map) => {
+                let (old, new) = (entries(left), entries(right));
+                if map.atomic || (old.is_none() && new.is_none()) {
+                    leaf(left, right, delta);
+                    return true;
+                }
+                let none = Map::new();
+                delta.unite(self.maps(map, old.unwrap_or(&none), new.unwrap_or(&none)));
+                false
+            }
+            Shape::Nothing => false,
+        }
+    }
+
+    fn maps(&mut self, map: &MapType, left: &Map, right: &Map) -> Delta {
+        let mut out = DeltaBuilder::default();
+        let keyed = self.keyed;
+        let mut visit = |name: &fieldmanager_value::Str, old: Option<&Value>, new: Option<&Value>| {
+            let mark = self.faults.mark();
+            match map.type_of(name) {
+                Some(ty) => {
+                    let delta = self.values(ty, old, new);
+                    out.push(|| PathElement::Field(name.clone()), delta);
+                }
+                None => self.faults.push(Fault::NotDeclared { nearest: Vec::new() }),
+            }
+            self.faults.prefix(mark, || PathElement::Field(name.clone()));
+        };
+        if keyed {
+            for (name, old, new) in left.differences(right) {
+                visit(name, old, new);
+            }
+        } else {
+            // Shared entries may hold faults.
+            for (name, old, new) in left.join(right) {
+                visit(name, old, new);
+            }
+        }
+        out.build()
+    }
+
+    fn item(&mut self, list: &ListType, element: &PathElement, left: Option<&Value>, right: Option<&Value>, out: &mut DeltaBuilder) {
+        let mark = self.faults.mark();
+        let delta = self.values(list.element, left, right);
+        self.faults.prefix(mark, || element.clone());
+        out.push(|| element.clone(), delta);
+    }
+
+    /// Items of lists without duplicates: those at the same place in memory are left out unseen, the rest
+    /// is matched.
+    fn unique_items(&mut self, list: &ListType, left: &List, right: &List) -> Delta {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        left.for_each_difference(right, |_, a, b| {
+            old.extend(a.and_then(|item| Some((element_of(list, item).ok()?, item))));
+            new.extend(b.and_then(|item| Some((element_of(list, item).ok()?, item))));
+        });
+        old.sort_by(|a, b| a.0.cmp(&b.0));
+        new.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut out = DeltaBuilder::default();
+        let mut new = new.into_iter().peekable();
+        for (element, item) in &old {
+            while let Some((before, added)) = new.next_if(|(e, _)| e < element) {
+                self.item(list, &before, None, Some(added), &mut out);
+            }
+            let same = new.next_if(|(e, _)| e == element);
+            self.item(list, element, Some(item), same.map(|(_, item)| item), &mut out);
+        }
+        for (element, added) in new {
+            self.item(list, &element, None, Some(added), &mut out);
+        }
+        out.build()
+    }
+
+    /// Items of any lists, duplicates included: several items with one key are compared as one.
+    fn any_items(&mut self, list: &ListType, left: Option<&List>, right: Option<&List>) -> Delta {
+        let mut groups: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
+        for (side, items) in [left, right].into_iter().enumerate() {
+            for (at, item) in items.into_iter().flatten().enumerate() {
+                match element_of(list, item) {
+                    Ok(element) => {
+                        let group = groups.entry(element).or_default();
+                        let side = if side == 0 { &mut group.0 } else { &mut group.1 };
+                        side.push(item);
+                    }
+                    Err(fault) => self.faults.push_at(position(at), Fault::Item(fault)),
+                }
+            }
+        }
+        let mut out = DeltaBuilder::default();
+        for (element, (old, new)) in groups {
+            let mut marker = Delta::default();
+            match (old.as_slice(), new.as_slice()) {
+                ([], [_]) | ([_], [] | [_]) => {
+                    let (old, new) = (old.first().copied(), new.first().copied());
+                    self.item(list, &element, old, new, &mut out);
+                }
+                ([_, _, ..], [_, _, ..]) => marker.modified.itself = old != new,
+                ([_, _, ..], rest) => {
+                    if let Some(new) = rest.first() {
+                        self.item(list, &element, None, Some(new), &mut out);
+                    }
+                    marker.removed.itself = true;
+                }
+                (rest, _) => {
+                    if let Some(old) = rest.first() {
+                        self.item(list, &element, Some(old), None, &mut out);
+                    }
+                    marker.added.itself = true;
+                }
+            }
+            out.push(|| element.clone(), marker);
+        }
+        out.build()
+    }
+}
+
+fn leaf(left: Option<&Value>, right: Option<&Value>, delta: &mut Delta) {
+    match (left, right) {
+        (None, _) => delta.added.itself = true,
+        (_, None) => delta.removed.itself = true,
+        (Some(left), Some(right)) => delta.modified.itself |= left != right,
+    }
+}

@@ -1,0 +1,193 @@
+//! Errors of typed values.
+
+use std::fmt;
+
+use fieldmanager_fieldpath::{Path, PathElement};
+use fieldmanager_value::{MAX_DEPTH, Value};
+
+use crate::items::ItemFault;
+
+/// What is wrong at one place of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The value is of another kind than the type accepts.
+    Kind {
+        /// What would be accepted, in the schema's words.
+        expected: &'static str,
+        /// The value, as JSON, shortened.
+        found: String,
+    },
+    /// The struct does not declare a field of this name.
+    NotDeclared {
+        /// Declared fields with a similar name, the most similar first.
+        nearest: Vec<String>,
+    },
+    /// Two items of an associative list have the same key or value.
+    Duplicate,
+    /// An item of an associative list cannot be told apart from others.
+    Item(ItemFault),
+    /// The value nests deeper than the library accepts.
+    TooDeep,
+    /// The type of the schema accepts nothing.
+    EmptyType {
+        /// The name of the type, or of the type that it is written in.
+        name: String,
+    },
+}
+
+impl Fault {
+    /// A fault of kind, with the offending value shortened for messages.
+    pub(crate) fn kind(expected: &'static str, found: &Value) -> Self {
+        const LONGEST: usize = 60;
+        let mut text = match found {
+            // Large values would be rendered whole only to be cut.
+            Value::List(_) | Value::Map(_) => found.kind().name().to_owned(),
+            scalar => scalar.to_json(),
+        };
+        if text.len() > LONGEST {
+            let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at));
+            text.truncate(end.unwrap_or_default());
+            text.push('…');
+        }
+        Fault::Kind {
+            expected,
+            found: text,
+        }
+    }
+
+    /// Whether the schema is to blame and not the value.
+    pub fn is_schema_fault(&self) -> bool {
+        matches!(self, Fault::EmptyType { .. })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Kind { expected, found } => write!(f, "expected {expected}, got {found}"),
+            Fault::NotDeclared { nearest } => {
+                f.write_str("field not declared in schema")?;
+                if let Some((best, others)) = nearest.split_first() {
+                    write!(f, ", the nearest declared are `{best}`")?;
+                    others.iter().try_for_each(|name| write!(f, ", `{name}`"))?;
+                }
+                Ok(())
+            }
+            Fault::Duplicate => f.write_str("duplicate entries for one key"),
+            Fault::Item(fault) => fault.fmt(f),
+            Fault::TooDeep => write!(f, "nesting is deeper than {MAX_DEPTH} levels"),
+            Fault::EmptyType { name } => {
+                write!(f, "schema error: type `{name}` accepts no value here")
+            }
+        }
+    }
+}
+
+/// One fault and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValidationError {
+    /// Where the fault is.
+    pub path: Path,
+    /// What is wrong there.
+    pub fault: Fault,
+}
+
+impl fmt::Display for ValidationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            self.fault.fmt(f)
+        } else {
+            write!(f, "{}: {}", self.path, self.fault)
+        }
+    }
+}
+
+/// Everything that is wrong with a value, at least one fault, in the order of the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValidationErrors(Vec<ValidationError>);
+
+impl ValidationErrors {
+    /// The faults.
+    pub fn iter(&self) -> std::slice::Iter<'_, ValidationError> {
+        self.0.iter()
+    }
+
+    /// Whether the schema is to blame for one of them.
+    pub fn is_schema_fault(&self) -> bool {
+        self.0.iter().any(|error| error.fault.is_schema_fault())
+    }
+}
+
+impl fmt::Display for ValidationErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            error.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ValidationErrors {}
+
+/// Why two typed values cannot be merged or compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// They are of different types, or of types of different schemas.
+    #[error("expected objects of one type, got `{left}` and `{right}`{}", if left == right { " of different schemas" } else { "" })]
+    TypesDiffer {
+        /// The type of the left object.
+        left: String,
+        /// The type of the right object.
+        right: String,
+    },
+    /// One of the values does not fit the type: the configuration has duplicates, or an item lost its key.
+    #[error(transparent)]
+    Invalid(#[from] ValidationErrors),
+}
+
+/// Collects faults; their paths are completed on the way up, so that a value without faults pays nothing
+/// for them.
+#[derive(Default)]
+pub(crate) struct Faults(Vec<(Vec<PathElement>, Fault)>);
+
+impl Faults {
+    pub(crate) fn push(&mut self, fault: Fault) {
+        self.0.push((Vec::new(), fault));
+    }
+
+    pub(crate) fn push_at(&mut self, element: PathElement, fault: Fault) {
+        self.0.push((vec![element], fault));
+    }
+
+    /// How many there are: to be passed to [`prefix`](Self::prefix) later.
+    pub(crate) fn mark(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Puts an element before the paths of all faults since the mark.
+    pub(crate) fn prefix(&mut self, mark: usize, element: impl FnOnce() -> PathElement) {
+        if mark < self.0.len() {
+            let element = element();
+            for (reversed, _) in self.0.iter_mut().skip(mark) {
+                reversed.push(element.clone());
+            }
+        }
+    }
+
+    /// The faults as an error, if there are any.
+    pub(crate) fn check(self) -> Result<(), ValidationErrors> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let complete = |(reversed, fault): (Vec<PathElement>, Fault)| ValidationError {
+            path: reversed.into_iter().rev().collect(),
+            fault,
+        };
+        Err(ValidationErrors(self.0.into_iter().map(complete).collect()))
+    }
+}

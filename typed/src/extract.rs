@@ -1,0 +1,133 @@
+//! Extracting items by path.
+
+use fieldmanager_fieldpath::{PathElement, Set};
+use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_value::{List, ListBuilder, Map, MapBuilder, Value};
+
+use crate::items::element_of;
+use crate::shape::{Shape, shape};
+use crate::typed_value::{Known, TypedValue};
+
+/// What to do about the key fields of list items that are extracted in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFields {
+    /// Extract what the set says, and nothing else.
+    AsGiven,
+    /// Extract the key fields too, so that the items can be told apart.
+    Append,
+}
+
+impl TypedValue {
+    /// The value reduced to the items of a set. Give the [leaves](Set::leaves) of what a manager owns to get
+    /// what it applied.
+    ///
+    /// A list item that is a member of the set without anything below it is extracted whole, and so are
+    /// atomic and empty lists and maps on the way.
+    ///
+    /// Behaviour: `TypedValue.ExtractItems` of `sigs.k8s.io/structured-merge-diff/v6/typed`, but for a map
+    /// that is a member with more below it: that is reduced by what is below it.
+    #[must_use]
+    pub fn extract_items(&self, items: &Set, key_fields: KeyFields) -> TypedValue {
+        let items = match key_fields {
+            KeyFields::AsGiven => items.clone(),
+            KeyFields::Append => {
+                let own = items.intersection(&self.field_set());
+                items.union(&with_keys(&own))
+            }
+        };
+        let mut extract = Extract {
+            schema: self.ty.schema(),
+            known: self.known,
+        };
+        let value = extract.value(self.ty.id(), &self.value, &items);
+        TypedValue {
+            value,
+            ty: self.ty.clone(),
+            known: extract.known,
+        }
+    }
+}
+
+/// The paths of the key fields of every item on the way to the paths of a set.
+fn with_keys(items: &Set) -> Set {
+    let mut keys = Set::new();
+    for path in items.paths() {
+        for (i, element) in path.iter().enumerate() {
+            let PathElement::Key(fields) = element else {
+                continue;
+            };
+            for (name, _) in fields {
+                let item = path.iter().take(i + 1).cloned();
+                let field: Vec<PathElement> = item.chain([PathElement::Field(name.clone())]).collect();
+                keys.insert(&field);
+            }
+        }
+    }
+    keys
+}
+
+struct Extract<'s> {
+    schema: &'s Schema,
+    known: Known,
+}
+
+impl Extract<'_> {
+    fn value(&mut self, ty: TypeId, value: &Value, items: &Set) -> Value {
+        match shape(self.schema.atom(ty), Some(value)).1 {
+            Shape::Scalar(_) => value.clone(),
+            Shape::List(list) => match value {
+                Value::List(old) if list.atomic || old.is_empty() => value.clone(),
+                Value::List(old) => self.list(list, old, items),
+                _ => Value::Null,
+            },
+            Shape::Map(map) => match value {
+                Value::Map(old) if map.atomic || old.is_empty() => value.clone(),
+                Value::Map(old) => self.map(map, old, items),
+                _ => Value::Null,
+            },
+            Shape::Nothing => Value::Null,
+        }
+    }
+
+    fn map(&mut self, map: &MapType, old: &Map, items: &Set) -> Value {
+        let mut out = MapBuilder::default();
+        let mut empty = true;
+        for (element, node) in items.nodes() {
+            let Some((name, value)) = element.as_field().and_then(|name| old.get_entry(name)) else {
+                continue;
+            };
+            let part = match map.type_of(name) {
+                Some(ty) => self.value(ty, value, node.children()),
+                None => Value::Null,
+            };
+            out.push(name.clone(), part);
+            empty = false;
+        }
+        if empty { Value::Null } else { Value::Map(out.build()) }
+    }
+
+    fn list(&mut self, list: &ListType, old: &List, items: &Set) -> Value {
+        let mut out = ListBuilder::default();
+        let mut empty = true;
+        for item in old {
+            let Ok(element) = element_of(list, item) else {
+                continue;
+            };
+            let Some(node) = items.get(&element) else {
+                continue;
+            };
+            let part = match node.children().is_empty() {
+                true => item.clone(),
+                false => self.value(list.element, item, node.children()),
+            };
+            match element_of(list, &part) {
+                Err(_) => self.known.keyed = false,
+                Ok(after) if after != element => self.known.unique = false,
+                Ok(_) => {}
+            }
+            out.push(part);
+            empty = false;
+        }
+        if empty { Value::Null } else { Value::List(out.build()) }
+    }
+}

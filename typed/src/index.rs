@@ -1,0 +1,98 @@
+//! The index of an associative list: where the item of an element is.
+//!
+//! It is made once per list and, for large lists, lives with the list as its memo; a list that was made
+//! from another by editing gets the other's index, edited.
+
+use std::sync::Arc;
+
+use fieldmanager_fieldpath::PathElement;
+use fieldmanager_schema::{KeyField, ListType};
+use fieldmanager_value::sorted::SortedMap;
+use fieldmanager_value::{List, MEMO_FROM};
+
+use crate::items::{ItemFault, element_of};
+
+/// Where the item of an element is in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// At this position only.
+    One(usize),
+    /// At several.
+    Many,
+}
+
+/// The items of one list by element, for one way to tell them apart.
+pub(crate) struct Index {
+    keys: Vec<KeyField>,
+    slots: SortedMap<PathElement, Slot>,
+    /// Whether no two items have the same element.
+    unique: bool,
+}
+
+fn same_keys(a: &[KeyField], b: &[KeyField]) -> bool {
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| a.name == b.name && a.default == b.default)
+}
+
+/// The first item of a list that has no element, and its position.
+pub(crate) type Broken = (usize, ItemFault);
+
+impl Index {
+    /// The index of a list: the one that lives with it, or a new one.
+    pub(crate) fn of(list: &List, ty: &ListType) -> Result<Arc<Index>, Broken> {
+        if let Some(index) = list.memo::<Index>()
+            && same_keys(&index.keys, &ty.keys)
+        {
+            return Ok(index);
+        }
+        let mut found = Vec::with_capacity(list.len());
+        for (at, item) in list.iter().enumerate() {
+            let element = element_of(ty, item).map_err(|fault| (at, fault))?;
+            found.push((element, Slot::One(at)));
+        }
+        let mut unique = true;
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found.dedup_by(|later, kept| {
+            let equal = later.0 == kept.0;
+            if equal {
+                kept.1 = Slot::Many;
+                unique = false;
+            }
+            equal
+        });
+        let index = Arc::new(Index {
+            keys: ty.keys.clone(),
+            slots: SortedMap::from_sorted(found),
+            unique,
+        });
+        list.set_memo(index.clone());
+        Ok(index)
+    }
+
+    pub(crate) fn get(&self, element: &PathElement) -> Option<Slot> {
+        self.slots.get(element).copied()
+    }
+
+    pub(crate) fn is_unique(&self) -> bool {
+        self.unique
+    }
+
+    /// Gives a list that was made from this index's list by appending items its index.
+    pub(crate) fn extend_to(&self, list: &List, appended: Vec<(PathElement, usize)>) {
+        if list.len() < MEMO_FROM {
+            return;
+        }
+        let mut edits: Vec<(PathElement, Option<Slot>)> = appended
+            .into_iter()
+            .map(|(element, at)| (element, Some(Slot::One(at))))
+            .collect();
+        edits.sort_by(|a, b| a.0.cmp(&b.0));
+        list.set_memo(Arc::new(Index {
+            keys: self.keys.clone(),
+            slots: self.slots.with_edits(edits),
+            unique: self.unique,
+        }));
+    }
+}

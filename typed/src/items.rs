@@ -1,0 +1,89 @@
+//! How the items of associative lists are told apart.
+
+use std::fmt;
+
+use fieldmanager_fieldpath::PathElement;
+use fieldmanager_schema::ListType;
+use fieldmanager_value::{Map, MapBuilder, Value};
+
+/// Why an item of an associative list cannot be told apart from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ItemFault {
+    /// In a list with keys, an item is no map.
+    NotMap {
+        /// What it is.
+        found: &'static str,
+    },
+    /// In a list with keys, an item has none of them, and none has a default.
+    NoKeys {
+        /// The names of the keys.
+        keys: Vec<String>,
+    },
+    /// In a set, an item is no scalar.
+    NotScalar {
+        /// What it is.
+        found: &'static str,
+    },
+}
+
+impl fmt::Display for ItemFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ItemFault::NotMap { found } => {
+                write!(f, "expected map as item of an associative list with keys, got {found}")
+            }
+            ItemFault::NoKeys { keys } => {
+                f.write_str("an item of an associative list must have one of its keys ")?;
+                for (i, key) in keys.iter().enumerate() {
+                    write!(f, "{}`{key}`", if i > 0 { ", " } else { "" })?;
+                }
+                Ok(())
+            }
+            ItemFault::NotScalar { found } => {
+                write!(f, "expected scalar as item of a set, got {found}")
+            }
+        }
+    }
+}
+
+/// The element by which an item of an associative list is found.
+///
+/// Key fields that an item lacks are taken from their defaults; one without a default is left out, which
+/// makes the item differ from all that have it.
+pub(crate) fn element_of(list: &ListType, item: &Value) -> Result<PathElement, ItemFault> {
+    if list.keys.is_empty() {
+        return if item.is_scalar() {
+            Ok(PathElement::Value(item.clone()))
+        } else {
+            Err(ItemFault::NotScalar {
+                found: item.kind().name(),
+            })
+        };
+    }
+    let Value::Map(fields) = item else {
+        return Err(ItemFault::NotMap {
+            found: item.kind().name(),
+        });
+    };
+    let no_keys = || ItemFault::NoKeys {
+        keys: list.keys.iter().map(|key| key.name.to_string()).collect(),
+    };
+    let field = |key: &fieldmanager_schema::KeyField| match fields.get_entry(&key.name) {
+        Some((name, value)) => Some((name.clone(), value.clone())),
+        None => key.default.clone().map(|default| (key.name.clone(), default)),
+    };
+    if let [key] = list.keys.as_slice() {
+        let (name, value) = field(key).ok_or_else(no_keys)?;
+        return Ok(PathElement::Key(Map::single(name, value)));
+    }
+    let mut found = MapBuilder::with_capacity(list.keys.len());
+    for (name, value) in list.keys.iter().filter_map(field) {
+        found.push(name, value);
+    }
+    let found = found.build();
+    if found.is_empty() {
+        return Err(no_keys());
+    }
+    Ok(PathElement::Key(found))
+}

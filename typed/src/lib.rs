@@ -1,0 +1,53 @@
+//! Values of a type: what server-side apply does to one object and one configuration.
+//!
+//! A [`TypedValue`] is a value that fits a type of a schema; it exists only validated. On it: the
+//! [set of its fields](TypedValue::field_set), [merging](TypedValue::merge) a configuration into it,
+//! [comparing](TypedValue::compare) it with another, [removing](TypedValue::remove_items) and
+//! [extracting](TypedValue::extract_items) items. [`reconcile`] adapts a field set to a changed schema.
+//!
+//! ```
+//! use fieldmanager_schema::Schema;
+//! use fieldmanager_typed::{Duplicates, TypedValue};
+//! use fieldmanager_value::Value;
+//!
+//! let any = Schema::deduced();
+//! let typed = |yaml| TypedValue::new(Value::from_yaml(yaml).unwrap(), any.clone(), Duplicates::Refuse);
+//! let live = typed("{replicas: 1, paused: true}")?;
+//! let config = typed("{replicas: 2}")?;
+//!
+//! let merged = live.merge(&config)?;
+//! assert_eq!(merged.value().to_json(), r#"{"paused":true,"replicas":2}"#);
+//! assert_eq!(live.compare(&merged)?.modified.to_string(), ".replicas");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Sharing
+//!
+//! Results share every part with their inputs that did not change, and walks skip what is shared: merging
+//! costs what the configuration holds, comparing what differs.
+//!
+//! # What this crate knows
+//!
+//! Values, schemas, paths and sets. It knows no managers.
+
+mod compare;
+mod error;
+mod extract;
+mod field_set;
+mod index;
+mod items;
+mod lookup;
+mod merge;
+mod merge_list;
+mod reconcile;
+mod remove;
+mod shape;
+mod typed_value;
+mod validate;
+
+pub use compare::Comparison;
+pub use error::{Error, Fault, ValidationError, ValidationErrors};
+pub use extract::KeyFields;
+pub use items::ItemFault;
+pub use reconcile::reconcile;
+pub use typed_value::{Duplicates, TypedValue};

@@ -1,0 +1,253 @@
+//! Merging a configuration into an object.
+
+use fieldmanager_fieldpath::PathElement;
+use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_value::{List, Map, Value};
+
+use crate::error::{Error, Faults};
+use crate::items::element_of;
+use crate::shape::{Shape, empty_type, entries, items, scalar_fault, shape};
+use crate::typed_value::{Known, TypedValue};
+
+impl TypedValue {
+    /// The object with a configuration merged over it.
+    ///
+    /// Nothing is removed. Where both have a leaf, the configuration's is taken; maps are merged by field,
+    /// associative lists by key. A list keeps the order of the object where the configuration agrees with
+    /// it; items that the configuration orders otherwise follow the configuration, and its new items come
+    /// right before the next item that both have. An empty or null list or map in the configuration does
+    /// not empty the object's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TypesDiffer`]; [`Error::Invalid`] if the configuration has duplicates, or an item of
+    /// either has lost its key.
+    ///
+    /// Behaviour: `TypedValue.Merge` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
+    pub fn merge(&self, config: &TypedValue) -> Result<TypedValue, Error> {
+        Ok(self.merge_noting(config)?.0)
+    }
+
+    /// Merges, and says whether the configuration has an empty map where the object has entries.
+    pub fn merge_noting(&self, config: &TypedValue) -> Result<(TypedValue, bool), Error> {
+        self.check_type(config)?;
+        let mut merge = Merge {
+            schema: self.ty.schema(),
+            live: self.known,
+            config: config.known,
+            faults: Faults::default(),
+            hollow: false,
+        };
+        let value = merge.values(self.ty.id(), Some(&self.value), Some(&config.value));
+        merge.faults.check()?;
+        let merged = TypedValue {
+            value: value.unwrap_or_default(),
+            ty: self.ty.clone(),
+            known: self.known.and(config.known),
+        };
+        Ok((merged, merge.hollow))
+    }
+}
+
+pub(crate) struct Merge<'s> {
+    pub(crate) schema: &'s Schema,
+    live: Known,
+    config: Known,
+    pub(crate) faults: Faults,
+    hollow: bool,
+}
+
+impl Merge<'_> {
+    /// The merged value; none only after a fault.
+    pub(crate) fn values(
+        &mut self,
+        ty: TypeId,
+        live: Option<&Value>,
+        config: Option<&Value>,
+    ) -> Option<Value> {
+        let (live, config) = match (live, config) {
+            (live, None) => {
+                if !self.live.keyed {
+                    self.check(ty, live?, false);
+                }
+                return live.cloned();
+            }
+            (None, Some(config)) => {
+                if !(self.config.keyed && self.config.unique) {
+                    self.check(ty, config, true);
+                }
+                return Some(config.clone());
+            }
+            (Some(live), Some(config)) => (live, config),
+        };
+        let atom = self.schema.atom(ty);
+        let (live_kinds, live_shape) = shape(atom, Some(live));
+        let (config_kinds, config_shape) = shape(atom, Some(config));
+        if live_kinds != config_kinds && !self.live.keyed {
+            // The object is replaced by a value of another kind; its faults count nevertheless.
+            match live_shape {
+                Shape::List(list) if !list.atomic => {
+                    if let Some(items) = items(Some(live)) {
+                        self.check_items(list, items, false);
+                    }
+                }
+                Shape::Map(map) if !map.atomic => {
+                    if let Some(entries) = entries(Some(live)) {
+                        self.check_entries(map, entries, false);
+                    }
+                }
+                _ => {}
+            }
+        }
+        match config_shape {
+            Shape::Scalar(scalar) => {
+                let faults = (scalar_fault(scalar, Some(live)), scalar_fault(scalar, Some(config)));
+                if let (Some(_), Some(fault)) = faults {
+                    self.faults.push(fault);
+                    return None;
+                }
+                Some(leaf(live, config))
+            }
+            Shape::List(list) => match (items(Some(live)), items(Some(config))) {
+                (None, None) => Some(leaf(live, config)),
+                _ if list.atomic => Some(leaf(live, config)),
+                (Some(old), None) => {
+                    if !self.live.keyed {
+                        self.check_items(list, old, false);
+                    }
+                    Some(live.clone())
+                }
+                (None, Some(new)) => {
+                    if !(self.config.keyed && self.config.unique) {
+                        self.check_items(list, new, true);
+                    }
+                    Some(config.clone())
+                }
+                (Some(old), Some(new)) => self.lists(list, old, new).map(Value::List),
+            },
+            Shape::Map(map) => match (entries(Some(live)), entries(Some(config))) {
+                (None, None) => Some(leaf(live, config)),
+                _ if map.atomic => Some(leaf(live, config)),
+                (Some(old), None) => {
+                    self.hollow = true;
+                    if !self.live.keyed {
+                        self.check_entries(map, old, false);
+                    }
+                    Some(live.clone())
+                }
+                (None, Some(new)) => {
+                    if !(self.config.keyed && self.config.unique) {
+                        self.check_entries(map, new, true);
+                    }
+                    Some(config.clone())
+                }
+                (Some(old), Some(new)) => Some(Value::Map(self.maps(map, old, new))),
+            },
+            Shape::Nothing => {
+                self.faults.push(empty_type(atom));
+                None
+            }
+        }
+    }
+
+    fn maps(&mut self, map: &MapType, live: &Map, config: &Map) -> Map {
+        let mut edits = Vec::new();
+        for (name, value) in config {
+            let old = live.get(name);
+            let mark = self.faults.mark();
+            let merged = match map.type_of(name) {
+                Some(ty) => self.values(ty, old, Some(value)),
+                None => {
+                    let fault = crate::Fault::NotDeclared { nearest: Vec::new() };
+                    self.faults.push(fault);
+                    None
+                }
+            };
+            self.faults.prefix(mark, || PathElement::Field(name.clone()));
+            if let Some(merged) = merged
+                && !old.is_some_and(|old| old.ptr_eq(&merged))
+            {
+                edits.push((name.clone(), Some(merged)));
+            }
+        }
+        if !self.live.keyed {
+            for (name, value) in live {
+                if let (None, Some(ty)) = (config.get(name), map.type_of(name)) {
+                    let mark = self.faults.mark();
+                    self.check(ty, value, false);
+                    self.faults.prefix(mark, || PathElement::Field(name.clone()));
+                }
+            }
+        }
+        live.with_edits(edits)
+    }
+
+    /// Looks for the faults that merging a value with nothing would meet: items without keys and, in a
+    /// configuration, duplicates.
+    fn check(&mut self, ty: TypeId, value: &Value, config: bool) {
+        match shape(self.schema.atom(ty), Some(value)).1 {
+            Shape::List(list) if !list.atomic => {
+                if let Some(items) = value.as_list() {
+                    self.check_items(list, items, config);
+                }
+            }
+            Shape::Map(map) if !map.atomic => {
+                if let Some(entries) = value.as_map() {
+                    self.check_entries(map, entries, config);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn check_entries(&mut self, map: &MapType, entries: &Map, config: bool) {
+        for (name, value) in entries {
+            if let Some(ty) = map.type_of(name) {
+                let mark = self.faults.mark();
+                self.check(ty, value, config);
+                self.faults.prefix(mark, || PathElement::Field(name.clone()));
+            }
+        }
+    }
+
+    pub(crate) fn check_items(&mut self, list: &ListType, items: &List, config: bool) {
+        let mut seen = std::collections::BTreeSet::new();
+        for (at, item) in items.iter().enumerate() {
+            match element_of(list, item) {
+                Ok(element) => {
+                    let mark = self.faults.mark();
+                    self.check(list.element, item, config);
+                    self.faults.prefix(mark, || element.clone());
+                    if config && !seen.insert(element.clone()) {
+                        self.faults.push_at(element, crate::Fault::Duplicate);
+                    }
+                }
+                Err(fault) => {
+                    let place = crate::validate::position(at);
+                    self.faults.push_at(place, crate::Fault::Item(fault));
+                }
+            }
+        }
+    }
+}
+
+/// The configuration's leaf, or the object's where they are the same to the letter, so that it stays
+/// shared.
+fn leaf(live: &Value, config: &Value) -> Value {
+    if live.identical(config) {
+        live.clone()
+    } else {
+        config.clone()
+    }
+}
+
+impl Merge<'_> {
+    /// Whether every list of the object is known to have items with keys only.
+    pub(crate) fn nested_are_trusted(&self) -> bool {
+        self.live.keyed
+    }
+
+    pub(crate) fn config_is_unique(&self) -> bool {
+        self.config.unique
+    }
+}

@@ -1,0 +1,222 @@
+//! Merging associative lists: which items, and in which order.
+
+use std::collections::BTreeMap;
+
+use fieldmanager_fieldpath::PathElement;
+use fieldmanager_schema::ListType;
+use fieldmanager_value::{List, ListBuilder, Value};
+
+use crate::error::Fault;
+use crate::index::{Index, Slot};
+use crate::items::element_of;
+use crate::merge::Merge;
+use crate::validate::position;
+
+/// An item of the configuration's list.
+struct Item<'v> {
+    element: PathElement,
+    value: &'v Value,
+    /// Where the object has it.
+    live: Option<Slot>,
+}
+
+impl Merge<'_> {
+    /// Both lists have items. None only after a fault.
+    pub(crate) fn lists(&mut self, list: &ListType, live: &List, config: &List) -> Option<List> {
+        let index = match Index::of(live, list) {
+            Ok(index) => index,
+            Err((at, fault)) => {
+                self.faults.push_at(position(at), Fault::Item(fault));
+                return None;
+            }
+        };
+        let mark = self.faults.mark();
+        if !self.nested_are_trusted() {
+            self.check_items(list, live, false);
+        }
+        let items = self.config_items(list, config, &index);
+        if self.faults.mark() > mark {
+            return None;
+        }
+        match in_order(&items) {
+            true => self.in_place(list, live, &items, &index),
+            false => self.reordered(list, live, &items),
+        }
+    }
+
+    fn config_items<'v>(
+        &mut self,
+        list: &ListType,
+        config: &'v List,
+        index: &Index,
+    ) -> Vec<Item<'v>> {
+        let mut items: Vec<Item<'v>> = Vec::with_capacity(config.len());
+        for (at, value) in config.iter().enumerate() {
+            match element_of(list, value) {
+                Ok(element) => items.push(Item {
+                    live: index.get(&element),
+                    element,
+                    value,
+                }),
+                Err(fault) => self.faults.push_at(position(at), Fault::Item(fault)),
+            }
+        }
+        if !self.config_is_unique() {
+            let mut seen = std::collections::BTreeSet::new();
+            for item in &items {
+                if !seen.insert(&item.element) {
+                    self.faults.push_at(item.element.clone(), Fault::Duplicate);
+                }
+            }
+        }
+        items
+    }
+
+    fn item(&mut self, list: &ListType, live: Option<&Value>, item: &Item<'_>) -> Option<Value> {
+        let mark = self.faults.mark();
+        let merged = self.values(list.element, live, Some(item.value));
+        self.faults.prefix(mark, || item.element.clone());
+        merged
+    }
+
+    /// The items that both have come in the same order in both: the object's list is edited in place.
+    fn in_place(
+        &mut self,
+        list: &ListType,
+        live: &List,
+        items: &[Item<'_>],
+        index: &Index,
+    ) -> Option<List> {
+        let mut replaced = Vec::new();
+        // New items wait for the next item that both have, to stand before it.
+        let mut waiting: Vec<(PathElement, Value)> = Vec::new();
+        let mut inserted: Vec<(usize, Value)> = Vec::new();
+        for item in items {
+            match item.live {
+                Some(Slot::One(at)) => {
+                    let old = live.get(at)?;
+                    let merged = self.item(list, Some(old), item)?;
+                    if !merged.ptr_eq(old) {
+                        replaced.push((at, merged));
+                    }
+                    inserted.extend(waiting.drain(..).map(|(_, value)| (at, value)));
+                }
+                _ => {
+                    let new = self.item(list, None, item)?;
+                    waiting.push((item.element.clone(), new));
+                }
+            }
+        }
+        if inserted.is_empty() {
+            if replaced.is_empty() && waiting.is_empty() {
+                return Some(live.clone());
+            }
+            let (elements, values): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();
+            let merged = live.with_edits(replaced, values);
+            let positions = elements.into_iter().zip(live.len()..).collect();
+            index.extend_to(&merged, positions);
+            return Some(merged);
+        }
+        let mut merged = ListBuilder::with_capacity(live.len() + inserted.len() + waiting.len());
+        let mut replaced = replaced.into_iter().peekable();
+        let mut inserted = inserted.into_iter().peekable();
+        for (at, old) in live.iter().enumerate() {
+            while let Some((_, new)) = inserted.next_if(|(before, _)| *before == at) {
+                merged.push(new);
+            }
+            match replaced.next_if(|(place, _)| *place == at) {
+                Some((_, new)) => merged.push(new),
+                None => merged.push(old.clone()),
+            }
+        }
+        for (_, new) in waiting {
+            merged.push(new);
+        }
+        Some(merged.build())
+    }
+
+    /// The general case, as the Go package orders items: the object's order, but items that both have
+    /// follow the configuration, and of items that the object has several times one stays.
+    fn reordered(&mut self, list: &ListType, live: &List, items: &[Item<'_>]) -> Option<List> {
+        let by_element: BTreeMap<&PathElement, usize> =
+            items.iter().enumerate().map(|(i, item)| (&item.element, i)).collect();
+        // For each item of the object, its place in the configuration.
+        let mut places = Vec::with_capacity(live.len());
+        for value in live {
+            let element = element_of(list, value).ok()?;
+            places.push((value, by_element.get(&element).copied()));
+        }
+        let mut shared = (0..items.len()).filter(|i| items.get(*i).is_some_and(|item| item.live.is_some()));
+        let mut next_shared = shared.next();
+        let mut done = vec![false; items.len()];
+        let mut merged = ListBuilder::with_capacity(live.len() + items.len());
+
+        let (mut l, mut r) = (0, 0);
+        while l < places.len() || r < items.len() {
+            let old = places.get(l).copied();
+            match old {
+                Some((_, Some(place))) if place == r => {
+                    self.emit(list, live, items, r, &mut merged, &mut done)?;
+                    l += 1;
+                    r += 1;
+                    next_shared = shared.next();
+                    continue;
+                }
+                // Both have it, and another one is due first.
+                Some((_, Some(place))) if r < items.len() && next_shared.is_some_and(|n| n != place) => {
+                    l += 1;
+                    continue;
+                }
+                Some((value, None)) => {
+                    merged.push(value.clone());
+                    l += 1;
+                    continue;
+                }
+                Some((_, Some(place))) if done.get(place) == Some(&true) => l += 1,
+                _ => {}
+            }
+            if r < items.len() {
+                self.emit(list, live, items, r, &mut merged, &mut done)?;
+                if next_shared == Some(r) {
+                    next_shared = shared.next();
+                }
+                r += 1;
+            }
+        }
+        Some(merged.build())
+    }
+
+    /// Adds the item of the configuration at a place, merged with the object's if it has one such item.
+    fn emit(
+        &mut self,
+        list: &ListType,
+        live: &List,
+        items: &[Item<'_>],
+        place: usize,
+        merged: &mut ListBuilder,
+        done: &mut [bool],
+    ) -> Option<()> {
+        let item = items.get(place)?;
+        let old = match item.live {
+            Some(Slot::One(at)) => live.get(at),
+            // Of several items none is the one to merge with.
+            Some(Slot::Many) => Some(&Value::Null),
+            None => None,
+        };
+        merged.push(self.item(list, old, item)?);
+        if let Some(done) = done.get_mut(place) {
+            *done = true;
+        }
+        Some(())
+    }
+}
+
+/// Whether the items that both lists have come in the same order in both, each once.
+fn in_order(items: &[Item<'_>]) -> bool {
+    let mut last = None;
+    items.iter().all(|item| match item.live {
+        None => true,
+        Some(Slot::Many) => false,
+        Some(Slot::One(at)) => last.replace(at).is_none_or(|before| before < at),
+    })
+}

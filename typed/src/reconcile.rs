@@ -1,0 +1,88 @@
+//! Adapting a field set to a schema that changed since the set was made.
+
+use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
+use fieldmanager_schema::{Schema, Type, TypeId};
+
+use crate::shape::{Shape, shape};
+
+/// The set adapted to the type, or none if it need not be.
+///
+/// A list or map that was granular when the set was made and is atomic now is owned as a whole by whoever
+/// owned a part of it. The other way round nothing is done, as in the Go package: the owner of the whole
+/// keeps just that. Maps without a declared structure are left alone.
+///
+/// ```
+/// use fieldmanager_fieldpath::Set;
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("
+/// types:
+/// - name: root
+///   map:
+///     fields:
+///     - name: selector
+///       type: {map: {elementType: {scalar: string}, elementRelationship: atomic}}
+/// ")?;
+/// let root = schema.type_named("root").unwrap();
+/// let granular = Set::from_json(br#"{"f:selector":{"f:app":{}}}"#)?;
+/// let atomic = fieldmanager_typed::reconcile(&granular, &root).unwrap();
+/// assert_eq!(atomic.to_json(), r#"{"f:selector":{}}"#);
+/// assert_eq!(fieldmanager_typed::reconcile(&atomic, &root), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Behaviour: `ReconcileFieldSetWithSchema` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
+pub fn reconcile(set: &Set, ty: &Type) -> Option<Set> {
+    let below = below(ty.schema(), ty.id())?;
+    let adapted = children(ty.schema(), &below, set);
+    (!adapted.ptr_eq(set)).then_some(adapted)
+}
+
+/// Which type the children of a granular type have.
+enum Below<'s> {
+    Fields(&'s fieldmanager_schema::MapType),
+    Items(TypeId),
+}
+
+/// How to go on below a type; nothing if it is atomic, a scalar, or without structure.
+fn below(schema: &Schema, ty: TypeId) -> Option<Below<'_>> {
+    match shape(schema.atom(ty), None).1 {
+        Shape::Map(map) if !map.untyped && !map.atomic => Some(Below::Fields(map)),
+        Shape::List(list) if !list.atomic => Some(Below::Items(list.element)),
+        _ => None,
+    }
+}
+
+fn is_atomic(schema: &Schema, ty: TypeId) -> bool {
+    match shape(schema.atom(ty), None).1 {
+        Shape::Map(map) => !map.untyped && map.atomic,
+        Shape::List(list) => list.atomic,
+        _ => false,
+    }
+}
+
+fn children(schema: &Schema, types: &Below<'_>, set: &Set) -> Set {
+    let mut changed = false;
+    let mut out = SetBuilder::default();
+    for (element, node) in set.nodes() {
+        let ty = match (types, element) {
+            (Below::Fields(map), PathElement::Field(name)) => map.type_of(name),
+            (Below::Fields(map), _) => map.element,
+            (Below::Items(element), _) => Some(*element),
+        };
+        let old = node.children();
+        let adapted = match ty {
+            Some(_) if old.is_empty() => None,
+            Some(ty) if is_atomic(schema, ty) => Some((true, Set::new())),
+            Some(ty) => below(schema, ty).map(|types| (node.is_member(), children(schema, &types, old))),
+            None => None,
+        };
+        match adapted {
+            Some((member, new)) => {
+                changed |= member != node.is_member() || !new.ptr_eq(old);
+                out.push(element.clone(), member, new);
+            }
+            None => out.push(element.clone(), node.is_member(), old.clone()),
+        }
+    }
+    if changed { out.build() } else { set.clone() }
+}

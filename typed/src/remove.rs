@@ -1,0 +1,115 @@
+//! Removing items by path.
+
+use fieldmanager_fieldpath::{PathElement, Set};
+use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_value::{List, ListBuilder, Map, Value};
+
+use crate::items::element_of;
+use crate::shape::{Shape, shape};
+use crate::typed_value::{Known, TypedValue};
+
+impl TypedValue {
+    /// The value without the items of a set: fields of maps, and items of lists.
+    ///
+    /// A list or map that loses its last item becomes null, and so does one that is empty or atomic and has
+    /// paths of the set below it, as in v6.4.2 of the Go package (`TypedValue.RemoveItems`).
+    #[must_use]
+    pub fn remove_items(&self, items: &Set) -> TypedValue {
+        let mut remove = Remove {
+            schema: self.ty.schema(),
+            known: self.known,
+        };
+        let value = remove.value(self.ty.id(), &self.value, items);
+        TypedValue {
+            value,
+            ty: self.ty.clone(),
+            known: remove.known,
+        }
+    }
+}
+
+struct Remove<'s> {
+    schema: &'s Schema,
+    known: Known,
+}
+
+impl Remove<'_> {
+    fn value(&mut self, ty: TypeId, value: &Value, items: &Set) -> Value {
+        match shape(self.schema.atom(ty), Some(value)).1 {
+            Shape::Scalar(_) => value.clone(),
+            Shape::List(list) => match value {
+                Value::List(old) if !list.atomic && !old.is_empty() => self.list(list, old, items),
+                _ => Value::Null,
+            },
+            Shape::Map(map) => match value {
+                Value::Map(old) if !map.atomic && !old.is_empty() => self.map(map, old, items),
+                _ => Value::Null,
+            },
+            Shape::Nothing => Value::Null,
+        }
+    }
+
+    fn map(&mut self, map: &MapType, old: &Map, items: &Set) -> Value {
+        let mut edits = Vec::new();
+        let mut removed = 0;
+        for (element, node) in items.nodes() {
+            let Some((name, value)) = element.as_field().and_then(|name| old.get_entry(name)) else {
+                continue;
+            };
+            if node.is_member() {
+                edits.push((name.clone(), None));
+                removed += 1;
+                continue;
+            }
+            let rest = match map.type_of(name) {
+                Some(ty) => self.value(ty, value, node.children()),
+                None => Value::Null,
+            };
+            if !rest.ptr_eq(value) {
+                edits.push((name.clone(), Some(rest)));
+            }
+        }
+        if removed == old.len() {
+            return Value::Null;
+        }
+        Value::Map(old.with_edits(edits))
+    }
+
+    fn list(&mut self, list: &ListType, old: &List, items: &Set) -> Value {
+        let mut rest = ListBuilder::with_capacity(old.len());
+        let mut changed = false;
+        let mut left = 0;
+        for item in old {
+            let element = element_of(list, item).ok();
+            let node = element.as_ref().and_then(|element| items.get(element));
+            let Some(node) = node else {
+                rest.push(item.clone());
+                left += 1;
+                continue;
+            };
+            if node.is_member() {
+                changed = true;
+                continue;
+            }
+            let less = self.value(list.element, item, node.children());
+            changed |= !less.ptr_eq(item);
+            self.look_at_key(list, element.as_ref(), &less);
+            rest.push(less);
+            left += 1;
+        }
+        match (changed, left) {
+            (false, _) => Value::List(old.clone()),
+            (true, 0) => Value::Null,
+            (true, _) => Value::List(rest.build()),
+        }
+    }
+
+    /// An item that was cut may have lost its key, or got the key of another.
+    fn look_at_key(&mut self, list: &ListType, before: Option<&PathElement>, item: &Value) {
+        match element_of(list, item) {
+            Err(_) => self.known.keyed = false,
+            Ok(after) if Some(&after) != before => self.known.unique = false,
+            Ok(_) => {}
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The typed value.
+
+use std::fmt;
+
+use fieldmanager_schema::Type;
+use fieldmanager_value::Value;
+
+use crate::error::{Error, ValidationErrors};
+use crate::validate;
+
+/// Whether two items of an associative list may have the same key or value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplicates {
+    /// They may not: for configurations that are applied.
+    Refuse,
+    /// They may: for live objects, which may have been stored before anyone checked.
+    Allow,
+}
+
+/// A value that fits a type. Cloning is O(1).
+///
+/// It exists only validated: [`new`](Self::new) checks, and what is made from typed values fits by
+/// construction. One exception is inherited from the Go package: removing a key field from an item by its
+/// path leaves an item without its key; merging or comparing such a value is an error.
+#[derive(Clone)]
+pub struct TypedValue {
+    pub(crate) value: Value,
+    pub(crate) ty: Type,
+    pub(crate) known: Known,
+}
+
+/// What is known of the associative lists of a value; it decides which walks may skip what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Every item has its key.
+    pub(crate) keyed: bool,
+    /// No two items of a list have the same key. Not knowing is no fault.
+    pub(crate) unique: bool,
+}
+
+impl Known {
+    pub(crate) const GOOD: Known = Known {
+        keyed: true,
+        unique: true,
+    };
+
+    pub(crate) fn and(self, other: Known) -> Known {
+        Known {
+            keyed: self.keyed && other.keyed,
+            unique: self.unique && other.unique,
+        }
+    }
+}
+
+impl TypedValue {
+    /// A value as one of a type.
+    ///
+    /// # Errors
+    ///
+    /// Every place where the value does not fit the type: wrong kinds, fields that are not declared (with
+    /// the nearest that are), list items without keys, and duplicates unless they are allowed.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::Value;
+    ///
+    /// let schema = Schema::from_yaml("
+    /// types:
+    /// - {name: app, map: {fields: [{name: replicas, type: {scalar: numeric}}]}}
+    /// ")?;
+    /// let value = Value::from_yaml("{replicas: two, replica: 1}")?;
+    /// let app = schema.type_named("app").unwrap();
+    /// let errors = TypedValue::new(value, app, Duplicates::Refuse).unwrap_err();
+    /// assert_eq!(
+    ///     errors.to_string(),
+    ///     ".replica: field not declared in schema, the nearest declared are `replicas`\n\
+    ///      .replicas: expected numeric, got \"two\"",
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(
+        value: Value,
+        ty: Type,
+        duplicates: Duplicates,
+    ) -> Result<TypedValue, ValidationErrors> {
+        let unique = validate::validate(&value, &ty, duplicates)?;
+        Ok(TypedValue {
+            value,
+            ty,
+            known: Known {
+                keyed: true,
+                unique,
+            },
+        })
+    }
+
+    /// Null, which is the object before there is one. It fits every type.
+    pub fn null(ty: Type) -> TypedValue {
+        TypedValue {
+            value: Value::Null,
+            ty,
+            known: Known::GOOD,
+        }
+    }
+
+    /// The value.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The value, without its type.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
+    /// The type.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// Checks that another value is of the same type, that is of the same type of an equal schema.
+    pub(crate) fn check_type(&self, other: &TypedValue) -> Result<(), Error> {
+        let same = self.ty == other.ty
+            || (self.ty.id() == other.ty.id() && self.ty.schema() == other.ty.schema());
+        if same {
+            return Ok(());
+        }
+        Err(Error::TypesDiffer {
+            left: self.ty.name().into(),
+            right: other.ty.name().into(),
+        })
+    }
+}
+
+impl fmt::Debug for TypedValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}", self.ty, self.value)
+    }
+}

@@ -1,0 +1,158 @@
+//! Validation: whether a value fits a type.
+
+use std::collections::BTreeSet;
+
+use fieldmanager_fieldpath::PathElement;
+use fieldmanager_schema::{ListType, MapType, Schema, Type, TypeId};
+use fieldmanager_value::{List, MAX_DEPTH, MEMO_FROM, Map, Value};
+
+use crate::error::{Fault, Faults, ValidationErrors};
+use crate::index::Index;
+use crate::items::element_of;
+use crate::shape::{Shape, empty_type, scalar_fault, shape};
+use crate::typed_value::Duplicates;
+
+/// Finds every fault; says whether the value is free of duplicates.
+pub(crate) fn validate(
+    value: &Value,
+    ty: &Type,
+    duplicates: Duplicates,
+) -> Result<bool, ValidationErrors> {
+    let mut walk = Walk {
+        schema: ty.schema(),
+        duplicates,
+        unique: true,
+        depth: 0,
+        faults: Faults::default(),
+    };
+    walk.value(ty.id(), value);
+    walk.faults.check()?;
+    Ok(walk.unique)
+}
+
+struct Walk<'s> {
+    schema: &'s Schema,
+    duplicates: Duplicates,
+    unique: bool,
+    depth: usize,
+    faults: Faults,
+}
+
+impl Walk<'_> {
+    fn value(&mut self, ty: TypeId, value: &Value) {
+        let atom = self.schema.atom(ty);
+        match shape(atom, Some(value)).1 {
+            Shape::Scalar(scalar) => {
+                if let Some(fault) = scalar_fault(scalar, Some(value)) {
+                    self.faults.push(fault);
+                }
+            }
+            Shape::List(list) => match value {
+                Value::List(items) => self.below(|walk| walk.items(list, items)),
+                Value::Null => {}
+                other => self.faults.push(Fault::kind("list", other)),
+            },
+            Shape::Map(map) => match value {
+                Value::Map(entries) => self.below(|walk| walk.entries(map, entries)),
+                Value::Null => {}
+                other => self.faults.push(Fault::kind("map", other)),
+            },
+            Shape::Nothing => self.faults.push(empty_type(atom)),
+        }
+    }
+
+    fn below(&mut self, walk: impl FnOnce(&mut Self)) {
+        if self.depth >= MAX_DEPTH {
+            self.faults.push(Fault::TooDeep);
+            return;
+        }
+        self.depth += 1;
+        walk(self);
+        self.depth -= 1;
+    }
+
+    fn child(&mut self, ty: TypeId, value: &Value, element: impl FnOnce() -> PathElement) {
+        let mark = self.faults.mark();
+        self.value(ty, value);
+        self.faults.prefix(mark, element);
+    }
+
+    fn entries(&mut self, map: &MapType, entries: &Map) {
+        for (name, value) in entries {
+            match map.type_of(name) {
+                Some(ty) => self.child(ty, value, || PathElement::Field(name.clone())),
+                None => {
+                    let nearest = map.nearest_fields(name).into_iter().map(str::to_owned);
+                    let nearest = nearest.collect();
+                    let element = PathElement::Field(name.clone());
+                    self.faults.push_at(element, Fault::NotDeclared { nearest });
+                }
+            }
+        }
+    }
+
+    fn items(&mut self, list: &ListType, items: &List) {
+        if list.atomic {
+            for (at, item) in items.iter().enumerate() {
+                self.child(list.element, item, || position(at));
+            }
+        } else if items.len() >= MEMO_FROM {
+            self.many_items(list, items);
+        } else {
+            self.few_items(list, items);
+        }
+    }
+
+    /// The items of a short list: every element is compared with those before it.
+    fn few_items(&mut self, list: &ListType, items: &List) {
+        let mut seen: Vec<PathElement> = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            match element_of(list, item) {
+                Ok(element) => {
+                    if seen.contains(&element) {
+                        self.duplicate(&element);
+                    }
+                    self.child(list.element, item, || element.clone());
+                    seen.push(element);
+                }
+                Err(fault) => self.faults.push_at(position(at), Fault::Item(fault)),
+            }
+        }
+    }
+
+    /// The items of a long list: makes the index that stays with the list.
+    fn many_items(&mut self, list: &ListType, items: &List) {
+        if Index::of(items, list).is_ok_and(|index| index.is_unique()) {
+            for item in items {
+                self.child(list.element, item, || {
+                    element_of(list, item).unwrap_or(PathElement::Index(0))
+                });
+            }
+            return;
+        }
+        let mut seen = BTreeSet::new();
+        for (at, item) in items.iter().enumerate() {
+            match element_of(list, item) {
+                Ok(element) => {
+                    self.child(list.element, item, || element.clone());
+                    if !seen.insert(element.clone()) {
+                        self.duplicate(&element);
+                    }
+                }
+                Err(fault) => self.faults.push_at(position(at), Fault::Item(fault)),
+            }
+        }
+    }
+
+    fn duplicate(&mut self, element: &PathElement) {
+        self.unique = false;
+        if self.duplicates == Duplicates::Refuse {
+            self.faults.push_at(element.clone(), Fault::Duplicate);
+        }
+    }
+}
+
+/// The place of an item that has no element of its own.
+pub(crate) fn position(at: usize) -> PathElement {
+    PathElement::Index(i64::try_from(at).unwrap_or(i64::MAX))
+}
