@@ -20,34 +20,22 @@ fn much_smaller(a: &Set, b: &Set) -> bool {
 
 impl Node {
     pub(crate) fn union(&self, other: &Node) -> Node {
-        Node {
-            member: self.member || other.member,
-            children: self.children.union(&other.children),
-        }
+        Node { member: self.member || other.member, children: self.children.union(&other.children) }
     }
 
     fn intersection(&self, other: &Node) -> Node {
-        Node {
-            member: self.member && other.member,
-            children: self.children.intersection(&other.children),
-        }
+        Node { member: self.member && other.member, children: self.children.intersection(&other.children) }
     }
 
     fn difference(&self, other: &Node) -> Node {
-        Node {
-            member: self.member && !other.member,
-            children: self.children.difference(&other.children),
-        }
+        Node { member: self.member && !other.member, children: self.children.difference(&other.children) }
     }
 
     fn recursive_difference(&self, other: &Node) -> Node {
         if other.member {
             return Node::default();
         }
-        Node {
-            member: self.member,
-            children: self.children.recursive_difference(&other.children),
-        }
+        Node { member: self.member, children: self.children.recursive_difference(&other.children) }
     }
 }
 
@@ -61,11 +49,7 @@ impl Set {
         if self.is_empty() {
             return other.clone();
         }
-        let (base, rest) = if other.0.len() > self.0.len() {
-            (other, self)
-        } else {
-            (self, other)
-        };
+        let (base, rest) = if other.0.len() > self.0.len() { (other, self) } else { (self, other) };
         let mut edits = Edits::new();
         let mut add = |element: &PathElement, old: Option<&Node>, new: &Node| {
             let united = old.map_or_else(|| new.clone(), |old| old.union(new));
@@ -96,11 +80,7 @@ impl Set {
         if other.is_empty() {
             return Set::new();
         }
-        let (base, rest) = if other.0.len() < self.0.len() {
-            (other, self)
-        } else {
-            (self, other)
-        };
+        let (base, rest) = if other.0.len() < self.0.len() { (other, self) } else { (self, other) };
         let mut edits = Edits::new();
         let mut keep = |element: &PathElement, old: &Node, new: Option<&Node>| {
             let common = new.map(|new| old.intersection(new)).unwrap_or_default();
@@ -217,9 +197,7 @@ impl Set {
         }
         self.map_nodes(|element, node| {
             let (declared, below) = match (element, &atom.map, &atom.list) {
-                (PathElement::Field(name), Some(map), _) => {
-                    (map.field(name).is_some(), map.type_of(name))
-                }
+                (PathElement::Field(name), Some(map), _) => (map.field(name).is_some(), map.type_of(name)),
                 (PathElement::Key(_), _, Some(list)) => (false, Some(list.element)),
                 _ => (false, None),
             };

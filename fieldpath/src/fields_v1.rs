@@ -36,10 +36,7 @@ impl Set {
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         // The seed bounds the depth itself, with an error of its own.
         deserializer.disable_recursion_limit();
-        let seed = Level {
-            depth: 0,
-            failure: &failure,
-        };
+        let seed = Level { depth: 0, failure: &failure };
         let read = seed.deserialize(&mut deserializer);
         match read.and_then(|level| deserializer.end().map(|()| level.set)) {
             Ok(set) => Ok(set),
@@ -47,10 +44,7 @@ impl Set {
                 let message = error.to_string();
                 let suffix = format!(" at line {} column {}", error.line(), error.column());
                 Error::FieldsV1 {
-                    position: TextPosition {
-                        line: error.line(),
-                        column: error.column(),
-                    },
+                    position: TextPosition { line: error.line(), column: error.column() },
                     message: message.strip_suffix(&suffix).unwrap_or(&message).into(),
                 }
             })),
@@ -64,15 +58,10 @@ impl Set {
     /// As [`from_json`](Self::from_json), with [`Error::Fields`] for what is no object of objects.
     pub fn from_value(value: &Value) -> Result<Set, Error> {
         let failure = RefCell::new(None);
-        let seed = Level {
-            depth: 0,
-            failure: &failure,
-        };
+        let seed = Level { depth: 0, failure: &failure };
         match seed.deserialize(value.clone()) {
             Ok(level) => Ok(level.set),
-            Err(error) => Err(failure.take().unwrap_or_else(|| Error::Fields {
-                message: error.to_string(),
-            })),
+            Err(error) => Err(failure.take().unwrap_or_else(|| Error::Fields { message: error.to_string() })),
         }
     }
 
@@ -237,10 +226,7 @@ enum Key {
 }
 
 fn read_key(key: &str) -> Result<Key, Error> {
-    let fault = |message: String| Error::Element {
-        key: key.into(),
-        message,
-    };
+    let fault = |message: String| Error::Element { key: key.into(), message };
     if key == "." {
         return Ok(Key::Itself);
     }
@@ -249,16 +235,16 @@ fn read_key(key: &str) -> Result<Key, Error> {
         return Err(fault("expected a prefix like `f:`".into()));
     };
     let content = key.get(2..).unwrap_or_default();
-    let json = || {
-        Value::from_json(content).map_err(|error| fault(error.to_string()))
-    };
+    let json = || Value::from_json(content).map_err(|error| fault(error.to_string()));
     Ok(Key::Element(match kind {
         b'f' => PathElement::field(content),
         b'v' => PathElement::Value(json()?),
         b'k' => match json()? {
             Value::Map(fields) => PathElement::Key(fields),
             Value::Null => PathElement::Key(fieldmanager_value::Map::new()),
-            other => return Err(fault(format!("expected an object of key fields, got {}", other.kind()))),
+            other => {
+                return Err(fault(format!("expected an object of key fields, got {}", other.kind())));
+            }
         },
         b'i' => {
             let index = content.parse();
@@ -324,20 +310,15 @@ impl<'de> Visitor<'de> for Level<'_> {
                     entries.next_value::<de::IgnoredAny>()?;
                 }
                 Key::Element(element) => {
-                    let below = entries.next_value_seed(Level {
-                        depth: self.depth + 1,
-                        failure: self.failure,
-                    })?;
+                    let below =
+                        entries.next_value_seed(Level { depth: self.depth + 1, failure: self.failure })?;
                     // A node without children is there for its own sake.
                     let member = below.itself || below.set.is_empty();
                     builder.push(element, member, below.set);
                 }
             }
         }
-        Ok(Read {
-            set: builder.build(),
-            itself,
-        })
+        Ok(Read { set: builder.build(), itself })
     }
 }
 
@@ -419,14 +400,26 @@ mod tests {
     fn faults_name_the_key() {
         for (text, message) in [
             ("", "not valid FieldsV1 at line 1 column 0: EOF while parsing a value"),
-            ("[]", "not valid FieldsV1 at line 1 column 2: invalid type: sequence, expected an object of path elements, or null"),
+            (
+                "[]",
+                "not valid FieldsV1 at line 1 column 2: invalid type: sequence, expected an object of path elements, or null",
+            ),
             ("{} x", "not valid FieldsV1 at line 1 column 4: trailing characters"),
-            (r#"{"f:a":1}"#, "not valid FieldsV1 at line 1 column 8: invalid type: integer `1`, expected an object of path elements, or null"),
+            (
+                r#"{"f:a":1}"#,
+                "not valid FieldsV1 at line 1 column 8: invalid type: integer `1`, expected an object of path elements, or null",
+            ),
             (r#"{"f":{}}"#, "key `f` is no path element: expected a prefix like `f:`"),
             (r#"{"fa":{}}"#, "key `fa` is no path element: expected a prefix like `f:`"),
             (r#"{"é:a":{}}"#, "key `é:a` is no path element: expected a prefix like `f:`"),
-            (r#"{"v:":{}}"#, "key `v:` is no path element: not valid JSON at line 1 column 0: EOF while parsing a value"),
-            (r#"{"v:1 2":{}}"#, "key `v:1 2` is no path element: not valid JSON at line 1 column 3: trailing characters"),
+            (
+                r#"{"v:":{}}"#,
+                "key `v:` is no path element: not valid JSON at line 1 column 0: EOF while parsing a value",
+            ),
+            (
+                r#"{"v:1 2":{}}"#,
+                "key `v:1 2` is no path element: not valid JSON at line 1 column 3: trailing characters",
+            ),
             (r#"{"k:[]":{}}"#, "key `k:[]` is no path element: expected an object of key fields, got list"),
             (r#"{"i:1.5":{}}"#, "key `i:1.5` is no path element: expected an integer"),
         ] {

@@ -65,18 +65,15 @@ pub struct Matcher {
 impl Matcher {
     /// Matches every path.
     pub fn all() -> Self {
-        Matcher {
-            all: true,
-            members: Vec::new(),
-        }
+        Matcher { all: true, members: Vec::new() }
     }
 
     /// Matches the paths that begin with these steps.
     pub fn prefix(steps: impl IntoIterator<Item = ElementMatcher, IntoIter: DoubleEndedIterator>) -> Self {
-        steps.into_iter().rev().fold(Self::all(), |below, step| Matcher {
-            all: false,
-            members: vec![(step, below)],
-        })
+        steps
+            .into_iter()
+            .rev()
+            .fold(Self::all(), |below, step| Matcher { all: false, members: vec![(step, below)] })
     }
 
     /// Matches the paths that begin with one of the given patterns, in field-path notation with `.*` and
@@ -114,10 +111,7 @@ impl Matcher {
                 Err(at) => members.insert(at, (step.clone(), below.clone())),
             }
         }
-        Matcher {
-            all: false,
-            members,
-        }
+        Matcher { all: false, members }
     }
 
     /// The paths of the set that match.
@@ -125,14 +119,9 @@ impl Matcher {
         if self.all {
             return set.clone();
         }
-        set.map_nodes(|element, node| {
-            match self.members.iter().find(|(step, _)| step.matches(element)) {
-                None => Node::default(),
-                Some((_, below)) => Node {
-                    member: node.member,
-                    children: below.filter(&node.children),
-                },
-            }
+        set.map_nodes(|element, node| match self.members.iter().find(|(step, _)| step.matches(element)) {
+            None => Node::default(),
+            Some((_, below)) => Node { member: node.member, children: below.filter(&node.children) },
         })
     }
 }

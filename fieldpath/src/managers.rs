@@ -50,12 +50,7 @@ pub struct VersionedSet {
 impl VersionedSet {
     /// A set of fields of the object at a version; `applied` tells an applier from an updater.
     pub fn new(set: Set, api_version: impl Into<ApiVersion>, applied: bool) -> Self {
-        VersionedSet {
-            set,
-            api_version: api_version.into(),
-            applied,
-            reconciled: None,
-        }
+        VersionedSet { set, api_version: api_version.into(), applied, reconciled: None }
     }
 
     /// The fields.
@@ -77,10 +72,7 @@ impl VersionedSet {
     /// type, they need no reconciliation either.
     #[must_use]
     pub fn with_set(&self, set: Set) -> Self {
-        VersionedSet {
-            set,
-            ..self.clone()
-        }
+        VersionedSet { set, ..self.clone() }
     }
 
     /// Remembers that the set needs no reconciliation with a type, so that it need not be walked again.
@@ -178,16 +170,11 @@ impl Managers {
         let mut out = Vec::new();
         for (name, left, right) in self.0.join(&other.0) {
             let changed = match (left, right) {
-                (Some(only), None) | (None, Some(only)) => {
-                    (!only.set.is_empty()).then(|| only.clone())
-                }
-                (Some(left), Some(right)) if left.api_version != right.api_version => {
-                    Some(right.clone())
-                }
+                (Some(only), None) | (None, Some(only)) => (!only.set.is_empty()).then(|| only.clone()),
+                (Some(left), Some(right)) if left.api_version != right.api_version => Some(right.clone()),
                 (Some(left), Some(right)) => {
                     let set = left.set.difference(&right.set).union(&right.set.difference(&left.set));
-                    (!set.is_empty())
-                        .then(|| VersionedSet::new(set, right.api_version.clone(), false))
+                    (!set.is_empty()).then(|| VersionedSet::new(set, right.api_version.clone(), false))
                 }
                 (None, None) => None,
             };

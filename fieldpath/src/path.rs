@@ -106,11 +106,7 @@ impl<'t> Reader<'t> {
     }
 
     fn error(&self, message: impl Into<String>) -> Error {
-        Error::Path {
-            text: self.text.into(),
-            at: self.at,
-            message: message.into(),
-        }
+        Error::Path { text: self.text.into(), at: self.at, message: message.into() }
     }
 
     /// A name: up to the next dot or bracket.

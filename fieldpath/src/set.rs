@@ -70,10 +70,7 @@ impl Set {
 
     /// How many paths are in the set. This walks it.
     pub fn len(&self) -> usize {
-        self.0
-            .iter()
-            .map(|(_, node)| usize::from(node.member) + node.children.len())
-            .sum()
+        self.0.iter().map(|(_, node)| usize::from(node.member) + node.children.len()).sum()
     }
 
     /// Adds a path; its parents are not added. The empty path is ignored.
@@ -120,10 +117,7 @@ impl Set {
     /// The paths: those of one element first, then those below each element, in order. This is the order
     /// in which Kubernetes lists conflicts.
     pub fn paths(&self) -> Paths<'_> {
-        Paths {
-            levels: vec![Level::new(self)],
-            prefix: Path::new(),
-        }
+        Paths { levels: vec![Level::new(self)], prefix: Path::new() }
     }
 }
 
@@ -134,10 +128,7 @@ struct Level<'a> {
 
 impl<'a> Level<'a> {
     fn new(set: &'a Set) -> Self {
-        Level {
-            members: set.nodes(),
-            children: set.nodes(),
-        }
+        Level { members: set.nodes(), children: set.nodes() }
     }
 }
 

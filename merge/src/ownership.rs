@@ -27,11 +27,7 @@ struct Seen {
 impl Updater {
     /// The managers with their sets adapted to the types of today; those at versions that do not exist any
     /// more are dropped.
-    pub(crate) fn reconcile(
-        &self,
-        live: &mut Versions<'_>,
-        managers: &Managers,
-    ) -> Result<Managers, Error> {
+    pub(crate) fn reconcile(&self, live: &mut Versions<'_>, managers: &Managers) -> Result<Managers, Error> {
         let mut edits: Vec<(Str, Option<VersionedSet>)> = Vec::new();
         for (name, entry) in managers {
             let Some(object) = live.at(entry.api_version())? else {
@@ -114,26 +110,16 @@ impl Updater {
     ) -> Result<Change, Error> {
         let seen = match (live.at(version)?, new.at(version)?) {
             (Some(old), Some(new)) => {
-                let comparison = old.compare(&new).map_err(|source| Error::Typed {
-                    stage: Stage::Compare,
-                    source,
-                })?;
+                let comparison =
+                    old.compare(&new).map_err(|source| Error::Typed { stage: Stage::Compare, source })?;
                 let comparison = match self.filter(version) {
                     Some(filter) => comparison.filter(filter),
                     None => comparison,
                 };
-                Some(Seen {
-                    touched: comparison.modified.union(&comparison.added),
-                    comparison,
-                    old,
-                    new,
-                })
+                Some(Seen { touched: comparison.modified.union(&comparison.added), comparison, old, new })
             }
             _ => None,
         };
-        Ok(Change {
-            version: version.clone(),
-            seen,
-        })
+        Ok(Change { version: version.clone(), seen })
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! The rule is that of the Go package, which computes it from the field sets of whole objects. That is
 //! [`Updater::prune_by_sets`]. Nearly always the same follows from looking only at what the manager owned
-//! last time and does not mention now; that is [`Walk`], and it gives up where the answer would depend on
-//! more than it looks at.
+//! last time and does not mention now; that is [`TypedValue::items_given_up`], and it says when the answer
+//! depends on more than it looks at.
 
 use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Set, VersionedSet};
 use fieldmanager_typed::TypedValue;
@@ -29,24 +29,21 @@ impl Updater {
         let Some(last) = last.filter(|last| !last.set().is_empty()) else {
             return Ok(merged);
         };
-        if !hollow
-            && let Some(set) = managers.get(manager).map(VersionedSet::set)
-            && self.can_look_at_difference(version, managers, &last)
-            && last.set().is_subset(set)
-        {
-            return Ok(nothing_removed(merged));
+        if !hollow && self.can_look_at_difference(version, managers, &last) {
+            let others = managers.iter().filter(|(name, _)| *name != manager);
+            let own = managers.get(manager).into_iter();
+            let owners: Vec<&Set> =
+                own.chain(others.map(|(_, entry)| entry)).map(VersionedSet::set).collect();
+            if let Some(gone) = merged.items_given_up(last.set(), &owners) {
+                return Ok(remove(merged, &gone));
+            }
         }
         self.prune_by_sets(merged, version, managers, &last)
     }
 
     /// Whether every manager is at one version, and filters take only whole fields: then a path of the
     /// manager's new set brings its parents and its items' keys with it.
-    fn can_look_at_difference(
-        &self,
-        version: &ApiVersion,
-        managers: &Managers,
-        last: &VersionedSet,
-    ) -> bool {
+    fn can_look_at_difference(&self, version: &ApiVersion, managers: &Managers, last: &VersionedSet) -> bool {
         let filter_is_plain = match self.filter(version) {
             None => true,
             Some(Filter::Exclude(set)) => only_fields(set),
@@ -147,9 +144,7 @@ impl Updater {
 }
 
 fn missing(version: &ApiVersion) -> Error {
-    Error::Convert(ConvertError::MissingVersion {
-        version: version.clone(),
-    })
+    Error::Convert(ConvertError::MissingVersion { version: version.clone() })
 }
 
 /// A set with the declared fields on the way to its paths, as the fields of an object have them.
@@ -158,15 +153,14 @@ fn named(set: &Set, object: &TypedValue) -> Set {
 }
 
 fn only_fields(set: &Set) -> bool {
-    set.nodes()
-        .all(|(element, node)| element.as_field().is_some() && only_fields(node.children()))
+    set.nodes().all(|(element, node)| element.as_field().is_some() && only_fields(node.children()))
 }
 
-/// The object after a removal that removes nothing: an object that is empty or atomic as a whole becomes
-/// null even so, as it does in the Go package.
-fn nothing_removed(object: TypedValue) -> TypedValue {
+/// Removes items. Where there are none to remove, an object that is empty or atomic as a whole becomes null
+/// even so, as it does in the Go package.
+fn remove(object: TypedValue, items: &Set) -> TypedValue {
     match object.value() {
-        Value::List(_) | Value::Map(_) => object.remove_items(&Set::new()),
+        Value::List(_) | Value::Map(_) => object.remove_items(items),
         _ => object,
     }
 }

@@ -140,11 +140,11 @@ impl Updater {
         let managers = self.reconcile(&mut versions, managers)?;
         let (mut managers, changed) =
             self.take_from_others(&mut versions, new, version, &managers, manager, Force::Yes)?;
-        let owned = managers.get(manager).map(|entry| entry.set().clone()).unwrap_or_default();
-        let mut set = owned
-            .difference(&changed.removed)
-            .union(&changed.modified)
-            .union(&changed.added);
+        let before = managers.get(manager);
+        // What the manager owned at another version was reconciled with another type.
+        let same_type = before.is_none_or(|entry| entry.is_reconciled_with(new.ty()));
+        let owned = before.map(|entry| entry.set().clone()).unwrap_or_default();
+        let mut set = owned.difference(&changed.removed).union(&changed.modified).union(&changed.added);
         if let Some(filter) = self.filter(version) {
             set = filter.apply(&set);
         }
@@ -152,12 +152,10 @@ impl Updater {
             managers.remove(manager);
         } else {
             let entry = VersionedSet::new(set, version.clone(), false);
-            managers.insert(manager, entry.reconciled_with(new.ty().clone()));
+            let entry = if same_type { reconciled(entry, new) } else { entry };
+            managers.insert(manager, entry);
         }
-        Ok(Updated {
-            object: new.clone(),
-            managers,
-        })
+        Ok(Updated { object: new.clone(), managers })
     }
 
     /// Applies a configuration to the live object. Both are at `version`; an object that does not exist yet
@@ -185,16 +183,14 @@ impl Updater {
     ) -> Result<Applied, Error> {
         let mut versions = Versions::new(self.converter(), version, live.clone());
         let mut managers = self.reconcile(&mut versions, managers)?;
-        let (merged, hollow) = live.merge_noting(config).map_err(|source| Error::Typed {
-            stage: Stage::Merge,
-            source,
-        })?;
+        let (merged, hollow) =
+            live.merge_noting(config).map_err(|source| Error::Typed { stage: Stage::Merge, source })?;
         let mut set = config.field_set();
         if let Some(filter) = self.filter(version) {
             set = filter.apply(&set);
         }
         let entry = VersionedSet::new(set, version.clone(), true);
-        let last = managers.insert(manager, entry.reconciled_with(config.ty().clone()));
+        let last = managers.insert(manager, reconciled(entry, config));
         let new = self.prune(merged, hollow, version, &managers, manager, last)?;
         let (mut managers, _) =
             self.take_from_others(&mut versions, &new, version, &managers, manager, force)?;
@@ -202,9 +198,12 @@ impl Updater {
             managers.remove(manager);
         }
         let unchanged = !self.return_input_on_noop && live.value() == new.value();
-        Ok(Applied {
-            object: (!unchanged).then_some(new),
-            managers,
-        })
+        Ok(Applied { object: (!unchanged).then_some(new), managers })
     }
+}
+
+/// A set made from the fields of an object needs no reconciliation with the object's type, unless a type may
+/// be walked in two ways.
+fn reconciled(entry: VersionedSet, object: &TypedValue) -> VersionedSet {
+    if object.ty().schema().is_plain() { entry.reconciled_with(object.ty().clone()) } else { entry }
 }

@@ -16,12 +16,7 @@ pub(crate) struct Versions<'o> {
 impl<'o> Versions<'o> {
     /// An object that is at version `own`.
     pub(crate) fn new(converter: &'o dyn Converter, own: &'o ApiVersion, object: TypedValue) -> Self {
-        Versions {
-            converter,
-            own,
-            object,
-            converted: Vec::new(),
-        }
+        Versions { converter, own, object, converted: Vec::new() }
     }
 
     /// The object at a version; none if there is no such version.

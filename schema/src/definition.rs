@@ -44,12 +44,7 @@ pub enum Scalar {
 
 impl Scalar {
     /// All kinds.
-    pub const ALL: [Scalar; 4] = [
-        Scalar::Numeric,
-        Scalar::String,
-        Scalar::Boolean,
-        Scalar::Untyped,
-    ];
+    pub const ALL: [Scalar; 4] = [Scalar::Numeric, Scalar::String, Scalar::Boolean, Scalar::Untyped];
 
     /// The name in schema files.
     pub fn name(self) -> &'static str {
@@ -75,11 +70,8 @@ pub enum Relationship {
 
 impl Relationship {
     /// All relationships.
-    pub const ALL: [Relationship; 3] = [
-        Relationship::Associative,
-        Relationship::Atomic,
-        Relationship::Separable,
-    ];
+    pub const ALL: [Relationship; 3] =
+        [Relationship::Associative, Relationship::Atomic, Relationship::Separable];
 
     /// The name in schema files.
     pub fn name(self) -> &'static str {

@@ -163,10 +163,8 @@ impl Reader {
             _ => None,
         };
         let map = self.map(value, &["name", "scalar", "list", "map", "untyped"]);
-        let def = map.map(|map| TypeDef {
-            name: self.text(&map, "name").unwrap_or_default(),
-            atom: self.atom(&map),
-        });
+        let def = map
+            .map(|map| TypeDef { name: self.text(&map, "name").unwrap_or_default(), atom: self.atom(&map) });
         self.type_name = outer;
         def
     }
@@ -189,25 +187,13 @@ impl Reader {
         let list = list.and_then(|v| self.at(".list", |r| r.list_def(v)));
         let fields = map.get("map").filter(|v| !v.is_null());
         let fields = fields.and_then(|v| self.at(".map", |r| r.map_def(v)));
-        AtomDef {
-            scalar,
-            list: list.map(Box::new),
-            map: fields.map(Box::new),
-        }
+        AtomDef { scalar, list: list.map(Box::new), map: fields.map(Box::new) }
     }
 
     fn type_ref(&mut self, map: &Map, name: &str) -> Option<TypeRef> {
         let value = map.get(name)?.clone();
         self.at(&format!(".{name}"), |r| {
-            let known = [
-                "namedType",
-                "scalar",
-                "list",
-                "map",
-                "untyped",
-                "elementRelationship",
-                "nullable",
-            ];
+            let known = ["namedType", "scalar", "list", "map", "untyped", "elementRelationship", "nullable"];
             let map = r.map(&value, &known)?;
             let found = TypeRef {
                 named: r.text(&map, "namedType"),
@@ -239,8 +225,7 @@ impl Reader {
             unions: self.at(".unions", |r| {
                 let items = r.list(map.get("unions"));
                 let each = items.iter().enumerate();
-                each.filter_map(|(i, item)| r.at(&format!("[{i}]"), |r| r.union_def(item)))
-                    .collect()
+                each.filter_map(|(i, item)| r.at(&format!("[{i}]"), |r| r.union_def(item))).collect()
             }),
             element: self.type_ref(&map, "elementType"),
             relationship: self.relationship(&map),
@@ -257,14 +242,8 @@ impl Reader {
     }
 
     fn union_def(&mut self, value: &Value) -> Option<Union> {
-        let known = [
-            "discriminator",
-            "deduceInvalidDiscriminator",
-            "fields",
-            "emptyMembers",
-            "closed",
-            "required",
-        ];
+        let known =
+            ["discriminator", "deduceInvalidDiscriminator", "fields", "emptyMembers", "closed", "required"];
         let map = self.map(value, &known)?;
         Some(Union {
             discriminator: self.text(&map, "discriminator"),

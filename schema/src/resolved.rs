@@ -6,9 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use fieldmanager_value::{Str, Value};
 
-use crate::definition::{
-    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union,
-};
+use crate::definition::{AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union};
 use crate::error::{Error, Fault};
 use crate::parse::Reader;
 use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, write};
@@ -27,6 +25,7 @@ struct Inner {
     types: Vec<TypeDef>,
     by_name: HashMap<Str, TypeId>,
     atoms: Vec<Atom>,
+    plain: bool,
 }
 
 /// What a type may be, with references resolved. See [`AtomDef`].
@@ -93,10 +92,7 @@ pub struct Field {
 impl MapType {
     /// The declared field of a name.
     pub fn field(&self, name: &str) -> Option<&Field> {
-        let at = self
-            .fields
-            .binary_search_by(|field| field.name.as_str().cmp(name))
-            .ok()?;
+        let at = self.fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;
         self.fields.get(at)
     }
 
@@ -183,10 +179,7 @@ impl Schema {
     /// The type of a name.
     pub fn type_named(&self, name: &str) -> Option<Type> {
         let id = *self.0.by_name.get(name)?;
-        Some(Type {
-            schema: self.clone(),
-            id,
-        })
+        Some(Type { schema: self.clone(), id })
     }
 
     /// The names of the types, in the order of the schema.
@@ -199,10 +192,13 @@ impl Schema {
     /// An id of another schema gives an atom of this one that has nothing to do with it, or one that
     /// accepts no value; it never panics.
     pub fn atom(&self, id: TypeId) -> &Atom {
-        usize::try_from(id.0)
-            .ok()
-            .and_then(|at| self.0.atoms.get(at))
-            .unwrap_or(&NOTHING)
+        usize::try_from(id.0).ok().and_then(|at| self.0.atoms.get(at)).unwrap_or(&NOTHING)
+    }
+
+    /// Whether no type may be a map as well as an associative list. Then the field set of a value needs no
+    /// reconciliation with the type it was made by.
+    pub fn is_plain(&self) -> bool {
+        self.0.plain
     }
 
     /// The definitions of the schema.
@@ -237,6 +233,7 @@ impl Schema {
                 types: Vec::new(),
                 by_name: HashMap::new(),
                 atoms: Vec::new(),
+                plain: true,
             })),
             id: TypeId(0),
         })
@@ -244,20 +241,12 @@ impl Schema {
 }
 
 /// An atom that accepts nothing.
-static NOTHING: LazyLock<Atom> = LazyLock::new(|| Atom {
-    scalar: None,
-    list: None,
-    map: None,
-    name: Str::default(),
-    inlined: true,
-});
+static NOTHING: LazyLock<Atom> =
+    LazyLock::new(|| Atom { scalar: None, list: None, map: None, name: Str::default(), inlined: true });
 
 /// The definitions of the two untyped types.
 fn untyped() -> Vec<TypeDef> {
-    let reference = |name: &str| TypeRef {
-        named: Some(name.into()),
-        ..TypeRef::default()
-    };
+    let reference = |name: &str| TypeRef { named: Some(name.into()), ..TypeRef::default() };
     let def = |name: &str, relationship| TypeDef {
         name: name.into(),
         atom: AtomDef {
@@ -274,10 +263,7 @@ fn untyped() -> Vec<TypeDef> {
             })),
         },
     };
-    vec![
-        def(UNTYPED_ATOMIC, Relationship::Atomic),
-        def(UNTYPED_DEDUCED, Relationship::Separable),
-    ]
+    vec![def(UNTYPED_ATOMIC, Relationship::Atomic), def(UNTYPED_DEDUCED, Relationship::Separable)]
 }
 
 impl PartialEq for Schema {
@@ -419,23 +405,13 @@ impl Builder {
 
     fn list(&mut self, def: &ListDef) -> ListType {
         let element = self.at(".elementType", |b| b.type_ref(&def.element));
-        if !matches!(
-            def.relationship,
-            Some(Relationship::Atomic | Relationship::Associative)
-        ) {
+        if !matches!(def.relationship, Some(Relationship::Atomic | Relationship::Associative)) {
             self.fault("a list needs an elementRelationship, atomic or associative");
         }
         ListType {
             element,
             atomic: def.relationship == Some(Relationship::Atomic),
-            keys: def
-                .keys
-                .iter()
-                .map(|name| KeyField {
-                    name: name.clone(),
-                    default: None,
-                })
-                .collect(),
+            keys: def.keys.iter().map(|name| KeyField { name: name.clone(), default: None }).collect(),
         }
     }
 
@@ -457,10 +433,7 @@ impl Builder {
         MapType {
             untyped: fields.is_empty() && def.element.as_ref().is_some_and(untyped_element),
             fields,
-            element: def
-                .element
-                .as_ref()
-                .map(|element| self.at(".elementType", |b| b.type_ref(element))),
+            element: def.element.as_ref().map(|element| self.at(".elementType", |b| b.type_ref(element))),
             atomic: def.relationship == Some(Relationship::Atomic),
             unions: def.unions.clone(),
         }
@@ -580,10 +553,8 @@ impl Builder {
             return Err(Error::Invalid(self.faults));
         }
         let atoms = self.atoms.into_iter();
-        Ok(Schema(Arc::new(Inner {
-            types,
-            by_name: self.by_name,
-            atoms: atoms.map(|atom| atom.unwrap_or_else(|| NOTHING.clone())).collect(),
-        })))
+        let atoms: Vec<Atom> = atoms.map(|atom| atom.unwrap_or_else(|| NOTHING.clone())).collect();
+        let mixed = |atom: &Atom| atom.map.is_some() && atom.list.as_ref().is_some_and(|list| !list.atomic);
+        Ok(Schema(Arc::new(Inner { types, by_name: self.by_name, plain: !atoms.iter().any(mixed), atoms })))
     }
 }

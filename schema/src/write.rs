@@ -45,12 +45,8 @@ impl From<Members> for Value {
 }
 
 pub(crate) fn schema(types: &[TypeDef]) -> Value {
-    let write = |def: &TypeDef| {
-        Members::default()
-            .put("name", Some(&def.name).cloned())
-            .atom(&def.atom)
-            .into()
-    };
+    let write =
+        |def: &TypeDef| Members::default().put("name", Some(&def.name).cloned()).atom(&def.atom).into();
     Members::default().list("types", types, write).into()
 }
 

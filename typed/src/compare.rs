@@ -123,15 +123,8 @@ impl DeltaBuilder {
     }
 
     fn build(self) -> Delta {
-        let part = |set: SetBuilder| Part {
-            itself: false,
-            below: set.build(),
-        };
-        Delta {
-            added: part(self.added),
-            modified: part(self.modified),
-            removed: part(self.removed),
-        }
+        let part = |set: SetBuilder| Part { itself: false, below: set.build() };
+        Delta { added: part(self.added), modified: part(self.modified), removed: part(self.removed) }
     }
 }
 
@@ -203,9 +196,7 @@ impl Compare<'_> {
                     return true;
                 }
                 let below = match (old, new) {
-                    (Some(old), Some(new)) if self.keyed && self.unique => {
-                        self.unique_items(list, old, new)
-                    }
+                    (Some(old), Some(new)) if self.keyed && self.unique => self.unique_items(list, old, new),
                     _ => self.any_items(list, old, new),
                 };
                 delta.unite(below);
@@ -252,7 +243,14 @@ impl Compare<'_> {
         out.build()
     }
 
-    fn item(&mut self, list: &ListType, element: &PathElement, left: Option<&Value>, right: Option<&Value>, out: &mut DeltaBuilder) {
+    fn item(
+        &mut self,
+        list: &ListType,
+        element: &PathElement,
+        left: Option<&Value>,
+        right: Option<&Value>,
+        out: &mut DeltaBuilder,
+    ) {
         let mark = self.faults.mark();
         let delta = self.values(list.element, left, right);
         self.faults.prefix(mark, || element.clone());

@@ -50,10 +50,7 @@ impl Fault {
             text.truncate(end.unwrap_or_default());
             text.push('…');
         }
-        Fault::Kind {
-            expected,
-            found: text,
-        }
+        Fault::Kind { expected, found: text }
     }
 
     /// Whether the schema is to blame and not the value.
@@ -95,11 +92,7 @@ pub struct ValidationError {
 
 impl fmt::Display for ValidationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            self.fault.fmt(f)
-        } else {
-            write!(f, "{}: {}", self.path, self.fault)
-        }
+        if self.path.is_empty() { self.fault.fmt(f) } else { write!(f, "{}: {}", self.path, self.fault) }
     }
 }
 

@@ -10,7 +10,8 @@ use crate::typed_value::TypedValue;
 
 impl TypedValue {
     /// The fields of the value: leaves, list items, entries of maps that are not declared fields, and
-    /// declared fields that are null or empty maps. Of items with the same key, only the item itself.
+    /// declared fields that are null or empty maps. Of items with the same key, only the item itself; an
+    /// item that has lost its key counts as one with an empty key.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -58,11 +59,9 @@ fn entries(schema: &Schema, map: &MapType, entries: &Map) -> Set {
 }
 
 fn items(schema: &Schema, list: &ListType, items: &List) -> Set {
-    // An item that lost its key has no path: nobody can own it.
-    let mut found: Vec<(PathElement, &Value)> = items
-        .iter()
-        .filter_map(|item| Some((element_of(list, item).ok()?, item)))
-        .collect();
+    let keyless = || PathElement::Key(Map::new());
+    let mut found: Vec<(PathElement, &Value)> =
+        items.iter().map(|item| (element_of(list, item).unwrap_or_else(|_| keyless()), item)).collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let mut set = SetBuilder::with_capacity(found.len());
     for group in found.chunk_by(|a, b| a.0 == b.0) {

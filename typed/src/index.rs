@@ -30,10 +30,7 @@ pub(crate) struct Index {
 }
 
 fn same_keys(a: &[KeyField], b: &[KeyField]) -> bool {
-    a.len() == b.len()
-        && a.iter()
-            .zip(b)
-            .all(|(a, b)| a.name == b.name && a.default == b.default)
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name && a.default == b.default)
 }
 
 /// The first item of a list that has no element, and its position.
@@ -62,11 +59,7 @@ impl Index {
             }
             equal
         });
-        let index = Arc::new(Index {
-            keys: ty.keys.clone(),
-            slots: SortedMap::from_sorted(found),
-            unique,
-        });
+        let index = Arc::new(Index { keys: ty.keys.clone(), slots: SortedMap::from_sorted(found), unique });
         list.set_memo(index.clone());
         Ok(index)
     }
@@ -84,10 +77,8 @@ impl Index {
         if list.len() < MEMO_FROM {
             return;
         }
-        let mut edits: Vec<(PathElement, Option<Slot>)> = appended
-            .into_iter()
-            .map(|(element, at)| (element, Some(Slot::One(at))))
-            .collect();
+        let mut edits: Vec<(PathElement, Option<Slot>)> =
+            appended.into_iter().map(|(element, at)| (element, Some(Slot::One(at)))).collect();
         edits.sort_by(|a, b| a.0.cmp(&b.0));
         list.set_memo(Arc::new(Index {
             keys: self.keys.clone(),

@@ -56,19 +56,13 @@ pub(crate) fn element_of(list: &ListType, item: &Value) -> Result<PathElement, I
         return if item.is_scalar() {
             Ok(PathElement::Value(item.clone()))
         } else {
-            Err(ItemFault::NotScalar {
-                found: item.kind().name(),
-            })
+            Err(ItemFault::NotScalar { found: item.kind().name() })
         };
     }
     let Value::Map(fields) = item else {
-        return Err(ItemFault::NotMap {
-            found: item.kind().name(),
-        });
+        return Err(ItemFault::NotMap { found: item.kind().name() });
     };
-    let no_keys = || ItemFault::NoKeys {
-        keys: list.keys.iter().map(|key| key.name.to_string()).collect(),
-    };
+    let no_keys = || ItemFault::NoKeys { keys: list.keys.iter().map(|key| key.name.to_string()).collect() };
     let field = |key: &fieldmanager_schema::KeyField| match fields.get_entry(&key.name) {
         Some((name, value)) => Some((name.clone(), value.clone())),
         None => key.default.clone().map(|default| (key.name.clone(), default)),

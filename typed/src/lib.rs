@@ -39,6 +39,7 @@ mod items;
 mod lookup;
 mod merge;
 mod merge_list;
+mod prune;
 mod reconcile;
 mod remove;
 mod shape;

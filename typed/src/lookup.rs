@@ -31,14 +31,10 @@ fn get<'v>(schema: &Schema, ty: TypeId, value: &'v Value, path: &[PathElement]) 
     };
     let atom = schema.atom(ty);
     let (ty, child) = match first {
-        PathElement::Field(name) => (
-            atom.map.as_ref()?.type_of(name)?,
-            value.as_map()?.get(name)?,
-        ),
-        PathElement::Index(at) => (
-            atom.list.as_ref()?.element,
-            value.as_list()?.get(usize::try_from(*at).ok()?)?,
-        ),
+        PathElement::Field(name) => (atom.map.as_ref()?.type_of(name)?, value.as_map()?.get(name)?),
+        PathElement::Index(at) => {
+            (atom.list.as_ref()?.element, value.as_list()?.get(usize::try_from(*at).ok()?)?)
+        }
         PathElement::Key(_) | PathElement::Value(_) => {
             let list_type = atom.list.as_ref()?;
             let list = value.as_list()?;

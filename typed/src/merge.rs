@@ -234,11 +234,7 @@ impl Merge<'_> {
 /// The configuration's leaf, or the object's where they are the same to the letter, so that it stays
 /// shared.
 fn leaf(live: &Value, config: &Value) -> Value {
-    if live.identical(config) {
-        live.clone()
-    } else {
-        config.clone()
-    }
+    if live.identical(config) { live.clone() } else { config.clone() }
 }
 
 impl Merge<'_> {

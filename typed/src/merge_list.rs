@@ -44,20 +44,11 @@ impl Merge<'_> {
         }
     }
 
-    fn config_items<'v>(
-        &mut self,
-        list: &ListType,
-        config: &'v List,
-        index: &Index,
-    ) -> Vec<Item<'v>> {
+    fn config_items<'v>(&mut self, list: &ListType, config: &'v List, index: &Index) -> Vec<Item<'v>> {
         let mut items: Vec<Item<'v>> = Vec::with_capacity(config.len());
         for (at, value) in config.iter().enumerate() {
             match element_of(list, value) {
-                Ok(element) => items.push(Item {
-                    live: index.get(&element),
-                    element,
-                    value,
-                }),
+                Ok(element) => items.push(Item { live: index.get(&element), element, value }),
                 Err(fault) => self.faults.push_at(position(at), Fault::Item(fault)),
             }
         }
@@ -80,13 +71,7 @@ impl Merge<'_> {
     }
 
     /// The items that both have come in the same order in both: the object's list is edited in place.
-    fn in_place(
-        &mut self,
-        list: &ListType,
-        live: &List,
-        items: &[Item<'_>],
-        index: &Index,
-    ) -> Option<List> {
+    fn in_place(&mut self, list: &ListType, live: &List, items: &[Item<'_>], index: &Index) -> Option<List> {
         let mut replaced = Vec::new();
         // New items wait for the next item that both have, to stand before it.
         let mut waiting: Vec<(PathElement, Value)> = Vec::new();

@@ -15,16 +15,9 @@ impl TypedValue {
     /// paths of the set below it, as in v6.4.2 of the Go package (`TypedValue.RemoveItems`).
     #[must_use]
     pub fn remove_items(&self, items: &Set) -> TypedValue {
-        let mut remove = Remove {
-            schema: self.ty.schema(),
-            known: self.known,
-        };
+        let mut remove = Remove { schema: self.ty.schema(), known: self.known };
         let value = remove.value(self.ty.id(), &self.value, items);
-        TypedValue {
-            value,
-            ty: self.ty.clone(),
-            known: remove.known,
-        }
+        TypedValue { value, ty: self.ty.clone(), known: remove.known }
     }
 }
 
@@ -76,6 +69,9 @@ impl Remove<'_> {
     }
 
     fn list(&mut self, list: &ListType, old: &List, items: &Set) -> Value {
+        if items.is_empty() {
+            return Value::List(old.clone());
+        }
         let mut rest = ListBuilder::with_capacity(old.len());
         let mut changed = false;
         let mut left = 0;

@@ -43,10 +43,7 @@ pub(crate) fn shape<'s>(atom: &'s Atom, value: Option<&Value>) -> (Kinds, Shape<
     let kinds = (atom.scalar.is_some(), atom.list.is_some(), atom.map.is_some());
     let shape = match atom {
         Atom { map: Some(map), .. } => Shape::Map(map),
-        Atom {
-            scalar: Some(scalar),
-            ..
-        } => Shape::Scalar(*scalar),
+        Atom { scalar: Some(scalar), .. } => Shape::Scalar(*scalar),
         Atom { list: Some(list), .. } => Shape::List(list),
         _ => Shape::Nothing,
     };
@@ -82,7 +79,5 @@ pub(crate) fn scalar_fault(scalar: Scalar, value: Option<&Value>) -> Option<Faul
 }
 
 pub(crate) fn empty_type(atom: &Atom) -> Fault {
-    Fault::EmptyType {
-        name: atom.name.to_string(),
-    }
+    Fault::EmptyType { name: atom.name.to_string() }
 }

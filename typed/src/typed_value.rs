@@ -39,16 +39,10 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    pub(crate) const GOOD: Known = Known {
-        keyed: true,
-        unique: true,
-    };
+    pub(crate) const GOOD: Known = Known { keyed: true, unique: true };
 
     pub(crate) fn and(self, other: Known) -> Known {
-        Known {
-            keyed: self.keyed && other.keyed,
-            unique: self.unique && other.unique,
-        }
+        Known { keyed: self.keyed && other.keyed, unique: self.unique && other.unique }
     }
 }
 
@@ -79,29 +73,14 @@ impl TypedValue {
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn new(
-        value: Value,
-        ty: Type,
-        duplicates: Duplicates,
-    ) -> Result<TypedValue, ValidationErrors> {
+    pub fn new(value: Value, ty: Type, duplicates: Duplicates) -> Result<TypedValue, ValidationErrors> {
         let unique = validate::validate(&value, &ty, duplicates)?;
-        Ok(TypedValue {
-            value,
-            ty,
-            known: Known {
-                keyed: true,
-                unique,
-            },
-        })
+        Ok(TypedValue { value, ty, known: Known { keyed: true, unique } })
     }
 
     /// Null, which is the object before there is one. It fits every type.
     pub fn null(ty: Type) -> TypedValue {
-        TypedValue {
-            value: Value::Null,
-            ty,
-            known: Known::GOOD,
-        }
+        TypedValue { value: Value::Null, ty, known: Known::GOOD }
     }
 
     /// The value.
@@ -121,15 +100,12 @@ impl TypedValue {
 
     /// Checks that another value is of the same type, that is of the same type of an equal schema.
     pub(crate) fn check_type(&self, other: &TypedValue) -> Result<(), Error> {
-        let same = self.ty == other.ty
-            || (self.ty.id() == other.ty.id() && self.ty.schema() == other.ty.schema());
+        let same =
+            self.ty == other.ty || (self.ty.id() == other.ty.id() && self.ty.schema() == other.ty.schema());
         if same {
             return Ok(());
         }
-        Err(Error::TypesDiffer {
-            left: self.ty.name().into(),
-            right: other.ty.name().into(),
-        })
+        Err(Error::TypesDiffer { left: self.ty.name().into(), right: other.ty.name().into() })
     }
 }
 

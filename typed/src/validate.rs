@@ -13,18 +13,9 @@ use crate::shape::{Shape, empty_type, scalar_fault, shape};
 use crate::typed_value::Duplicates;
 
 /// Finds every fault; says whether the value is free of duplicates.
-pub(crate) fn validate(
-    value: &Value,
-    ty: &Type,
-    duplicates: Duplicates,
-) -> Result<bool, ValidationErrors> {
-    let mut walk = Walk {
-        schema: ty.schema(),
-        duplicates,
-        unique: true,
-        depth: 0,
-        faults: Faults::default(),
-    };
+pub(crate) fn validate(value: &Value, ty: &Type, duplicates: Duplicates) -> Result<bool, ValidationErrors> {
+    let mut walk =
+        Walk { schema: ty.schema(), duplicates, unique: true, depth: 0, faults: Faults::default() };
     walk.value(ty.id(), value);
     walk.faults.check()?;
     Ok(walk.unique)
@@ -124,9 +115,7 @@ impl Walk<'_> {
     fn many_items(&mut self, list: &ListType, items: &List) {
         if Index::of(items, list).is_ok_and(|index| index.is_unique()) {
             for item in items {
-                self.child(list.element, item, || {
-                    element_of(list, item).unwrap_or(PathElement::Index(0))
-                });
+                self.child(list.element, item, || element_of(list, item).unwrap_or(PathElement::Index(0)));
             }
             return;
         }

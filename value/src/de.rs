@@ -23,10 +23,7 @@ pub(crate) struct Seed {
 
 impl Seed {
     pub(crate) fn new() -> Self {
-        Seed {
-            names: RefCell::new(Vec::new()),
-            too_deep: Cell::new(false),
-        }
+        Seed { names: RefCell::new(Vec::new()), too_deep: Cell::new(false) }
     }
 
     /// Whether an error was caused by nesting beyond the limit.
@@ -34,15 +31,8 @@ impl Seed {
         self.too_deep.get()
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        &self,
-        deserializer: D,
-    ) -> Result<Value, D::Error> {
-        Node {
-            seed: self,
-            depth: 0,
-        }
-        .deserialize(deserializer)
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<Value, D::Error> {
+        Node { seed: self, depth: 0 }.deserialize(deserializer)
     }
 
     /// A field name, shared with an earlier one of the same text where that is still remembered.
@@ -90,10 +80,7 @@ impl Node<'_> {
             self.seed.too_deep.set(true);
             return Err(E::custom(Error::TooDeep));
         }
-        Ok(Node {
-            depth: self.depth + 1,
-            ..self
-        })
+        Ok(Node { depth: self.depth + 1, ..self })
     }
 }
 
@@ -152,9 +139,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         if f.is_finite() {
             Ok(Value::Float(f))
         } else {
-            Err(E::custom(Error::NotFinite {
-                found: f.to_string(),
-            }))
+            Err(E::custom(Error::NotFinite { found: f.to_string() }))
         }
     }
 
@@ -308,10 +293,9 @@ impl<'de> Deserializer<'de> for Value {
         match self {
             Value::String(tag) => visitor.visit_enum(Variant { tag, content: None }),
             Value::Map(map) if map.len() == 1 => match map.iter().next() {
-                Some((tag, content)) => visitor.visit_enum(Variant {
-                    tag: tag.clone(),
-                    content: Some(content.clone()),
-                }),
+                Some((tag, content)) => {
+                    visitor.visit_enum(Variant { tag: tag.clone(), content: Some(content.clone()) })
+                }
                 None => Err(not_an_enum(Kind::Map)),
             },
             other => Err(not_an_enum(other.kind())),
@@ -325,9 +309,7 @@ impl<'de> Deserializer<'de> for Value {
 }
 
 fn not_an_enum(found: Kind) -> Error {
-    de::Error::custom(format_args!(
-        "expected the name of a variant or a map with one entry, found {found}"
-    ))
+    de::Error::custom(format_args!("expected the name of a variant or a map with one entry, found {found}"))
 }
 
 /// An enum: its tag and, unless it is a unit variant, its content.

@@ -68,16 +68,12 @@ pub enum Error {
 
 impl serde::ser::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Error::Conversion {
-            message: message.to_string(),
-        }
+        Error::Conversion { message: message.to_string() }
     }
 }
 
 impl serde::de::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Error::Conversion {
-            message: message.to_string(),
-        }
+        Error::Conversion { message: message.to_string() }
     }
 }

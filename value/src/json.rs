@@ -32,9 +32,7 @@ impl Value {
         // The seed bounds the depth itself, with an error of its own.
         deserializer.disable_recursion_limit();
         let seed = Seed::new();
-        let value = seed
-            .deserialize(&mut deserializer)
-            .and_then(|value| deserializer.end().map(|()| value));
+        let value = seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
         value.map_err(|error| {
             if seed.too_deep() {
                 return Error::TooDeep;
@@ -43,10 +41,7 @@ impl Value {
             let message = error.to_string();
             let suffix = format!(" at line {} column {}", error.line(), error.column());
             Error::Json {
-                position: TextPosition {
-                    line: error.line(),
-                    column: error.column(),
-                },
+                position: TextPosition { line: error.line(), column: error.column() },
                 message: message.strip_suffix(&suffix).unwrap_or(&message).to_owned(),
             }
         })

@@ -83,14 +83,8 @@ impl List {
         if items.len() < MEMO_FROM {
             return Self::from_vec(items.into_iter().collect());
         }
-        let large = Large {
-            items,
-            memo: OnceLock::new(),
-        };
-        List(Some(ThinArc::from_header_and_iter(
-            Some(Box::new(large)),
-            std::iter::empty::<Value>(),
-        )))
+        let large = Large { items, memo: OnceLock::new() };
+        List(Some(ThinArc::from_header_and_iter(Some(Box::new(large)), std::iter::empty::<Value>())))
     }
 
     /// How many items there are.

@@ -96,11 +96,7 @@ impl Map {
 impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Map {
     /// Of entries with one name, the last is kept.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        entries
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect::<MapBuilder>()
-            .build()
+        entries.into_iter().map(|(name, value)| (name.into(), value.into())).collect::<MapBuilder>().build()
     }
 }
 

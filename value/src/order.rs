@@ -19,8 +19,7 @@ fn rank(value: &Value) -> u8 {
 
 /// A total order of floats in which both zeros are one number and NaN is the smallest.
 fn compare_floats(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b)
-        .unwrap_or_else(|| b.is_nan().cmp(&a.is_nan()))
+    a.partial_cmp(&b).unwrap_or_else(|| b.is_nan().cmp(&a.is_nan()))
 }
 
 /// 2 to the power of 63, the first float above every `i64`.

@@ -64,26 +64,15 @@ impl ToValue {
         if self.depth >= MAX_DEPTH {
             return Err(Error::TooDeep);
         }
-        Ok(ToValue {
-            depth: self.depth + 1,
-        })
+        Ok(ToValue { depth: self.depth + 1 })
     }
 
     fn items(self, variant: Option<&'static str>) -> Result<Items, Error> {
-        Ok(Items {
-            items: Vec::new(),
-            item: self.child()?,
-            variant,
-        })
+        Ok(Items { items: Vec::new(), item: self.child()?, variant })
     }
 
     fn entries(self, variant: Option<&'static str>) -> Result<Entries, Error> {
-        Ok(Entries {
-            map: MapBuilder::default(),
-            name: None,
-            value: self.child()?,
-            variant,
-        })
+        Ok(Entries { map: MapBuilder::default(), name: None, value: self.child()?, variant })
     }
 }
 
@@ -147,13 +136,7 @@ impl Serializer for ToValue {
     }
 
     fn serialize_f64(self, f: f64) -> Result<Value, Error> {
-        if f.is_finite() {
-            Ok(Value::Float(f))
-        } else {
-            Err(Error::NotFinite {
-                found: f.to_string(),
-            })
-        }
+        if f.is_finite() { Ok(Value::Float(f)) } else { Err(Error::NotFinite { found: f.to_string() }) }
     }
 
     fn serialize_char(self, c: char) -> Result<Value, Error> {
@@ -184,12 +167,7 @@ impl Serializer for ToValue {
         Ok(Value::Null)
     }
 
-    fn serialize_unit_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-    ) -> Result<Value, Error> {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<Value, Error> {
         Ok(Value::from(variant))
     }
 
@@ -330,9 +308,7 @@ impl SerializeMap for Entries {
             // Maps of numbers or booleans are written as serde_json writes them: keys as their texts.
             scalar @ (Value::Int(_) | Value::Bool(_)) => Str::from(scalar.to_json()),
             other => {
-                return Err(Error::KeyNotString {
-                    found: other.to_json(),
-                });
+                return Err(Error::KeyNotString { found: other.to_json() });
             }
         });
         Ok(())
@@ -353,11 +329,7 @@ impl ser::SerializeStruct for Entries {
     type Ok = Value;
     type Error = Error;
 
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<(), Error> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
         self.map.push(Str::from(name), value.serialize(self.value)?);
         Ok(())
     }
@@ -371,11 +343,7 @@ impl ser::SerializeStructVariant for Entries {
     type Ok = Value;
     type Error = Error;
 
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<(), Error> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
         ser::SerializeStruct::serialize_field(self, name, value)
     }
 
@@ -446,9 +414,6 @@ mod tests {
             to_value(&[f64::NAN]).unwrap_err().to_string(),
             "number NaN is not finite: only finite numbers are accepted"
         );
-        assert!(matches!(
-            to_value(&BTreeMap::from([(vec![1], 1)])),
-            Err(Error::KeyNotString { .. })
-        ));
+        assert!(matches!(to_value(&BTreeMap::from([(vec![1], 1)])), Err(Error::KeyNotString { .. })));
     }
 }

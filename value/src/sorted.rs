@@ -109,10 +109,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         if entries.is_empty() {
             SortedMap(None)
         } else if entries.len() <= SMALL {
-            SortedMap(Some(ThinArc::from_header_and_iter(
-                None,
-                entries.into_iter(),
-            )))
+            SortedMap(Some(ThinArc::from_header_and_iter(None, entries.into_iter())))
         } else {
             Self::from_tree(entries.into_iter().collect())
         }
@@ -120,10 +117,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
 
     /// The map of one entry.
     pub fn single(key: K, value: V) -> Self {
-        SortedMap(Some(ThinArc::from_header_and_iter(
-            None,
-            [(key, value)].into_iter(),
-        )))
+        SortedMap(Some(ThinArc::from_header_and_iter(None, [(key, value)].into_iter())))
     }
 
     /// The map of the given entries in any order; of entries with one key, the last is kept.
@@ -142,10 +136,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         if tree.len() <= SMALL {
             Self::from_sorted(tree.into_iter().collect())
         } else {
-            SortedMap(Some(ThinArc::from_header_and_iter(
-                Some(Box::new(tree)),
-                std::iter::empty::<(K, V)>(),
-            )))
+            SortedMap(Some(ThinArc::from_header_and_iter(Some(Box::new(tree)), std::iter::empty::<(K, V)>())))
         }
     }
 
@@ -164,9 +155,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     {
         match self.repr() {
             Repr::Slice(entries) => {
-                let at = entries
-                    .binary_search_by(|entry| entry.0.borrow().cmp(key))
-                    .ok()?;
+                let at = entries.binary_search_by(|entry| entry.0.borrow().cmp(key)).ok()?;
                 entries.get(at).map(|(k, v)| (k, v))
             }
             Repr::Tree(tree) => tree.get_key_value(key),
@@ -236,9 +225,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
                 Some(old)
             }
             Repr::Slice(entries) => {
-                let at = entries
-                    .binary_search_by(|entry| entry.0.borrow().cmp(key))
-                    .ok()?;
+                let at = entries.binary_search_by(|entry| entry.0.borrow().cmp(key)).ok()?;
                 let (before, rest) = entries.split_at(at);
                 let (removed, after) = rest.split_first()?;
                 let old = removed.1.clone();
@@ -289,10 +276,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
 
     /// The entries of both maps in key order, those with one key together.
     pub fn join<'a>(&'a self, other: &'a Self) -> Join<'a, K, V> {
-        Join {
-            left: self.iter().peekable(),
-            right: other.iter().peekable(),
-        }
+        Join { left: self.iter().peekable(), right: other.iter().peekable() }
     }
 
     /// The entries of both maps in key order, where two large maps leave out entries that are equal.
@@ -325,10 +309,7 @@ impl<K: Ord + Clone, V: Clone + PartialEq> PartialEq for SortedMap<K, V> {
             || (self.len() == other.len()
                 && match (self.repr(), other.repr()) {
                     (Repr::Tree(a), Repr::Tree(b)) => a.diff(b).next().is_none(),
-                    _ => self
-                        .iter()
-                        .zip(other.iter())
-                        .all(|(a, b)| a.0 == b.0 && a.1 == b.1),
+                    _ => self.iter().zip(other.iter()).all(|(a, b)| a.0 == b.0 && a.1 == b.1),
                 })
     }
 }

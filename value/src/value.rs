@@ -164,15 +164,12 @@ impl Value {
         match (self, other) {
             (Value::String(a), Value::String(b)) => a == b,
             (Value::List(a), Value::List(b)) => {
-                a.ptr_eq(b)
-                    || (a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.identical(b)))
+                a.ptr_eq(b) || (a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.identical(b)))
             }
             (Value::Map(a), Value::Map(b)) => {
                 a.ptr_eq(b)
                     || (a.len() == b.len()
-                        && a.iter()
-                            .zip(b.iter())
-                            .all(|(a, b)| a.0 == b.0 && a.1.identical(b.1)))
+                        && a.iter().zip(b.iter()).all(|(a, b)| a.0 == b.0 && a.1.identical(b.1)))
             }
             _ => self.ptr_eq(other),
         }

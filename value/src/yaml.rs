@@ -110,26 +110,20 @@ struct Composer {
 
 fn fault(span: &Span, message: impl Into<String>) -> Error {
     Error::Yaml {
-        position: Some(TextPosition {
-            line: span.start.line(),
-            column: span.start.col() + 1,
-        }),
+        position: Some(TextPosition { line: span.start.line(), column: span.start.col() + 1 }),
         message: message.into(),
     }
 }
 
 fn compose(text: &str) -> Result<Vec<Value>, Error> {
     let mut composer = Composer::default();
-        // One more than is accepted, so that too deep a text is our own error.
+    // One more than is accepted, so that too deep a text is our own error.
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH + 1;
     options.block_nesting_limit = MAX_DEPTH + 1;
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|error| Error::Yaml {
-            position: Some(TextPosition {
-                line: error.marker().line(),
-                column: error.marker().col() + 1,
-            }),
+            position: Some(TextPosition { line: error.marker().line(), column: error.marker().col() + 1 }),
             message: error.info(),
         })?;
         composer.take(event, &span)?;
@@ -150,26 +144,16 @@ impl Composer {
             }
             Event::SequenceStart(_, anchor, _) => self.start(Content::List(Vec::new()), anchor, span)?,
             Event::MappingStart(_, anchor, _) => {
-                let content = Content::Map {
-                    entries: Vec::new(),
-                    merged: Vec::new(),
-                    key: None,
-                };
+                let content = Content::Map { entries: Vec::new(), merged: Vec::new(), key: None };
                 self.start(content, anchor, span)?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(open) = self.open.pop() {
                     let value = match open.content {
                         Content::List(items) => Value::List(List::from_iter(items)),
-                        Content::Map {
-                            entries, merged, ..
-                        } => Value::Map(map(entries, &merged)),
+                        Content::Map { entries, merged, .. } => Value::Map(map(entries, &merged)),
                     };
-                    let node = Node {
-                        value,
-                        nodes: open.nodes + 1,
-                        depth: open.depth + 1,
-                    };
+                    let node = Node { value, nodes: open.nodes + 1, depth: open.depth + 1 };
                     self.node(node, open.anchor, span)?;
                 }
             }
@@ -192,13 +176,7 @@ impl Composer {
     }
 
     fn takes_key(&self) -> bool {
-        matches!(
-            self.open.last(),
-            Some(Open {
-                content: Content::Map { key: None, .. },
-                ..
-            })
-        )
+        matches!(self.open.last(), Some(Open { content: Content::Map { key: None, .. }, .. }))
     }
 
     fn start(&mut self, content: Content, anchor: usize, span: &Span) -> Result<(), Error> {
@@ -208,12 +186,7 @@ impl Composer {
         if self.open.len() >= MAX_DEPTH {
             return Err(Error::TooDeep);
         }
-        self.open.push(Open {
-            content,
-            anchor,
-            nodes: 0,
-            depth: 0,
-        });
+        self.open.push(Open { content, anchor, nodes: 0, depth: 0 });
         Ok(())
     }
 
@@ -225,11 +198,7 @@ impl Composer {
             Ok(value) if plain => Str::from(value.to_json()),
             _ => Str::from(text.as_ref()),
         };
-        if let Some(Open {
-            content: Content::Map { entries, key, .. },
-            ..
-        }) = self.open.last_mut()
-        {
+        if let Some(Open { content: Content::Map { entries, key, .. }, .. }) = self.open.last_mut() {
             if plain && name == "<<" {
                 *key = Some(Key::Merge);
                 return Ok(());
@@ -271,18 +240,16 @@ impl Composer {
         }
         match &mut open.content {
             Content::List(items) => items.push(node.value),
-            Content::Map {
-                entries,
-                merged,
-                key,
-            } => match (key.take(), node.value) {
+            Content::Map { entries, merged, key } => match (key.take(), node.value) {
                 (Some(Key::Name(name)), value) => entries.push((name, value)),
                 (Some(Key::Merge), Value::Map(map)) => merged.push(map),
                 (Some(Key::Merge), Value::List(maps)) => {
                     for map in &maps {
                         match map {
                             Value::Map(map) => merged.push(map.clone()),
-                            _ => return Err(fault(span, "a merge key takes a map or a list of maps")),
+                            _ => {
+                                return Err(fault(span, "a merge key takes a map or a list of maps"));
+                            }
                         }
                     }
                 }
@@ -309,12 +276,7 @@ fn map(entries: Vec<(Str, Value)>, merged: &[Map]) -> Map {
         .build()
 }
 
-fn scalar(
-    text: Cow<'_, str>,
-    style: ScalarStyle,
-    tag: Option<&Tag>,
-    span: &Span,
-) -> Result<Value, Error> {
+fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Result<Value, Error> {
     let tag = tag.and_then(Tag::core_suffix);
     if style != ScalarStyle::Plain || tag == Some("str") {
         return Ok(Value::from(text.into_owned()));
@@ -322,10 +284,7 @@ fn scalar(
     match resolve(&text) {
         Ok(Value::Int(i)) if tag == Some("float") => Ok(Value::Float(i as f64)),
         Ok(value) => Ok(value),
-        Err(_) => Err(fault(
-            span,
-            format!("number {text} is not finite: only finite numbers are accepted"),
-        )),
+        Err(_) => Err(fault(span, format!("number {text} is not finite: only finite numbers are accepted"))),
     }
 }
 
@@ -374,10 +333,7 @@ mod tests {
     fn a_stream_has_several_documents() {
         let all = Value::all_from_yaml("---\na: 1\n---\n# nothing\n---\n- 2\n").unwrap();
         assert_eq!(all.iter().map(Value::to_json).collect::<Vec<_>>(), [r#"{"a":1}"#, "[2]"]);
-        assert_eq!(
-            Value::from_yaml("a: 1\n---\nb: 1\n"),
-            Err(Error::Documents { found: 2 })
-        );
+        assert_eq!(Value::from_yaml("a: 1\n---\nb: 1\n"), Err(Error::Documents { found: 2 }));
         assert_eq!(Value::from_yaml(""), Ok(Value::Null));
     }
 
@@ -408,9 +364,18 @@ mod tests {
             bomb += &format!("a{i}: &a{i} [{}]\n", [alias.as_str(); 10].join(","));
         }
         for (text, message) in [
-            (bomb.as_str(), "not valid YAML at line 7 column 22: the document has more than 4000000 nodes with its aliases expanded"),
-            ("a: .nan", "not valid YAML at line 1 column 4: number .nan is not finite: only finite numbers are accepted"),
-            ("a: -.inf", "not valid YAML at line 1 column 4: number -.inf is not finite: only finite numbers are accepted"),
+            (
+                bomb.as_str(),
+                "not valid YAML at line 7 column 22: the document has more than 4000000 nodes with its aliases expanded",
+            ),
+            (
+                "a: .nan",
+                "not valid YAML at line 1 column 4: number .nan is not finite: only finite numbers are accepted",
+            ),
+            (
+                "a: -.inf",
+                "not valid YAML at line 1 column 4: number -.inf is not finite: only finite numbers are accepted",
+            ),
             ("a: &x [*x]", "not valid YAML at line 1 column 8: alias of a node that is not complete"),
             ("? [a]\n: b", "not valid YAML at line 1 column 3: a map key must be a scalar"),
             ("<<: 1", "not valid YAML at line 1 column 5: a merge key takes a map or a list of maps"),

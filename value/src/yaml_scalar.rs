@@ -17,8 +17,8 @@ pub(crate) fn resolve(text: &str) -> Result<Value, NotFinite> {
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
             Value::Bool(false)
         }
-        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF"
-        | "-.inf" | "-.Inf" | "-.INF" => return Err(NotFinite),
+        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf"
+        | "-.Inf" | "-.INF" => return Err(NotFinite),
         _ => return number(text),
     })
 }
@@ -28,11 +28,8 @@ fn number(text: &str) -> Result<Value, NotFinite> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
         return string();
     }
-    let plain: Cow<'_, str> = if text.contains('_') && !text.starts_with('.') {
-        text.replace('_', "").into()
-    } else {
-        text.into()
-    };
+    let plain: Cow<'_, str> =
+        if text.contains('_') && !text.starts_with('.') { text.replace('_', "").into() } else { text.into() };
     if let Some(value) = integer(&plain) {
         return Ok(value);
     }

@@ -1,0 +1,88 @@
+//! Commands that look at objects and change nothing.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use fieldmanager_fieldpath::Set;
+use fieldmanager_typed::{Duplicates, TypedValue};
+use fieldmanager_value::{Map, Value};
+
+use crate::args::{CompareArgs, FieldsetArgs, PairArgs, TypeArgs, ValidateArgs};
+use crate::error::Failure;
+use crate::output::Style;
+use crate::{files, output, types};
+
+fn read(path: &Path, of: &TypeArgs, duplicates: Duplicates) -> Result<TypedValue, Failure> {
+    let value = files::value(path)?;
+    let ty = types::of(of, &value)?;
+    typed(value, ty, duplicates, path)
+}
+
+/// Two objects of one type, that of the first unless it is named.
+fn read_pair(first: &Path, second: &Path, of: &TypeArgs) -> Result<(TypedValue, TypedValue), Failure> {
+    let first = read(first, of, Duplicates::Allow)?;
+    let value = files::value(second)?;
+    let second = typed(value, first.ty().clone(), Duplicates::Allow, second)?;
+    Ok((first, second))
+}
+
+fn typed(
+    value: Value,
+    ty: fieldmanager_schema::Type,
+    duplicates: Duplicates,
+    path: &Path,
+) -> Result<TypedValue, Failure> {
+    TypedValue::new(value, ty, duplicates)
+        .map_err(|errors| Failure::Invalid { file: files::name(path), errors })
+}
+
+pub(crate) fn validate(args: &ValidateArgs) -> Result<ExitCode, Failure> {
+    let duplicates = match args.allow_duplicates {
+        true => Duplicates::Allow,
+        false => Duplicates::Refuse,
+    };
+    for path in &args.files {
+        let object = read(path, &args.of, duplicates)?;
+        output::print_lines([format!("{}: valid `{}`", files::name(path), object.ty().name())])?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn merge(args: &PairArgs) -> Result<ExitCode, Failure> {
+    let (live, config) = read_pair(&args.live, &args.file, &args.of)?;
+    let merged = live.merge(&config).map_err(|error| Failure::input(files::name(&args.file), error))?;
+    output::print(merged.value(), args.output.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let (old, new) = read_pair(&args.old, &args.new, &args.of)?;
+    let changed = old.compare(&new).map_err(|error| Failure::input(files::name(&args.new), error))?;
+    let parts = [
+        ("added", '+', Style::Added, &changed.added),
+        ("modified", '~', Style::Modified, &changed.modified),
+        ("removed", '-', Style::Removed, &changed.removed),
+    ];
+    match args.output {
+        Some(format) => {
+            let map: Map = parts.iter().map(|(name, _, _, set)| (*name, set.to_value())).collect();
+            output::print(&Value::Map(map), format)?;
+        }
+        None => {
+            let lines = |(_, sign, style, set): &(&str, char, Style, &Set)| -> Vec<String> {
+                set.paths().map(|path| style.paint(&format!("{sign} {path}"))).collect()
+            };
+            output::print_lines(parts.iter().flat_map(lines))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn fieldset(args: &FieldsetArgs) -> Result<ExitCode, Failure> {
+    let set = read(&args.file, &args.of, Duplicates::Allow)?.field_set();
+    match args.paths {
+        true => output::print_lines(set.paths().map(|path| path.to_string()))?,
+        false => output::print_lines([set.to_json()])?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

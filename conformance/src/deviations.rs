@@ -1,0 +1,125 @@
+//! The listed deviations from the reference: what the library does otherwise on
+//! purpose, each with the name under which `docs/deviations.md` gives its reason.
+//!
+//! A rule looks at the step as narrowly as it can: a difference that only looks
+//! like a listed one must stay a difference.
+
+use serde_json::Value;
+
+use crate::compare::{Case, Outcome, outcome};
+
+/// Extracting a list or map that is in the set itself: the Go code goes on below
+/// it with the set of its siblings.
+pub const EXTRACT_SIBLINGS: &str = "extract-siblings";
+/// Merging: the Go code swallows faults inside the items of a list, and loses
+/// what is there.
+pub const MERGE_SWALLOWED: &str = "merge-swallowed-faults";
+/// Merging include patterns: the Go code looks for equal steps by a search that
+/// fails from two on, never finds wildcards equal, and then uses the first match.
+pub const INCLUDE_MERGE: &str = "include-merge";
+
+/// A schema with a fault that the Go code meets only when it gets there, if ever,
+/// is refused when it is loaded.
+pub const SCHEMA_REFUSED: &str = "schema-refused";
+
+/// The name of the deviation that a difference is, if it is one.
+pub fn explain(case: &Case<'_>) -> Option<&'static str> {
+    let step = case.scenario.get("steps")?.get(case.step?)?;
+    if let Some(extract) = step.get("extract")
+        && case.what == "object"
+        && has_inner_member(extract.get("fields")?, extract.get("object")?)
+    {
+        return Some(EXTRACT_SIBLINGS);
+    }
+    let renamed = case.scenario.get("conversion").is_some();
+    if step.get("extractApply").is_some_and(|step| extracts_inner_member(step, case.state, renamed)) {
+        return Some(EXTRACT_SIBLINGS);
+    }
+    if step.get("changeSchema").is_some() && outcome(case.candidate) == Outcome::Error("schema") {
+        return Some(SCHEMA_REFUSED);
+    }
+    if merge_error(case.candidate)
+        && outcome(case.reference) == Outcome::Success
+        && ["merge", "apply", "extractApply"].iter().any(|kind| step.get(kind).is_some())
+    {
+        return Some(MERGE_SWALLOWED);
+    }
+    if merges_patterns_badly(case.scenario)
+        && ["apply", "update", "extractApply"].iter().any(|kind| step.get(kind).is_some())
+    {
+        return Some(INCLUDE_MERGE);
+    }
+    None
+}
+
+/// Whether a manager owns something in the state, as a leaf, that has more below
+/// it by now.
+fn extracts_inner_member(step: &Value, state: Option<&Value>, renamed: bool) -> bool {
+    let find = || {
+        let manager = step.get("manager")?.as_str()?;
+        let entry = state?.get("managed")?.get(manager)?;
+        let owned = leaves(entry.get("fields")?);
+        // The state may be at another version than the manager's set: then its
+        // names say nothing about what is there.
+        let object = state?.get("object")?;
+        Some(has_inner_member(&owned, object) || (renamed && below_any(&owned)))
+    };
+    find().unwrap_or(false)
+}
+
+/// The set of the paths that have nothing below them.
+pub(crate) fn leaves(set: &Value) -> Value {
+    let Value::Object(nodes) = set else {
+        return set.clone();
+    };
+    let more = nodes.len() > usize::from(nodes.contains_key("."));
+    let kept = nodes.iter().filter(|(key, _)| !more || *key != ".");
+    Value::Object(kept.map(|(key, below)| (key.clone(), leaves(below))).collect())
+}
+
+fn merge_error(result: &Value) -> bool {
+    outcome(result) == Outcome::Error("merge")
+}
+
+/// Whether a set has a path, and either more below it or, in the object, a list
+/// or map that is not empty.
+fn has_inner_member(fields: &Value, object: &Value) -> bool {
+    let nodes = fields.as_object().into_iter().flatten();
+    nodes.filter(|(key, _)| *key != ".").any(|(key, below)| {
+        let children = below.as_object();
+        let itself = children.is_none_or(|c| c.is_empty() || c.contains_key("."));
+        let leaf = children.is_none_or(|c| c.keys().all(|key| key == "."));
+        // Items of lists are not looked up: any value may be there.
+        let value = match key.strip_prefix("f:") {
+            Some(name) => object.get(name).unwrap_or(&Value::Null),
+            None => object,
+        };
+        let filled = match value {
+            Value::Array(items) => !items.is_empty(),
+            Value::Object(entries) => !entries.is_empty(),
+            _ => false,
+        };
+        let inner = key.starts_with("f:") && itself && (!leaf || filled);
+        let below_list = !key.starts_with("f:") && below_any(below);
+        inner || below_list || has_inner_member(below, value)
+    })
+}
+
+/// Whether a set has a field that is a member, anywhere.
+fn below_any(fields: &Value) -> bool {
+    fields.as_object().into_iter().flatten().any(|(key, below)| {
+        key.starts_with("f:") && below.as_object().is_none_or(|c| c.is_empty() || c.contains_key("."))
+            || below_any(below)
+    })
+}
+
+/// Whether an include filter has patterns that the Go code does not merge well:
+/// more than two, or two with wildcards.
+fn merges_patterns_badly(scenario: &Value) -> bool {
+    let filters = scenario.get("options").and_then(|options| options.get("onlyFields"));
+    filters.and_then(Value::as_object).into_iter().flatten().any(|(_, patterns)| {
+        let patterns = || patterns.as_array().into_iter().flatten().filter_map(Value::as_str);
+        let wild = patterns().filter(|pattern| pattern.contains(".*") || pattern.contains("[*]"));
+        patterns().count() > 2 || wild.count() > 1
+    })
+}

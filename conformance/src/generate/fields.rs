@@ -1,0 +1,209 @@
+//! Random field sets in the FieldsV1 format, and patterns that match them.
+
+use serde_json::{Map as JsonMap, Value, json};
+
+use super::random::Random;
+use super::types::{Names, Relation, TypeRef, Types};
+
+/// A path: its elements as the keys they have in FieldsV1.
+type Path = Vec<String>;
+
+/// Every path of the object, those of containers and of what stands inside
+/// atomic ones included.
+fn paths(types: &Types, object: &Value) -> Vec<Path> {
+    let mut out = Vec::new();
+    walk(types, object, Some(&types.root_ref()), &mut Vec::new(), &mut out);
+    out
+}
+
+fn walk(types: &Types, value: &Value, type_ref: Option<&TypeRef>, path: &mut Path, out: &mut Vec<Path>) {
+    if !path.is_empty() {
+        out.push(path.clone());
+    }
+    let atom = type_ref.map(|type_ref| types.resolve(type_ref)).unwrap_or_default();
+    match value {
+        Value::Object(members) => {
+            for (key, child) in members {
+                path.push(format!("f:{key}"));
+                let child_type = atom.map.as_ref().and_then(|map| map.type_of(key));
+                walk(types, child, child_type, path, out);
+                path.pop();
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                let element = match &atom.list {
+                    Some(list) if list.relation == Relation::Associative && list.keys.is_empty() => {
+                        format!("v:{item}")
+                    }
+                    Some(list) if list.relation == Relation::Associative => {
+                        let element = types.resolve(&list.element);
+                        let mut keys = JsonMap::new();
+                        for key in &list.keys {
+                            let field = element.map.as_ref().and_then(|map| map.field(key));
+                            let default = field.and_then(|field| field.default.as_ref());
+                            if let Some(value) = item.get(key).or(default) {
+                                keys.insert(key.clone(), value.clone());
+                            }
+                        }
+                        format!("k:{}", Value::Object(keys))
+                    }
+                    _ => format!("i:{index}"),
+                };
+                path.push(element);
+                walk(types, item, atom.list.as_ref().map(|list| &list.element), path, out);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A random set of paths of the object, with a few that it does not have.
+pub(crate) fn random(rng: &mut Random, types: &Types, object: &Value) -> Value {
+    let all = paths(types, object);
+    let percent = rng.weighted(&[(25, 10), (45, 35), (30, 75)], 35);
+    let mut out = JsonMap::new();
+    for path in &all {
+        if rng.chance(percent) {
+            insert(&mut out, path);
+        }
+    }
+    for _ in 0..rng.weighted(&[(55, 0), (30, 1), (15, 3)], 0) {
+        let mut path = rng.pick(&all).cloned().unwrap_or_default();
+        path.truncate(rng.below(path.len() + 1));
+        path.push(noise(rng));
+        insert(&mut out, &path);
+    }
+    Value::Object(out)
+}
+
+/// The set with some members taken out and others put in.
+pub(crate) fn changed(rng: &mut Random, types: &Types, object: &Value, fields: &Value) -> Value {
+    let mut out = fields.as_object().cloned().unwrap_or_default();
+    for _ in 0..rng.between(1, 3) {
+        let index = rng.below(out.len());
+        if let Some(key) = out.keys().nth(index).cloned()
+            && rng.chance(60)
+        {
+            out.remove(&key);
+        }
+        if let Some(path) = rng.pick(&paths(types, object)) {
+            insert(&mut out, path);
+        }
+    }
+    Value::Object(out)
+}
+
+fn noise(rng: &mut Random) -> String {
+    rng.name(&[
+        "f:k",
+        "f:alpha",
+        "f:spec",
+        "f:unknown",
+        "v:\"a\"",
+        "v:1",
+        "v:1.0",
+        "v:true",
+        "v:null",
+        "i:0",
+        "i:7",
+        "k:{\"name\":\"a\"}",
+        "k:{\"port\":1.0}",
+        "k:{\"name\":\"a\",\"port\":1}",
+        "k:{\"port\":1,\"name\":\"a\"}",
+    ])
+    .to_owned()
+}
+
+/// Makes the path a member. A node without children is a member by itself; a
+/// node with children is one when it holds the element `.`.
+fn insert(tree: &mut JsonMap<String, Value>, path: &[String]) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    let existed = tree.contains_key(first);
+    let node = tree.entry(first.clone()).or_insert_with(|| json!({}));
+    let Value::Object(children) = node else {
+        return;
+    };
+    if rest.is_empty() {
+        if existed && !children.is_empty() {
+            children.insert(".".to_owned(), json!({}));
+        }
+        return;
+    }
+    if existed && children.is_empty() {
+        children.insert(".".to_owned(), json!({}));
+    }
+    insert(children, rest);
+}
+
+/// The same set with the field names of another version.
+pub(crate) fn renamed(fields: &Value, names: &Names) -> Value {
+    let Value::Object(members) = fields else {
+        return fields.clone();
+    };
+    let mut out = JsonMap::new();
+    for (key, children) in members {
+        let mut new_key = key.clone();
+        if let Some(name) = key.strip_prefix("f:") {
+            new_key = format!("f:{}", names.get(name).map_or(name, String::as_str));
+        } else if let Some(Ok(Value::Object(keys))) = key.strip_prefix("k:").map(serde_json::from_str) {
+            let keys: JsonMap<_, _> = keys
+                .into_iter()
+                .map(|(name, value)| (names.get(&name).cloned().unwrap_or(name), value))
+                .collect();
+            new_key = format!("k:{}", Value::Object(keys));
+        }
+        out.insert(new_key, renamed(children, names));
+    }
+    Value::Object(out)
+}
+
+/// Include patterns made of paths of the object.
+pub(crate) fn patterns(rng: &mut Random, types: &Types, object: &Value, names: &Names) -> Vec<String> {
+    let all = paths(types, object);
+    let mut out = Vec::new();
+    for _ in 0..rng.between(1, 3) {
+        let mut path = rng.pick(&all).cloned().unwrap_or_default();
+        path.truncate(rng.between(1, 3));
+        let mut text = String::new();
+        for element in &path {
+            let Some((kind, content)) = element.split_once(':') else {
+                continue;
+            };
+            let wild = rng.chance(15);
+            match kind {
+                // The notation has no way to write these names.
+                "f" if content.contains(['.', '[']) || content.is_empty() => break,
+                "f" if wild => text += ".*",
+                "f" => {
+                    text.push('.');
+                    text += names.get(content).map_or(content, String::as_str);
+                }
+                _ if wild => text += "[*]",
+                "v" => text += &format!("[={content}]"),
+                "k" => text += &key_pattern(content, names),
+                _ => text += &format!("[{content}]"),
+            }
+        }
+        if !text.is_empty() {
+            out.push(text);
+        }
+    }
+    out.sort();
+    out.dedup();
+    out
+}
+
+fn key_pattern(content: &str, names: &Names) -> String {
+    let Ok(Value::Object(keys)) = serde_json::from_str(content) else {
+        return String::new();
+    };
+    let parts: Vec<_> = keys
+        .iter()
+        .map(|(name, value)| format!("{}={value}", names.get(name).map_or(name.as_str(), String::as_str)))
+        .collect();
+    format!("[{}]", parts.join(","))
+}

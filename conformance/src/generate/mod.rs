@@ -1,0 +1,121 @@
+//! Random scenarios: a schema, objects that mostly fit it, and steps.
+//!
+//! A seed and a profile always give the same scenario. Alphabets are small, so
+//! that managers meet on the same fields; objects are mostly made by changing
+//! an earlier one, so that most of an object stays as it was.
+
+mod fields;
+mod kubernetes;
+mod objects;
+mod random;
+mod schema;
+mod steps;
+mod types;
+mod versions;
+
+use serde_json::{Map, Value, json};
+
+use self::objects::Objects;
+use self::random::Random;
+use self::steps::Steps;
+use self::types::Types;
+use self::versions::Versions;
+
+/// How large the objects of generated scenarios are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Small objects of random types, where the corner cases are.
+    Small,
+    /// Lists of 20 to 200 items and maps of 40 to 150 keys, where the library
+    /// changes how it represents them.
+    Large,
+    /// Mostly small ones, some large.
+    All,
+}
+
+/// The scenario that a seed stands for, in the format of scenario files and
+/// without expectations.
+pub fn scenario(seed: u64, profile: Profile) -> Value {
+    let mut rng = Random::new(seed);
+    let large = match profile {
+        Profile::Small => false,
+        Profile::Large => true,
+        Profile::All => rng.chance(6),
+    };
+    let types = if large && rng.chance(60) { kubernetes::types() } else { schema::random(&mut rng) };
+    let versions = Versions::random(&mut rng, &types);
+    let options = options(&mut rng, &types, &versions, large);
+
+    let mut out = Map::new();
+    out.insert("name".to_owned(), json!(format!("seed {seed}")));
+    out.insert("schema".to_owned(), versions.schema(&types));
+    out.insert("types".to_owned(), versions.types(&types));
+    out.insert("options".to_owned(), options);
+    if let Some(conversion) = &versions.conversion {
+        out.insert("conversion".to_owned(), conversion.clone());
+    }
+    let steps = Steps::new(&mut rng, types, &versions, large).write();
+    out.insert("steps".to_owned(), Value::Array(steps));
+    Value::Object(out)
+}
+
+fn options(rng: &mut Random, types: &Types, versions: &Versions, large: bool) -> Value {
+    // The reference implementation has no unions.
+    let mut out = Map::new();
+    out.insert("unions".to_owned(), json!(false));
+    if rng.chance(15) {
+        out.insert("returnInputOnNoop".to_owned(), json!(true));
+    }
+    let sample = Objects::new(types, large).object(rng);
+    match rng.below(100) {
+        0..=8 => {
+            let set = fields::random(rng, types, &sample);
+            let mut by_version = Map::new();
+            for version in &versions.all {
+                // The reference implementation cannot do without an entry.
+                if !rng.chance(2) {
+                    by_version.insert(version.name.clone(), fields::renamed(&set, &version.names));
+                }
+            }
+            out.insert("ignoredFields".to_owned(), Value::Object(by_version));
+        }
+        9..=15 => {
+            let mut by_version = Map::new();
+            for version in &versions.all {
+                if !rng.chance(15) {
+                    by_version.insert(
+                        version.name.clone(),
+                        json!(fields::patterns(rng, types, &sample, &version.names)),
+                    );
+                }
+            }
+            out.insert("onlyFields".to_owned(), Value::Object(by_version));
+        }
+        _ => {}
+    }
+    Value::Object(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_always_gives_the_same_scenario() {
+        for seed in 0..50 {
+            assert_eq!(scenario(seed, Profile::All), scenario(seed, Profile::All));
+            assert_ne!(scenario(seed, Profile::Small), scenario(seed + 1, Profile::Small));
+        }
+    }
+
+    #[test]
+    fn large_objects_are_large_and_yet_bounded() {
+        let mut long_lists = 0;
+        for seed in 0..40 {
+            let text = scenario(seed, Profile::Large).to_string();
+            assert!(text.len() < 4_000_000, "seed {seed} has {} bytes", text.len());
+            long_lists += usize::from(text.len() > 20_000);
+        }
+        assert!(long_lists > 20, "{long_lists} of 40");
+    }
+}

@@ -1,0 +1,189 @@
+//! The command that compares the library with the Go implementation.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+
+use clap::{Parser, ValueEnum};
+use fieldmanager_conformance::candidate::Candidate;
+use fieldmanager_conformance::deviations;
+use fieldmanager_conformance::generate::{Profile, scenario};
+use fieldmanager_conformance::oracle::{self, CoProcess};
+use fieldmanager_conformance::run::{Failure, Settings, Sides, generated};
+use fieldmanager_conformance::tally::Tally;
+use fieldmanager_conformance::{Error, Implementation};
+use serde_json::Value;
+
+/// How many smaller scenarios to try for one failure.
+const SHRINK_TRIES: usize = 4000;
+
+/// Runs generated scenarios through the library and through the Go
+/// implementation and reports where they differ.
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    /// How many scenarios to generate
+    #[arg(long, default_value_t = 1000)]
+    cases: u64,
+    /// The seed of the first scenario; the others count up from it
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How many threads to use [default: one per processor]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// The folder of scenarios that are replayed first and where failures are kept
+    #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"))]
+    corpus: PathBuf,
+    /// How large the objects are
+    #[arg(long, value_enum, default_value_t = Size::All)]
+    profile: Size,
+    /// Stop after this many differences
+    #[arg(long, default_value_t = 1)]
+    keep_going: usize,
+    /// A built oracle to use instead of building it
+    #[arg(long)]
+    oracle: Option<PathBuf>,
+    /// A program to compare with in the place of the library: it reads
+    /// scenarios as JSON lines and answers each with a line, as the oracle does
+    #[arg(long)]
+    engine: Option<PathBuf>,
+    /// Only run the oracle and count what the generator makes
+    #[arg(long)]
+    oracle_only: bool,
+    /// Print the scenarios as JSON lines and end
+    #[arg(long)]
+    print: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Size {
+    Small,
+    Large,
+    All,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match start(&arguments, &mut io::stdout().lock()) {
+        Ok(code) => code,
+        Err(error) => {
+            // Nobody is left to tell when standard error is gone too.
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> {
+    let printed = |source| Error::File { path: PathBuf::from("standard output"), source };
+    let profile = match arguments.profile {
+        Size::Small => Profile::Small,
+        Size::Large => Profile::Large,
+        Size::All => Profile::All,
+    };
+    if arguments.print {
+        for number in 0..arguments.cases {
+            writeln!(out, "{}", scenario(arguments.seed.wrapping_add(number), profile)).map_err(printed)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let program = match &arguments.oracle {
+        Some(program) => program.clone(),
+        None => oracle::build()?,
+    };
+    let sides = || Sides {
+        oracle: CoProcess::new(&program, vec!["-workers=1".to_owned()]),
+        candidate: candidate(arguments),
+        explain: &deviations::explain,
+    };
+
+    let mut tally = Tally::default();
+    let mut failures = sides().check(&corpus(&arguments.corpus)?, &mut tally)?;
+    if failures.is_empty() {
+        let threads = arguments.threads.or_else(|| thread::available_parallelism().ok().map(Into::into));
+        let settings = Settings {
+            cases: arguments.cases,
+            seed: arguments.seed,
+            profile,
+            threads: threads.unwrap_or(1),
+            keep_going: arguments.keep_going.max(1),
+        };
+        let (more, found) = generated(&settings, &sides)?;
+        tally.merge(more);
+        failures = found;
+    }
+    let mut both = sides();
+    for failure in failures.iter().take(arguments.keep_going.max(1)) {
+        let shrunk = both.shrink(failure, SHRINK_TRIES);
+        let path = keep(&arguments.corpus, &shrunk)?;
+        report(out, &shrunk, &path).map_err(printed)?;
+    }
+    write!(out, "{tally}").map_err(printed)?;
+    Ok(if tally.differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn candidate(arguments: &Arguments) -> Option<Box<dyn Implementation>> {
+    match &arguments.engine {
+        _ if arguments.oracle_only => None,
+        Some(program) => Some(Box::new(CoProcess::new(program, Vec::new()))),
+        None => Some(Box::new(Candidate)),
+    }
+}
+
+/// The scenarios of earlier failures, in the order of their file names.
+fn corpus(folder: &Path) -> Result<Vec<Value>, Error> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let failed = |source| Error::File { path: folder.to_owned(), source };
+    let mut paths = fs::read_dir(folder)
+        .map_err(failed)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(failed)?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let text =
+                fs::read_to_string(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+            serde_json::from_str(&text).map_err(|source| Error::Corpus { path, source })
+        })
+        .collect()
+}
+
+/// Writes the scenario to the corpus. Its name comes from its content, whatever
+/// seed it grew from, so that the same failure is kept once.
+fn keep(folder: &Path, failure: &Failure) -> Result<PathBuf, Error> {
+    let mut scenario = failure.scenario.clone();
+    if let Some(members) = scenario.as_object_mut() {
+        members.remove("name");
+    }
+    let hash = scenario.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    if let Some(members) = scenario.as_object_mut() {
+        members.insert("name".to_owned(), Value::from(format!("conformance {hash:016x}")));
+    }
+    let path = folder.join(format!("{hash:016x}.json"));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&path, format!("{scenario:#}\n")))
+        .map_err(|source| Error::File { path: path.clone(), source })?;
+    Ok(path)
+}
+
+fn report(out: &mut dyn Write, failure: &Failure, path: &Path) -> io::Result<()> {
+    let Failure { scenario, difference } = failure;
+    writeln!(out, "difference in {}, kept as {}", difference.what, path.display())?;
+    writeln!(out, "{scenario:#}")?;
+    match difference.step {
+        Some(step) => writeln!(out, "at step {step} (the first is 0)")?,
+        None => writeln!(out, "for the whole scenario")?,
+    }
+    writeln!(out, "the reference: {:#}", difference.reference)?;
+    writeln!(out, "the library:   {:#}", difference.candidate)?;
+    writeln!(out)
+}

@@ -1,0 +1,106 @@
+//! Running scenarios from Rust.
+
+use std::fmt;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::Errors;
+use crate::judge;
+use crate::load::load;
+use crate::report::{Report, ScenarioReport, Style};
+use crate::scenario::Scenario;
+
+/// Runs one scenario.
+///
+/// ```
+/// use fieldmanager_harness::{Scenario, run};
+///
+/// let scenario = Scenario::from_yaml("
+/// schema: {types: [{name: app, scalar: numeric}]}
+/// types: {v1: app}
+/// steps:
+/// - validate: {apiVersion: v1, object: text}
+///   expect: {error: expected numeric}
+/// ")?;
+/// assert!(run(&scenario).passed);
+/// # Ok::<(), fieldmanager_harness::Error>(())
+/// ```
+pub fn run(scenario: &Scenario) -> ScenarioReport {
+    ScenarioReport::new(scenario, judge::failures(scenario))
+}
+
+/// Runs scenarios, several at a time. The report has them in the given order.
+pub fn run_all(scenarios: &[Scenario]) -> Report {
+    /// Fewer than this are not worth a thread.
+    const PER_THREAD: usize = 50;
+    let most = thread::available_parallelism().map_or(1, usize::from);
+    let threads = most.min(scenarios.len() / PER_THREAD);
+    if threads < 2 {
+        return Report { scenarios: scenarios.iter().map(run).collect() };
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            match scenarios.get(number) {
+                Some(scenario) => done.push((number, run(scenario))),
+                None => return done,
+            }
+        }
+    };
+    let mut done: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        joined.flat_map(|done| done.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    done.sort_by_key(|(number, _)| *number);
+    Report { scenarios: done.into_iter().map(|(_, report)| report).collect() }
+}
+
+/// Runs every scenario in files and folders: all that a test needs.
+///
+/// ```no_run
+/// // #[test]
+/// fn scenarios() -> Result<(), fieldmanager_harness::CheckError> {
+///     fieldmanager_harness::check(["tests/scenarios"])
+/// }
+/// # scenarios().unwrap();
+/// ```
+///
+/// # Errors
+///
+/// [`CheckError`] if a file cannot be read, if there is no scenario at all, or if one fails. It prints the
+/// whole report, with `{:?}` as with `{}`, so that a test that returns it shows what is wrong.
+pub fn check<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<(), CheckError> {
+    let scenarios = load(paths).map_err(CheckError::Unreadable)?;
+    if scenarios.is_empty() {
+        return Err(CheckError::Nothing);
+    }
+    let report = run_all(&scenarios);
+    if report.failed() == 0 { Ok(()) } else { Err(CheckError::Failed(report)) }
+}
+
+/// Why a check did not succeed.
+#[derive(Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// Files cannot be read as scenarios.
+    #[error("{0}")]
+    Unreadable(Errors),
+    /// There are files, or folders, and no scenario in them.
+    #[error("expected at least one scenario, found none")]
+    Nothing,
+    /// Scenarios failed.
+    #[error("{}", .0.text(Style::Plain).trim_end())]
+    Failed(Report),
+}
+
+/// As it is printed: a test shows this form of the error that it returns.
+impl fmt::Debug for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}

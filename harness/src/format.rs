@@ -1,0 +1,381 @@
+//! From a document to a scenario.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use fieldmanager_fieldpath as fieldpath;
+use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Matcher, VersionedSet};
+use fieldmanager_merge::Force;
+use fieldmanager_typed::{Duplicates, KeyFields};
+use fieldmanager_value::{Map, Str, Value};
+
+use crate::read::{Reader, Result, listed};
+use crate::scenario::{
+    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, Origin, PatchFormat,
+    Scenario, SetOperation, Step,
+};
+use crate::schemas::{SchemaFiles, SchemaSource};
+
+/// Reads one document.
+pub(crate) struct Format<'f> {
+    /// The folder that the paths of schemas start from.
+    pub(crate) folder: &'f Path,
+    pub(crate) files: &'f mut SchemaFiles,
+}
+
+/// Reads the content of a step of one kind.
+type ReadAction = fn(&mut Format<'_>, &mut Reader, &Value) -> Result<Action>;
+
+/// A kind of steps: its name, how its content is read, and what may be expected of it beside an error.
+struct Kind(&'static str, ReadAction, &'static [&'static str]);
+
+const STATE: &[&str] = &["object", "managed", "conflicts"];
+
+const KINDS: &[Kind] = &[
+    Kind("apply", apply, STATE),
+    Kind("update", update, STATE),
+    Kind("extractApply", extract_apply, STATE),
+    Kind("changeSchema", change_schema, STATE),
+    Kind("patch", patch, STATE),
+    Kind("validate", validate, &[]),
+    Kind("compare", compare, &["added", "modified", "removed"]),
+    Kind("merge", merge, &["object"]),
+    Kind("fieldset", fieldset, &["fields"]),
+    Kind("remove", remove, &["object"]),
+    Kind("extract", extract, &["object"]),
+    Kind("set", set, &["fields"]),
+    Kind("normalize", normalize, &["object"]),
+    Kind("validateUnions", validate_unions, &["faults"]),
+];
+
+impl Format<'_> {
+    /// The number is that of the document in its file, from 1.
+    pub(crate) fn scenario(
+        &mut self,
+        reader: &mut Reader,
+        document: &Value,
+        number: usize,
+        origin: Origin,
+    ) -> Result<Scenario> {
+        // A document without steps is most likely no scenario at all: say so before anything else.
+        if document.as_map().is_some_and(|map| !map.contains("steps")) {
+            return reader.fault("field `steps` is missing, expected a scenario");
+        }
+        let known = ["name", "schema", "types", "options", "conversion", "steps"];
+        let map = reader.fields(document, &known)?;
+        let name = reader.optional(map, "name", Reader::text)?;
+        Ok(Scenario {
+            name: name.map_or_else(|| format!("scenario {number}"), |name| name.to_string()),
+            origin,
+            schema: reader.required(map, "schema", |r, v| self.schema(r, v))?,
+            types: reader.optional(map, "types", |r, v| r.by_name(v, Reader::text))?.unwrap_or_default(),
+            options: reader.optional(map, "options", options)?.unwrap_or_default(),
+            conversion: reader.optional(map, "conversion", conversion)?,
+            steps: reader.required(map, "steps", |r, v| r.list(v, |r, v| self.step(r, v)))?,
+        })
+    }
+
+    fn schema(&mut self, reader: &mut Reader, value: &Value) -> Result<SchemaSource> {
+        match value {
+            Value::Map(_) => Ok(SchemaSource::Inline(value.clone())),
+            Value::String(text) => match text.strip_prefix("builtin:") {
+                Some(name) => Ok(SchemaSource::Builtin(name.into())),
+                None => {
+                    let path = self.folder.join(text.as_str());
+                    match self.files.schema(&path) {
+                        Ok(schema) => Ok(SchemaSource::File { path, schema }),
+                        Err(error) => reader.fault(error.to_string()),
+                    }
+                }
+            },
+            other => reader.expected("the path of a file, `builtin:NAME` or a schema in place", other),
+        }
+    }
+
+    fn step(&mut self, reader: &mut Reader, value: &Value) -> Result<Step> {
+        let map = reader.map(value)?;
+        let names = || KINDS.iter().map(|Kind(name, ..)| *name);
+        let mut found: Option<(&Kind, &Value)> = None;
+        for (name, content) in map.iter().filter(|(name, _)| *name != "expect") {
+            let Some(kind) = KINDS.iter().find(|Kind(known, ..)| name == *known) else {
+                let known: Vec<_> = names().collect();
+                let message = format!(
+                    "unknown step `{name}`, accepted are {}, and `expect` beside one of them",
+                    listed(&known)
+                );
+                return reader.fault_of_key(name, message);
+            };
+            if let Some((Kind(first, ..), _)) = found {
+                let message = format!("expected one step, got both `{first}` and `{name}`");
+                return reader.fault_of_key(name, message);
+            }
+            found = Some((kind, content));
+        }
+        let Some((Kind(name, read, expectations), content)) = found else {
+            let known: Vec<_> = names().collect();
+            return reader.fault(format!("no step, accepted are {}", listed(&known)));
+        };
+        Ok(Step {
+            action: reader.at(*name, |r| read(self, r, content))?,
+            expect: reader.optional(map, "expect", |r, v| expect(r, v, expectations))?.unwrap_or_default(),
+        })
+    }
+}
+
+fn options(r: &mut Reader, value: &Value) -> Result<Options> {
+    let known = ["unions", "returnInputOnNoop", "ignoredFields", "onlyFields"];
+    let map = r.fields(value, &known)?;
+    let ignored: Option<BTreeMap<ApiVersion, Filter>> =
+        r.optional(map, "ignoredFields", |r, v| r.by_name(v, |r, v| r.set(v).map(Filter::Exclude)))?;
+    let only = r.optional(map, "onlyFields", |r, v| r.by_name(v, patterns))?;
+    if ignored.is_some() && only.is_some() {
+        let message = "expected either `ignoredFields` or `onlyFields`, got both";
+        return r.fault_of_key(&"onlyFields".into(), message);
+    }
+    Ok(Options {
+        unions: r.optional(map, "unions", Reader::boolean)?.unwrap_or(true),
+        return_input_on_noop: r.flag(map, "returnInputOnNoop")?,
+        filters: ignored.or(only).unwrap_or_default(),
+    })
+}
+
+fn patterns(r: &mut Reader, value: &Value) -> Result<Filter> {
+    let patterns = r.list(value, |r, v| {
+        let pattern = r.text(v)?;
+        match Matcher::prefixes([pattern.as_str()]) {
+            Ok(_) => Ok(pattern),
+            Err(error) => r.fault(error.to_string()),
+        }
+    })?;
+    match Matcher::prefixes(patterns.iter().map(Str::as_str)) {
+        Ok(matcher) => Ok(Filter::Include(matcher)),
+        Err(error) => r.fault(error.to_string()),
+    }
+}
+
+fn conversion(r: &mut Reader, value: &Value) -> Result<Conversion> {
+    let map = r.fields(value, &["renames", "served"])?;
+    let renames = |r: &mut Reader, v: &Value| r.list(v, |r, v| r.by_name(v, Reader::text));
+    let served = |r: &mut Reader, v: &Value| r.list(v, version);
+    Ok(Conversion {
+        renames: r.optional(map, "renames", renames)?.unwrap_or_default(),
+        served: r.optional(map, "served", served)?.map(BTreeSet::from_iter),
+    })
+}
+
+fn version(r: &mut Reader, value: &Value) -> Result<ApiVersion> {
+    r.text(value).map(ApiVersion::from)
+}
+
+/// The three fields that most steps have.
+fn managed_object(r: &mut Reader, map: &Map) -> Result<(Str, ApiVersion, Value)> {
+    Ok((
+        r.required(map, "manager", Reader::text)?,
+        r.required(map, "apiVersion", version)?,
+        r.required(map, "object", Reader::any)?,
+    ))
+}
+
+fn versioned_object(r: &mut Reader, map: &Map) -> Result<(ApiVersion, Value)> {
+    Ok((r.required(map, "apiVersion", version)?, r.required(map, "object", Reader::any)?))
+}
+
+fn apply(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["manager", "apiVersion", "object", "force"])?;
+    let (manager, api_version, object) = managed_object(r, map)?;
+    let force = if r.flag(map, "force")? { Force::Yes } else { Force::No };
+    Ok(Action::Apply { manager, api_version, object, force })
+}
+
+fn update(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["manager", "apiVersion", "object"])?;
+    let (manager, api_version, object) = managed_object(r, map)?;
+    Ok(Action::Update { manager, api_version, object })
+}
+
+fn extract_apply(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["manager", "apiVersion", "object"])?;
+    let (manager, api_version, object) = managed_object(r, map)?;
+    Ok(Action::ExtractApply { manager, api_version, object })
+}
+
+fn change_schema(format: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["schema"])?;
+    let schema = r.required(map, "schema", |r, v| format.schema(r, v))?;
+    Ok(Action::ChangeSchema { schema })
+}
+
+fn patch(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["manager", "apiVersion", "type", "patch"])?;
+    let formats =
+        [("json", PatchFormat::Json), ("merge", PatchFormat::Merge), ("strategic", PatchFormat::Strategic)];
+    Ok(Action::Patch {
+        manager: r.required(map, "manager", Reader::text)?,
+        api_version: r.required(map, "apiVersion", version)?,
+        format: r.required(map, "type", |r, v| r.word(v, &formats))?,
+        patch: r.required(map, "patch", Reader::any)?,
+    })
+}
+
+fn validate(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["apiVersion", "object", "allowDuplicates"])?;
+    let (api_version, object) = versioned_object(r, map)?;
+    let allow = r.flag(map, "allowDuplicates")?;
+    Ok(Action::Validate {
+        api_version,
+        object,
+        duplicates: if allow { Duplicates::Allow } else { Duplicates::Refuse },
+    })
+}
+
+/// Two objects of one version.
+fn pair(r: &mut Reader, value: &Value) -> Result<(ApiVersion, Value, Value)> {
+    let map = r.fields(value, &["apiVersion", "lhs", "rhs"])?;
+    Ok((
+        r.required(map, "apiVersion", version)?,
+        r.required(map, "lhs", Reader::any)?,
+        r.required(map, "rhs", Reader::any)?,
+    ))
+}
+
+fn compare(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let (api_version, lhs, rhs) = pair(r, value)?;
+    Ok(Action::Compare { api_version, lhs, rhs })
+}
+
+fn merge(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let (api_version, lhs, rhs) = pair(r, value)?;
+    Ok(Action::Merge { api_version, lhs, rhs })
+}
+
+fn fieldset(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["apiVersion", "object"])?;
+    let (api_version, object) = versioned_object(r, map)?;
+    Ok(Action::Fieldset { api_version, object })
+}
+
+fn remove(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["apiVersion", "object", "fields"])?;
+    let (api_version, object) = versioned_object(r, map)?;
+    Ok(Action::Remove { api_version, object, fields: r.required(map, "fields", Reader::set)? })
+}
+
+fn extract(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["apiVersion", "object", "fields", "appendKeyFields"])?;
+    let (api_version, object) = versioned_object(r, map)?;
+    let append = r.flag(map, "appendKeyFields")?;
+    Ok(Action::Extract {
+        api_version,
+        object,
+        fields: r.required(map, "fields", Reader::set)?,
+        key_fields: if append { KeyFields::Append } else { KeyFields::AsGiven },
+    })
+}
+
+fn set(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["op", "lhs", "rhs"])?;
+    let operations = [
+        ("union", SetOperation::Union),
+        ("intersection", SetOperation::Intersection),
+        ("difference", SetOperation::Difference),
+        ("recursiveDifference", SetOperation::RecursiveDifference),
+        ("leaves", SetOperation::Leaves),
+    ];
+    let operation = r.required(map, "op", |r, v| r.word(v, &operations))?;
+    let lhs = r.required(map, "lhs", Reader::set)?;
+    let rhs = match operation {
+        SetOperation::Leaves => r.optional(map, "rhs", Reader::set)?.unwrap_or_default(),
+        _ => r.required(map, "rhs", Reader::set)?,
+    };
+    Ok(Action::Set { operation, lhs, rhs })
+}
+
+fn normalize(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["apiVersion", "old", "new"])?;
+    Ok(Action::Normalize {
+        api_version: r.required(map, "apiVersion", version)?,
+        old: r.required(map, "old", Reader::any)?,
+        new: r.required(map, "new", Reader::any)?,
+    })
+}
+
+fn validate_unions(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let map = r.fields(value, &["apiVersion", "old", "new", "ratcheting"])?;
+    Ok(Action::ValidateUnions {
+        api_version: r.required(map, "apiVersion", version)?,
+        old: r.optional(map, "old", Reader::any)?.unwrap_or_default(),
+        new: r.required(map, "new", Reader::any)?,
+        ratcheting: r.flag(map, "ratcheting")?,
+    })
+}
+
+fn expect(r: &mut Reader, value: &Value, kind: &[&str]) -> Result<Expect> {
+    let mut known = kind.to_vec();
+    known.extend(["error", "message"]);
+    let map = r.fields(value, &known)?;
+    // `message` is a note of what another implementation said; it is not compared. Null is no expectation:
+    // it would look like one and check nothing.
+    let conflicts = r.given(map, "conflicts", |r, v| r.list(v, conflict))?;
+    Ok(Expect {
+        object: r.given(map, "object", Reader::any)?,
+        managed: r.given(map, "managed", managed)?,
+        conflicts: conflicts.map(BTreeSet::from_iter),
+        error: r.given(map, "error", error)?,
+        added: r.given(map, "added", Reader::set)?,
+        modified: r.given(map, "modified", Reader::set)?,
+        removed: r.given(map, "removed", Reader::set)?,
+        fields: r.given(map, "fields", Reader::set)?,
+        faults: r.given(map, "faults", |r, v| r.list(v, fault))?,
+    })
+}
+
+fn managed(r: &mut Reader, value: &Value) -> Result<Managers> {
+    let operations = [("Apply", true), ("Update", false)];
+    let entries: BTreeMap<Str, VersionedSet> = r.by_name(value, |r, v| {
+        let map = r.fields(v, &["apiVersion", "operation", "fields"])?;
+        let version = r.required(map, "apiVersion", version)?;
+        let applied = r.required(map, "operation", |r, v| r.word(v, &operations))?;
+        let fields = r.required(map, "fields", Reader::set)?;
+        Ok(VersionedSet::new(fields, version, applied))
+    })?;
+    Ok(entries.into_iter().collect())
+}
+
+fn conflict(r: &mut Reader, value: &Value) -> Result<ConflictAt> {
+    let map = r.fields(value, &["manager", "path"])?;
+    Ok(ConflictAt {
+        manager: r.required(map, "manager", Reader::text)?.to_string(),
+        path: r.required(map, "path", path)?,
+    })
+}
+
+/// A path, written as the library writes it wherever it can be read.
+fn path(r: &mut Reader, value: &Value) -> Result<String> {
+    let text = match value {
+        // The object itself.
+        Value::String(text) => text,
+        other => return r.expected("string", other),
+    };
+    // A name with a dot or bracket in it does not read back; such a path is compared as it stands.
+    Ok(match text.parse::<fieldpath::Path>() {
+        Ok(path) => path.to_string(),
+        Err(_) => text.to_string(),
+    })
+}
+
+fn error(r: &mut Reader, value: &Value) -> Result<ExpectedError> {
+    match value {
+        Value::Bool(true) => Ok(ExpectedError::Any),
+        Value::String(text) => Ok(ExpectedError::Containing(text.to_string())),
+        other => r.fault(format!("expected true or a part of the message, got {other}")),
+    }
+}
+
+fn fault(r: &mut Reader, value: &Value) -> Result<ExpectedFault> {
+    let map = r.fields(value, &["path", "message"])?;
+    let message = r.optional(map, "message", Reader::text)?;
+    Ok(ExpectedFault {
+        path: r.required(map, "path", path)?,
+        message: message.unwrap_or_default().to_string(),
+    })
+}

@@ -1,0 +1,209 @@
+//! Compares how a step ended with what was expected.
+
+use fieldmanager_fieldpath::{Managers, Set};
+use fieldmanager_value::Value;
+
+use crate::diff;
+use crate::outcome::{ErrorKind, Outcome, State, StepError, conflicts_to_value, managers_to_value};
+use crate::report::Failure;
+use crate::runner::Runner;
+use crate::scenario::{ConflictAt, Expect, ExpectedError, Scenario};
+
+/// Runs every step of a scenario and collects what is not as expected. Steps after a failed one are run and
+/// judged too.
+pub(crate) fn failures(scenario: &Scenario) -> Vec<Failure> {
+    let mut runner = match Runner::new(scenario) {
+        Ok(runner) => runner,
+        Err(error) => return vec![Failure::new("schema", error.to_string())],
+    };
+    let mut out = Vec::new();
+    for (i, step) in scenario.steps.iter().enumerate() {
+        let outcome = runner.step(&step.action);
+        let state = step.action.acts_on_state().then(|| runner.state());
+        let found = judge(&step.expect, &outcome, state.as_ref());
+        out.extend(found.into_iter().map(|failure| Failure {
+            step: Some(i + 1),
+            action: Some(step.action.name()),
+            ..failure
+        }));
+    }
+    out
+}
+
+/// The state is given for steps that act on it. Those that fail leave it as it was, which can be expected too.
+fn judge(expect: &Expect, outcome: &Outcome, state: Option<&State>) -> Vec<Failure> {
+    if let Some(failure) = ending(expect, outcome) {
+        // What else is expected presumes that the step ended as it should.
+        return vec![failure];
+    }
+    let checks = match (outcome, state) {
+        (_, Some(state)) => vec![
+            object(expect.object.as_ref(), &state.object),
+            managed(expect.managed.as_ref(), &state.managed),
+        ],
+        (Outcome::Object(actual), _) => vec![object(expect.object.as_ref(), actual)],
+        (Outcome::Fields(actual), _) => vec![fields("fields", expect.fields.as_ref(), actual)],
+        (Outcome::Compared { added, modified, removed }, _) => vec![
+            fields("added", expect.added.as_ref(), added),
+            fields("modified", expect.modified.as_ref(), modified),
+            fields("removed", expect.removed.as_ref(), removed),
+        ],
+        _ => Vec::new(),
+    };
+    checks.into_iter().flatten().collect()
+}
+
+/// Whether the step ended in success, conflicts or an error as it should.
+fn ending(expect: &Expect, outcome: &Outcome) -> Option<Failure> {
+    let conflicts = expect.conflicts.as_ref().filter(|conflicts| !conflicts.is_empty());
+    match outcome {
+        Outcome::Error(error) => failed(expect, error),
+        Outcome::Conflicts(actual) => match (conflicts, &expect.error) {
+            (Some(expected), None) => {
+                let expected: Vec<_> = expected.iter().collect();
+                different_conflicts(&expected, actual)
+            }
+            (_, Some(error)) => Some(Failure {
+                actual: Some(conflicts_to_value(actual)),
+                ..Failure::new("error", format!("expected {}, got conflicts{}", wanted(error), brief(actual)))
+            }),
+            (None, None) => Some(Failure {
+                paths: actual.iter().map(|conflict| conflict.path.clone()).collect(),
+                actual: Some(conflicts_to_value(actual)),
+                ..Failure::new("conflicts", format!("expected success, got conflicts{}", brief(actual)))
+            }),
+        },
+        _ => match (&expect.error, conflicts) {
+            (Some(error), _) => {
+                let message = format!("expected {}, but the step succeeded", wanted(error));
+                Some(Failure::new("error", message))
+            }
+            (None, Some(expected)) => Some(Failure {
+                paths: expected.iter().map(|conflict| conflict.path.clone()).collect(),
+                expected: Some(conflicts_to_value(expected)),
+                ..Failure::new(
+                    "conflicts",
+                    format!("expected conflicts{}, but the step succeeded", brief(expected)),
+                )
+            }),
+            (None, None) => None,
+        },
+    }
+}
+
+fn failed(expect: &Expect, error: &StepError) -> Option<Failure> {
+    if error.kind == ErrorKind::Unsupported {
+        // Else a scenario that expects an error would pass for the wrong reason.
+        return Some(Failure::new("error", error.message.clone()));
+    }
+    let wanted = match &expect.error {
+        Some(ExpectedError::Any) => return None,
+        Some(ExpectedError::Containing(part)) if error.message.contains(part.as_str()) => {
+            return None;
+        }
+        Some(other) => wanted(other),
+        None if expect.conflicts.as_ref().is_some_and(|conflicts| !conflicts.is_empty()) => {
+            "conflicts".into()
+        }
+        None => "success".into(),
+    };
+    Some(Failure {
+        actual: Some(error.message.as_str().into()),
+        ..Failure::new("error", format!("expected {wanted}, got the error: {}", error.message))
+    })
+}
+
+fn wanted(error: &ExpectedError) -> String {
+    match error {
+        ExpectedError::Any => "an error".into(),
+        ExpectedError::Containing(part) => format!("an error with `{part}` in its message"),
+    }
+}
+
+/// The first of the conflicts, for the message.
+fn brief<'c>(conflicts: impl IntoIterator<Item = &'c ConflictAt>) -> String {
+    let mut conflicts = conflicts.into_iter();
+    let Some(first) = conflicts.next() else {
+        return String::new();
+    };
+    let more = match conflicts.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(" with `{}` at {}{more}", first.manager, shown(&first.path))
+}
+
+fn shown(path: &str) -> &str {
+    if path.is_empty() { "the object itself" } else { path }
+}
+
+fn different_conflicts(expected: &[&ConflictAt], actual: &[ConflictAt]) -> Option<Failure> {
+    let missing = expected.iter().copied().filter(|conflict| !actual.contains(conflict));
+    let surplus = actual.iter().filter(|conflict| !expected.contains(conflict));
+    let mut paths: Vec<_> = missing.chain(surplus).map(|conflict| conflict.path.clone()).collect();
+    paths.sort();
+    paths.dedup();
+    let expected = conflicts_to_value(expected.iter().copied());
+    different("conflicts", paths, expected, conflicts_to_value(actual))
+}
+
+fn object(expected: Option<&Value>, actual: &Value) -> Option<Failure> {
+    let expected = expected?;
+    different("object", diff::paths(expected, actual), expected.clone(), actual.clone())
+}
+
+fn fields(what: &'static str, expected: Option<&Set>, actual: &Set) -> Option<Failure> {
+    let expected = expected?;
+    different(what, set_paths(expected, actual), expected.to_value(), actual.to_value())
+}
+
+fn set_paths(expected: &Set, actual: &Set) -> Vec<String> {
+    let either = expected.difference(actual).union(&actual.difference(expected));
+    either.paths().map(|path| path.to_string()).collect()
+}
+
+fn managed(expected: Option<&Managers>, actual: &Managers) -> Option<Failure> {
+    let expected = expected?;
+    let mut names: Vec<_> = expected.iter().chain(actual).map(|(name, _)| name).collect();
+    names.sort();
+    names.dedup();
+    let mut paths = Vec::new();
+    for name in names {
+        let (expected, actual) = match (expected.get(name), actual.get(name)) {
+            (Some(expected), Some(actual)) => (expected, actual),
+            _ => {
+                paths.push(name.to_string());
+                continue;
+            }
+        };
+        if expected.api_version() != actual.api_version() {
+            paths.push(format!("{name}: apiVersion"));
+        }
+        if expected.is_applied() != actual.is_applied() {
+            paths.push(format!("{name}: operation"));
+        }
+        let fields = set_paths(expected.set(), actual.set());
+        paths.extend(fields.into_iter().map(|path| format!("{name}: {path}")));
+    }
+    different("managed", paths, managers_to_value(expected), managers_to_value(actual))
+}
+
+fn different(what: &'static str, paths: Vec<String>, expected: Value, actual: Value) -> Option<Failure> {
+    const SHOWN: usize = 3;
+    if paths.is_empty() {
+        return None;
+    }
+    let first: Vec<_> = paths.iter().take(SHOWN).map(|path| shown(path)).collect();
+    let more = match paths.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!("`{what}` differs at {}{more}", first.join(", "));
+    Some(Failure {
+        diff: Some(diff::unified(&expected, &actual)),
+        paths,
+        expected: Some(expected),
+        actual: Some(actual),
+        ..Failure::new(what, message)
+    })
+}

@@ -1,0 +1,45 @@
+//! Reports as JUnit XML, which CI systems read.
+
+use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
+
+use crate::report::{Report, ScenarioReport, Style};
+
+impl Report {
+    /// The report as JUnit XML: a suite for each file, in it a case for each scenario. There are no times.
+    ///
+    /// ```
+    /// use fieldmanager_harness::Report;
+    /// let xml = Report::default().junit();
+    /// assert!(xml.contains(r#"<testsuites name="fieldmanager" tests="0""#));
+    /// ```
+    pub fn junit(&self) -> String {
+        let mut report = Junit::new("fieldmanager");
+        // The scenarios of a file are next to each other.
+        for suite in self.scenarios.chunk_by(|a, b| a.file == b.file) {
+            let file = suite.first().and_then(|scenario| scenario.file.as_ref());
+            let name = file.map_or_else(|| "scenarios".into(), |file| file.display().to_string());
+            let mut out = TestSuite::new(name.as_str());
+            out.add_test_cases(suite.iter().map(|scenario| case(scenario, &name)));
+            report.add_test_suite(out);
+        }
+        // Writing XML to a string fails on no text: what XML cannot hold is left out of it.
+        report.to_string().unwrap_or_default()
+    }
+}
+
+fn case(scenario: &ScenarioReport, class: &str) -> TestCase {
+    let status = match scenario.failures.first() {
+        None => TestCaseStatus::success(),
+        Some(first) => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status
+                .set_type(first.what)
+                .set_message(first.summary())
+                .set_description(scenario.text(Style::Plain));
+            status
+        }
+    };
+    let mut case = TestCase::new(scenario.name.as_str(), status);
+    case.set_classname(class);
+    case
+}

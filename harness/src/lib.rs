@@ -1,0 +1,55 @@
+//! Declarative tests of Server-Side Apply.
+//!
+//! A [`Scenario`] is a schema, a list of steps, and what must hold after each. Scenarios are written in files:
+//!
+//! ```yaml
+//! name: two appliers disagree about replicas
+//! schema: schema.yaml
+//! types: {v1: deployment}
+//! steps:
+//! - apply: {manager: alice, apiVersion: v1, object: {replicas: 1}}
+//!   expect:
+//!     object: {replicas: 1}
+//!     managed: {alice: {apiVersion: v1, operation: Apply, fields: {f:replicas: {}}}}
+//! - apply: {manager: bob, apiVersion: v1, object: {replicas: 2}}
+//!   expect: {conflicts: [{manager: alice, path: .replicas}]}
+//! ```
+//!
+//! From a test, [`check`] runs every scenario of files and folders. [`load`], [`run_all`] and [`Report`] are
+//! its parts; [`outcomes`] says what the steps of a scenario do, whatever it expects of them.
+//!
+//! # What this crate knows
+//!
+//! Scenario files, how to run them, and reports of that. It prints nothing.
+
+mod check;
+mod convert;
+mod diff;
+mod error;
+mod files;
+mod format;
+mod judge;
+mod junit;
+mod load;
+mod oracle;
+mod outcome;
+mod place;
+mod read;
+mod report;
+mod runner;
+mod scenario;
+mod schemas;
+mod types;
+
+pub use check::{CheckError, check, run, run_all};
+pub use error::{Error, Errors};
+pub use load::load;
+pub use oracle::{answer, answer_line, outcomes};
+pub use outcome::{ErrorKind, Outcome, State, StepError};
+pub use report::{Failure, Report, ScenarioReport, Style};
+pub use runner::Runner;
+pub use scenario::{
+    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, Origin, PatchFormat,
+    Scenario, SetOperation, Step,
+};
+pub use schemas::{SchemaError, SchemaSource};

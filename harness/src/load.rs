@@ -1,0 +1,158 @@
+//! Loads scenarios from files and folders.
+
+use std::path::{Path, PathBuf};
+
+use fieldmanager_value::{TextPosition, Value};
+
+use crate::files;
+use crate::format::Format;
+use crate::place::{Fault, notation};
+use crate::read::Reader;
+use crate::scenario::{Origin, Scenario};
+use crate::schemas::{self, SchemaFiles};
+use crate::{Error, Errors};
+
+/// Loads the scenarios of files and folders, in order.
+///
+/// A file holds one JSON or YAML document, a YAML stream, or JSON Lines, and may be compressed with gzip. In
+/// a folder, every file whose name ends in `.json`, `.yaml`, `.yml` or `.jsonl`, or in one of these and
+/// `.gz`, is read, in folders below too; schemas among them are passed over. A file that is named itself must
+/// hold scenarios.
+///
+/// # Errors
+///
+/// [`Errors`] with one error for every file that cannot be read.
+///
+/// ```no_run
+/// let scenarios = fieldmanager_harness::load(["tests/scenarios", "tests/one-more.yaml"])?;
+/// # Ok::<(), fieldmanager_harness::Errors>(())
+/// ```
+pub fn load<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<Scenario>, Errors> {
+    let mut loader = Loader::default();
+    for path in paths {
+        loader.path(path.as_ref());
+    }
+    if loader.errors.is_empty() { Ok(loader.scenarios) } else { Err(Errors(loader.errors)) }
+}
+
+impl Scenario {
+    /// Reads a scenario from a document. The path of a schema file starts from the current folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] with the place in the document and what was expected there.
+    ///
+    /// ```
+    /// use fieldmanager_harness::Scenario;
+    /// use fieldmanager_value::Value;
+    ///
+    /// let error = Scenario::from_value(&Value::from_json(r#"{"schema": {}, "steps": [{"aply": {}}]}"#)?);
+    /// let message = error.unwrap_err().to_string();
+    /// assert!(message.starts_with("scenario: .steps[0]: unknown step `aply`, accepted are apply, update,"));
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn from_value(document: &Value) -> Result<Scenario, Error> {
+        let mut loader = Loader::default();
+        loader
+            .scenario(document, Path::new(""), 1, Origin::default())
+            .map_err(|fault| format_error(fault, Origin::default()))
+    }
+
+    /// Reads a scenario from a text that holds one YAML or JSON document. The path of a schema file starts
+    /// from the current folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Text`] if it is neither YAML nor JSON, [`Error::Format`] if it is no scenario.
+    pub fn from_yaml(text: &str) -> Result<Scenario, Error> {
+        let document = Value::from_yaml(text);
+        let document = document.map_err(|error| files::unreadable(error, None, 0))?;
+        let mut loader = Loader::default();
+        let read = loader.scenario(&document, Path::new(""), 1, Origin::default());
+        read.map_err(|fault| {
+            let position = fault.position(text);
+            format_error(fault, Origin { file: None, position })
+        })
+    }
+}
+
+fn format_error(fault: Fault, origin: Origin) -> Error {
+    Error::Format { origin, path: notation(&fault.path), message: fault.message }
+}
+
+/// What to do with a document that is a schema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Schemas {
+    Refuse,
+    PassOver,
+}
+
+#[derive(Default)]
+struct Loader {
+    scenarios: Vec<Scenario>,
+    errors: Vec<Error>,
+    schema_files: SchemaFiles,
+}
+
+impl Loader {
+    fn path(&mut self, path: &Path) {
+        if !path.is_dir() {
+            return self.file(path, Schemas::Refuse);
+        }
+        for file in files::in_folder(path) {
+            match file {
+                Ok(file) => self.file(&file, Schemas::PassOver),
+                Err(error) => self.errors.push(error),
+            }
+        }
+    }
+
+    /// Loads one file; its first error ends it.
+    fn file(&mut self, path: &Path, schemas: Schemas) {
+        let loaded = self.scenarios.len();
+        if let Err(error) = self.documents(path, schemas) {
+            self.scenarios.truncate(loaded);
+            self.errors.push(error);
+        }
+    }
+
+    fn documents(&mut self, path: &Path, schemas: Schemas) -> Result<(), Error> {
+        let text = files::text(path)?;
+        let documents = files::documents(&text, path)?;
+        if documents.is_empty() && schemas == Schemas::Refuse {
+            return Err(Error::Empty { file: path.into() });
+        }
+        let folder = path.parent().map(PathBuf::from).unwrap_or_default();
+        let origin = |position: TextPosition| Origin { file: Some(path.into()), position: Some(position) };
+        for (i, document) in documents.iter().enumerate() {
+            if schemas == Schemas::PassOver && document.value.get("steps").is_none() {
+                if schemas::is_schema(&document.value) {
+                    continue;
+                }
+                return Err(Error::Format {
+                    origin: origin(document.start()),
+                    path: String::new(),
+                    message: "expected a scenario, which has `steps`, or a schema, which has `types`".into(),
+                });
+            }
+            let read = self.scenario(&document.value, &folder, i + 1, origin(document.start()));
+            let scenario = read.map_err(|fault| {
+                let position = document.position(&fault);
+                format_error(fault, origin(position))
+            })?;
+            self.scenarios.push(scenario);
+        }
+        Ok(())
+    }
+
+    fn scenario(
+        &mut self,
+        document: &Value,
+        folder: &Path,
+        number: usize,
+        origin: Origin,
+    ) -> Result<Scenario, Fault> {
+        let mut format = Format { folder, files: &mut self.schema_files };
+        format.scenario(&mut Reader::default(), document, number, origin)
+    }
+}

@@ -1,0 +1,243 @@
+//! How a step ended.
+
+use std::fmt;
+
+use fieldmanager_fieldpath::{Managers, Set};
+use fieldmanager_merge as merge;
+use fieldmanager_typed as typed;
+use fieldmanager_value::{Map, Value};
+
+use crate::scenario::ConflictAt;
+use crate::schemas::SchemaError;
+
+/// How a step ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A step that acts on the state did what it should.
+    State(State),
+    /// An object.
+    Object(Value),
+    /// A set of fields.
+    Fields(Set),
+    /// A comparison.
+    Compared {
+        /// What only the new object has.
+        added: Set,
+        /// What both have with different values.
+        modified: Set,
+        /// What only the old object has.
+        removed: Set,
+    },
+    /// The object is valid.
+    Valid,
+    /// Other managers own what the configuration wants to change; sorted by manager, then path.
+    Conflicts(Vec<ConflictAt>),
+    /// The step failed.
+    Error(StepError),
+}
+
+/// What the steps of a scenario act on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// The live object, null before the first step.
+    pub object: Value,
+    /// Who owns which of its fields.
+    pub managed: Managers,
+}
+
+/// Why a step failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct StepError {
+    /// Whose fault it is.
+    pub kind: ErrorKind,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Whose fault a failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The schema's.
+    Schema,
+    /// The object's.
+    Validation,
+    /// Objects cannot be merged or compared.
+    Merge,
+    /// The object cannot be converted to another version.
+    Conversion,
+    /// The scenario asks for what this version cannot do.
+    Unsupported,
+    /// Another.
+    Other,
+}
+
+impl ErrorKind {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Schema => "schema",
+            ErrorKind::Validation => "validation",
+            ErrorKind::Merge => "merge",
+            ErrorKind::Conversion => "conversion",
+            ErrorKind::Unsupported | ErrorKind::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Outcome {
+    /// The outcome as the conformance protocol writes it.
+    ///
+    /// ```
+    /// use fieldmanager_harness::{ErrorKind, Outcome, StepError};
+    ///
+    /// let failed = Outcome::Error(StepError {
+    ///     kind: ErrorKind::Validation,
+    ///     message: "expected numeric".into(),
+    /// });
+    /// assert_eq!(failed.to_value().to_json(), r#"{"error":"expected numeric","kind":"validation"}"#);
+    /// ```
+    pub fn to_value(&self) -> Value {
+        match self {
+            Outcome::State(state) => {
+                map([("object", state.object.clone()), ("managed", managers_to_value(&state.managed))])
+            }
+            Outcome::Object(object) => map([("object", object.clone())]),
+            Outcome::Fields(fields) => map([("fields", fields.to_value())]),
+            Outcome::Compared { added, modified, removed } => map([
+                ("added", added.to_value()),
+                ("modified", modified.to_value()),
+                ("removed", removed.to_value()),
+            ]),
+            Outcome::Valid => map([]),
+            Outcome::Conflicts(conflicts) => map([("conflicts", conflicts_to_value(conflicts))]),
+            Outcome::Error(error) => {
+                map([("error", error.message.as_str().into()), ("kind", error.kind.name().into())])
+            }
+        }
+    }
+}
+
+pub(crate) fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::Map(Map::from_iter(entries))
+}
+
+/// Managers as scenarios write them.
+pub(crate) fn managers_to_value(managers: &Managers) -> Value {
+    let entries = managers.iter().map(|(name, entry)| {
+        let operation = if entry.is_applied() { "Apply" } else { "Update" };
+        let entry = map([
+            ("apiVersion", entry.api_version().as_str().into()),
+            ("operation", operation.into()),
+            ("fields", entry.set().to_value()),
+        ]);
+        (name, entry)
+    });
+    Value::Map(entries.collect())
+}
+
+/// Conflicts as scenarios write them.
+pub(crate) fn conflicts_to_value<'c>(conflicts: impl IntoIterator<Item = &'c ConflictAt>) -> Value {
+    let conflicts = conflicts.into_iter().map(|conflict| {
+        map([("manager", conflict.manager.as_str().into()), ("path", conflict.path.as_str().into())])
+    });
+    Value::List(conflicts.collect())
+}
+
+/// Why a step did not do what it should: the outcomes that leave the state as it was.
+pub(crate) enum Refusal {
+    Conflicts(Vec<ConflictAt>),
+    Error(StepError),
+}
+
+impl Refusal {
+    pub(crate) fn other(message: String) -> Self {
+        Refusal::Error(StepError { kind: ErrorKind::Other, message })
+    }
+
+    pub(crate) fn unsupported(what: &str) -> Self {
+        Refusal::Error(StepError {
+            kind: ErrorKind::Unsupported,
+            message: format!("{what} is not supported yet"),
+        })
+    }
+
+    fn of(kind: ErrorKind, error: &impl fmt::Display) -> Self {
+        Refusal::Error(StepError { kind, message: error.to_string() })
+    }
+}
+
+impl From<Refusal> for Outcome {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Conflicts(conflicts) => Outcome::Conflicts(conflicts),
+            Refusal::Error(error) => Outcome::Error(error),
+        }
+    }
+}
+
+impl From<StepError> for Refusal {
+    fn from(error: StepError) -> Self {
+        Refusal::Error(error)
+    }
+}
+
+impl From<SchemaError> for Refusal {
+    fn from(error: SchemaError) -> Self {
+        let kind = match error {
+            SchemaError::Unsupported { .. } => ErrorKind::Unsupported,
+            SchemaError::Invalid { .. } => ErrorKind::Schema,
+        };
+        Refusal::of(kind, &error)
+    }
+}
+
+impl From<typed::ValidationErrors> for Refusal {
+    fn from(errors: typed::ValidationErrors) -> Self {
+        let schema = errors.is_schema_fault();
+        let kind = if schema { ErrorKind::Schema } else { ErrorKind::Validation };
+        Refusal::of(kind, &errors)
+    }
+}
+
+impl From<typed::Error> for Refusal {
+    fn from(error: typed::Error) -> Self {
+        let kind = match &error {
+            typed::Error::Invalid(errors) if errors.is_schema_fault() => ErrorKind::Schema,
+            _ => ErrorKind::Merge,
+        };
+        Refusal::of(kind, &error)
+    }
+}
+
+impl From<merge::ConvertError> for Refusal {
+    fn from(error: merge::ConvertError) -> Self {
+        Refusal::of(ErrorKind::Conversion, &error)
+    }
+}
+
+impl From<merge::Error> for Refusal {
+    fn from(error: merge::Error) -> Self {
+        if let Some(conflicts) = error.conflicts() {
+            let conflicts = conflicts.iter().map(|conflict| ConflictAt {
+                manager: conflict.manager.to_string(),
+                path: conflict.path.to_string(),
+            });
+            let mut conflicts: Vec<_> = conflicts.collect();
+            conflicts.sort();
+            return Refusal::Conflicts(conflicts);
+        }
+        let kind = match error.kind() {
+            merge::ErrorKind::Schema => ErrorKind::Schema,
+            merge::ErrorKind::Conversion => ErrorKind::Conversion,
+            merge::ErrorKind::Objects | merge::ErrorKind::Conflict => ErrorKind::Merge,
+        };
+        Refusal::of(kind, &error)
+    }
+}

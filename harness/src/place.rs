@@ -1,0 +1,173 @@
+//! Places in documents: the path of a fault, and where in the text that is.
+
+use std::fmt;
+
+use fieldmanager_value::{Str, TextPosition};
+use granit_parser::{Event, Parser, Span};
+
+/// One step into a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Field(Str),
+    Index(usize),
+}
+
+impl From<&str> for Step {
+    fn from(name: &str) -> Self {
+        Step::Field(name.into())
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Field(name) => write!(f, ".{name}"),
+            Step::Index(index) => write!(f, "[{index}]"),
+        }
+    }
+}
+
+/// The path in field-path notation.
+pub(crate) fn notation(path: &[Step]) -> String {
+    path.iter().map(ToString::to_string).collect()
+}
+
+/// What is wrong with a document, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub(crate) path: Vec<Step>,
+    pub(crate) message: String,
+    /// The name in the map at the path that is at fault, if a name is.
+    pub(crate) key: Option<Str>,
+}
+
+impl Fault {
+    /// Where the fault is in the text of the document, or as near as can be found: behind an alias, a
+    /// value has no place of its own.
+    pub(crate) fn position(&self, text: &str) -> Option<TextPosition> {
+        let mut finder = Finder { events: Parser::new_from_str(text), reached: None };
+        finder.find(&self.path, self.key.as_ref());
+        finder.reached
+    }
+}
+
+/// Follows a path through the events of a text. Every method gives none where the path ends early.
+struct Finder<'t, I: Iterator<Item = Result<(Event<'t>, Span), granit_parser::ScanError>>> {
+    events: I,
+    /// The start of the deepest node on the path that was found.
+    reached: Option<TextPosition>,
+}
+
+impl<'t, I: Iterator<Item = Result<(Event<'t>, Span), granit_parser::ScanError>>> Finder<'t, I> {
+    fn next(&mut self) -> Option<(Event<'t>, Span)> {
+        loop {
+            let (event, span) = self.events.next()?.ok()?;
+            let wanted = matches!(
+                event,
+                Event::Alias(..)
+                    | Event::Scalar(..)
+                    | Event::SequenceStart(..)
+                    | Event::SequenceEnd
+                    | Event::MappingStart(..)
+                    | Event::MappingEnd
+            );
+            if wanted {
+                return Some((event, span));
+            }
+        }
+    }
+
+    fn reach(&mut self, span: &Span) {
+        self.reached = Some(TextPosition { line: span.start.line(), column: span.start.col() + 1 });
+    }
+
+    fn find(&mut self, path: &[Step], key: Option<&Str>) -> Option<()> {
+        let (mut node, span) = self.next()?;
+        self.reach(&span);
+        for step in path {
+            match (step, node) {
+                (Step::Field(name), Event::MappingStart(..)) => {
+                    self.value_of(name)?;
+                }
+                (Step::Index(index), Event::SequenceStart(..)) => {
+                    for _ in 0..*index {
+                        let (item, _) = self.next()?;
+                        self.skip(&item)?;
+                    }
+                }
+                _ => return None,
+            }
+            let (next, span) = self.next()?;
+            if matches!(next, Event::SequenceEnd) {
+                return None;
+            }
+            self.reach(&span);
+            node = next;
+        }
+        if let (Some(key), Event::MappingStart(..)) = (key, node) {
+            let span = self.value_of(key)?;
+            self.reach(&span);
+        }
+        Some(())
+    }
+
+    /// Goes to the value of a name in the map whose start was seen last, and returns where the name is.
+    fn value_of(&mut self, name: &str) -> Option<Span> {
+        loop {
+            let (key, span) = self.next()?;
+            match &key {
+                Event::MappingEnd => return None,
+                Event::Scalar(text, ..) if text.as_ref() == name => return Some(span),
+                other => self.skip(other)?,
+            }
+            let (value, _) = self.next()?;
+            self.skip(&value)?;
+        }
+    }
+
+    /// Goes to the end of the node whose first event was seen last.
+    fn skip(&mut self, first: &Event<'t>) -> Option<()> {
+        let mut open = depth_change(first);
+        while open > 0 {
+            let (event, _) = self.next()?;
+            open += depth_change(&event);
+        }
+        Some(())
+    }
+}
+
+fn depth_change(event: &Event<'_>) -> i64 {
+    match event {
+        Event::SequenceStart(..) | Event::MappingStart(..) => 1,
+        Event::SequenceEnd | Event::MappingEnd => -1,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, path: &[Step], key: Option<&str>, expected: &str) {
+        let fault = Fault { path: path.to_vec(), message: String::new(), key: key.map(Into::into) };
+        let found = fault.position(text).map(|position| position.to_string());
+        assert_eq!(found.as_deref(), Some(expected), "{text:?} {path:?} {key:?}");
+    }
+
+    #[test]
+    fn places_are_found_in_both_formats() {
+        let yaml = "---\n# a comment\na:\n- x: 1\n- {y: 2,\n   z: 3}\nb: &anchor {c: 4}\nd: *anchor\n";
+        let json = "{\"a\": [{\"x\": 1},\n {\"y\": 2, \"z\": 3}]}";
+        let z = [Step::from("a"), Step::Index(1), Step::from("z")];
+        let [a, second, _] = z.clone();
+        check(yaml, &z, None, "line 6 column 7");
+        check(yaml, &[a.clone(), second.clone()], None, "line 5 column 3");
+        check(yaml, &[a.clone(), second.clone()], Some("z"), "line 6 column 4");
+        check(yaml, &[], Some("b"), "line 7 column 1");
+        check(yaml, &[Step::from("d"), Step::from("c")], None, "line 8 column 4");
+        check(yaml, &[Step::from("a"), Step::Index(2)], None, "line 4 column 3");
+        check(yaml, &[Step::from("none")], None, "line 3 column 1");
+        check(json, &z, None, "line 2 column 16");
+        check(json, &[a, second], Some("z"), "line 2 column 11");
+    }
+}

@@ -1,0 +1,243 @@
+//! Runs the steps of a scenario.
+
+use fieldmanager_fieldpath::{ApiVersion, Managers, Set};
+use fieldmanager_merge::{Converter, Force, Updater};
+use fieldmanager_schema::Schema;
+use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
+use fieldmanager_value::Value;
+
+use crate::convert::Versions;
+use crate::outcome::{ErrorKind, Outcome, Refusal, State, StepError};
+use crate::scenario::{Action, Scenario, SetOperation};
+use crate::schemas::{SchemaError, SchemaSource};
+use crate::types::Types;
+
+/// A scenario that is being run.
+///
+/// The steps come one by one, so that a caller can look at the state between them, or run others than the
+/// scenario's own. A step that fails leaves the state as it was.
+///
+/// ```
+/// use fieldmanager_harness::{Runner, Scenario};
+///
+/// let scenario = Scenario::from_yaml("
+/// schema: {types: [{name: app, map: {fields: [{name: replicas, type: {scalar: numeric}}]}}]}
+/// types: {v1: app}
+/// steps:
+/// - apply: {manager: alice, apiVersion: v1, object: {replicas: 1}}
+/// ")?;
+/// let mut runner = Runner::new(&scenario)?;
+/// assert!(runner.state().object.is_null());
+/// let outcome = runner.step(&scenario.steps[0].action);
+/// assert_eq!(runner.state().object.to_json(), r#"{"replicas":1}"#);
+/// assert!(outcome.to_value().get("managed").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Runner<'s> {
+    scenario: &'s Scenario,
+    versions: Versions,
+    updater: Updater,
+    live: Option<TypedValue>,
+    managers: Managers,
+}
+
+impl<'s> Runner<'s> {
+    /// Begins a scenario: there is no live object, and there are no managers.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`] if the schema cannot be used.
+    pub fn new(scenario: &'s Scenario) -> Result<Self, SchemaError> {
+        let (versions, updater) = set_up(scenario, scenario.schema.schema()?);
+        Ok(Runner { scenario, versions, updater, live: None, managers: Managers::new() })
+    }
+
+    /// The state after the steps so far.
+    pub fn state(&self) -> State {
+        State {
+            object: self.live.as_ref().map(|live| live.value().clone()).unwrap_or_default(),
+            managed: self.managers.clone(),
+        }
+    }
+
+    /// Does one step.
+    pub fn step(&mut self, action: &Action) -> Outcome {
+        self.attempt(action).unwrap_or_else(Outcome::from)
+    }
+
+    fn attempt(&mut self, action: &Action) -> Result<Outcome, Refusal> {
+        match action {
+            Action::Apply { manager, api_version, object, force } => {
+                let config = self.typed(object, api_version, Duplicates::Refuse)?;
+                self.apply(&config, api_version, manager, *force)
+            }
+            Action::Update { manager, api_version, object } => {
+                let new = self.typed(object, api_version, Duplicates::Allow)?;
+                self.update(&new, api_version, manager)
+            }
+            Action::ExtractApply { manager, api_version, object } => {
+                let config = self.typed(object, api_version, Duplicates::Refuse)?;
+                self.extract_apply(&config, api_version, manager)
+            }
+            Action::ChangeSchema { schema } => self.change_schema(schema),
+            Action::Validate { api_version, object, duplicates } => {
+                self.typed(object, api_version, *duplicates)?;
+                Ok(Outcome::Valid)
+            }
+            Action::Compare { api_version, lhs, rhs } => {
+                let (lhs, rhs) = self.pair(api_version, lhs, rhs)?;
+                let compared = lhs.compare(&rhs)?;
+                Ok(Outcome::Compared {
+                    added: compared.added,
+                    modified: compared.modified,
+                    removed: compared.removed,
+                })
+            }
+            Action::Merge { api_version, lhs, rhs } => {
+                let (lhs, rhs) = self.pair(api_version, lhs, rhs)?;
+                Ok(Outcome::Object(lhs.merge(&rhs)?.value().clone()))
+            }
+            Action::Fieldset { api_version, object } => {
+                let object = self.typed(object, api_version, Duplicates::Allow)?;
+                Ok(Outcome::Fields(object.field_set()))
+            }
+            Action::Remove { api_version, object, fields } => {
+                let object = self.typed(object, api_version, Duplicates::Allow)?;
+                Ok(Outcome::Object(object.remove_items(fields).value().clone()))
+            }
+            Action::Extract { api_version, object, fields, key_fields } => {
+                let object = self.typed(object, api_version, Duplicates::Allow)?;
+                let extracted = object.extract_items(fields, *key_fields);
+                Ok(Outcome::Object(extracted.value().clone()))
+            }
+            Action::Set { operation, lhs, rhs } => Ok(Outcome::Fields(compute(*operation, lhs, rhs))),
+            Action::Patch { .. } | Action::Normalize { .. } | Action::ValidateUnions { .. } => {
+                Err(Refusal::unsupported(&format!("step `{}`", action.name())))
+            }
+        }
+    }
+
+    fn typed(
+        &self,
+        object: &Value,
+        version: &ApiVersion,
+        duplicates: Duplicates,
+    ) -> Result<TypedValue, Refusal> {
+        let ty = self.versions.types.at(version)?;
+        Ok(TypedValue::new(object.clone(), ty, duplicates)?)
+    }
+
+    fn pair(
+        &self,
+        version: &ApiVersion,
+        lhs: &Value,
+        rhs: &Value,
+    ) -> Result<(TypedValue, TypedValue), Refusal> {
+        let lhs = self.typed(lhs, version, Duplicates::Allow)?;
+        Ok((lhs, self.typed(rhs, version, Duplicates::Allow)?))
+    }
+
+    /// The live object at the version of a step.
+    fn live_at(&self, version: &ApiVersion) -> Result<TypedValue, Refusal> {
+        let live = match &self.live {
+            Some(live) => live.clone(),
+            None => TypedValue::null(self.versions.types.at(version)?),
+        };
+        Ok(self.versions.convert(&live, version)?)
+    }
+
+    fn reach(&mut self, live: TypedValue, managers: Managers) -> Outcome {
+        self.live = Some(live);
+        self.managers = managers;
+        Outcome::State(self.state())
+    }
+
+    fn apply(
+        &mut self,
+        config: &TypedValue,
+        version: &ApiVersion,
+        manager: &str,
+        force: Force,
+    ) -> Result<Outcome, Refusal> {
+        let live = self.live_at(version)?;
+        let applied = self.updater.apply(&live, config, version, &self.managers, manager, force)?;
+        Ok(self.reach(applied.object.unwrap_or(live), applied.managers))
+    }
+
+    fn update(&mut self, new: &TypedValue, version: &ApiVersion, manager: &str) -> Result<Outcome, Refusal> {
+        let live = self.live_at(version)?;
+        let updated = self.updater.update(&live, new, version, &self.managers, manager)?;
+        Ok(self.reach(updated.object, updated.managers))
+    }
+
+    /// What a client does that extracts its own fields, changes them and applies them again.
+    fn extract_apply(
+        &mut self,
+        config: &TypedValue,
+        version: &ApiVersion,
+        manager: &str,
+    ) -> Result<Outcome, Refusal> {
+        let Some(live) = &self.live else {
+            return self.apply(config, version, manager, Force::Yes);
+        };
+        let live = self.versions.convert(live, version)?;
+        let owned = match self.managers.get(manager) {
+            Some(entry) if entry.api_version() != version => {
+                return Err(Refusal::other(format!(
+                    "manager `{manager}` owns its fields at version `{}`, \
+                     they can be extracted only there and not at `{version}`",
+                    entry.api_version()
+                )));
+            }
+            // A member that is not a leaf would bring in everything below it.
+            Some(entry) => entry.set().leaves(),
+            None => Set::new(),
+        };
+        let merged = live.extract_items(&owned, KeyFields::AsGiven).merge(config)?;
+        self.apply(&merged, version, manager, Force::Yes)
+    }
+
+    fn change_schema(&mut self, schema: &SchemaSource) -> Result<Outcome, Refusal> {
+        let (versions, updater) = set_up(self.scenario, schema.schema()?);
+        let live = match &self.live {
+            None => None,
+            Some(live) => {
+                let Some(version) = self.versions.types.version_of(live.ty()) else {
+                    return Err(Refusal::from(StepError {
+                        kind: ErrorKind::Schema,
+                        message: "the live object is at an unknown version".into(),
+                    }));
+                };
+                let ty = versions.types.at(version)?;
+                Some(TypedValue::new(live.value().clone(), ty, Duplicates::Allow)?)
+            }
+        };
+        self.live = live;
+        self.versions = versions;
+        self.updater = updater;
+        Ok(Outcome::State(self.state()))
+    }
+}
+
+fn set_up(scenario: &Scenario, schema: Schema) -> (Versions, Updater) {
+    let versions = Versions { types: Types::new(scenario, schema), conversion: scenario.conversion.clone() };
+    let options = &scenario.options;
+    let builder = Updater::builder()
+        .converter(versions.clone())
+        .return_input_on_noop(options.return_input_on_noop)
+        .unions(options.unions);
+    let filters = options.filters.iter();
+    let builder =
+        filters.fold(builder, |builder, (version, filter)| builder.filter(version.clone(), filter.clone()));
+    (versions, builder.build())
+}
+
+fn compute(operation: SetOperation, lhs: &Set, rhs: &Set) -> Set {
+    match operation {
+        SetOperation::Union => lhs.union(rhs),
+        SetOperation::Intersection => lhs.intersection(rhs),
+        SetOperation::Difference => lhs.difference(rhs),
+        SetOperation::RecursiveDifference => lhs.recursive_difference(rhs),
+        SetOperation::Leaves => lhs.leaves(),
+    }
+}

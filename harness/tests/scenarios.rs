@@ -1,0 +1,219 @@
+//! The scenarios of this crate: what every kind of step does.
+
+use fieldmanager_harness::{CheckError, Scenario, answer_line, check, load, run};
+use fieldmanager_value::{Map, Value};
+
+const FOLDER: &str = "tests/scenarios";
+
+#[test]
+fn scenarios() -> Result<(), CheckError> {
+    check([FOLDER])
+}
+
+/// Expectations that no step meets: none of them may go unnoticed.
+#[test]
+fn every_expectation_is_checked() {
+    let wrong = |name: &str, value: &Value| -> Value {
+        match name {
+            "object" => Value::from("wrong"),
+            "error" => Value::from("no such message"),
+            "conflicts" => Value::from_yaml("[{manager: nobody, path: .nothing}]").unwrap(),
+            "managed" => {
+                let entry = "{nobody: {apiVersion: v1, operation: Apply, fields: {f:a: {}}}}";
+                Value::from_yaml(entry).unwrap()
+            }
+            "message" => value.clone(),
+            _ => Value::from_yaml("{f:nothing: {}}").unwrap(),
+        }
+    };
+    let mut changed = 0;
+    for file in ["state.yaml", "versions.yml", "values.yaml"] {
+        let text = std::fs::read_to_string(format!("{FOLDER}/{file}")).unwrap();
+        for document in
+            Value::all_from_yaml(&text.replace(": schema.yaml", ": tests/scenarios/schema.yaml")).unwrap()
+        {
+            let steps = document.get("steps").unwrap().as_list().unwrap();
+            for (i, step) in steps.iter().enumerate() {
+                let Some(expect) = step.get("expect").and_then(Value::as_map) else {
+                    continue;
+                };
+                for (name, value) in expect.iter().filter(|(name, _)| *name != "message") {
+                    let with = |map: &Value, name: &str, value: Value| {
+                        let mut map: Map = map.as_map().unwrap().clone();
+                        map.insert(name, value);
+                        Value::Map(map)
+                    };
+                    let expect = with(&Value::Map(expect.clone()), name, wrong(name, value));
+                    let mut steps = steps.clone();
+                    steps.set(i, with(step, "expect", expect));
+                    let document = with(&document, "steps", steps.into());
+                    let report = run(&Scenario::from_value(&document).unwrap());
+                    assert_eq!(report.failures.len(), 1, "{file} {i} {name}");
+                    assert_eq!(report.failures[0].what, name.as_str(), "{file} {i}");
+                    assert_eq!(report.failures[0].step, Some(i + 1));
+                    changed += 1;
+                }
+            }
+        }
+    }
+    assert!(changed > 50, "{changed}");
+}
+
+/// What is expected to succeed, fail or conflict and does not.
+#[test]
+fn every_ending_is_checked() {
+    let failed = |expect: &str| {
+        let scenario = format!(
+            "
+schema: tests/scenarios/schema.yaml
+types: {{v1: app}}
+steps:
+- apply: {{manager: a, apiVersion: v1, object: {{replicas: 1, paused: true}}}}
+  expect: {}
+- apply: {{manager: b, apiVersion: v1, object: {{replicas: 2, paused: false}}}}
+  expect: {}
+- apply: {{manager: b, apiVersion: v1, object: {{replicas: x}}}}
+  expect: {}
+",
+            expect, expect, expect
+        );
+        let report = run(&Scenario::from_yaml(&scenario).unwrap());
+        let failures = report.failures.iter();
+        failures.map(|f| (f.step.unwrap(), f.message.clone())).collect::<Vec<_>>()
+    };
+    let error = ".replicas: expected numeric, got \"x\"";
+    let conflicts = "conflicts with `a` at .paused and 1 more";
+    assert_eq!(
+        failed("{}"),
+        [
+            (2, format!("expected success, got {conflicts}")),
+            (3, format!("expected success, got the error: {error}")),
+        ]
+    );
+    assert_eq!(
+        failed("{error: true}"),
+        [
+            (1, "expected an error, but the step succeeded".into()),
+            (2, format!("expected an error, got {conflicts}")),
+        ]
+    );
+    assert_eq!(
+        failed("{error: numerical}"),
+        [
+            (1, "expected an error with `numerical` in its message, but the step succeeded".into()),
+            (2, format!("expected an error with `numerical` in its message, got {conflicts}")),
+            (3, format!("expected an error with `numerical` in its message, got the error: {error}")),
+        ]
+    );
+    assert_eq!(
+        failed("{conflicts: [{manager: a, path: .replicas}]}"),
+        [
+            (1, "expected conflicts with `a` at .replicas, but the step succeeded".into()),
+            (2, "`conflicts` differs at .paused".into()),
+            (3, format!("expected conflicts, got the error: {error}")),
+        ]
+    );
+}
+
+/// What is not supported fails even where an error is expected.
+#[test]
+fn what_is_not_supported_fails() {
+    for (schema, step, message) in [
+        (
+            "{types: []}",
+            "patch: {manager: a, apiVersion: v1, type: json, patch: []}",
+            "step 1 (patch): step `patch` is not supported yet",
+        ),
+        (
+            "{types: []}",
+            "normalize: {apiVersion: v1, old: null, new: {}}",
+            "step 1 (normalize): step `normalize` is not supported yet",
+        ),
+        (
+            "{types: []}",
+            "validateUnions: {apiVersion: v1, new: {}}",
+            "step 1 (validateUnions): step `validateUnions` is not supported yet",
+        ),
+        (
+            "{types: []}",
+            "validate: {apiVersion: v1, object: {}}",
+            "step 1 (validate): a scenario without `types` is not supported yet",
+        ),
+        (
+            "builtin:kubernetes",
+            "validate: {apiVersion: v1, object: {}}",
+            "schema: schema `builtin:kubernetes` is not supported yet",
+        ),
+        (
+            "{swagger: '2.0'}",
+            "validate: {apiVersion: v1, object: {}}",
+            "schema: an OpenAPI v2 document as schema is not supported yet",
+        ),
+        (
+            "{openapi: '3.0.0'}",
+            "validate: {apiVersion: v1, object: {}}",
+            "schema: an OpenAPI v3 document as schema is not supported yet",
+        ),
+        (
+            "{kind: CustomResourceDefinition}",
+            "validate: {apiVersion: v1, object: {}}",
+            "schema: a CustomResourceDefinition as schema is not supported yet",
+        ),
+    ] {
+        let text = format!("schema: {schema}\nsteps:\n- {step}\n  expect: {{error: true}}\n");
+        let report = run(&Scenario::from_yaml(&text).unwrap());
+        let text = report.text(Default::default());
+        assert_eq!(text, format!("FAIL scenario 1\n  {message}\n"));
+    }
+}
+
+#[test]
+fn all_scenarios_are_found() {
+    let names = |paths: &[&str]| -> Vec<String> {
+        load(paths).unwrap().into_iter().map(|scenario| scenario.name).collect()
+    };
+    let all = names(&[FOLDER]);
+    assert_eq!(all.len(), 13);
+    assert_eq!(all[..2], ["deduced types", "scenario 2"]);
+    assert_eq!(names(&["tests/scenarios/versions.yml", "tests/scenarios/lines.jsonl"])[3..], all[..2]);
+}
+
+#[test]
+fn the_conformance_protocol() {
+    let scenario = r#"{"schema": {"types": [{"name": "app", "map": {"elementType": {"scalar": "numeric"}}}]},
+        "types": {"v1": "app"}, "steps": [
+        {"apply": {"manager": "b", "apiVersion": "v1", "object": {"x": 1, "y": 1}}},
+        {"apply": {"manager": "a", "apiVersion": "v1", "object": {"y": 2, "x": 2}}, "expect": {"error": true}},
+        {"apply": {"manager": "a", "apiVersion": "v1", "object": {"y": "z"}}},
+        {"compare": {"apiVersion": "v1", "lhs": {}, "rhs": {"a": 1}}},
+        {"merge": {"apiVersion": "v1", "lhs": {"b": 1.5}, "rhs": {"a": 1}}},
+        {"set": {"op": "leaves", "lhs": {"f:a": {}}}},
+        {"validate": {"apiVersion": "v1", "object": {}}},
+        {"validate": {"apiVersion": "v1", "object": {}}},
+        {"patch": {"manager": "a", "apiVersion": "v1", "type": "json", "patch": []}}]}"#;
+    let results = concat!(
+        r#"{"results":["#,
+        r#"{"managed":{"b":{"apiVersion":"v1","fields":{"f:x":{},"f:y":{}},"operation":"Apply"}},"object":{"x":1,"y":1}},"#,
+        r#"{"conflicts":[{"manager":"b","path":".x"},{"manager":"b","path":".y"}]},"#,
+        r#"{"error":".y: expected numeric, got \"z\"","kind":"validation"},"#,
+        r#"{"added":{"f:a":{}},"modified":{},"removed":{}},"#,
+        r#"{"object":{"a":1,"b":1.5}},"#,
+        r#"{"fields":{"f:a":{}}},"#,
+        r#"{},{},"#,
+        r#"{"error":"step `patch` is not supported yet","kind":"other"}]}"#,
+    );
+    assert_eq!(answer_line(scenario), results);
+    assert_eq!(answer_line(&format!(r#"{{"repeat": 3, "scenario": {scenario}}}"#)), results);
+    assert_eq!(
+        answer_line(r#"{"schema": {"types": [{"name": "a", "scalar": "b"}]}, "steps": []}"#),
+        r#"{"schemaError":"type `a`: .types[name=\"a\"].scalar: unknown scalar `b`, accepted are numeric, string, boolean and untyped"}"#
+    );
+    assert_eq!(
+        answer_line(r#"{"schema": {}}"#),
+        r#"{"error":"scenario: field `steps` is missing, expected a scenario"}"#
+    );
+    assert_eq!(
+        answer_line("{"),
+        r#"{"error":"not valid JSON at line 1 column 1: EOF while parsing an object"}"#
+    );
+}
