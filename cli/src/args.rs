@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Merge(PairArgs),
     /// Show which fields differ between two objects
     Compare(CompareArgs),
+    /// Normalize the unions of a new object and print it; what was changed goes to standard error
+    Normalize(NormalizeArgs),
     /// Print the set of an object's fields as FieldsV1
     Fieldset(FieldsetArgs),
     /// Look at schemas
@@ -84,6 +86,9 @@ pub(crate) struct WriteArgs {
     /// The time to note for the manager, like 2026-01-31T12:00:00Z; none is noted without it
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<jiff::Timestamp>,
+    /// Whether unions are normalized
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub(crate) unions: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -107,6 +112,26 @@ pub(crate) struct ValidateArgs {
     /// Accept several list items with one key, as in live objects
     #[arg(long)]
     pub(crate) allow_duplicates: bool,
+    /// The object before: its unions are checked too, as for an update from it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) old: Option<PathBuf>,
+    /// Let through faults of unions that the object before has too
+    #[arg(long, requires = "old")]
+    pub(crate) ratcheting: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct NormalizeArgs {
+    #[command(flatten)]
+    pub(crate) of: TypeArgs,
+    /// The object before; left out for one that is created
+    #[arg(long, value_name = "FILE")]
+    pub(crate) old: Option<PathBuf>,
+    /// The object after
+    #[arg(long, value_name = "FILE")]
+    pub(crate) new: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(clap::Args)]

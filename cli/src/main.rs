@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Validate(args) => commands::inspect::validate(&args),
         Command::Merge(args) => commands::inspect::merge(&args),
         Command::Compare(args) => commands::inspect::compare(&args),
+        Command::Normalize(args) => commands::inspect::normalize(&args),
         Command::Fieldset(args) => commands::inspect::fieldset(&args),
         Command::Schema(SchemaCommand::Types(args)) => commands::schema::types(&args),
         Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args),

@@ -1,13 +1,16 @@
 //! Compares how a step ended with what was expected.
 
 use fieldmanager_fieldpath::{Managers, Set};
+use fieldmanager_typed::UnionFault;
 use fieldmanager_value::Value;
 
 use crate::diff;
-use crate::outcome::{ErrorKind, Outcome, State, StepError, conflicts_to_value, managers_to_value};
+use crate::outcome::{
+    ErrorKind, Outcome, State, StepError, conflicts_to_value, faults_to_value, managers_to_value, map,
+};
 use crate::report::Failure;
 use crate::runner::Runner;
-use crate::scenario::{ConflictAt, Expect, ExpectedError, Scenario};
+use crate::scenario::{ConflictAt, Expect, ExpectedError, ExpectedFault, Scenario};
 
 /// Runs every step of a scenario and collects what is not as expected. Steps after a failed one are run and
 /// judged too.
@@ -42,6 +45,7 @@ fn judge(expect: &Expect, outcome: &Outcome, state: Option<&State>) -> Vec<Failu
             managed(expect.managed.as_ref(), &state.managed),
         ],
         (Outcome::Object(actual), _) => vec![object(expect.object.as_ref(), actual)],
+        (Outcome::Faults(actual), _) => vec![faults(expect.faults.as_deref(), actual)],
         (Outcome::Fields(actual), _) => vec![fields("fields", expect.fields.as_ref(), actual)],
         (Outcome::Compared { added, modified, removed }, _) => vec![
             fields("added", expect.added.as_ref(), added),
@@ -150,6 +154,29 @@ fn different_conflicts(expected: &[&ConflictAt], actual: &[ConflictAt]) -> Optio
 fn object(expected: Option<&Value>, actual: &Value) -> Option<Failure> {
     let expected = expected?;
     different("object", diff::paths(expected, actual), expected.clone(), actual.clone())
+}
+
+/// Every expected fault stands for one that was found, and every one found is expected.
+fn faults(expected: Option<&[ExpectedFault]>, actual: &[UnionFault]) -> Option<Failure> {
+    let expected = expected?;
+    let mut surplus: Vec<&UnionFault> = actual.iter().collect();
+    let mut paths = Vec::new();
+    for wanted in expected {
+        let is_wanted = |fault: &&UnionFault| {
+            fault.path.to_string() == wanted.path && fault.message.contains(&wanted.message)
+        };
+        match surplus.iter().position(is_wanted) {
+            Some(at) => {
+                surplus.remove(at);
+            }
+            None => paths.push(wanted.path.clone()),
+        }
+    }
+    paths.extend(surplus.iter().map(|fault| fault.path.to_string()));
+    let expected = expected
+        .iter()
+        .map(|fault| map([("path", fault.path.as_str().into()), ("message", fault.message.as_str().into())]));
+    different("faults", paths, Value::List(expected.collect()), faults_to_value(actual))
 }
 
 fn fields(what: &'static str, expected: Option<&Set>, actual: &Set) -> Option<Failure> {

@@ -28,6 +28,8 @@ pub enum Outcome {
         /// What only the old object has.
         removed: Set,
     },
+    /// The faults of an object's unions; none if they are valid.
+    Faults(Vec<typed::UnionFault>),
     /// The object is valid.
     Valid,
     /// Other managers own what the configuration wants to change; sorted by manager, then path.
@@ -115,6 +117,7 @@ impl Outcome {
                 ("modified", modified.to_value()),
                 ("removed", removed.to_value()),
             ]),
+            Outcome::Faults(faults) => map([("faults", faults_to_value(faults))]),
             Outcome::Valid => map([]),
             Outcome::Conflicts(conflicts) => map([("conflicts", conflicts_to_value(conflicts))]),
             Outcome::Error(error) => {
@@ -140,6 +143,14 @@ pub(crate) fn managers_to_value(managers: &Managers) -> Value {
         (name, entry)
     });
     Value::Map(entries.collect())
+}
+
+/// Faults of unions as scenarios write them.
+pub(crate) fn faults_to_value(faults: &[typed::UnionFault]) -> Value {
+    let faults = faults.iter().map(|fault| {
+        map([("path", fault.path.to_string().into()), ("message", fault.message.as_str().into())])
+    });
+    Value::List(faults.collect())
 }
 
 /// Conflicts as scenarios write them.

@@ -3,7 +3,7 @@
 use fieldmanager_fieldpath::{ApiVersion, Managers, Set};
 use fieldmanager_merge::{Converter, Force, Updater};
 use fieldmanager_schema::Schema;
-use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
+use fieldmanager_typed::{Duplicates, KeyFields, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
 
 use crate::convert::Versions;
@@ -111,9 +111,16 @@ impl<'s> Runner<'s> {
                 Ok(Outcome::Object(extracted.value().clone()))
             }
             Action::Set { operation, lhs, rhs } => Ok(Outcome::Fields(compute(*operation, lhs, rhs))),
-            Action::Patch { .. } | Action::Normalize { .. } | Action::ValidateUnions { .. } => {
-                Err(Refusal::unsupported(&format!("step `{}`", action.name())))
+            Action::Normalize { api_version, old, new } => {
+                let (old, new) = self.pair(api_version, old, new)?;
+                Ok(Outcome::Object(old.normalize_update(&new)?.value.into_value()))
             }
+            Action::ValidateUnions { api_version, old, new, ratcheting } => {
+                let (old, new) = self.pair(api_version, old, new)?;
+                let ratcheting = if *ratcheting { Ratcheting::On } else { Ratcheting::Off };
+                Ok(Outcome::Faults(old.validate_unions(&new, ratcheting)))
+            }
+            Action::Patch { .. } => Err(Refusal::unsupported(&format!("step `{}`", action.name()))),
         }
     }
 

@@ -10,6 +10,8 @@ use crate::converter::ConvertError;
 pub enum Stage {
     /// Merging the configuration into the live object.
     Merge,
+    /// Normalizing the unions of the configuration or the new object.
+    Unions,
     /// Comparing the object before and after.
     Compare,
 }
@@ -18,6 +20,7 @@ impl std::fmt::Display for Stage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Stage::Merge => "merge the configuration",
+            Stage::Unions => "normalize the unions",
             Stage::Compare => "compare the objects",
         })
     }

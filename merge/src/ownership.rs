@@ -1,7 +1,7 @@
 //! Who owns what after a change: conflicts, and what the others lose.
 
-use fieldmanager_fieldpath::{ApiVersion, Managers, Set, VersionedSet};
-use fieldmanager_typed::{Comparison, TypedValue, reconcile};
+use fieldmanager_fieldpath::{ApiVersion, Managers, Path, PathElement, Set, VersionedSet};
+use fieldmanager_typed::{Comparison, TypedValue, discriminator_of, reconcile};
 use fieldmanager_value::Str;
 
 use crate::conflict::{Conflict, Conflicts};
@@ -22,6 +22,8 @@ struct Seen {
     comparison: Comparison,
     /// Added or modified: what conflicts with another owner.
     touched: Set,
+    /// Members of unions that were cleared, with everything in them: that conflicts too.
+    cleared: Set,
 }
 
 impl Updater {
@@ -46,21 +48,46 @@ impl Updater {
         }
         Ok(managers.with_edits(edits))
     }
+}
 
-    /// Takes from the other managers what a change takes from them. Without force, taking a value that
-    /// another manager owns is a conflict; that the field is removed is none.
-    pub(crate) fn take_from_others(
-        &self,
-        live: &mut Versions<'_>,
+/// What an operation does to the object.
+pub(crate) struct Operation<'o> {
+    updater: &'o Updater,
+    live: Versions<'o>,
+    new: Versions<'o>,
+    /// The object before and after members of unions were cleared, if any were.
+    clearing: Option<(Versions<'o>, Versions<'o>)>,
+    version: &'o ApiVersion,
+}
+
+impl<'o> Operation<'o> {
+    /// Replaces the live object by a new one; both are at `version`.
+    pub(crate) fn new(
+        updater: &'o Updater,
+        live: Versions<'o>,
         new: &TypedValue,
-        version: &ApiVersion,
+        version: &'o ApiVersion,
+    ) -> Self {
+        let new = Versions::new(updater.converter(), version, new.clone());
+        Operation { updater, live, new, clearing: None, version }
+    }
+
+    /// Makes what was cleared on the way count as taken from its owners.
+    pub(crate) fn clearing(mut self, cleared: Option<(TypedValue, TypedValue)>) -> Self {
+        let versions = |object| Versions::new(self.updater.converter(), self.version, object);
+        self.clearing = cleared.map(|(before, after)| (versions(before), versions(after)));
+        self
+    }
+
+    /// Takes from the other managers what the operation takes from them. Without force, taking a value that
+    /// another manager owns is a conflict, and so is clearing one; that a field is removed otherwise is none.
+    pub(crate) fn take_from_others(
+        mut self,
         managers: &Managers,
         manager: &str,
         force: Force,
     ) -> Result<(Managers, Comparison), Error> {
-        let mut new_versions = Versions::new(self.converter(), version, new.clone());
-        let own = self.change(live, &mut new_versions, version)?;
-        let mut changes = vec![own];
+        let mut changes = vec![self.change(self.version)?];
         let mut conflicts = Vec::new();
         let mut edits = Vec::new();
         for (name, entry) in managers {
@@ -70,7 +97,7 @@ impl Updater {
             let at = match changes.iter().position(|c| c.version == *entry.api_version()) {
                 Some(at) => at,
                 None => {
-                    changes.push(self.change(live, &mut new_versions, entry.api_version())?);
+                    changes.push(self.change(entry.api_version())?);
                     changes.len() - 1
                 }
             };
@@ -79,14 +106,17 @@ impl Updater {
                 continue;
             };
             let taken = entry.set().intersection(&seen.touched);
-            if !taken.is_empty() && force == Force::No {
-                conflicts.extend(taken.paths().map(|path| Conflict {
-                    manager: name.clone(),
-                    live: seen.old.get(&path).cloned(),
-                    wanted: seen.new.get(&path).cloned(),
-                    path,
-                }));
-                continue;
+            if force == Force::No {
+                let wanted = taken.union(&seen.cleared_from(entry.set(), &taken));
+                if !wanted.is_empty() {
+                    conflicts.extend(wanted.paths().map(|path| Conflict {
+                        manager: name.clone(),
+                        live: seen.old.get(&path).cloned(),
+                        wanted: seen.new.get(&path).cloned(),
+                        path,
+                    }));
+                    continue;
+                }
             }
             let left = entry.set().difference(&taken).difference(&seen.comparison.removed);
             if left.is_empty() {
@@ -102,24 +132,79 @@ impl Updater {
         Ok((managers.with_edits(edits), comparison.unwrap_or_default()))
     }
 
-    fn change(
-        &self,
-        live: &mut Versions<'_>,
-        new: &mut Versions<'_>,
-        version: &ApiVersion,
-    ) -> Result<Change, Error> {
-        let seen = match (live.at(version)?, new.at(version)?) {
+    fn change(&mut self, version: &ApiVersion) -> Result<Change, Error> {
+        let cleared = match &mut self.clearing {
+            Some((before, after)) => match (before.at(version)?, after.at(version)?) {
+                (Some(before), Some(after)) => self.updater.compare(&before, &after, version)?.removed,
+                _ => Set::new(),
+            },
+            None => Set::new(),
+        };
+        let seen = match (self.live.at(version)?, self.new.at(version)?) {
             (Some(old), Some(new)) => {
-                let comparison =
-                    old.compare(&new).map_err(|source| Error::Typed { stage: Stage::Compare, source })?;
-                let comparison = match self.filter(version) {
-                    Some(filter) => comparison.filter(filter),
-                    None => comparison,
-                };
-                Some(Seen { touched: comparison.modified.union(&comparison.added), comparison, old, new })
+                let comparison = self.updater.compare(&old, &new, version)?;
+                let touched = comparison.modified.union(&comparison.added);
+                Some(Seen { touched, cleared, comparison, old, new })
             }
             _ => None,
         };
         Ok(Change { version: version.clone(), seen })
+    }
+}
+
+impl Updater {
+    /// What changed between two objects at a version, of the fields that count there.
+    fn compare(&self, old: &TypedValue, new: &TypedValue, version: &ApiVersion) -> Result<Comparison, Error> {
+        let comparison = old.compare(new).map_err(|source| Error::Typed { stage: Stage::Compare, source })?;
+        Ok(match self.filter(version) {
+            Some(filter) => comparison.filter(filter),
+            None => comparison,
+        })
+    }
+}
+
+impl Seen {
+    /// The members that were cleared and of which a manager owns something, unless a conflict about the
+    /// discriminator of the same union says it all.
+    fn cleared_from(&self, owned: &Set, taken: &Set) -> Set {
+        let mut members = Set::new();
+        if self.cleared.is_empty() {
+            return members;
+        }
+        for path in topmost(&self.cleared) {
+            let discriminator = discriminator_of(self.new.ty(), &path);
+            let told = discriminator.is_some_and(|discriminator| taken.has(&discriminator));
+            if !told && owns_at_or_below(owned, &path) {
+                members.insert(&path);
+            }
+        }
+        members
+    }
+}
+
+/// The paths of a set that do not begin with another path of it.
+fn topmost(set: &Set) -> Vec<Path> {
+    let mut found = Vec::new();
+    let mut open = vec![(Path::new(), set.clone())];
+    while let Some((prefix, set)) = open.pop() {
+        for (element, node) in set.nodes() {
+            let mut path = prefix.clone();
+            path.push(element.clone());
+            if node.is_member() {
+                found.push(path);
+            } else {
+                open.push((path, node.children().clone()));
+            }
+        }
+    }
+    found
+}
+
+fn owns_at_or_below(set: &Set, path: &[PathElement]) -> bool {
+    match path.split_first() {
+        None => !set.is_empty(),
+        Some((first, rest)) => set.get(first).is_some_and(|node| {
+            (rest.is_empty() && node.is_member()) || owns_at_or_below(node.children(), rest)
+        }),
     }
 }

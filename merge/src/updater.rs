@@ -7,6 +7,7 @@ use fieldmanager_typed::TypedValue;
 
 use crate::converter::{Converter, SameVersion};
 use crate::error::{Error, Stage};
+use crate::ownership::Operation;
 use crate::versions::Versions;
 
 /// Whether an apply takes fields that other managers own.
@@ -59,8 +60,7 @@ impl UpdaterBuilder {
     }
 
     /// Whether unions are normalized before ownership is computed (`APIUnions` in KEP-1027). On by default.
-    /// Schemas keep their unions already; normalization itself is still to come, so that for now this
-    /// changes nothing.
+    /// Off, unions of the schema mean nothing.
     #[must_use]
     pub fn unions(mut self, on: bool) -> Self {
         self.0.unions = on;
@@ -125,7 +125,8 @@ impl Updater {
     ///
     /// # Errors
     ///
-    /// [`Error::Typed`] if the two are of different types or have items without keys; [`Error::Convert`].
+    /// [`Error::Typed`] if the two are of different types, have items without keys, or the new object
+    /// contradicts itself about a union; [`Error::Convert`].
     ///
     /// Behaviour: `Updater.Update` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
     pub fn update(
@@ -138,8 +139,13 @@ impl Updater {
     ) -> Result<Updated, Error> {
         let mut versions = Versions::new(self.converter(), version, live.clone());
         let managers = self.reconcile(&mut versions, managers)?;
-        let (mut managers, changed) =
-            self.take_from_others(&mut versions, new, version, &managers, manager, Force::Yes)?;
+        let normalized = match self.unions {
+            true => live.normalize_update(new).map_err(unions)?.value,
+            false => new.clone(),
+        };
+        let new = &normalized;
+        let operation = Operation::new(self, versions, new, version);
+        let (mut managers, changed) = operation.take_from_others(&managers, manager, Force::Yes)?;
         let before = managers.get(manager);
         // What the manager owned at another version was reconciled with another type.
         let same_type = before.is_none_or(|entry| entry.is_reconciled_with(new.ty()));
@@ -168,8 +174,8 @@ impl Updater {
     ///
     /// # Errors
     ///
-    /// [`Error::Conflicts`]; [`Error::Typed`] if the two are of different types, or have items without
-    /// keys; [`Error::Convert`].
+    /// [`Error::Conflicts`]; [`Error::Typed`] if the two are of different types, have items without keys, or
+    /// the configuration contradicts itself about a union; [`Error::Convert`].
     ///
     /// Behaviour: `Updater.Apply` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
     pub fn apply(
@@ -191,15 +197,37 @@ impl Updater {
         }
         let entry = VersionedSet::new(set, version.clone(), true);
         let last = managers.insert(manager, reconciled(entry, config));
+        let (merged, cleared) = match self.unions {
+            true => clear(live, config, merged)?,
+            false => (merged, None),
+        };
         let new = self.prune(merged, hollow, version, &managers, manager, last)?;
-        let (mut managers, _) =
-            self.take_from_others(&mut versions, &new, version, &managers, manager, force)?;
+        let operation = Operation::new(self, versions, &new, version).clearing(cleared);
+        let (mut managers, _) = operation.take_from_others(&managers, manager, force)?;
         if managers.get(manager).is_some_and(|entry| entry.set().is_empty()) {
             managers.remove(manager);
         }
         let unchanged = !self.return_input_on_noop && live.value() == new.value();
         Ok(Applied { object: (!unchanged).then_some(new), managers })
     }
+}
+
+/// Clears what a configuration made obsolete in the object that it was merged into. If that is anything, the
+/// object before and after comes with it.
+fn clear(
+    live: &TypedValue,
+    config: &TypedValue,
+    merged: TypedValue,
+) -> Result<(TypedValue, Option<(TypedValue, TypedValue)>), Error> {
+    let normalized = live.normalize_applied(config, &merged).map_err(unions)?;
+    if normalized.changes.is_empty() {
+        return Ok((normalized.value, None));
+    }
+    Ok((normalized.value.clone(), Some((merged, normalized.value))))
+}
+
+fn unions(source: fieldmanager_typed::Error) -> Error {
+    Error::Typed { stage: Stage::Unions, source }
 }
 
 /// A set made from the fields of an object needs no reconciliation with the object's type, unless a type may

@@ -152,6 +152,30 @@ pub struct Union {
     pub required: bool,
 }
 
+impl Union {
+    /// Whether the discriminator follows the member that is set. Otherwise the discriminator is respected
+    /// as it is.
+    pub fn is_deducing(&self) -> bool {
+        self.deduce || self.discriminator.is_none()
+    }
+
+    /// The member that a value of the discriminator selects.
+    pub fn selected_by(&self, value: &str) -> Option<&UnionField> {
+        self.fields.iter().find(|field| field.value == value)
+    }
+
+    /// Whether a value of the discriminator is one that the union declares: it selects a member, or says
+    /// that there is none.
+    pub fn knows(&self, value: &str) -> bool {
+        self.selected_by(value).is_some() || self.empty_members.iter().any(|known| *known == value)
+    }
+
+    /// The values of the discriminator that the union declares, those that select members first.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|field| &field.value).chain(&self.empty_members).map(Str::as_str)
+    }
+}
+
 /// A member of a union.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnionField {

@@ -42,6 +42,7 @@
 //!
 //! Types, and the values of defaults. It knows no objects and no managers.
 
+mod build;
 mod definition;
 mod error;
 mod parse;

@@ -6,26 +6,28 @@ use std::sync::{Arc, LazyLock};
 
 use fieldmanager_value::{Str, Value};
 
-use crate::definition::{AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union};
-use crate::error::{Error, Fault};
+use crate::definition::{AtomDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union};
+use crate::error::Error;
 use crate::parse::Reader;
-use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, write};
+use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, build, write};
 
 /// A type of one schema, by number. It means nothing to another schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TypeId(u32);
+pub struct TypeId(pub(crate) u32);
 
 /// A schema: named types with every reference resolved. Cloning is O(1).
 ///
 /// Two schemas are equal when their definitions are.
 #[derive(Clone)]
-pub struct Schema(Arc<Inner>);
+pub struct Schema(pub(crate) Arc<Inner>);
 
-struct Inner {
-    types: Vec<TypeDef>,
-    by_name: HashMap<Str, TypeId>,
-    atoms: Vec<Atom>,
-    plain: bool,
+pub(crate) struct Inner {
+    pub(crate) types: Vec<TypeDef>,
+    pub(crate) by_name: HashMap<Str, TypeId>,
+    pub(crate) atoms: Vec<Atom>,
+    pub(crate) plain: bool,
+    /// For each atom, whether a union lies in it or below it, outside of atomic parts.
+    pub(crate) with_unions: Vec<bool>,
 }
 
 /// What a type may be, with references resolved. See [`AtomDef`].
@@ -67,7 +69,7 @@ pub struct KeyField {
 #[derive(Clone, Debug)]
 pub struct MapType {
     /// Sorted by name.
-    fields: Vec<Field>,
+    pub(crate) fields: Vec<Field>,
     /// The type of fields that are not declared; without it there may be none.
     pub element: Option<TypeId>,
     /// Whether the whole has one set of owners.
@@ -159,21 +161,7 @@ impl Schema {
     /// items are no maps or have no such fields, lists without a relationship, overrides of the relationship
     /// of a scalar, and unions that share members or discriminator values.
     pub fn from_definitions(types: Vec<TypeDef>) -> Result<Schema, Error> {
-        let mut builder = Builder::default();
-        for (i, def) in types.iter().enumerate() {
-            let id = TypeId(u32::try_from(i).unwrap_or(u32::MAX));
-            builder.by_name.insert(def.name.clone(), id);
-            builder.atoms.push(None);
-        }
-        for (i, def) in types.iter().enumerate() {
-            builder.type_name = def.name.clone();
-            builder.path = format!(".types[name={}]", Value::String(def.name.clone()));
-            let atom = builder.atom(&def.atom, false);
-            if let Some(slot) = builder.atoms.get_mut(i) {
-                *slot = Some(atom);
-            }
-        }
-        builder.finish(types)
+        build::schema(types)
     }
 
     /// The type of a name.
@@ -199,6 +187,12 @@ impl Schema {
     /// reconciliation with the type it was made by.
     pub fn is_plain(&self) -> bool {
         self.0.plain
+    }
+
+    /// Whether a value of a type may hold a struct with a union, outside of atomic lists and maps. Where it
+    /// may not, nothing about unions needs to be looked at.
+    pub fn has_unions(&self, id: TypeId) -> bool {
+        usize::try_from(id.0).ok().and_then(|at| self.0.with_unions.get(at)).copied().unwrap_or_default()
     }
 
     /// The definitions of the schema.
@@ -234,6 +228,7 @@ impl Schema {
                 by_name: HashMap::new(),
                 atoms: Vec::new(),
                 plain: true,
+                with_unions: Vec::new(),
             })),
             id: TypeId(0),
         })
@@ -241,7 +236,7 @@ impl Schema {
 }
 
 /// An atom that accepts nothing.
-static NOTHING: LazyLock<Atom> =
+pub(crate) static NOTHING: LazyLock<Atom> =
     LazyLock::new(|| Atom { scalar: None, list: None, map: None, name: Str::default(), inlined: true });
 
 /// The definitions of the two untyped types.
@@ -321,240 +316,5 @@ impl Eq for Type {}
 impl fmt::Debug for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-#[derive(Default)]
-struct Builder {
-    by_name: HashMap<Str, TypeId>,
-    /// The first ones are the named types in order; none until it is resolved.
-    atoms: Vec<Option<Atom>>,
-    /// Types that are another type with its relationship overridden.
-    overrides: HashMap<(TypeId, Relationship), TypeId>,
-    pending_overrides: Vec<(TypeId, TypeId, Relationship, Str, String)>,
-    faults: Vec<Fault>,
-    type_name: Str,
-    path: String,
-}
-
-impl Builder {
-    fn fault(&mut self, message: impl Into<String>) {
-        self.faults.push(Fault {
-            type_name: Some(self.type_name.to_string()),
-            path: self.path.clone(),
-            message: message.into(),
-        });
-    }
-
-    fn at<T>(&mut self, step: &str, f: impl FnOnce(&mut Self) -> T) -> T {
-        let length = self.path.len();
-        self.path.push_str(step);
-        let out = f(self);
-        self.path.truncate(length);
-        out
-    }
-
-    fn push(&mut self, atom: Option<Atom>) -> TypeId {
-        let id = TypeId(u32::try_from(self.atoms.len()).unwrap_or(u32::MAX));
-        self.atoms.push(atom);
-        id
-    }
-
-    fn type_ref(&mut self, reference: &TypeRef) -> TypeId {
-        let base = match &reference.named {
-            Some(name) => match self.by_name.get(name) {
-                Some(id) => *id,
-                None => {
-                    let mut near: Vec<&Str> = self.by_name.keys().collect();
-                    near.retain(|known| strsim::jaro_winkler(known, name) > 0.9);
-                    near.sort();
-                    let hint = near.first().map(|n| format!(", did you mean `{n}`"));
-                    self.fault(format!("unknown type `{name}`{}", hint.unwrap_or_default()));
-                    return TypeId(u32::MAX);
-                }
-            },
-            None => {
-                let atom = self.atom(&reference.inlined, true);
-                self.push(Some(atom))
-            }
-        };
-        let Some(relationship) = reference.relationship else {
-            return base;
-        };
-        if let Some(id) = self.overrides.get(&(base, relationship)) {
-            return *id;
-        }
-        let id = self.push(None);
-        self.overrides.insert((base, relationship), id);
-        let place = (self.type_name.clone(), self.path.clone());
-        self.pending_overrides.push((id, base, relationship, place.0, place.1));
-        id
-    }
-
-    fn atom(&mut self, def: &AtomDef, inlined: bool) -> Atom {
-        let list = def.list.as_deref();
-        let map = def.map.as_deref();
-        Atom {
-            scalar: def.scalar,
-            list: list.map(|list| self.at(".list", |b| b.list(list))),
-            map: map.map(|map| self.at(".map", |b| b.map(map))),
-            name: self.type_name.clone(),
-            inlined,
-        }
-    }
-
-    fn list(&mut self, def: &ListDef) -> ListType {
-        let element = self.at(".elementType", |b| b.type_ref(&def.element));
-        if !matches!(def.relationship, Some(Relationship::Atomic | Relationship::Associative)) {
-            self.fault("a list needs an elementRelationship, atomic or associative");
-        }
-        ListType {
-            element,
-            atomic: def.relationship == Some(Relationship::Atomic),
-            keys: def.keys.iter().map(|name| KeyField { name: name.clone(), default: None }).collect(),
-        }
-    }
-
-    fn map(&mut self, def: &MapDef) -> MapType {
-        let mut fields: Vec<Field> = def.fields.iter().map(|field| self.field(field)).collect();
-        fields.sort_by(|a, b| a.name.cmp(&b.name));
-        for pair in fields.windows(2) {
-            if let [a, b] = pair
-                && a.name == b.name
-            {
-                self.fault(format!("field `{}` is there twice", a.name));
-            }
-        }
-        self.unions(&def.unions);
-        let untyped_element = |element: &TypeRef| match &element.named {
-            Some(name) => *name == UNTYPED_DEDUCED,
-            None => element.inlined.scalar == Some(Scalar::Untyped),
-        };
-        MapType {
-            untyped: fields.is_empty() && def.element.as_ref().is_some_and(untyped_element),
-            fields,
-            element: def.element.as_ref().map(|element| self.at(".elementType", |b| b.type_ref(element))),
-            atomic: def.relationship == Some(Relationship::Atomic),
-            unions: def.unions.clone(),
-        }
-    }
-
-    fn field(&mut self, def: &FieldDef) -> Field {
-        let step = format!(".fields[name={}].type", Value::String(def.name.clone()));
-        Field {
-            name: def.name.clone(),
-            ty: self.at(&step, |b| b.type_ref(&def.ty)),
-            default: def.default.clone(),
-        }
-    }
-
-    fn unions(&mut self, unions: &[Union]) {
-        let mut members: Vec<&Str> = Vec::new();
-        for (i, union) in unions.iter().enumerate() {
-            let mut values: Vec<&Str> = Vec::new();
-            for field in &union.fields {
-                let step = format!(".unions[{i}].fields[fieldName={}]", Value::String(field.field.clone()));
-                if members.contains(&&field.field) {
-                    self.at(&step, |b| b.fault("a field may belong to one union only"));
-                }
-                members.push(&field.field);
-                if union.discriminator.is_some() {
-                    if values.contains(&&field.value) {
-                        let message = format!("two fields have the discriminator value `{}`", field.value);
-                        self.at(&step, |b| b.fault(message));
-                    }
-                    values.push(&field.value);
-                }
-            }
-        }
-    }
-
-    fn resolve_overrides(&mut self) {
-        for (id, base, relationship, type_name, path) in std::mem::take(&mut self.pending_overrides) {
-            (self.type_name, self.path) = (type_name, path);
-            let Some(mut atom) = self.get(base).cloned() else {
-                continue;
-            };
-            let atomic = relationship == Relationship::Atomic;
-            if let Some(map) = &mut atom.map {
-                map.atomic = atomic;
-            } else if let Some(list) = &mut atom.list {
-                list.atomic = atomic;
-                if relationship == Relationship::Separable {
-                    self.fault("elementRelationship of a list must be atomic or associative");
-                }
-            } else {
-                self.fault("elementRelationship is set on a type that is neither map nor list");
-            }
-            if let Some(slot) = usize::try_from(id.0).ok().and_then(|at| self.atoms.get_mut(at)) {
-                *slot = Some(atom);
-            }
-        }
-    }
-
-    fn get(&self, id: TypeId) -> Option<&Atom> {
-        self.atoms.get(usize::try_from(id.0).ok()?)?.as_ref()
-    }
-
-    /// Checks the keys of associative lists and finds their defaults.
-    fn resolve_keys(&mut self) {
-        let mut defaults = Vec::new();
-        let mut faults = Vec::new();
-        for (i, atom) in self.atoms.iter().enumerate() {
-            let Some((atom, list)) = atom.as_ref().and_then(|a| Some((a, a.list.as_ref()?))) else {
-                continue;
-            };
-            if list.atomic || list.keys.is_empty() {
-                continue;
-            }
-            let mut fault = |message: String| {
-                faults.push(Fault {
-                    type_name: Some(atom.name.to_string()),
-                    path: ".list.keys".into(),
-                    message,
-                });
-            };
-            let Some(element) = self.get(list.element) else {
-                continue;
-            };
-            let Some(map) = &element.map else {
-                fault("an associative list with keys needs items that are maps".into());
-                continue;
-            };
-            for (k, key) in list.keys.iter().enumerate() {
-                match map.field(&key.name) {
-                    Some(field) => defaults.push((i, k, field.default.clone())),
-                    None if map.element.is_some() => {}
-                    None => {
-                        let names: Vec<&str> = map.fields.iter().map(|f| f.name.as_str()).collect();
-                        fault(format!(
-                            "key `{}` is no field of the items, those are {}",
-                            key.name,
-                            names.join(", ")
-                        ));
-                    }
-                }
-            }
-        }
-        self.faults.extend(faults);
-        for (i, k, default) in defaults {
-            let list = self.atoms.get_mut(i).and_then(Option::as_mut);
-            let list = list.and_then(|atom| atom.list.as_mut());
-            if let Some(key) = list.and_then(|list| list.keys.get_mut(k)) {
-                key.default = default;
-            }
-        }
-    }
-
-    fn finish(mut self, types: Vec<TypeDef>) -> Result<Schema, Error> {
-        self.resolve_overrides();
-        self.resolve_keys();
-        if !self.faults.is_empty() {
-            return Err(Error::Invalid(self.faults));
-        }
-        let atoms = self.atoms.into_iter();
-        let atoms: Vec<Atom> = atoms.map(|atom| atom.unwrap_or_else(|| NOTHING.clone())).collect();
-        let mixed = |atom: &Atom| atom.map.is_some() && atom.list.as_ref().is_some_and(|list| !list.atomic);
-        Ok(Schema(Arc::new(Inner { types, by_name: self.by_name, plain: !atoms.iter().any(mixed), atoms })))
     }
 }

@@ -27,6 +27,20 @@ pub enum Fault {
     Duplicate,
     /// An item of an associative list cannot be told apart from others.
     Item(ItemFault),
+    /// A union's discriminator selects something else than the member that is set.
+    UnionContradiction {
+        /// The discriminator field.
+        discriminator: String,
+        /// Its value.
+        value: String,
+        /// The member.
+        member: String,
+    },
+    /// Several members of a union are set.
+    UnionSeveral {
+        /// The members that are set.
+        members: Vec<String>,
+    },
     /// The value nests deeper than the library accepts.
     TooDeep,
     /// The type of the schema accepts nothing.
@@ -73,6 +87,13 @@ impl fmt::Display for Fault {
             }
             Fault::Duplicate => f.write_str("duplicate entries for one key"),
             Fault::Item(fault) => fault.fmt(f),
+            Fault::UnionContradiction { discriminator, value, member } => write!(
+                f,
+                "`{discriminator}` is {value:?}, which does not select `{member}`: set only one of them"
+            ),
+            Fault::UnionSeveral { members } => {
+                write!(f, "only one member of a union may be set, got `{}`", members.join("`, `"))
+            }
             Fault::TooDeep => write!(f, "nesting is deeper than {MAX_DEPTH} levels"),
             Fault::EmptyType { name } => {
                 write!(f, "schema error: type `{name}` accepts no value here")

@@ -35,7 +35,8 @@ impl TypedValue {
                 items.union(&with_keys(&own))
             }
         };
-        let mut extract = Extract { schema: self.ty.schema(), known: self.known };
+        let mut extract =
+            Extract { schema: self.ty.schema(), known: Known { normalized: false, ..self.known } };
         let value = extract.value(self.ty.id(), &self.value, &items);
         TypedValue { value, ty: self.ty.clone(), known: extract.known }
     }

@@ -44,6 +44,7 @@ mod reconcile;
 mod remove;
 mod shape;
 mod typed_value;
+mod unions;
 mod validate;
 
 pub use compare::Comparison;
@@ -52,3 +53,4 @@ pub use extract::KeyFields;
 pub use items::ItemFault;
 pub use reconcile::reconcile;
 pub use typed_value::{Duplicates, TypedValue};
+pub use unions::{Normalized, Ratcheting, UnionAction, UnionChange, UnionFault, discriminator_of};

@@ -15,8 +15,12 @@ impl TypedValue {
     /// paths of the set below it, as in v6.4.2 of the Go package (`TypedValue.RemoveItems`).
     #[must_use]
     pub fn remove_items(&self, items: &Set) -> TypedValue {
-        let mut remove = Remove { schema: self.ty.schema(), known: self.known };
+        let mut remove =
+            Remove { schema: self.ty.schema(), known: Known { normalized: false, ..self.known } };
         let value = remove.value(self.ty.id(), &self.value, items);
+        if value.ptr_eq(&self.value) {
+            return self.clone();
+        }
         TypedValue { value, ty: self.ty.clone(), known: remove.known }
     }
 }

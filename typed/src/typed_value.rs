@@ -29,20 +29,26 @@ pub struct TypedValue {
     pub(crate) known: Known,
 }
 
-/// What is known of the associative lists of a value; it decides which walks may skip what.
+/// What is known of the lists and unions of a value; it decides which walks may skip what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     /// Every item has its key.
     pub(crate) keyed: bool,
     /// No two items of a list have the same key. Not knowing is no fault.
     pub(crate) unique: bool,
+    /// Its unions were normalized: normalizing again, without a change, does nothing.
+    pub(crate) normalized: bool,
 }
 
 impl Known {
-    pub(crate) const GOOD: Known = Known { keyed: true, unique: true };
+    pub(crate) const GOOD: Known = Known { keyed: true, unique: true, normalized: true };
 
     pub(crate) fn and(self, other: Known) -> Known {
-        Known { keyed: self.keyed && other.keyed, unique: self.unique && other.unique }
+        Known {
+            keyed: self.keyed && other.keyed,
+            unique: self.unique && other.unique,
+            normalized: self.normalized && other.normalized,
+        }
     }
 }
 
@@ -75,7 +81,8 @@ impl TypedValue {
     /// ```
     pub fn new(value: Value, ty: Type, duplicates: Duplicates) -> Result<TypedValue, ValidationErrors> {
         let unique = validate::validate(&value, &ty, duplicates)?;
-        Ok(TypedValue { value, ty, known: Known { keyed: true, unique } })
+        let normalized = !ty.schema().has_unions(ty.id());
+        Ok(TypedValue { value, ty, known: Known { keyed: true, unique, normalized } })
     }
 
     /// Null, which is the object before there is one. It fits every type.

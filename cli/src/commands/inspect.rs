@@ -1,13 +1,14 @@
 //! Commands that look at objects and change nothing.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use fieldmanager_fieldpath::Set;
-use fieldmanager_typed::{Duplicates, TypedValue};
+use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
 use fieldmanager_value::{Map, Value};
 
-use crate::args::{CompareArgs, FieldsetArgs, PairArgs, TypeArgs, ValidateArgs};
+use crate::args::{CompareArgs, FieldsetArgs, NormalizeArgs, PairArgs, TypeArgs, ValidateArgs};
 use crate::error::Failure;
 use crate::output::Style;
 use crate::{files, output, types};
@@ -43,8 +44,40 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<ExitCode, Failure> {
     };
     for path in &args.files {
         let object = read(path, &args.of, duplicates)?;
+        if let Some(old) = &args.old {
+            validate_unions(old, path, &object, args.ratcheting)?;
+        }
         output::print_lines([format!("{}: valid `{}`", files::name(path), object.ty().name())])?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The unions of an object as of an update from an older one.
+fn validate_unions(old: &Path, path: &Path, object: &TypedValue, ratcheting: bool) -> Result<(), Failure> {
+    let old = typed(files::value(old)?, object.ty().clone(), Duplicates::Allow, old)?;
+    let ratcheting = if ratcheting { Ratcheting::On } else { Ratcheting::Off };
+    let faults = old.validate_unions(object, ratcheting);
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let file = files::name(path);
+    let lines: Vec<String> = faults.iter().map(|fault| format!("{file}: {fault}")).collect();
+    Err(Failure::Other(lines.join("\n       ")))
+}
+
+pub(crate) fn normalize(args: &NormalizeArgs) -> Result<ExitCode, Failure> {
+    let new = read(&args.new, &args.of, Duplicates::Allow)?;
+    let old = match &args.old {
+        Some(path) => typed(files::value(path)?, new.ty().clone(), Duplicates::Allow, path)?,
+        None => TypedValue::null(new.ty().clone()),
+    };
+    let normalized =
+        old.normalize_update(&new).map_err(|error| Failure::input(files::name(&args.new), error))?;
+    let mut err = anstream::stderr();
+    for change in &normalized.changes {
+        writeln!(err, "{change}")?;
+    }
+    output::print(normalized.value.value(), args.output.output)?;
     Ok(ExitCode::SUCCESS)
 }
 

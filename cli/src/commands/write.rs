@@ -78,6 +78,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<ExitCode, Failure> {
     let actor = Identity::applier(&write.manager);
     let force = if args.force { Force::Yes } else { Force::No };
     let applied = Updater::builder()
+        .unions(write.unions)
         .build()
         .apply(&input.live, &config, &input.version, &input.managed.managers, &actor.name(), force)
         .map_err(|error| failure(error, &file))?;
@@ -96,6 +97,7 @@ pub(crate) fn update(args: &WriteArgs) -> Result<ExitCode, Failure> {
     let new = typed(input.given, &input.ty, Duplicates::Allow, &file)?;
     let actor = Identity::updater(&args.manager, input.version.as_str());
     let updated = Updater::builder()
+        .unions(args.unions)
         .build()
         .update(&input.live, &new, &input.version, &input.managed.managers, &actor.name())
         .map_err(|error| failure(error, &file))?;

@@ -1,0 +1,301 @@
+//! From definitions to the resolved form.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use fieldmanager_value::{Str, Value};
+
+use crate::UNTYPED_DEDUCED;
+use crate::definition::{AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union};
+use crate::error::{Error, Fault};
+use crate::resolved::{Atom, Field, Inner, KeyField, ListType, MapType, NOTHING, Schema, TypeId};
+
+/// Resolves definitions; see [`Schema::from_definitions`].
+pub(crate) fn schema(types: Vec<TypeDef>) -> Result<Schema, Error> {
+    let mut builder = Builder::default();
+    for (i, def) in types.iter().enumerate() {
+        let id = TypeId(u32::try_from(i).unwrap_or(u32::MAX));
+        builder.by_name.insert(def.name.clone(), id);
+        builder.atoms.push(None);
+    }
+    for (i, def) in types.iter().enumerate() {
+        builder.type_name = def.name.clone();
+        builder.path = format!(".types[name={}]", Value::String(def.name.clone()));
+        let atom = builder.atom(&def.atom, false);
+        if let Some(slot) = builder.atoms.get_mut(i) {
+            *slot = Some(atom);
+        }
+    }
+    builder.finish(types)
+}
+
+#[derive(Default)]
+struct Builder {
+    by_name: HashMap<Str, TypeId>,
+    /// The first ones are the named types in order; none until it is resolved.
+    atoms: Vec<Option<Atom>>,
+    /// Types that are another type with its relationship overridden.
+    overrides: HashMap<(TypeId, Relationship), TypeId>,
+    pending_overrides: Vec<(TypeId, TypeId, Relationship, Str, String)>,
+    faults: Vec<Fault>,
+    type_name: Str,
+    path: String,
+}
+
+impl Builder {
+    fn fault(&mut self, message: impl Into<String>) {
+        self.faults.push(Fault {
+            type_name: Some(self.type_name.to_string()),
+            path: self.path.clone(),
+            message: message.into(),
+        });
+    }
+
+    fn at<T>(&mut self, step: &str, f: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.path.len();
+        self.path.push_str(step);
+        let out = f(self);
+        self.path.truncate(length);
+        out
+    }
+
+    fn push(&mut self, atom: Option<Atom>) -> TypeId {
+        let id = TypeId(u32::try_from(self.atoms.len()).unwrap_or(u32::MAX));
+        self.atoms.push(atom);
+        id
+    }
+
+    fn type_ref(&mut self, reference: &TypeRef) -> TypeId {
+        let base = match &reference.named {
+            Some(name) => match self.by_name.get(name) {
+                Some(id) => *id,
+                None => {
+                    let mut near: Vec<&Str> = self.by_name.keys().collect();
+                    near.retain(|known| strsim::jaro_winkler(known, name) > 0.9);
+                    near.sort();
+                    let hint = near.first().map(|n| format!(", did you mean `{n}`"));
+                    self.fault(format!("unknown type `{name}`{}", hint.unwrap_or_default()));
+                    return TypeId(u32::MAX);
+                }
+            },
+            None => {
+                let atom = self.atom(&reference.inlined, true);
+                self.push(Some(atom))
+            }
+        };
+        let Some(relationship) = reference.relationship else {
+            return base;
+        };
+        if let Some(id) = self.overrides.get(&(base, relationship)) {
+            return *id;
+        }
+        let id = self.push(None);
+        self.overrides.insert((base, relationship), id);
+        let place = (self.type_name.clone(), self.path.clone());
+        self.pending_overrides.push((id, base, relationship, place.0, place.1));
+        id
+    }
+
+    fn atom(&mut self, def: &AtomDef, inlined: bool) -> Atom {
+        let list = def.list.as_deref();
+        let map = def.map.as_deref();
+        Atom {
+            scalar: def.scalar,
+            list: list.map(|list| self.at(".list", |b| b.list(list))),
+            map: map.map(|map| self.at(".map", |b| b.map(map))),
+            name: self.type_name.clone(),
+            inlined,
+        }
+    }
+
+    fn list(&mut self, def: &ListDef) -> ListType {
+        let element = self.at(".elementType", |b| b.type_ref(&def.element));
+        if !matches!(def.relationship, Some(Relationship::Atomic | Relationship::Associative)) {
+            self.fault("a list needs an elementRelationship, atomic or associative");
+        }
+        ListType {
+            element,
+            atomic: def.relationship == Some(Relationship::Atomic),
+            keys: def.keys.iter().map(|name| KeyField { name: name.clone(), default: None }).collect(),
+        }
+    }
+
+    fn map(&mut self, def: &MapDef) -> MapType {
+        let mut fields: Vec<Field> = def.fields.iter().map(|field| self.field(field)).collect();
+        fields.sort_by(|a, b| a.name.cmp(&b.name));
+        for pair in fields.windows(2) {
+            if let [a, b] = pair
+                && a.name == b.name
+            {
+                self.fault(format!("field `{}` is there twice", a.name));
+            }
+        }
+        self.unions(&def.unions);
+        let untyped_element = |element: &TypeRef| match &element.named {
+            Some(name) => *name == UNTYPED_DEDUCED,
+            None => element.inlined.scalar == Some(Scalar::Untyped),
+        };
+        MapType {
+            untyped: fields.is_empty() && def.element.as_ref().is_some_and(untyped_element),
+            fields,
+            element: def.element.as_ref().map(|element| self.at(".elementType", |b| b.type_ref(element))),
+            atomic: def.relationship == Some(Relationship::Atomic),
+            unions: def.unions.clone(),
+        }
+    }
+
+    fn field(&mut self, def: &FieldDef) -> Field {
+        let step = format!(".fields[name={}].type", Value::String(def.name.clone()));
+        Field {
+            name: def.name.clone(),
+            ty: self.at(&step, |b| b.type_ref(&def.ty)),
+            default: def.default.clone(),
+        }
+    }
+
+    fn unions(&mut self, unions: &[Union]) {
+        let mut members: Vec<&Str> = Vec::new();
+        for (i, union) in unions.iter().enumerate() {
+            let mut values: Vec<&Str> = Vec::new();
+            for field in &union.fields {
+                let step = format!(".unions[{i}].fields[fieldName={}]", Value::String(field.field.clone()));
+                if members.contains(&&field.field) {
+                    self.at(&step, |b| b.fault("a field may belong to one union only"));
+                }
+                members.push(&field.field);
+                if union.discriminator.is_some() {
+                    if values.contains(&&field.value) {
+                        let message = format!("two fields have the discriminator value `{}`", field.value);
+                        self.at(&step, |b| b.fault(message));
+                    }
+                    values.push(&field.value);
+                }
+            }
+        }
+    }
+
+    fn resolve_overrides(&mut self) {
+        for (id, base, relationship, type_name, path) in std::mem::take(&mut self.pending_overrides) {
+            (self.type_name, self.path) = (type_name, path);
+            let Some(mut atom) = self.get(base).cloned() else {
+                continue;
+            };
+            let atomic = relationship == Relationship::Atomic;
+            if let Some(map) = &mut atom.map {
+                map.atomic = atomic;
+            } else if let Some(list) = &mut atom.list {
+                list.atomic = atomic;
+                if relationship == Relationship::Separable {
+                    self.fault("elementRelationship of a list must be atomic or associative");
+                }
+            } else {
+                self.fault("elementRelationship is set on a type that is neither map nor list");
+            }
+            if let Some(slot) = usize::try_from(id.0).ok().and_then(|at| self.atoms.get_mut(at)) {
+                *slot = Some(atom);
+            }
+        }
+    }
+
+    fn get(&self, id: TypeId) -> Option<&Atom> {
+        self.atoms.get(usize::try_from(id.0).ok()?)?.as_ref()
+    }
+
+    /// Checks the keys of associative lists and finds their defaults.
+    fn resolve_keys(&mut self) {
+        let mut defaults = Vec::new();
+        let mut faults = Vec::new();
+        for (i, atom) in self.atoms.iter().enumerate() {
+            let Some((atom, list)) = atom.as_ref().and_then(|a| Some((a, a.list.as_ref()?))) else {
+                continue;
+            };
+            if list.atomic || list.keys.is_empty() {
+                continue;
+            }
+            let mut fault = |message: String| {
+                faults.push(Fault {
+                    type_name: Some(atom.name.to_string()),
+                    path: ".list.keys".into(),
+                    message,
+                });
+            };
+            let Some(element) = self.get(list.element) else {
+                continue;
+            };
+            let Some(map) = &element.map else {
+                fault("an associative list with keys needs items that are maps".into());
+                continue;
+            };
+            for (k, key) in list.keys.iter().enumerate() {
+                match map.field(&key.name) {
+                    Some(field) => defaults.push((i, k, field.default.clone())),
+                    None if map.element.is_some() => {}
+                    None => {
+                        let names: Vec<&str> = map.fields.iter().map(|f| f.name.as_str()).collect();
+                        fault(format!(
+                            "key `{}` is no field of the items, those are {}",
+                            key.name,
+                            names.join(", ")
+                        ));
+                    }
+                }
+            }
+        }
+        self.faults.extend(faults);
+        for (i, k, default) in defaults {
+            let list = self.atoms.get_mut(i).and_then(Option::as_mut);
+            let list = list.and_then(|atom| atom.list.as_mut());
+            if let Some(key) = list.and_then(|list| list.keys.get_mut(k)) {
+                key.default = default;
+            }
+        }
+    }
+
+    fn finish(mut self, types: Vec<TypeDef>) -> Result<Schema, Error> {
+        self.resolve_overrides();
+        self.resolve_keys();
+        if !self.faults.is_empty() {
+            return Err(Error::Invalid(self.faults));
+        }
+        let atoms = self.atoms.into_iter();
+        let atoms: Vec<Atom> = atoms.map(|atom| atom.unwrap_or_else(|| NOTHING.clone())).collect();
+        let mixed = |atom: &Atom| atom.map.is_some() && atom.list.as_ref().is_some_and(|list| !list.atomic);
+        Ok(Schema(Arc::new(Inner {
+            types,
+            by_name: self.by_name,
+            plain: !atoms.iter().any(mixed),
+            with_unions: with_unions(&atoms),
+            atoms,
+        })))
+    }
+}
+
+/// For each atom, whether a union lies in it or below it, outside of atomic parts.
+fn with_unions(atoms: &[Atom]) -> Vec<bool> {
+    // What leads to an atom: the search goes up from the structs that have unions.
+    let mut parents: Vec<Vec<usize>> = vec![Vec::new(); atoms.len()];
+    let mut found = vec![false; atoms.len()];
+    let mut open = Vec::new();
+    for (i, atom) in atoms.iter().enumerate() {
+        let map = atom.map.as_ref().filter(|map| !map.atomic);
+        let list = atom.list.as_ref().filter(|list| !list.atomic);
+        let fields =
+            map.into_iter().flat_map(|map| map.fields.iter().map(|field| field.ty).chain(map.element));
+        for child in fields.chain(list.map(|list| list.element)) {
+            let child = usize::try_from(child.0).ok();
+            if let Some(parents) = child.and_then(|child| parents.get_mut(child)) {
+                parents.push(i);
+            }
+        }
+        if map.is_some_and(|map| !map.unions.is_empty()) {
+            open.push(i);
+        }
+    }
+    while let Some(i) = open.pop() {
+        if let Some(found) = found.get_mut(i).filter(|found| !**found) {
+            *found = true;
+            open.extend(parents.get(i).into_iter().flatten());
+        }
+    }
+    found
+}

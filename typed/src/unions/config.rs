@@ -1,0 +1,249 @@
+//! Normalization of an apply: the configuration by itself, and the object that it was merged into.
+
+use fieldmanager_fieldpath::PathElement;
+use fieldmanager_schema::{ListType, MapType, TypeId, Union};
+use fieldmanager_value::{List, Map, Value};
+
+use super::{Edits, Normalized, Standing, Walk, contradiction, deduce, granular};
+use crate::error::{Error, Fault};
+use crate::index::{Index, Slot};
+use crate::items::element_of;
+use crate::shape::{Shape, shape};
+use crate::typed_value::{Known, TypedValue};
+
+impl TypedValue {
+    /// Normalizes the unions of a configuration by itself: where it sets one member of a deducing union
+    /// and says nothing of the discriminator, the discriminator becomes part of it, so that the applier
+    /// owns both.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where it sets more than one member of a union, or a member beside a
+    /// discriminator that selects another.
+    ///
+    /// Example and order of work: [`normalize_applied`](Self::normalize_applied).
+    pub fn normalize_config(&self) -> Result<Normalized, Error> {
+        let schema = self.ty.schema();
+        let mut walk = Walk::new(schema);
+        let value = match schema.has_unions(self.ty.id()) {
+            true => config(&mut walk, self.ty.id(), &self.value),
+            false => None,
+        };
+        walk.faults.check()?;
+        Ok(Normalized {
+            value: TypedValue {
+                value: value.unwrap_or_else(|| self.value.clone()),
+                ty: self.ty.clone(),
+                known: self.known,
+            },
+            changes: walk.changes,
+        })
+    }
+
+    /// Clears, in an object that a configuration was merged into, the members that the configuration made
+    /// obsolete: a member of a deducing union clears the others; a discriminator that differs from the live
+    /// one clears the members that it does not select and the configuration does not set.
+    ///
+    /// This value is the live object. The configuration is the [normalized](Self::normalize_config) one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TypesDiffer`].
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let schema = Schema::from_yaml("
+    /// types:
+    /// - name: root
+    ///   map:
+    ///     fields:
+    ///     - {name: a, type: {scalar: numeric}}
+    ///     - {name: b, type: {scalar: numeric}}
+    ///     unions: [{fields: [{fieldName: a}, {fieldName: b}]}]
+    /// ")?;
+    /// let root = schema.type_named("root").unwrap();
+    /// let typed = |yaml| TypedValue::new(Value::from_yaml(yaml).unwrap(), root.clone(), Duplicates::Allow);
+    /// let live = typed("{a: 1}")?;
+    /// let config = typed("{b: 2}")?.normalize_config()?.value;
+    /// let merged = live.merge(&config)?;
+    /// let normalized = live.normalize_applied(&config, &merged)?;
+    /// assert_eq!(normalized.value.value().to_json(), r#"{"b":2}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn normalize_applied(&self, config: &TypedValue, merged: &TypedValue) -> Result<Normalized, Error> {
+        self.check_type(config)?;
+        self.check_type(merged)?;
+        let schema = self.ty.schema();
+        let mut walk = Walk::new(schema);
+        let value = match schema.has_unions(self.ty.id()) {
+            true => applied(&mut walk, self.ty.id(), Some(&self.value), &config.value, &merged.value),
+            false => None,
+        };
+        Ok(Normalized {
+            value: TypedValue {
+                value: value.unwrap_or_else(|| merged.value.clone()),
+                ty: merged.ty.clone(),
+                known: Known { normalized: self.known.normalized, ..merged.known },
+            },
+            changes: walk.changes,
+        })
+    }
+}
+
+/// A configuration by itself; none if that changes nothing.
+fn config(walk: &mut Walk<'_>, ty: TypeId, value: &Value) -> Option<Value> {
+    let schema = walk.schema;
+    if let Some((map, entries)) = granular(schema, ty, value) {
+        return config_fields(walk, map, entries).map(Value::Map);
+    }
+    let (Shape::List(list), Value::List(items)) = (shape(schema.atom(ty), Some(value)).1, value) else {
+        return None;
+    };
+    if list.atomic {
+        return None;
+    }
+    let mut edits = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let Ok(element) = element_of(list, item) else {
+            continue;
+        };
+        let changed = walk.child(Some(list.element), || element, |walk, ty| config(walk, ty, item));
+        edits.extend(changed.map(|value| (at, value)));
+    }
+    (!edits.is_empty()).then(|| Value::List(items.with_edits(edits, Vec::new())))
+}
+
+fn config_fields(walk: &mut Walk<'_>, map: &MapType, entries: &Map) -> Option<Map> {
+    let mut edits = Edits::new();
+    for (name, value) in entries {
+        let element = || PathElement::Field(name.clone());
+        let changed = walk.child(map.type_of(name), element, |walk, ty| config(walk, ty, value));
+        edits.extend(changed.map(|value| (name.clone(), Some(value))));
+    }
+    let inner = (!edits.is_empty()).then(|| entries.with_edits(edits));
+    let mut edits = Edits::new();
+    for union in &map.unions {
+        match config_union(union, Standing { union, fields: Some(entries) }) {
+            Ok(more) => edits.extend(more),
+            Err(fault) => walk.faults.push(fault),
+        }
+    }
+    walk.edit(inner.as_ref().unwrap_or(entries), edits).or(inner)
+}
+
+fn config_union(union: &Union, config: Standing<'_>) -> Result<Edits, Fault> {
+    let mut set = config.set();
+    let Some(member) = set.next() else {
+        return Ok(Edits::new());
+    };
+    if set.next().is_some() {
+        let members = config.set().map(|field| field.field.to_string()).collect();
+        return Err(Fault::UnionSeveral { members });
+    }
+    let value = config.discriminator();
+    if value.is_empty() {
+        return Ok(if union.is_deducing() { deduce(union, &member.value) } else { Edits::new() });
+    }
+    let selects_other = union.knows(value) && member.value != value;
+    if selects_other { Err(contradiction(union, value, &member.field)) } else { Ok(Edits::new()) }
+}
+
+/// The merged object, by the structs of the configuration; none if nothing is cleared.
+fn applied(
+    walk: &mut Walk<'_>,
+    ty: TypeId,
+    live: Option<&Value>,
+    config: &Value,
+    merged: &Value,
+) -> Option<Value> {
+    let schema = walk.schema;
+    if let Some((map, entries)) = granular(schema, ty, config) {
+        let live = live.and_then(Value::as_map);
+        return applied_fields(walk, map, live, entries, merged.as_map()?).map(Value::Map);
+    }
+    match (shape(schema.atom(ty), Some(config)).1, config, merged) {
+        (Shape::List(list), Value::List(items), Value::List(merged)) if !list.atomic => {
+            applied_items(walk, list, live.and_then(Value::as_list), items, merged).map(Value::List)
+        }
+        _ => None,
+    }
+}
+
+fn applied_fields(
+    walk: &mut Walk<'_>,
+    map: &MapType,
+    live: Option<&Map>,
+    config: &Map,
+    merged: &Map,
+) -> Option<Map> {
+    let mut edits = Edits::new();
+    for (name, value) in config {
+        let Some(merged) = merged.get(name) else {
+            continue;
+        };
+        let element = || PathElement::Field(name.clone());
+        let live = live.and_then(|live| live.get(name));
+        let changed =
+            walk.child(map.type_of(name), element, |walk, ty| applied(walk, ty, live, value, merged));
+        edits.extend(changed.map(|value| (name.clone(), Some(value))));
+    }
+    let inner = (!edits.is_empty()).then(|| merged.with_edits(edits));
+    let mut edits = Edits::new();
+    for union in &map.unions {
+        let standing = |fields| Standing { union, fields };
+        edits.extend(cleared(union, standing(live), standing(Some(config)), standing(Some(merged))));
+    }
+    walk.edit(inner.as_ref().unwrap_or(merged), edits).or(inner)
+}
+
+fn applied_items(
+    walk: &mut Walk<'_>,
+    list: &ListType,
+    live: Option<&List>,
+    config: &List,
+    merged: &List,
+) -> Option<List> {
+    if !walk.schema.has_unions(list.element) {
+        return None;
+    }
+    let live = live.and_then(|live| Some((live, Index::of(live, list).ok()?)));
+    let index = Index::of(merged, list).ok()?;
+    let mut edits = Vec::new();
+    for item in config {
+        let Ok(element) = element_of(list, item) else {
+            continue;
+        };
+        let Some(Slot::One(at)) = index.get(&element) else {
+            continue;
+        };
+        let before = live.as_ref().and_then(|(live, index)| match index.get(&element) {
+            Some(Slot::One(at)) => live.get(at),
+            _ => None,
+        });
+        let target = merged.get(at)?;
+        let changed =
+            walk.child(Some(list.element), || element, |walk, ty| applied(walk, ty, before, item, target));
+        edits.extend(changed.map(|value| (at, value)));
+    }
+    edits.sort_by_key(|(at, _)| *at);
+    (!edits.is_empty()).then(|| merged.with_edits(edits, Vec::new()))
+}
+
+/// The members of a merged struct that a configuration clears.
+fn cleared(union: &Union, live: Standing<'_>, config: Standing<'_>, merged: Standing<'_>) -> Edits {
+    let value = config.discriminator();
+    let changes = !value.is_empty() && value != live.discriminator();
+    // In a closed union a value that is not known is for validation to refuse.
+    let clears = changes && (union.knows(value) || !union.closed);
+    let takes_over = union.is_deducing() && config.set().next().is_some();
+    if !clears && !takes_over {
+        return Edits::new();
+    }
+    let kept = |member: &fieldmanager_schema::UnionField| {
+        config.is_set(&member.field) || (!takes_over && member.value == value)
+    };
+    let obsolete = merged.set().filter(|member| !kept(member));
+    obsolete.map(|member| (member.field.clone(), None)).collect()
+}

@@ -1,0 +1,183 @@
+//! Normalization of an update: create, PUT and PATCH.
+
+use fieldmanager_fieldpath::PathElement;
+use fieldmanager_schema::{ListType, MapType, TypeId, Union};
+use fieldmanager_value::{List, Map, Value};
+
+use super::{Edits, Normalized, Standing, Walk, contradiction, deduce, granular};
+use crate::error::{Error, Fault};
+use crate::index::{Index, Slot};
+use crate::items::element_of;
+use crate::shape::{Shape, shape};
+use crate::typed_value::{Known, TypedValue};
+
+impl TypedValue {
+    /// Normalizes the unions of a new object that is to replace this one.
+    ///
+    /// A discriminator that changed clears the members that it does not select. In a deducing union, a
+    /// member that was added sets the discriminator and clears the others. Items of lists are matched by
+    /// key; one that is new has nothing before it. Nothing is done inside atomic lists and maps.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TypesDiffer`]; [`Error::Invalid`] where the new object contradicts itself: its
+    /// discriminator changed to select one member, and another member was added.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let schema = Schema::from_yaml("
+    /// types:
+    /// - name: root
+    ///   map:
+    ///     fields:
+    ///     - {name: type, type: {scalar: string}}
+    ///     - {name: a, type: {scalar: numeric}}
+    ///     - {name: b, type: {scalar: numeric}}
+    ///     unions:
+    ///     - discriminator: type
+    ///       deduceInvalidDiscriminator: true
+    ///       fields: [{fieldName: a, discriminatorValue: A}, {fieldName: b, discriminatorValue: B}]
+    /// ")?;
+    /// let root = schema.type_named("root").unwrap();
+    /// let typed = |yaml| TypedValue::new(Value::from_yaml(yaml).unwrap(), root.clone(), Duplicates::Allow);
+    /// let normalized = typed("{type: A, a: 1}")?.normalize_update(&typed("{type: A, a: 1, b: 2}")?)?;
+    /// assert_eq!(normalized.value.value().to_json(), r#"{"b":2,"type":"B"}"#);
+    /// let changes: Vec<String> = normalized.changes.iter().map(ToString::to_string).collect();
+    /// assert_eq!(changes, [".a: cleared", r#".type: deduced "B""#]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn normalize_update(&self, new: &TypedValue) -> Result<Normalized, Error> {
+        self.check_type(new)?;
+        let schema = self.ty.schema();
+        if !schema.has_unions(self.ty.id()) {
+            return Ok(Normalized { value: new.clone(), changes: Vec::new() });
+        }
+        let mut walk = Walk::new(schema);
+        // What a normalized object shares with the new one needs no second look.
+        walk.skip_shared = self.known.normalized;
+        let value = value(&mut walk, self.ty.id(), Some(&self.value), &new.value);
+        walk.faults.check()?;
+        Ok(Normalized {
+            value: TypedValue {
+                value: value.unwrap_or_else(|| new.value.clone()),
+                ty: new.ty.clone(),
+                known: Known { normalized: true, ..new.known },
+            },
+            changes: walk.changes,
+        })
+    }
+}
+
+/// The new value normalized; none if that changes nothing.
+fn value(walk: &mut Walk<'_>, ty: TypeId, old: Option<&Value>, new: &Value) -> Option<Value> {
+    if walk.skip_shared && old.is_some_and(|old| old.ptr_eq(new)) {
+        return None;
+    }
+    let schema = walk.schema;
+    if let Some((map, entries)) = granular(schema, ty, new) {
+        return fields(walk, map, old.and_then(Value::as_map), entries).map(Value::Map);
+    }
+    match (shape(schema.atom(ty), Some(new)).1, new) {
+        (Shape::List(list), Value::List(new)) if !list.atomic => {
+            items(walk, list, old.and_then(Value::as_list), new).map(Value::List)
+        }
+        _ => None,
+    }
+}
+
+fn fields(walk: &mut Walk<'_>, map: &MapType, old: Option<&Map>, new: &Map) -> Option<Map> {
+    let mut edits = Edits::new();
+    for (name, item) in new {
+        let before = old.and_then(|old| old.get(name));
+        let element = || PathElement::Field(name.clone());
+        let changed = walk.child(map.type_of(name), element, |walk, ty| value(walk, ty, before, item));
+        edits.extend(changed.map(|value| (name.clone(), Some(value))));
+    }
+    let inner = (!edits.is_empty()).then(|| new.with_edits(edits));
+    let mut edits = Edits::new();
+    for union in &map.unions {
+        let [old, new] = [old, Some(new)].map(|fields| Standing { union, fields });
+        match normalize(union, old, new) {
+            Ok(more) => edits.extend(more),
+            Err(fault) => walk.faults.push(fault),
+        }
+    }
+    walk.edit(inner.as_ref().unwrap_or(new), edits).or(inner)
+}
+
+fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -> Option<List> {
+    if !walk.schema.has_unions(list.element) {
+        return None;
+    }
+    let index = old.and_then(|old| Index::of(old, list).ok());
+    let own = Index::of(new, list).ok()?;
+    let mut edits = Vec::new();
+    for (at, item) in new.iter().enumerate() {
+        let Ok(element) = element_of(list, item) else {
+            continue;
+        };
+        let slots = (own.get(&element), index.as_ref().and_then(|index| index.get(&element)));
+        let before = match slots {
+            // Of several items with one key none can be said to have become another.
+            (Some(Slot::Many), _) | (_, Some(Slot::Many)) => continue,
+            (_, Some(Slot::One(at))) => old.and_then(|old| old.get(at)),
+            (_, None) => None,
+        };
+        let changed = walk.child(Some(list.element), || element, |walk, ty| value(walk, ty, before, item));
+        edits.extend(changed.map(|value| (at, value)));
+    }
+    (!edits.is_empty()).then(|| new.with_edits(edits, Vec::new()))
+}
+
+/// What normalization does to one union of a struct.
+fn normalize(union: &Union, old: Standing<'_>, new: Standing<'_>) -> Result<Edits, Fault> {
+    let (before, value) = (old.discriminator(), new.discriminator());
+    let is_added = |member: &str| new.is_set(member) && !old.is_set(member);
+    let clear = |keep: &dyn Fn(&str) -> bool| -> Edits {
+        let members = new.set().filter(|field| !keep(&field.field));
+        members.map(|field| (field.field.clone(), None)).collect()
+    };
+
+    if before != value && !value.is_empty() {
+        if union.knows(value) {
+            let selected = union.selected_by(value).map(|field| &field.field);
+            let is_selected = |member: &str| selected.is_some_and(|selected| *selected == member);
+            let other = new.set().find(|field| is_added(&field.field) && !is_selected(&field.field));
+            return match other {
+                Some(other) => Err(contradiction(union, value, &other.field)),
+                None => Ok(clear(&is_selected)),
+            };
+        }
+        // It may be the API's own word for nothing, or one that the schema has wrong.
+        return Ok(if union.closed { Edits::new() } else { clear(&is_added) });
+    }
+    if !union.is_deducing() {
+        let emptied = before != value && union.knows("");
+        return Ok(if emptied { clear(&|_| false) } else { Edits::new() });
+    }
+    let mut set = new.set();
+    match (set.next(), set.next()) {
+        (Some(only), None) => {
+            // A value that is not known is left alone unless the member is new.
+            let overwritten = value.is_empty() || union.knows(value) || is_added(&only.field);
+            let deduced = overwritten && only.value != value;
+            Ok(if deduced { deduce(union, &only.value) } else { Edits::new() })
+        }
+        (Some(_), Some(_)) => {
+            let mut added = new.set().filter(|field| is_added(&field.field));
+            match (added.next(), added.next()) {
+                (Some(only), None) => {
+                    let mut edits = clear(&|member| only.field == member);
+                    if only.value != value {
+                        edits.extend(deduce(union, &only.value));
+                    }
+                    Ok(edits)
+                }
+                _ => Ok(Edits::new()),
+            }
+        }
+        (None, _) => Ok(Edits::new()),
+    }
+}

@@ -1,0 +1,208 @@
+//! Validation of unions: every fault at once, in the words of Kubernetes' declarative validation.
+
+use std::fmt;
+
+use fieldmanager_fieldpath::{Path, PathElement};
+use fieldmanager_schema::{ListType, MapType, TypeId, Union, UnionField};
+use fieldmanager_value::{List, Map, Value};
+
+use super::{Standing, Walk, granular};
+use crate::index::{Index, Slot};
+use crate::items::element_of;
+use crate::shape::{Shape, shape};
+use crate::typed_value::TypedValue;
+
+/// Whether faults that the old object has too are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ratcheting {
+    /// Every fault is.
+    Off,
+    /// A fault that the old object has at the same place is not, as long as the same members are set and
+    /// the discriminator is the same.
+    On,
+}
+
+/// One fault of a union.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnionFault {
+    /// The struct, or the field of it that is at fault.
+    pub path: Path,
+    /// What is wrong, as Kubernetes says it.
+    pub message: String,
+}
+
+impl fmt::Display for UnionFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            return f.write_str(&self.message);
+        }
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+impl TypedValue {
+    /// Every fault of the unions of a new object that is to replace this one; nothing is changed. For an
+    /// object that is created, this is [null](TypedValue::null).
+    ///
+    /// Faults are: several members set; a member set that the discriminator does not select; a selected
+    /// member that is neither set nor optional; a discriminator outside a closed list of values, or missing
+    /// from a respecting union that does not declare the empty string; no member set in a union that
+    /// requires one. Of a discriminator whose value the union does not know, and whose list is not closed,
+    /// nothing is said: the value may be the API's own.
+    ///
+    /// Texts: `k8s.io/apimachinery/pkg/api/validate`, `Union` and `DiscriminatedUnion`.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let schema = Schema::from_yaml("
+    /// types:
+    /// - name: root
+    ///   map:
+    ///     fields:
+    ///     - {name: a, type: {scalar: numeric}}
+    ///     - {name: b, type: {scalar: numeric}}
+    ///     unions: [{fields: [{fieldName: a}, {fieldName: b}], required: true}]
+    /// ")?;
+    /// let root = schema.type_named("root").unwrap();
+    /// let new = TypedValue::new(Value::from_yaml("{a: 1, b: 2}")?, root.clone(), Duplicates::Allow)?;
+    /// let faults = TypedValue::null(root).validate_unions(&new, Ratcheting::Off);
+    /// assert_eq!(faults[0].to_string(), "must specify exactly one of: `a`, `b`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn validate_unions(&self, new: &TypedValue, ratcheting: Ratcheting) -> Vec<UnionFault> {
+        let schema = new.ty.schema();
+        let mut validate = Validate { walk: Walk::new(schema), ratcheting, found: Vec::new() };
+        if schema.has_unions(new.ty.id()) {
+            validate.value(new.ty.id(), Some(&self.value), &new.value);
+        }
+        validate.found
+    }
+}
+
+struct Validate<'s> {
+    walk: Walk<'s>,
+    ratcheting: Ratcheting,
+    found: Vec<UnionFault>,
+}
+
+impl Validate<'_> {
+    fn value(&mut self, ty: TypeId, old: Option<&Value>, new: &Value) {
+        let schema = self.walk.schema;
+        if let Some((map, entries)) = granular(schema, ty, new) {
+            self.fields(map, old.and_then(Value::as_map), entries);
+        } else if let (Shape::List(list), Value::List(items)) = (shape(schema.atom(ty), Some(new)).1, new)
+            && !list.atomic
+        {
+            self.items(list, old.and_then(Value::as_list), items);
+        }
+    }
+
+    fn child(&mut self, ty: Option<TypeId>, element: PathElement, old: Option<&Value>, new: &Value) {
+        if let Some(ty) = ty.filter(|ty| self.walk.schema.has_unions(*ty)) {
+            self.walk.path.push(element);
+            self.value(ty, old, new);
+            self.walk.path.pop();
+        }
+    }
+
+    fn fields(&mut self, map: &MapType, old: Option<&Map>, new: &Map) {
+        for union in &map.unions {
+            let now = Standing { union, fields: Some(new) };
+            let before = Standing { union, fields: old };
+            let same = || {
+                old.is_some()
+                    && now.discriminator() == before.discriminator()
+                    && union.fields.iter().all(|f| now.is_set(&f.field) == before.is_set(&f.field))
+            };
+            if self.ratcheting == Ratcheting::On && same() {
+                continue;
+            }
+            self.union(union, now);
+        }
+        for (name, value) in new {
+            let before = old.and_then(|old| old.get(name));
+            self.child(map.type_of(name), PathElement::Field(name.clone()), before, value);
+        }
+    }
+
+    fn items(&mut self, list: &ListType, old: Option<&List>, new: &List) {
+        let index = old.and_then(|old| Some((old, Index::of(old, list).ok()?)));
+        for item in new {
+            let Ok(element) = element_of(list, item) else {
+                continue;
+            };
+            let before = index.as_ref().and_then(|(old, index)| match index.get(&element) {
+                Some(Slot::One(at)) => old.get(at),
+                _ => None,
+            });
+            self.child(Some(list.element), element, before, item);
+        }
+    }
+
+    fn report(&mut self, field: Option<&str>, message: String) {
+        let mut path = self.walk.path.clone();
+        if let Some(field) = field {
+            path.push(PathElement::field(field));
+        }
+        self.found.push(UnionFault { path, message });
+    }
+
+    fn union(&mut self, union: &Union, now: Standing<'_>) {
+        let set: Vec<&UnionField> = now.set().collect();
+        let value = now.discriminator();
+        let discriminator = union.discriminator.as_deref();
+        if set.len() > 1 {
+            let exactly = if union.required { "exactly" } else { "at most" };
+            let change = discriminator.map(|d| format!(": change `{d}` to say which"));
+            self.report(
+                None,
+                format!("must specify {exactly} one of: {}{}", names(union), change.unwrap_or_default()),
+            );
+        }
+        if set.is_empty() && union.required && !self.selects_nothing(union, value) {
+            self.report(None, format!("must specify one of: {}", names(union)));
+        }
+        let Some(discriminator) = discriminator else {
+            return;
+        };
+        if value.is_empty() && !union.is_deducing() && !union.knows("") {
+            self.report(Some(discriminator), format!("must be set to one of: {}", values(union)));
+        } else if union.closed && !union.knows(value) {
+            let message = format!("Unsupported value: {value:?}: supported values: {}", values(union));
+            self.report(Some(discriminator), message);
+        }
+        // A value that is not known may select a member in its own way; one that is missing, none.
+        if !union.knows(value) && !union.closed {
+            return;
+        }
+        for member in &union.fields {
+            let selected = member.value == value;
+            if now.is_set(&member.field) && !selected {
+                let message = format!("may only be specified when `{discriminator}` is {:?}", member.value);
+                self.report(Some(&member.field), message);
+            } else if selected && !member.optional && !now.is_set(&member.field) {
+                let message = format!("must be specified when `{discriminator}` is {:?}", member.value);
+                self.report(Some(&member.field), message);
+            }
+        }
+    }
+
+    /// Whether the discriminator says that no member is wanted: a declared empty value does.
+    fn selects_nothing(&self, union: &Union, value: &str) -> bool {
+        union.empty_members.iter().any(|empty| *empty == value)
+    }
+}
+
+/// The members, as Kubernetes lists them.
+fn names(union: &Union) -> String {
+    let names: Vec<String> = union.fields.iter().map(|field| format!("`{}`", field.field)).collect();
+    names.join(", ")
+}
+
+/// The values of the discriminator, as Kubernetes lists them.
+fn values(union: &Union) -> String {
+    let values: Vec<String> = union.values().map(|value| format!("{value:?}")).collect();
+    values.join(", ")
+}
