@@ -153,6 +153,21 @@ impl Schema {
         }
     }
 
+    /// The schema of schema files; its type `schema` is that of a whole file. It describes itself.
+    ///
+    /// # Errors
+    ///
+    /// None in practice: the text is part of the library and read by a test.
+    ///
+    /// ```
+    /// let schemas = fieldmanager_schema::Schema::of_schemas()?;
+    /// assert!(schemas.type_named("schema").is_some());
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
+    pub fn of_schemas() -> Result<Schema, Error> {
+        Self::from_yaml(include_str!("schema_of_schemas.yaml"))
+    }
+
     /// Resolves definitions.
     ///
     /// # Errors
