@@ -164,3 +164,124 @@ fn remove(object: TypedValue, items: &Set) -> TypedValue {
         _ => object,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fieldmanager_schema::{Schema, Type};
+    use fieldmanager_typed::Duplicates;
+    use fieldmanager_value::{List, Map};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SCHEMA: &str = "
+types:
+- name: root
+  map:
+    fields:
+    - {name: a, type: {scalar: untyped}}
+    - {name: b, type: {scalar: untyped}}
+    - {name: inner, type: {namedType: root}}
+    - {name: whole, type: {namedType: root, elementRelationship: atomic}}
+    - {name: labels, type: {map: {elementType: {scalar: untyped}}}}
+    - name: list
+      type: {list: {elementType: {namedType: item}, elementRelationship: associative, keys: [a, key]}}
+    - {name: tags, type: {list: {elementType: {scalar: untyped}, elementRelationship: associative}}}
+- name: item
+  map:
+    fields:
+    - {name: a, type: {scalar: untyped}}
+    - {name: key, type: {scalar: untyped}, default: 1}
+    - {name: inner, type: {namedType: root}}
+";
+
+    fn root() -> Type {
+        Schema::from_yaml(SCHEMA).unwrap().type_named("root").unwrap()
+    }
+
+    fn scalar() -> impl Strategy<Value = Value> {
+        prop_oneof![(0..3_i64).prop_map(Value::from), Just(Value::Null)]
+    }
+
+    fn fields(entries: Vec<(&'static str, Option<Value>)>) -> Value {
+        Value::Map(entries.into_iter().filter_map(|(name, value)| Some((name, value?))).collect::<Map>())
+    }
+
+    /// Objects of the type, with few names and values so that any two have much in common.
+    fn object() -> impl Strategy<Value = Value> {
+        let maybe = |strategy: BoxedStrategy<Value>| prop::option::weighted(0.4, strategy);
+        let leaf =
+            prop_oneof![Just(Value::Null), Just(fields(vec![])), Just(fields(vec![("a", Some(1.into()))]))];
+        leaf.prop_recursive(3, 24, 3, move |inner| {
+            let labels = prop::collection::btree_map("[x-z]", scalar(), 0..3)
+                .prop_map(|entries| Value::Map(entries.into_iter().collect()));
+            let tags = prop::collection::btree_set(0..4_i64, 0..3)
+                .prop_map(|tags| Value::from(Vec::from_iter(tags)));
+            let item = (0..3_i64, prop::option::of(1..3_i64), maybe(inner.clone().boxed()));
+            let list = prop::collection::vec(item, 0..3).prop_map(|mut items| {
+                items.sort_by_key(|item| (item.0, item.1.unwrap_or(1)));
+                items.dedup_by_key(|item| (item.0, item.1.unwrap_or(1)));
+                let item = |(a, key, inner): (i64, Option<i64>, _)| {
+                    fields(vec![("a", Some(a.into())), ("key", key.map(Value::from)), ("inner", inner)])
+                };
+                Value::List(items.into_iter().map(item).collect::<List>())
+            });
+            (
+                maybe(scalar().boxed()),
+                maybe(scalar().boxed()),
+                maybe(inner.clone().boxed()),
+                maybe(inner.boxed()),
+                maybe(labels.boxed()),
+                maybe(list.boxed()),
+                maybe(tags.boxed()),
+            )
+                .prop_map(|(a, b, inner, whole, labels, list, tags)| {
+                    fields(vec![
+                        ("a", a),
+                        ("b", b),
+                        ("inner", inner),
+                        ("whole", whole),
+                        ("labels", labels),
+                        ("list", list),
+                        ("tags", tags),
+                    ])
+                })
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn looking_at_the_difference_gives_what_the_rule_gives(
+            (live, config, before) in (object(), object(), object()),
+            (other, third, lost) in (object(), object(), object()),
+        ) {
+            let root = root();
+            let typed = |value| TypedValue::new(value, root.clone(), Duplicates::Refuse).unwrap();
+            let set = |value| typed(value).field_set();
+            let version = ApiVersion::from("v1");
+            let entry = |set, applied| VersionedSet::new(set, version.clone(), applied);
+
+            let config = typed(config);
+            let (merged, hollow) = typed(live).merge_noting(&config).unwrap();
+            // Sets of others may have holes: what they lost to someone else.
+            let managers: Managers = [
+                ("me", entry(config.field_set(), true)),
+                ("other", entry(set(other), true)),
+                ("third", entry(set(third).difference(&set(lost)), false)),
+            ]
+            .into_iter()
+            .collect();
+            let last = entry(set(before), true);
+
+            let updater = Updater::builder().build();
+            let fast = updater.prune(merged.clone(), hollow, &version, &managers, "me", Some(last.clone()));
+            let rule = match last.set().is_empty() {
+                true => merged,
+                false => updater.prune_by_sets(merged, &version, &managers, &last).unwrap(),
+            };
+            let fast = fast.unwrap();
+            prop_assert_eq!(fast.value(), rule.value());
+        }
+    }
+}
