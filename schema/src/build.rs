@@ -251,9 +251,28 @@ impl Builder {
         }
     }
 
+    /// Leaves out unions whose discriminator is no field of the struct, or one that takes no text: nothing
+    /// could be deduced into it, and an object must not suffer from what only the schema got wrong. The
+    /// definitions keep them.
+    fn drop_unusable_unions(&mut self) {
+        let takes_text = |atom: &Atom| matches!(atom.scalar, Some(Scalar::String | Scalar::Untyped));
+        let texts: Vec<bool> = self.atoms.iter().map(|atom| atom.as_ref().is_some_and(takes_text)).collect();
+        for map in self.atoms.iter_mut().flatten().filter_map(|atom| atom.map.as_mut()) {
+            let mut unions = std::mem::take(&mut map.unions);
+            unions.retain(|union| {
+                union.discriminator.as_ref().is_none_or(|name| {
+                    let ty = map.type_of(name).and_then(|ty| usize::try_from(ty.0).ok());
+                    ty.and_then(|at| texts.get(at)).copied().unwrap_or_default()
+                })
+            });
+            map.unions = unions;
+        }
+    }
+
     fn finish(mut self, types: Vec<TypeDef>) -> Result<Schema, Error> {
         self.resolve_overrides();
         self.resolve_keys();
+        self.drop_unusable_unions();
         if !self.faults.is_empty() {
             return Err(Error::Invalid(self.faults));
         }

@@ -74,7 +74,8 @@ pub struct MapType {
     pub element: Option<TypeId>,
     /// Whether the whole has one set of owners.
     pub atomic: bool,
-    /// Groups of fields of which one may be set.
+    /// Groups of fields of which one may be set, but for those whose discriminator is no field of the struct
+    /// or takes no text: they mean nothing.
     pub unions: Vec<Union>,
     /// Whether the type declares nothing and takes everything, as an object without a schema does.
     pub untyped: bool,
