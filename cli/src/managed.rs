@@ -5,7 +5,7 @@ use std::fmt;
 
 use fieldmanager_fieldpath::{Managers, Path, PathElement, Set, VersionedSet};
 use fieldmanager_value::{List, Map, Str, Value};
-use jiff::{Timestamp, Unit};
+use jiff::Timestamp;
 
 use crate::error::Failure;
 
@@ -215,8 +215,8 @@ fn write(identity: &Identity, entry: &VersionedSet, time: Option<Timestamp>) -> 
     map.insert("operation", if entry.is_applied() { APPLY } else { UPDATE });
     map.insert("apiVersion", entry.api_version().as_str());
     if let Some(time) = time {
-        // Kubernetes keeps whole seconds.
-        let seconds = time.round(Unit::Second).unwrap_or(time);
+        // Kubernetes keeps whole seconds and drops the rest.
+        let seconds = Timestamp::from_second(time.as_second()).unwrap_or(time);
         map.insert("time", seconds.to_string());
     }
     map.insert("fieldsType", "FieldsV1");

@@ -41,6 +41,16 @@ impl Node {
 
 impl Set {
     /// The paths that are in either set.
+    ///
+    /// Behaviour: `Set.Union` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let (a, b) = (Set::from_json(br#"{"f:a":{}}"#)?, Set::from_json(br#"{"f:b":{"f:c":{}}}"#)?);
+    /// assert_eq!(a.union(&b).to_json(), r#"{"f:a":{},"f:b":{"f:c":{}}}"#);
+    /// assert!(a.union(&Set::new()).ptr_eq(&a));
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn union(&self, other: &Set) -> Set {
         if other.is_empty() || self.ptr_eq(other) {
@@ -72,6 +82,16 @@ impl Set {
     }
 
     /// The paths that are in both sets.
+    ///
+    /// Behaviour: `Set.Intersection` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let a = Set::from_json(br#"{"f:a":{},"f:b":{".":{},"f:c":{}}}"#)?;
+    /// let b = Set::from_json(br#"{"f:b":{"f:c":{}}}"#)?;
+    /// assert_eq!(a.intersection(&b), b);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn intersection(&self, other: &Set) -> Set {
         if self.is_empty() || self.ptr_eq(other) {
@@ -106,12 +126,32 @@ impl Set {
 
     /// The paths that are in this set and not in the other. A parent does not take its children with it,
     /// nor they it.
+    ///
+    /// Behaviour: `Set.Difference` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let a = Set::from_json(br#"{"f:b":{".":{},"f:c":{}}}"#)?;
+    /// let b = Set::from_json(br#"{"f:b":{}}"#)?;
+    /// assert_eq!(a.difference(&b).to_string(), ".b.c");
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn difference(&self, other: &Set) -> Set {
         self.subtract(other, Node::difference)
     }
 
     /// The paths of this set of which neither they nor a parent are in the other.
+    ///
+    /// Behaviour: `Set.RecursiveDifference` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let a = Set::from_json(br#"{"f:a":{},"f:b":{".":{},"f:c":{}}}"#)?;
+    /// let b = Set::from_json(br#"{"f:b":{}}"#)?;
+    /// assert_eq!(a.recursive_difference(&b).to_string(), ".a");
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn recursive_difference(&self, other: &Set) -> Set {
         self.subtract(other, Node::recursive_difference)
@@ -169,6 +209,14 @@ impl Set {
     }
 
     /// Whether every path of this set is in the other.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let a = Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?;
+    /// let b = Set::from_json(br#"{"f:b":{}}"#)?;
+    /// assert!(b.is_subset(&a) && !a.is_subset(&b));
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn is_subset(&self, other: &Set) -> bool {
         self.ptr_eq(other)
             || self.0.iter().all(|(element, node)| {
@@ -179,6 +227,15 @@ impl Set {
     }
 
     /// The paths that are not the beginning of other paths of the set.
+    ///
+    /// Behaviour: `Set.Leaves` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let set = Set::from_json(br#"{"f:labels":{".":{},"f:app":{}},"f:replicas":{}}"#)?;
+    /// assert_eq!(set.leaves().to_string(), ".replicas\n.labels.app");
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn leaves(&self) -> Set {
         self.map_nodes(|_, node| Node {
@@ -189,6 +246,21 @@ impl Set {
 
     /// The set with every declared field on the way to a path added: a set of `.a.b` gets `.a` too, if the
     /// type declares `a`, but not an entry of a map or an item of a list.
+    ///
+    /// Behaviour: `Set.EnsureNamedFieldsAreMembers` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("
+    /// types: [{name: app, map: {fields: [{name: labels, type: {map: {elementType: {scalar: string}}}}]}}]
+    /// ")?;
+    /// let set = Set::from_json(br#"{"f:labels":{"f:app":{}}}"#)?;
+    /// let app = schema.type_named("app").unwrap();
+    /// let all = set.ensure_named_fields_are_members(&schema, app.id());
+    /// assert_eq!(all.to_string(), ".labels\n.labels.app");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn ensure_named_fields_are_members(&self, schema: &Schema, ty: TypeId) -> Set {
         let atom = schema.atom(ty);

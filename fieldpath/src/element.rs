@@ -29,21 +29,44 @@ pub enum PathElement {
 
 impl PathElement {
     /// The field of a name.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::PathElement;
+    /// assert_eq!(PathElement::field("spec").to_string(), ".spec");
+    /// ```
     pub fn field(name: impl Into<Str>) -> Self {
         PathElement::Field(name.into())
     }
 
     /// The item with these key fields, in any order.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::PathElement;
+    /// let port = PathElement::key([("protocol", "TCP"), ("name", "http")]);
+    /// assert_eq!(port, PathElement::key([("name", "http"), ("protocol", "TCP")]));
+    /// ```
     pub fn key<N: Into<Str>, V: Into<Value>>(fields: impl IntoIterator<Item = (N, V)>) -> Self {
         PathElement::Key(fields.into_iter().collect())
     }
 
     /// The item of a set.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::PathElement;
+    /// assert_eq!(PathElement::value("a").to_string(), r#"[="a"]"#);
+    /// assert_eq!(PathElement::value(1), PathElement::value(1.0));
+    /// ```
     pub fn value(value: impl Into<Value>) -> Self {
         PathElement::Value(value.into())
     }
 
     /// The name of the field, if it is one.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::PathElement;
+    /// assert_eq!(PathElement::field("spec").as_field().map(|name| name.as_str()), Some("spec"));
+    /// assert_eq!(PathElement::Index(0).as_field(), None);
+    /// ```
     pub fn as_field(&self) -> Option<&Str> {
         match self {
             PathElement::Field(name) => Some(name),

@@ -3,6 +3,14 @@
 use fieldmanager_value::{MAX_DEPTH, TextPosition};
 
 /// Why a text is no path or no set of fields.
+///
+/// ```
+/// use fieldmanager_fieldpath::{Error, Path, Set};
+/// let error = "a..b".parse::<Path>().unwrap_err();
+/// assert_eq!(error.to_string(), "`a..b` is no field path: expected a field name at byte 2");
+/// assert!(matches!(Set::from_json(br#"{"a":{}}"#), Err(Error::Element { .. })));
+/// assert!(matches!(Set::from_json(b"[]"), Err(Error::FieldsV1 { .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -23,6 +23,8 @@ impl Set {
     /// [`Error::Element`] with the key that is no path element; [`Error::FieldsV1`] with the position where
     /// the text is no object of objects; [`Error::TooDeep`].
     ///
+    /// Behaviour: `Set.FromJSON` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+    ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
     /// let set = Set::from_json(br#"{"f:b":{".":{},"v:1":{}},"f:a":{}}"#)?;
@@ -56,6 +58,15 @@ impl Set {
     /// # Errors
     ///
     /// As [`from_json`](Self::from_json), with [`Error::Fields`] for what is no object of objects.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// use fieldmanager_value::Value;
+    /// let entry = Value::from_yaml("{fieldsV1: {f:spec: {f:replicas: {}}}}")?;
+    /// let set = Set::from_value(entry.get("fieldsV1").unwrap())?;
+    /// assert_eq!(set.to_string(), ".spec.replicas");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_value(value: &Value) -> Result<Set, Error> {
         let failure = RefCell::new(None);
         let seed = Level { depth: 0, failure: &failure };
@@ -66,6 +77,14 @@ impl Set {
     }
 
     /// The set as FieldsV1, byte for byte as `Set.ToJSON` of the Go package writes it.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Path, Set};
+    /// let paths = ["ports[port=80]".parse::<Path>()?, "ports[port=80].port".parse()?];
+    /// let set: Set = paths.into_iter().collect();
+    /// assert_eq!(set.to_json(), r#"{"f:ports":{"k:{\"port\":80}":{".":{},"f:port":{}}}}"#);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         self.write_json(&mut out);
@@ -73,12 +92,26 @@ impl Set {
     }
 
     /// Appends the set as FieldsV1. See [`to_json`](Self::to_json).
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let mut out = String::from("fieldsV1: ");
+    /// Set::new().write_json(&mut out);
+    /// assert_eq!(out, "fieldsV1: {}");
+    /// ```
     pub fn write_json(&self, out: &mut String) {
         let mut scratch = String::new();
         write_level(self, false, out, &mut scratch);
     }
 
     /// The set as FieldsV1 to be put into an object.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let set = Set::from_json(br#"{"f:spec":{"f:replicas":{}}}"#)?;
+    /// assert_eq!(set.to_value().to_json(), set.to_json());
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn to_value(&self) -> Value {
         fn level(set: &Set, itself: bool) -> Value {
             let dot = itself.then(|| (Str::from("."), empty()));

@@ -5,6 +5,9 @@ use crate::{Error, Path, PathElement};
 
 /// Which paths of a set count.
 ///
+/// Behaviour: `NewExcludeSetFilter` and `NewIncludeMatcherFilter` of
+/// `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+///
 /// ```
 /// use fieldmanager_fieldpath::{Filter, Matcher, Set};
 /// let set = Set::from_json(br#"{"f:spec":{"f:a":{}},"f:status":{"f:b":{}}}"#)?;
@@ -24,6 +27,14 @@ pub enum Filter {
 
 impl Filter {
     /// The paths of the set that count.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Filter, Set};
+    /// let set = Set::from_json(br#"{"f:spec":{},"f:status":{".":{},"f:phase":{}}}"#)?;
+    /// let reset = Filter::Exclude(Set::from_json(br#"{"f:status":{}}"#)?);
+    /// assert_eq!(reset.apply(&set).to_string(), ".spec");
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn apply(&self, set: &Set) -> Set {
         match self {
             Filter::Exclude(excluded) => set.recursive_difference(excluded),
@@ -33,6 +44,13 @@ impl Filter {
 }
 
 /// One step of a pattern.
+///
+/// ```
+/// use fieldmanager_fieldpath::{ElementMatcher, Matcher, PathElement};
+/// let steps = [ElementMatcher::Element(PathElement::field("containers")), ElementMatcher::Any];
+/// assert_eq!(Matcher::prefix(steps), Matcher::prefixes([".containers[*]"])?);
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ElementMatcher {
     /// Any element.
@@ -54,6 +72,15 @@ impl ElementMatcher {
 ///
 /// A path on the way to a match, and everything below a full match, is included. Where a wildcard and an
 /// element stand side by side, the wildcard alone decides, as in the Go package.
+///
+/// ```
+/// use fieldmanager_fieldpath::{Matcher, Set};
+/// let images = Matcher::prefixes([".containers[*].image"])?;
+/// let set = Set::from_json(br#"{"f:containers":{"k:{\"name\":\"a\"}":{"f:image":{},"f:args":{}}}}"#)?;
+/// assert_eq!(images.filter(&set).to_string(), r#".containers[name="a"].image"#);
+/// assert_eq!(Matcher::all().filter(&set), set);
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matcher {
     /// Everything matches; `members` is empty then.
@@ -69,6 +96,8 @@ impl Matcher {
     }
 
     /// Matches the paths that begin with these steps.
+    ///
+    /// Behaviour: `PrefixMatcher` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     pub fn prefix(steps: impl IntoIterator<Item = ElementMatcher, IntoIter: DoubleEndedIterator>) -> Self {
         steps
             .into_iter()
@@ -82,6 +111,13 @@ impl Matcher {
     /// # Errors
     ///
     /// [`Error::Path`] for the first pattern that is no path.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Matcher;
+    /// assert_eq!(Matcher::prefixes([])?, Matcher::all());
+    /// assert!(Matcher::prefixes([".spec."]).is_err());
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn prefixes<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Result<Self, Error> {
         let mut merged: Option<Matcher> = None;
         for pattern in patterns {
@@ -95,6 +131,13 @@ impl Matcher {
     }
 
     /// Matches what either matches.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Matcher;
+    /// let both = Matcher::prefixes([".spec"])?.merge(&Matcher::prefixes([".status"])?);
+    /// assert_eq!(both, Matcher::prefixes([".spec", ".status"])?);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn merge(&self, other: &Matcher) -> Matcher {
         if self.all || other.all {

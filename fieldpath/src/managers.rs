@@ -9,6 +9,12 @@ use fieldmanager_value::sorted::{Iter, SortedMap};
 use crate::Set;
 
 /// A version of an object's type, `v1` or `apps/v1`.
+///
+/// ```
+/// use fieldmanager_fieldpath::ApiVersion;
+/// let version = ApiVersion::from("apps/v1");
+/// assert_eq!(version.as_str(), "apps/v1");
+/// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ApiVersion(Str);
 
@@ -38,6 +44,15 @@ impl fmt::Debug for ApiVersion {
 }
 
 /// What one manager owns.
+///
+/// ```
+/// use fieldmanager_fieldpath::{Set, VersionedSet};
+/// let set = Set::from_json(br#"{"f:spec":{"f:replicas":{}}}"#)?;
+/// let entry = VersionedSet::new(set, "apps/v1", true);
+/// assert_eq!(entry.set().to_string(), ".spec.replicas");
+/// assert!(entry.is_applied() && entry.api_version().as_str() == "apps/v1");
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct VersionedSet {
     set: Set,
@@ -70,12 +85,29 @@ impl VersionedSet {
 
     /// The same manager's entry with other fields. If they were computed from the old ones at the same
     /// type, they need no reconciliation either.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Set, VersionedSet};
+    /// let entry = VersionedSet::new(Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?, "v1", true);
+    /// let less = entry.with_set(Set::from_json(br#"{"f:b":{}}"#)?);
+    /// assert!(less.is_applied() && less.set().len() == 1);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn with_set(&self, set: Set) -> Self {
         VersionedSet { set, ..self.clone() }
     }
 
     /// Remembers that the set needs no reconciliation with a type, so that it need not be walked again.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Set, VersionedSet};
+    /// use fieldmanager_schema::Schema;
+    /// let any = Schema::deduced();
+    /// let entry = VersionedSet::new(Set::new(), "v1", true);
+    /// assert!(!entry.is_reconciled_with(&any));
+    /// assert!(entry.reconciled_with(any.clone()).is_reconciled_with(&any));
+    /// ```
     #[must_use]
     pub fn reconciled_with(mut self, ty: Type) -> Self {
         self.reconciled = Some(ty);
@@ -157,6 +189,15 @@ impl Managers {
 
     /// The managers with each of the given ones set or, where there is no set, removed. The names must be
     /// sorted and free of duplicates.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Managers, Set, VersionedSet};
+    /// let entry = VersionedSet::new(Set::from_json(br#"{"f:a":{}}"#)?, "v1", true);
+    /// let managers: Managers = [("alice", entry.clone())].into_iter().collect();
+    /// let edited = managers.with_edits(vec![("alice".into(), None), ("bob".into(), Some(entry))]);
+    /// assert_eq!(edited.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["bob"]);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn with_edits(&self, edits: Vec<(Str, Option<VersionedSet>)>) -> Self {
         Managers(self.0.with_edits(edits))
@@ -165,6 +206,18 @@ impl Managers {
     /// What changed from these managers to the others: the fields that only one of the two entries has,
     /// the other's whole entry where the version changed, and entries that only one side has. Managers
     /// without a difference are left out.
+    ///
+    /// Behaviour: `ManagedFields.Difference` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Managers, Set, VersionedSet};
+    /// let set = |text: &str| Set::from_json(text.as_bytes());
+    /// let entry = |text| set(text).map(|set| VersionedSet::new(set, "v1", true));
+    /// let old: Managers = [("alice", entry(r#"{"f:a":{},"f:b":{}}"#)?)].into_iter().collect();
+    /// let new: Managers = [("alice", entry(r#"{"f:b":{}}"#)?)].into_iter().collect();
+    /// assert_eq!(old.difference(&new).get("alice").unwrap().set().to_string(), ".a");
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn difference(&self, other: &Managers) -> Managers {
         let mut out = Vec::new();

@@ -30,6 +30,15 @@ impl Path {
     }
 
     /// Goes one step down.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Path, PathElement};
+    /// let mut path = Path::new();
+    /// path.push(PathElement::field("spec"));
+    /// path.push(PathElement::Index(0));
+    /// assert_eq!(path.pop(), Some(PathElement::Index(0)));
+    /// assert_eq!(path.to_string(), ".spec");
+    /// ```
     pub fn push(&mut self, element: PathElement) {
         self.0.push(element);
     }

@@ -25,6 +25,15 @@ use crate::{Path, PathElement};
 pub struct Set(pub(crate) SortedMap<PathElement, Node>);
 
 /// What a set holds at and below one path element.
+///
+/// ```
+/// use fieldmanager_fieldpath::{PathElement, Set};
+/// let set = Set::from_json(br#"{"f:labels":{"f:app":{}}}"#)?;
+/// let labels = set.get(&PathElement::field("labels")).unwrap();
+/// assert!(!labels.is_member());
+/// assert_eq!(labels.children().to_string(), ".app");
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Node {
     pub(crate) member: bool,
@@ -64,16 +73,39 @@ impl Set {
     }
 
     /// Whether both are the same in memory, and therefore equal.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let set = Set::from_json(br#"{"f:a":{}}"#)?;
+    /// assert!(set.ptr_eq(&set.clone()));
+    /// assert!(!set.ptr_eq(&Set::from_json(br#"{"f:a":{}}"#)?));
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn ptr_eq(&self, other: &Set) -> bool {
         self.0.ptr_eq(&other.0)
     }
 
     /// How many paths are in the set. This walks it.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// // `.labels` is on the way to a path, and none itself.
+    /// assert_eq!(Set::from_json(br#"{"f:labels":{"f:app":{},"f:tier":{}}}"#)?.len(), 2);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.0.iter().map(|(_, node)| usize::from(node.member) + node.children.len()).sum()
     }
 
     /// Adds a path; its parents are not added. The empty path is ignored.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Path, Set};
+    /// let mut set = Set::new();
+    /// set.insert(&"labels.app".parse::<Path>()?);
+    /// assert_eq!(set.to_json(), r#"{"f:labels":{"f:app":{}}}"#);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn insert(&mut self, path: &[PathElement]) {
         let Some((first, rest)) = path.split_first() else {
             return;
@@ -91,6 +123,14 @@ impl Set {
     }
 
     /// Whether a path is in the set.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Path, Set};
+    /// let set = Set::from_json(br#"{"f:labels":{"f:app":{}}}"#)?;
+    /// assert!(set.has(&"labels.app".parse::<Path>()?));
+    /// assert!(!set.has(&"labels".parse::<Path>()?));
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn has(&self, path: &[PathElement]) -> bool {
         match path.split_first() {
             None => false,
@@ -100,22 +140,52 @@ impl Set {
     }
 
     /// What the set holds at and below an element.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{PathElement, Set};
+    /// let set = Set::from_json(br#"{"f:replicas":{}}"#)?;
+    /// assert!(set.get(&PathElement::field("replicas")).is_some_and(|node| node.is_member()));
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn get(&self, element: &PathElement) -> Option<&Node> {
         self.0.get(element)
     }
 
     /// The paths that begin with an element, without it.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{PathElement, Set};
+    /// let set = Set::from_json(br#"{"f:labels":{"f:app":{}},"f:a":{}}"#)?;
+    /// assert_eq!(set.with_prefix(&PathElement::field("labels")).to_string(), ".app");
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn with_prefix(&self, element: &PathElement) -> Set {
         self.get(element).map(|node| node.children.clone()).unwrap_or_default()
     }
 
     /// The first elements of the paths, in order, with what is below them.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let set = Set::from_json(br#"{"f:b":{"f:c":{}},"f:a":{}}"#)?;
+    /// let first: Vec<String> = set.nodes().map(|(element, _)| element.to_string()).collect();
+    /// assert_eq!(first, [".a", ".b"]);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn nodes(&self) -> Iter<'_, PathElement, Node> {
         self.0.iter()
     }
 
     /// The paths: those of one element first, then those below each element, in order. This is the order
     /// in which Kubernetes lists conflicts.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let set = Set::from_json(br#"{"f:a":{"f:x":{}},"f:b":{}}"#)?;
+    /// let paths: Vec<String> = set.paths().map(|path| path.to_string()).collect();
+    /// assert_eq!(paths, [".b", ".a.x"]);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     pub fn paths(&self) -> Paths<'_> {
         Paths { levels: vec![Level::new(self)], prefix: Path::new() }
     }
@@ -133,6 +203,15 @@ impl<'a> Level<'a> {
 }
 
 /// The iterator of [`Set::paths`].
+///
+/// ```
+/// use fieldmanager_fieldpath::Set;
+/// let set = Set::from_json(br#"{"f:a":{}}"#)?;
+/// let mut paths = set.paths();
+/// assert_eq!(paths.next().unwrap().to_string(), ".a");
+/// assert_eq!(paths.next(), None);
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
 pub struct Paths<'a> {
     levels: Vec<Level<'a>>,
     prefix: Path,
@@ -201,6 +280,14 @@ impl fmt::Debug for Set {
 /// Makes one level of a [`Set`] from the results of the levels below, in one go.
 ///
 /// Elements may come in any order, and more than once: what they bring is united.
+///
+/// ```
+/// use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
+/// let mut builder = SetBuilder::with_capacity(2);
+/// builder.push(PathElement::field("b"), true, Set::new());
+/// builder.push(PathElement::field("a"), true, Set::new());
+/// assert_eq!(builder.build().to_string(), ".a\n.b");
+/// ```
 #[derive(Default)]
 pub struct SetBuilder(Vec<(PathElement, Node)>);
 

@@ -126,16 +126,6 @@ fn what_is_not_supported_fails() {
         ),
         (
             "{types: []}",
-            "normalize: {apiVersion: v1, old: null, new: {}}",
-            "step 1 (normalize): step `normalize` is not supported yet",
-        ),
-        (
-            "{types: []}",
-            "validateUnions: {apiVersion: v1, new: {}}",
-            "step 1 (validateUnions): step `validateUnions` is not supported yet",
-        ),
-        (
-            "{types: []}",
             "validate: {apiVersion: v1, object: {}}",
             "step 1 (validate): a scenario without `types` is not supported yet",
         ),

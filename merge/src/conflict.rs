@@ -6,6 +6,27 @@ use fieldmanager_fieldpath::Path;
 use fieldmanager_value::{Str, Value};
 
 /// A field that an apply would change and another manager owns.
+///
+/// ```
+/// # use fieldmanager_fieldpath::Managers;
+/// # use fieldmanager_merge::{Error, ErrorKind, Force, Stage, Updater};
+/// # use fieldmanager_schema::Schema;
+/// # use fieldmanager_typed::{Duplicates, TypedValue};
+/// # use fieldmanager_value::Value;
+/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// # let updater = Updater::builder().build();
+/// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+/// # let config = typed("{a: 1, b: 1}")?;
+/// # let applied = updater.apply(&nothing, &config, &v1, &Managers::new(), "ci", Force::No)?;
+/// # let live = applied.object.unwrap();
+/// let config = typed("{a: 2, b: 2}")?;
+/// let error = updater.apply(&live, &config, &v1, &applied.managers, "ops", Force::No).unwrap_err();
+/// let conflict = error.conflicts().unwrap().iter().next().unwrap();
+/// assert_eq!(conflict.to_string(), r#"conflict with "ci": .a"#);
+/// assert_eq!((&conflict.live, &conflict.wanted), (&Some(1.into()), &Some(2.into())));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The manager that owns the field.
@@ -26,6 +47,28 @@ impl fmt::Display for Conflict {
 
 /// All conflicts of an apply, at least one: by manager name, and of one manager in the order of
 /// [`Set::paths`](fieldmanager_fieldpath::Set::paths).
+///
+/// Behaviour: `Conflicts` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
+///
+/// ```
+/// # use fieldmanager_fieldpath::Managers;
+/// # use fieldmanager_merge::{Error, ErrorKind, Force, Stage, Updater};
+/// # use fieldmanager_schema::Schema;
+/// # use fieldmanager_typed::{Duplicates, TypedValue};
+/// # use fieldmanager_value::Value;
+/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// # let updater = Updater::builder().build();
+/// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+/// # let config = typed("{a: 1, b: 1}")?;
+/// # let applied = updater.apply(&nothing, &config, &v1, &Managers::new(), "ci", Force::No)?;
+/// # let live = applied.object.unwrap();
+/// let config = typed("{a: 2, b: 2}")?;
+/// let error = updater.apply(&live, &config, &v1, &applied.managers, "ops", Force::No).unwrap_err();
+/// assert_eq!(error.conflicts().unwrap().len(), 2);
+/// assert_eq!(error.to_string(), "conflicts with \"ci\":\n- .a\n- .b");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflicts(Vec<Conflict>);
 

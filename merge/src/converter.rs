@@ -8,6 +8,27 @@ use fieldmanager_typed::TypedValue;
 /// Managers own fields at the version at which they wrote; to see who is affected by a change, the object
 /// before and after is converted to each of these versions. An object is never converted to the version
 /// that it is known to have.
+///
+/// Behaviour: `Converter` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
+///
+/// ```
+/// use fieldmanager_fieldpath::ApiVersion;
+/// use fieldmanager_merge::{ConvertError, Converter};
+/// use fieldmanager_typed::TypedValue;
+/// /// An object that is the same at the versions that are served.
+/// struct Served(Vec<ApiVersion>);
+/// impl Converter for Served {
+///     fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError> {
+///         match self.0.contains(version) {
+///             true => Ok(object.clone()),
+///             false => Err(ConvertError::MissingVersion { version: version.clone() }),
+///         }
+///     }
+/// }
+/// let object = TypedValue::null(fieldmanager_schema::Schema::deduced());
+/// let error = Served(vec!["v1".into()]).convert(&object, &"v2".into()).unwrap_err();
+/// assert_eq!(error.to_string(), "there is no version `v2`");
+/// ```
 pub trait Converter: Send + Sync {
     /// The object at a version.
     ///
@@ -19,6 +40,12 @@ pub trait Converter: Send + Sync {
 }
 
 /// Why an object was not converted.
+///
+/// ```
+/// use fieldmanager_merge::ConvertError;
+/// let error = ConvertError::Failed { version: "v2".into(), message: "no answer".into() };
+/// assert_eq!(error.to_string(), "cannot convert to version `v2`: no answer");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
@@ -39,6 +66,13 @@ pub enum ConvertError {
 }
 
 /// For objects that are the same at every version.
+///
+/// ```
+/// use fieldmanager_merge::{Converter, SameVersion};
+/// use fieldmanager_typed::TypedValue;
+/// let object = TypedValue::null(fieldmanager_schema::Schema::deduced());
+/// assert!(SameVersion.convert(&object, &"v2".into()).is_ok());
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SameVersion;
 

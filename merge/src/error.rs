@@ -6,6 +6,11 @@ use crate::conflict::Conflicts;
 use crate::converter::ConvertError;
 
 /// What the updater was doing when it failed.
+///
+/// ```
+/// use fieldmanager_merge::Stage;
+/// assert_eq!(Stage::Merge.to_string(), "merge the configuration");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Merging the configuration into the live object.
@@ -27,6 +32,13 @@ impl std::fmt::Display for Stage {
 }
 
 /// Why nothing was applied or updated. Live object and managers are as they were.
+///
+/// ```
+/// use fieldmanager_merge::{ConvertError, Error};
+/// let error = Error::from(ConvertError::MissingVersion { version: "v0".into() });
+/// assert_eq!(error.to_string(), "failed to convert the object: there is no version `v0`");
+/// assert!(error.conflicts().is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -47,6 +59,25 @@ pub enum Error {
 }
 
 /// Whose fault an [`Error`] is.
+///
+/// ```
+/// # use fieldmanager_fieldpath::Managers;
+/// # use fieldmanager_merge::{Error, ErrorKind, Force, Stage, Updater};
+/// # use fieldmanager_schema::Schema;
+/// # use fieldmanager_typed::{Duplicates, TypedValue};
+/// # use fieldmanager_value::Value;
+/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// # let updater = Updater::builder().build();
+/// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+/// # let config = typed("{a: 1, b: 1}")?;
+/// # let applied = updater.apply(&nothing, &config, &v1, &Managers::new(), "ci", Force::No)?;
+/// # let live = applied.object.unwrap();
+/// let config = typed("{a: 2, b: 2}")?;
+/// let error = updater.apply(&live, &config, &v1, &applied.managers, "ops", Force::No).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Conflict);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// Other managers own what was to be changed.

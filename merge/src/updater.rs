@@ -11,6 +11,24 @@ use crate::ownership::Operation;
 use crate::versions::Versions;
 
 /// Whether an apply takes fields that other managers own.
+///
+/// ```
+/// # use fieldmanager_fieldpath::Managers;
+/// # use fieldmanager_merge::{Force, Updater};
+/// # use fieldmanager_schema::Schema;
+/// # use fieldmanager_typed::{Duplicates, TypedValue};
+/// # use fieldmanager_value::Value;
+/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// # let updater = Updater::builder().build();
+/// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+/// let applied = updater.apply(&nothing, &typed("{a: 1}")?, &v1, &Managers::new(), "ci", Force::No)?;
+/// let live = applied.object.unwrap();
+/// let ops = |force| updater.apply(&live, &typed("{a: 2}").unwrap(), &v1, &applied.managers, "ops", force);
+/// assert!(ops(Force::No).is_err());
+/// assert!(ops(Force::Yes)?.managers.get("ci").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     /// It does not: that is a conflict.
@@ -21,6 +39,13 @@ pub enum Force {
 
 /// Computes what applies and updates do. It holds the options and no state: one can serve any number of
 /// objects and threads.
+///
+/// ```
+/// use fieldmanager_merge::Updater;
+/// let updater = Updater::builder().return_input_on_noop(true).build();
+/// let another = updater.clone();
+/// assert!(another.unions());
+/// ```
 #[derive(Clone)]
 pub struct Updater {
     converter: Arc<dyn Converter>,
@@ -30,11 +55,42 @@ pub struct Updater {
 }
 
 /// Collects the options of an [`Updater`].
+///
+/// ```
+/// use fieldmanager_fieldpath::{Filter, Set};
+/// use fieldmanager_merge::{SameVersion, Updater};
+/// let status = Set::from_json(br#"{"f:status":{}}"#)?;
+/// let updater = Updater::builder()
+///     .converter(SameVersion)
+///     .filter("v1", Filter::Exclude(status))
+///     .unions(false)
+///     .build();
+/// assert!(!updater.unions());
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct UpdaterBuilder(Updater);
 
 impl UpdaterBuilder {
     /// How the object's versions differ. Without it they do not.
+    ///
+    /// ```
+    /// # use fieldmanager_fieldpath::Managers;
+    /// # use fieldmanager_merge::{Force, SameVersion, Updater};
+    /// # use fieldmanager_schema::Schema;
+    /// # use fieldmanager_typed::{Duplicates, TypedValue};
+    /// # use fieldmanager_value::Value;
+    /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// let updater = Updater::builder().converter(SameVersion).build();
+    /// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+    /// let applied = updater.apply(&nothing, &typed("{a: 1}")?, &v1, &Managers::new(), "ci", Force::No)?;
+    /// // A manager at another version meets the same field.
+    /// let live = applied.object.unwrap();
+    /// let error = updater.apply(&live, &typed("{a: 2}")?, &"v2".into(), &applied.managers, "ops", Force::No);
+    /// assert!(error.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn converter(mut self, converter: impl Converter + 'static) -> Self {
         self.0.converter = Arc::new(converter);
@@ -44,6 +100,25 @@ impl UpdaterBuilder {
     /// Which fields count at a version: others belong to nobody, cause no conflicts and are taken from
     /// nobody. The reset fields of Kubernetes are such filters. A second filter of a version replaces the
     /// first.
+    ///
+    /// Behaviour: `UpdaterBuilder.IgnoreFilter` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
+    ///
+    /// ```
+    /// # use fieldmanager_fieldpath::{Filter, Managers, Set};
+    /// # use fieldmanager_merge::{Force, Updater};
+    /// # use fieldmanager_schema::Schema;
+    /// # use fieldmanager_typed::{Duplicates, TypedValue};
+    /// # use fieldmanager_value::Value;
+    /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// let status = Set::from_json(br#"{"f:status":{}}"#)?;
+    /// let updater = Updater::builder().filter("v1", Filter::Exclude(status)).build();
+    /// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+    /// let config = typed("{a: 1, status: {ready: true}}")?;
+    /// let applied = updater.apply(&nothing, &config, &v1, &Managers::new(), "ci", Force::No)?;
+    /// assert_eq!(applied.managers.get("ci").unwrap().set().to_string(), ".a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn filter(mut self, version: impl Into<ApiVersion>, filter: Filter) -> Self {
         let version = version.into();
@@ -53,6 +128,24 @@ impl UpdaterBuilder {
     }
 
     /// Whether an apply that changes nothing returns the object all the same. Off by default.
+    ///
+    /// Behaviour: `UpdaterBuilder.ReturnInputOnNoop` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
+    ///
+    /// ```
+    /// # use fieldmanager_fieldpath::Managers;
+    /// # use fieldmanager_merge::{Force, Updater};
+    /// # use fieldmanager_schema::Schema;
+    /// # use fieldmanager_typed::{Duplicates, TypedValue};
+    /// # use fieldmanager_value::Value;
+    /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// let updater = Updater::builder().return_input_on_noop(true).build();
+    /// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+    /// let live = typed("{a: 1}")?;
+    /// let applied = updater.apply(&live, &live, &v1, &Managers::new(), "ci", Force::No)?;
+    /// assert!(applied.object.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn return_input_on_noop(mut self, on: bool) -> Self {
         self.0.return_input_on_noop = on;
@@ -75,6 +168,22 @@ impl UpdaterBuilder {
 }
 
 /// What an update did.
+///
+/// ```
+/// # use fieldmanager_fieldpath::Managers;
+/// # use fieldmanager_merge::{Force, Updater};
+/// # use fieldmanager_schema::Schema;
+/// # use fieldmanager_typed::{Duplicates, TypedValue};
+/// # use fieldmanager_value::Value;
+/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// # let updater = Updater::builder().build();
+/// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+/// let updated = updater.update(&nothing, &typed("{a: 1}")?, &v1, &Managers::new(), "kubectl")?;
+/// assert_eq!(updated.object.value().to_json(), r#"{"a":1}"#);
+/// assert!(!updated.managers.get("kubectl").unwrap().is_applied());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Updated {
     /// The new object.
@@ -84,6 +193,25 @@ pub struct Updated {
 }
 
 /// What an apply did.
+///
+/// ```
+/// # use fieldmanager_fieldpath::Managers;
+/// # use fieldmanager_merge::{Force, Updater};
+/// # use fieldmanager_schema::Schema;
+/// # use fieldmanager_typed::{Duplicates, TypedValue};
+/// # use fieldmanager_value::Value;
+/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// # let updater = Updater::builder().build();
+/// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+/// let config = typed("{a: 1}")?;
+/// let first = updater.apply(&nothing, &config, &v1, &Managers::new(), "ci", Force::No)?;
+/// let live = first.object.unwrap();
+/// let again = updater.apply(&live, &config, &v1, &first.managers, "ci", Force::No)?;
+/// assert!(again.object.is_none());
+/// assert_eq!(again.managers, first.managers);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Applied {
     /// The new object; none if it equals the live one, unless the updater returns it then too.
@@ -129,6 +257,25 @@ impl Updater {
     /// contradicts itself about a union; [`Error::Convert`].
     ///
     /// Behaviour: `Updater.Update` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
+    ///
+    /// ```
+    /// # use fieldmanager_fieldpath::Managers;
+    /// # use fieldmanager_merge::{Force, Updater};
+    /// # use fieldmanager_schema::Schema;
+    /// # use fieldmanager_typed::{Duplicates, TypedValue};
+    /// # use fieldmanager_value::Value;
+    /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// # let updater = Updater::builder().build();
+    /// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+    /// let config = typed("{a: 1, b: 1}")?;
+    /// let applied = updater.apply(&nothing, &config, &v1, &Managers::new(), "ci", Force::No)?;
+    /// let live = applied.object.unwrap();
+    /// let updated = updater.update(&live, &typed("{a: 2, b: 1}")?, &v1, &applied.managers, "scaler")?;
+    /// assert_eq!(updated.managers.get("scaler").unwrap().set().to_string(), ".a");
+    /// assert_eq!(updated.managers.get("ci").unwrap().set().to_string(), ".b");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn update(
         &self,
         live: &TypedValue,
@@ -178,6 +325,25 @@ impl Updater {
     /// the configuration contradicts itself about a union; [`Error::Convert`].
     ///
     /// Behaviour: `Updater.Apply` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
+    ///
+    /// ```
+    /// # use fieldmanager_fieldpath::Managers;
+    /// # use fieldmanager_merge::{Force, Updater};
+    /// # use fieldmanager_schema::Schema;
+    /// # use fieldmanager_typed::{Duplicates, TypedValue};
+    /// # use fieldmanager_value::Value;
+    /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
+    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// # let updater = Updater::builder().build();
+    /// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+    /// let first = updater.apply(&nothing, &typed("{a: 1, b: 1}")?, &v1, &Managers::new(), "ci", Force::No)?;
+    /// // What it leaves out goes, for nobody else owns it.
+    /// let live = first.object.unwrap();
+    /// let second = updater.apply(&live, &typed("{b: 2}")?, &v1, &first.managers, "ci", Force::No)?;
+    /// assert_eq!(second.object.unwrap().value().to_json(), r#"{"b":2}"#);
+    /// assert_eq!(second.managers.get("ci").unwrap().set().to_string(), ".b");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn apply(
         &self,
         live: &TypedValue,
@@ -189,6 +355,11 @@ impl Updater {
     ) -> Result<Applied, Error> {
         let mut versions = Versions::new(self.converter(), version, live.clone());
         let mut managers = self.reconcile(&mut versions, managers)?;
+        let normalized = match self.unions {
+            true => config.normalize_config().map_err(unions)?.value,
+            false => config.clone(),
+        };
+        let config = &normalized;
         let (merged, hollow) =
             live.merge_noting(config).map_err(|source| Error::Typed { stage: Stage::Merge, source })?;
         let mut set = config.field_set();
@@ -227,7 +398,12 @@ fn clear(
 }
 
 fn unions(source: fieldmanager_typed::Error) -> Error {
-    Error::Typed { stage: Stage::Unions, source }
+    // That objects are of different types has nothing to do with unions: it would be found right after.
+    let stage = match source {
+        fieldmanager_typed::Error::TypesDiffer { .. } => Stage::Compare,
+        _ => Stage::Unions,
+    };
+    Error::Typed { stage, source }
 }
 
 /// A set made from the fields of an object needs no reconciliation with the object's type, unless a type may

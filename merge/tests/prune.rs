@@ -4,7 +4,11 @@
 //! A filter with patterns makes the updater take the rule, whatever the pattern; one that lets everything
 //! through changes nothing else.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot read its own schema must fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot read its own schema must fail"
+)]
 
 use fieldmanager_fieldpath::{Filter, Managers, Matcher};
 use fieldmanager_merge::{Force, Updater};

@@ -15,8 +15,12 @@ pub(crate) fn schema(types: Vec<TypeDef>) -> Result<Schema, Error> {
     let mut builder = Builder::default();
     for (i, def) in types.iter().enumerate() {
         let id = TypeId(u32::try_from(i).unwrap_or(u32::MAX));
-        builder.by_name.insert(def.name.clone(), id);
-        builder.atoms.push(None);
+        builder.path = format!(".types[name={}]", Value::String(def.name.clone()));
+        builder.push(None);
+        if builder.by_name.insert(def.name.clone(), id).is_some() {
+            builder.type_name = def.name.clone();
+            builder.fault("name is there twice");
+        }
     }
     for (i, def) in types.iter().enumerate() {
         builder.type_name = def.name.clone();
@@ -34,6 +38,8 @@ struct Builder {
     by_name: HashMap<Str, TypeId>,
     /// The first ones are the named types in order; none until it is resolved.
     atoms: Vec<Option<Atom>>,
+    /// Where each of them is written.
+    places: Vec<String>,
     /// Types that are another type with its relationship overridden.
     overrides: HashMap<(TypeId, Relationship), TypeId>,
     pending_overrides: Vec<(TypeId, TypeId, Relationship, Str, String)>,
@@ -62,6 +68,7 @@ impl Builder {
     fn push(&mut self, atom: Option<Atom>) -> TypeId {
         let id = TypeId(u32::try_from(self.atoms.len()).unwrap_or(u32::MAX));
         self.atoms.push(atom);
+        self.places.push(self.path.clone());
         id
     }
 
@@ -205,7 +212,7 @@ impl Builder {
     fn resolve_keys(&mut self) {
         let mut defaults = Vec::new();
         let mut faults = Vec::new();
-        for (i, atom) in self.atoms.iter().enumerate() {
+        for (i, (atom, place)) in self.atoms.iter().zip(&self.places).enumerate() {
             let Some((atom, list)) = atom.as_ref().and_then(|a| Some((a, a.list.as_ref()?))) else {
                 continue;
             };
@@ -215,7 +222,7 @@ impl Builder {
             let mut fault = |message: String| {
                 faults.push(Fault {
                     type_name: Some(atom.name.to_string()),
-                    path: ".list.keys".into(),
+                    path: format!("{place}.list.keys"),
                     message,
                 });
             };

@@ -3,6 +3,14 @@
 use fieldmanager_value::{Str, Value};
 
 /// A named type. Every name occurs once in a schema.
+///
+/// ```
+/// use fieldmanager_schema::{AtomDef, Scalar, Schema, TypeDef};
+/// let atom = AtomDef { scalar: Some(Scalar::Numeric), ..AtomDef::default() };
+/// let schema = Schema::from_definitions(vec![TypeDef { name: "count".into(), atom }])?;
+/// assert_eq!(schema.to_value().to_json(), r#"{"types":[{"name":"count","scalar":"numeric"}]}"#);
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeDef {
     /// The name by which references find the type.
@@ -12,6 +20,17 @@ pub struct TypeDef {
 }
 
 /// What a type may be: any of the kinds that are set. Without any, no value fits the type.
+///
+/// ```
+/// use fieldmanager_schema::{AtomDef, MapDef, Scalar};
+/// // A number, or a map: `resources: 1` as well as `resources: {}`.
+/// let either = AtomDef {
+///     scalar: Some(Scalar::Numeric),
+///     map: Some(Box::new(MapDef::default())),
+///     ..AtomDef::default()
+/// };
+/// assert!(!either.is_empty() && AtomDef::default().is_empty());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AtomDef {
     /// A scalar.
@@ -30,6 +49,12 @@ impl AtomDef {
 }
 
 /// The kinds of scalars.
+///
+/// ```
+/// use fieldmanager_schema::Scalar;
+/// let names = Scalar::ALL.map(Scalar::name);
+/// assert_eq!(names, ["numeric", "string", "boolean", "untyped"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
     /// An integer or a float.
@@ -58,6 +83,12 @@ impl Scalar {
 }
 
 /// How the parts of a list or map relate to each other.
+///
+/// ```
+/// use fieldmanager_schema::Relationship;
+/// let names = Relationship::ALL.map(Relationship::name);
+/// assert_eq!(names, ["associative", "atomic", "separable"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relationship {
     /// Items of a list are matched by key or value. On a map it means the same as separable.
@@ -84,6 +115,17 @@ impl Relationship {
 }
 
 /// A reference to a named type, or a type in place.
+///
+/// ```
+/// use fieldmanager_schema::{Relationship, TypeRef};
+/// // The labels of a selector: the type is granular, this use of it is atomic.
+/// let selector = TypeRef {
+///     named: Some("labels".into()),
+///     relationship: Some(Relationship::Atomic),
+///     ..TypeRef::default()
+/// };
+/// assert!(selector.inlined.is_empty());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeRef {
     /// The name of the type; then `inlined` is empty.
@@ -98,6 +140,16 @@ pub struct TypeRef {
 }
 
 /// A list.
+///
+/// ```
+/// use fieldmanager_schema::{ListDef, Relationship, TypeRef};
+/// let containers = ListDef {
+///     element: TypeRef { named: Some("container".into()), ..TypeRef::default() },
+///     relationship: Some(Relationship::Associative),
+///     keys: vec!["name".into()],
+/// };
+/// assert_eq!(containers.keys, ["name"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListDef {
     /// The type of the items.
@@ -109,6 +161,19 @@ pub struct ListDef {
 }
 
 /// A map, or a struct: the fields that are known and the type of all others.
+///
+/// ```
+/// use fieldmanager_schema::{AtomDef, FieldDef, MapDef, Scalar, TypeRef};
+/// let inlined = AtomDef { scalar: Some(Scalar::Numeric), ..AtomDef::default() };
+/// let replicas = FieldDef {
+///     name: "replicas".into(),
+///     ty: TypeRef { inlined, ..TypeRef::default() },
+///     default: Some(1.into()),
+/// };
+/// // A struct: without `element` it takes no other field.
+/// let spec = MapDef { fields: vec![replicas], ..MapDef::default() };
+/// assert!(spec.element.is_none());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapDef {
     /// The fields, each name once.
@@ -122,6 +187,18 @@ pub struct MapDef {
 }
 
 /// A field of a struct.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("
+/// types:
+/// - name: port
+///   map: {fields: [{name: protocol, type: {scalar: string}, default: TCP}]}
+/// ")?;
+/// let port = schema.definitions()[0].atom.map.as_ref().unwrap();
+/// assert_eq!(port.fields[0].default, Some("TCP".into()));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldDef {
     /// The name in objects.
@@ -135,6 +212,23 @@ pub struct FieldDef {
 /// A group of fields of a struct of which one may be set ("oneOf").
 ///
 /// The Go package's format, extended so that the forms of KEP-1027 survive a round trip.
+///
+/// ```
+/// use fieldmanager_schema::{Union, UnionField};
+/// let field = |field: &str, value: &str| UnionField {
+///     field: field.into(),
+///     value: value.into(),
+///     optional: false,
+/// };
+/// let strategy = Union {
+///     discriminator: Some("type".into()),
+///     fields: vec![field("rollingUpdate", "RollingUpdate")],
+///     empty_members: vec!["Recreate".into()],
+///     closed: true,
+///     ..Union::default()
+/// };
+/// assert!(!strategy.deduce && !strategy.required);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Union {
     /// The field whose value names the member that is set.
@@ -155,28 +249,67 @@ pub struct Union {
 impl Union {
     /// Whether the discriminator follows the member that is set. Otherwise the discriminator is respected
     /// as it is.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Union;
+    /// assert!(Union::default().is_deducing());
+    /// let respecting = Union { discriminator: Some("type".into()), ..Union::default() };
+    /// assert!(!respecting.is_deducing());
+    /// ```
     pub fn is_deducing(&self) -> bool {
         self.deduce || self.discriminator.is_none()
     }
 
     /// The member that a value of the discriminator selects.
+    ///
+    /// ```
+    /// use fieldmanager_schema::{Union, UnionField};
+    /// let member = UnionField { field: "exec".into(), value: "Exec".into(), optional: false };
+    /// let union = Union { fields: vec![member.clone()], ..Union::default() };
+    /// assert_eq!(union.selected_by("Exec"), Some(&member));
+    /// assert_eq!(union.selected_by("exec"), None);
+    /// ```
     pub fn selected_by(&self, value: &str) -> Option<&UnionField> {
         self.fields.iter().find(|field| field.value == value)
     }
 
     /// Whether a value of the discriminator is one that the union declares: it selects a member, or says
     /// that there is none.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Union;
+    /// let union = Union { empty_members: vec!["None".into()], ..Union::default() };
+    /// assert!(union.knows("None") && !union.knows("Exec"));
+    /// ```
     pub fn knows(&self, value: &str) -> bool {
         self.selected_by(value).is_some() || self.empty_members.iter().any(|known| *known == value)
     }
 
     /// The values of the discriminator that the union declares, those that select members first.
+    ///
+    /// ```
+    /// use fieldmanager_schema::{Union, UnionField};
+    /// let member = UnionField { field: "exec".into(), value: "Exec".into(), optional: false };
+    /// let union = Union { fields: vec![member], empty_members: vec!["None".into()], ..Union::default() };
+    /// assert_eq!(union.values().collect::<Vec<_>>(), ["Exec", "None"]);
+    /// ```
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|field| &field.value).chain(&self.empty_members).map(Str::as_str)
     }
 }
 
 /// A member of a union.
+///
+/// ```
+/// use fieldmanager_schema::UnionField;
+/// // `type: RollingUpdate` selects it, and it may be left out even so.
+/// let member = UnionField {
+///     field: "rollingUpdate".into(),
+///     value: "RollingUpdate".into(),
+///     optional: true,
+/// };
+/// assert_eq!(member.field, "rollingUpdate");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnionField {
     /// The name of the field.

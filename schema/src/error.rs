@@ -3,6 +3,15 @@
 use std::fmt;
 
 /// One fault of a schema.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// let error = Schema::from_yaml("types: [{name: app, scalar: text}]").unwrap_err();
+/// let fault = &error.faults()[0];
+/// assert_eq!(fault.type_name.as_deref(), Some("app"));
+/// assert_eq!(fault.path, r#".types[name="app"].scalar"#);
+/// assert!(fault.message.starts_with("unknown scalar `text`"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The type it is in, where that has a name.
@@ -26,6 +35,14 @@ impl fmt::Display for Fault {
 }
 
 /// Why a document is no schema.
+///
+/// ```
+/// use fieldmanager_schema::{Error, Schema};
+/// assert!(matches!(Schema::from_yaml("types: ["), Err(Error::Text(_))));
+/// let error = Schema::from_yaml("{kinds: []}").unwrap_err();
+/// assert_eq!(error.to_string(), ".kinds: unknown field, accepted are types");
+/// assert_eq!(error.faults().len(), 1);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -56,7 +56,19 @@ pub use error::{Error, Fault};
 pub use resolved::{Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
 
 /// The name of the type that is atomic whatever it holds.
+///
+/// ```
+/// use fieldmanager_schema::{Schema, UNTYPED_ATOMIC};
+/// let any = Schema::deduced();
+/// let atomic = any.schema().type_named(UNTYPED_ATOMIC).unwrap();
+/// assert!(atomic.atom().map.as_ref().unwrap().atomic);
+/// ```
 pub const UNTYPED_ATOMIC: &str = "__untyped_atomic_";
 
 /// The name of the type that is deduced from what it holds: maps are separable, lists atomic.
+///
+/// ```
+/// use fieldmanager_schema::{Schema, UNTYPED_DEDUCED};
+/// assert_eq!(Schema::deduced().name(), UNTYPED_DEDUCED);
+/// ```
 pub const UNTYPED_DEDUCED: &str = "__untyped_deduced_";

@@ -12,12 +12,29 @@ use crate::parse::Reader;
 use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, build, write};
 
 /// A type of one schema, by number. It means nothing to another schema.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("types: [{name: node, map: {elementType: {namedType: node}}}]")?;
+/// let node = schema.type_named("node").unwrap();
+/// // A recursive type leads to its own id.
+/// assert_eq!(node.atom().map.as_ref().unwrap().element, Some(node.id()));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId(pub(crate) u32);
 
 /// A schema: named types with every reference resolved. Cloning is O(1).
 ///
 /// Two schemas are equal when their definitions are.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
+/// assert!(schema.clone().ptr_eq(&schema));
+/// assert_eq!(schema, Schema::from_value(&schema.to_value())?);
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Schema(pub(crate) Arc<Inner>);
 
@@ -31,6 +48,15 @@ pub(crate) struct Inner {
 }
 
 /// What a type may be, with references resolved. See [`AtomDef`].
+///
+/// ```
+/// use fieldmanager_schema::{Scalar, Schema};
+/// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
+/// let app = schema.type_named("app").unwrap();
+/// assert_eq!(app.atom().scalar, Some(Scalar::String));
+/// assert!(app.atom().list.is_none() && app.atom().map.is_none() && !app.atom().inlined);
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Atom {
     /// A scalar.
@@ -46,6 +72,19 @@ pub struct Atom {
 }
 
 /// A list type.
+///
+/// ```
+/// use fieldmanager_schema::{Scalar, Schema};
+/// let schema = Schema::from_yaml("
+/// types:
+/// - {name: finalizers, list: {elementType: {scalar: string}, elementRelationship: associative}}
+/// ")?;
+/// let finalizers = schema.type_named("finalizers").unwrap();
+/// let list = finalizers.atom().list.as_ref().unwrap();
+/// assert!(!list.atomic && list.keys.is_empty());
+/// assert_eq!(schema.atom(list.element).scalar, Some(Scalar::String));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ListType {
     /// The type of the items.
@@ -57,6 +96,22 @@ pub struct ListType {
 }
 
 /// A field whose value is a part of the key of an item.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("
+/// types:
+/// - name: ports
+///   list:
+///     elementRelationship: associative
+///     keys: [protocol]
+///     elementType: {map: {fields: [{name: protocol, type: {scalar: string}, default: TCP}]}}
+/// ")?;
+/// let ports = schema.type_named("ports").unwrap();
+/// let key = &ports.atom().list.as_ref().unwrap().keys[0];
+/// assert_eq!((key.name.as_str(), &key.default), ("protocol", &Some("TCP".into())));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct KeyField {
     /// Its name.
@@ -66,6 +121,22 @@ pub struct KeyField {
 }
 
 /// A map or struct type.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("
+/// types:
+/// - name: app
+///   map:
+///     fields: [{name: replicas, type: {scalar: numeric}}, {name: image, type: {scalar: string}}]
+/// ")?;
+/// let app = schema.type_named("app").unwrap();
+/// let map = app.atom().map.as_ref().unwrap();
+/// let names: Vec<&str> = map.fields().iter().map(|field| field.name.as_str()).collect();
+/// assert_eq!(names, ["image", "replicas"]);
+/// assert!(map.field("replicas").is_some() && map.type_of("paused").is_none() && !map.atomic);
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct MapType {
     /// Sorted by name.
@@ -82,6 +153,18 @@ pub struct MapType {
 }
 
 /// A declared field of a struct.
+///
+/// ```
+/// use fieldmanager_schema::{Scalar, Schema};
+/// let schema = Schema::from_yaml("
+/// types: [{name: app, map: {fields: [{name: replicas, type: {scalar: numeric}, default: 1}]}}]
+/// ")?;
+/// let app = schema.type_named("app").unwrap();
+/// let replicas = app.atom().map.as_ref().unwrap().field("replicas").unwrap();
+/// assert_eq!(schema.atom(replicas.ty).scalar, Some(Scalar::Numeric));
+/// assert_eq!(replicas.default, Some(1.into()));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Field {
     /// Its name.
@@ -105,12 +188,36 @@ impl MapType {
     }
 
     /// The type of the field of a name, be it declared or not; none if no such field is accepted.
+    ///
+    /// ```
+    /// use fieldmanager_schema::{Scalar, Schema};
+    /// let schema = Schema::from_yaml("
+    /// types: [{name: m, map: {fields: [{name: a, type: {scalar: string}}], elementType: {scalar: numeric}}}]
+    /// ")?;
+    /// let ty = schema.type_named("m").unwrap();
+    /// let map = ty.atom().map.as_ref().unwrap();
+    /// let scalar = |name| schema.atom(map.type_of(name).unwrap()).scalar;
+    /// assert_eq!((scalar("a"), scalar("any")), (Some(Scalar::String), Some(Scalar::Numeric)));
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn type_of(&self, name: &str) -> Option<TypeId> {
         self.field(name).map(|field| field.ty).or(self.element)
     }
 
     /// The declared fields whose names are most like the given one, at most three, the best first. For
     /// messages about fields that are not declared.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("
+    /// types: [{name: app, map: {fields: [{name: replicas, type: {scalar: numeric}}]}}]
+    /// ")?;
+    /// let app = schema.type_named("app").unwrap();
+    /// let map = app.atom().map.as_ref().unwrap();
+    /// assert_eq!(map.nearest_fields("Replica"), ["replicas"]);
+    /// assert!(map.nearest_fields("image").is_empty());
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn nearest_fields(&self, name: &str) -> Vec<&str> {
         let lower = name.to_lowercase();
         let mut near: Vec<(f64, &str)> = self
@@ -134,6 +241,13 @@ impl Schema {
     /// # Errors
     ///
     /// [`Error::Text`] if it is not YAML, [`Error::Invalid`] with every fault of the schema.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("types: [{name: app, map: {elementType: {scalar: string}}}]")?;
+    /// assert_eq!(schema.type_names().collect::<Vec<_>>(), ["app"]);
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn from_yaml(text: &str) -> Result<Schema, Error> {
         Self::from_value(&Value::from_yaml(text)?)
     }
@@ -144,6 +258,15 @@ impl Schema {
     ///
     /// [`Error::Invalid`] with every fault: unknown fields and names, duplicates, and what
     /// [`from_definitions`](Self::from_definitions) refuses.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_value::Value;
+    /// let document = Value::from_yaml("types: [{name: a, map: {elementType: {namedType: b}}}]")?;
+    /// let error = Schema::from_value(&document).unwrap_err();
+    /// assert!(error.to_string().ends_with("unknown type `b`"));
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
     pub fn from_value(document: &Value) -> Result<Schema, Error> {
         let mut reader = Reader::default();
         let types = reader.schema(document);
@@ -176,17 +299,40 @@ impl Schema {
     /// [`Error::Invalid`] with every fault: references to unknown types, associative lists with keys whose
     /// items are no maps or have no such fields, lists without a relationship, overrides of the relationship
     /// of a scalar, and unions that share members or discriminator values.
+    ///
+    /// ```
+    /// use fieldmanager_schema::{AtomDef, Scalar, Schema, TypeDef};
+    /// let atom = AtomDef { scalar: Some(Scalar::String), ..AtomDef::default() };
+    /// let schema = Schema::from_definitions(vec![TypeDef { name: "text".into(), atom }])?;
+    /// assert!(schema.type_named("text").is_some());
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn from_definitions(types: Vec<TypeDef>) -> Result<Schema, Error> {
         build::schema(types)
     }
 
     /// The type of a name.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
+    /// assert_eq!(schema.type_named("app").unwrap().name(), "app");
+    /// assert!(schema.type_named("App").is_none());
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn type_named(&self, name: &str) -> Option<Type> {
         let id = *self.0.by_name.get(name)?;
         Some(Type { schema: self.clone(), id })
     }
 
     /// The names of the types, in the order of the schema.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("types: [{name: b, scalar: string}, {name: a, scalar: string}]")?;
+    /// assert_eq!(schema.type_names().collect::<Vec<_>>(), ["b", "a"]);
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn type_names(&self) -> impl Iterator<Item = &str> {
         self.0.types.iter().map(|def| def.name.as_str())
     }
@@ -195,33 +341,92 @@ impl Schema {
     ///
     /// An id of another schema gives an atom of this one that has nothing to do with it, or one that
     /// accepts no value; it never panics.
+    ///
+    /// ```
+    /// use fieldmanager_schema::{Scalar, Schema};
+    /// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
+    /// let id = schema.type_named("app").unwrap().id();
+    /// assert_eq!(schema.atom(id).scalar, Some(Scalar::String));
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn atom(&self, id: TypeId) -> &Atom {
         usize::try_from(id.0).ok().and_then(|at| self.0.atoms.get(at)).unwrap_or(&NOTHING)
     }
 
     /// Whether no type may be a map as well as an associative list. Then the field set of a value needs no
     /// reconciliation with the type it was made by.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// assert!(Schema::deduced().schema().is_plain());
+    /// let schema = Schema::from_yaml("
+    /// types:
+    /// - name: either
+    ///   list: {elementType: {scalar: string}, elementRelationship: associative}
+    ///   map: {elementType: {scalar: string}}
+    /// ")?;
+    /// assert!(!schema.is_plain());
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn is_plain(&self) -> bool {
         self.0.plain
     }
 
     /// Whether a value of a type may hold a struct with a union, outside of atomic lists and maps. Where it
     /// may not, nothing about unions needs to be looked at.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("
+    /// types:
+    /// - name: probe
+    ///   map:
+    ///     fields: [{name: exec, type: {scalar: string}}]
+    ///     unions: [{fields: [{fieldName: exec}]}]
+    /// - {name: text, scalar: string}
+    /// ")?;
+    /// let has = |name| schema.has_unions(schema.type_named(name).unwrap().id());
+    /// assert!(has("probe") && !has("text"));
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn has_unions(&self, id: TypeId) -> bool {
         usize::try_from(id.0).ok().and_then(|at| self.0.with_unions.get(at)).copied().unwrap_or_default()
     }
 
     /// The definitions of the schema.
+    ///
+    /// ```
+    /// use fieldmanager_schema::{Scalar, Schema};
+    /// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
+    /// assert_eq!(schema.definitions()[0].atom.scalar, Some(Scalar::String));
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn definitions(&self) -> &[TypeDef] {
         &self.0.types
     }
 
     /// The schema as a document, in the Go package's format.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("types: [{name: app, scalar: string, map: null}]")?;
+    /// assert_eq!(schema.to_value().to_json(), r#"{"types":[{"name":"app","scalar":"string"}]}"#);
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn to_value(&self) -> Value {
         write::schema(&self.0.types)
     }
 
     /// Whether both are the same schema in memory, so that ids of one mean the same to the other.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// let read = || Schema::from_yaml("types: [{name: app, scalar: string}]");
+    /// let schema = read()?;
+    /// assert!(schema.ptr_eq(&schema.clone()));
+    /// assert!(schema == read()? && !schema.ptr_eq(&read()?));
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
     pub fn ptr_eq(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -292,6 +497,15 @@ impl fmt::Debug for Schema {
 }
 
 /// A type together with its schema. Cloning is O(1).
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
+/// let app = schema.type_named("app").unwrap();
+/// assert_eq!(app.name(), "app");
+/// assert!(app.schema().ptr_eq(&schema) && app.atom().scalar.is_some());
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Type {
     schema: Schema,

@@ -285,12 +285,12 @@ fn keys() {
             &list(
                 "{map: {fields: [{name: title, type: {scalar: string}}, {name: id, type: {scalar: string}}]}}",
             ),
-            "type `a`: .list.keys: key `name` is no field of the items, those are id, title",
+            r#"type `a`: .types[name="a"].list.keys: key `name` is no field of the items, those are id, title"#,
         ),
         (
             "of scalars",
             &list("{scalar: string}"),
-            "type `a`: .list.keys: an associative list with keys needs items that are maps",
+            r#"type `a`: .types[name="a"].list.keys: an associative list with keys needs items that are maps"#,
         ),
         ("of a map of any fields", &list("{map: {elementType: {scalar: string}}}"), "ok"),
         ("of an atomic list", &list("{scalar: string}").replace("associative", "atomic"), "ok"),

@@ -14,6 +14,20 @@ use crate::validate::position;
 
 /// What changed from one value to another. No field is in more than one of the sets, but for an item that
 /// had duplicates and has none any more, or the reverse.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, TypedValue};
+/// use fieldmanager_value::Value;
+/// let value = |yaml| Value::from_yaml(yaml).unwrap();
+/// let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// let changed = typed("{a: 1, b: 1}")?.compare(&typed("{b: 2, c: 1}")?)?;
+/// assert_eq!(changed.added.to_string(), ".c");
+/// assert_eq!(changed.modified.to_string(), ".b");
+/// assert_eq!(changed.removed.to_string(), ".a");
+/// assert!(!changed.is_same());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Fields that only the second value has.
@@ -31,6 +45,18 @@ impl Comparison {
     }
 
     /// The comparison of the fields that a filter lets through.
+    ///
+    /// Behaviour: `Comparison.FilterFields` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Filter, Set};
+    /// use fieldmanager_typed::Comparison;
+    /// let added = Set::from_json(br#"{"f:a":{},"f:status":{}}"#)?;
+    /// let changed = Comparison { added, ..Comparison::default() };
+    /// let reset = Filter::Exclude(Set::from_json(br#"{"f:status":{}}"#)?);
+    /// assert_eq!(changed.filter(&reset).added.to_string(), ".a");
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
     #[must_use]
     pub fn filter(&self, filter: &Filter) -> Comparison {
         Comparison {
@@ -52,6 +78,17 @@ impl TypedValue {
     /// [`Error::TypesDiffer`]; [`Error::Invalid`] if an item of either has lost its key.
     ///
     /// Behaviour: `TypedValue.Compare` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let value = |yaml| Value::from_yaml(yaml).unwrap();
+    /// let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// assert!(typed("{a: 1}")?.compare(&typed("{a: 1.0}")?)?.is_same());
+    /// assert_eq!(typed("{}")?.compare(&typed("{a: {b: 1}}")?)?.added.to_string(), ".a\n.a.b");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compare(&self, other: &TypedValue) -> Result<Comparison, Error> {
         self.check_type(other)?;
         let known = self.known.and(other.known);

@@ -8,6 +8,13 @@ use fieldmanager_value::{MAX_DEPTH, Value};
 use crate::items::ItemFault;
 
 /// What is wrong at one place of a value.
+///
+/// ```
+/// use fieldmanager_typed::Fault;
+/// let fault = Fault::NotDeclared { nearest: vec!["replicas".into()] };
+/// assert_eq!(fault.to_string(), "field not declared in schema, the nearest declared are `replicas`");
+/// assert!(!fault.is_schema_fault());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -103,6 +110,17 @@ impl fmt::Display for Fault {
 }
 
 /// One fault and its place.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, Fault, TypedValue};
+/// let ty = Schema::from_yaml("types: [{name: app, map: {}}]")?.type_named("app").unwrap();
+/// let errors = TypedValue::new("text".into(), ty, Duplicates::Refuse).unwrap_err();
+/// let error = errors.iter().next().unwrap();
+/// assert!(error.path.is_empty());
+/// assert_eq!(error.fault, Fault::Kind { expected: "map", found: "\"text\"".into() });
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationError {
     /// Where the fault is.
@@ -118,6 +136,19 @@ impl fmt::Display for ValidationError {
 }
 
 /// Everything that is wrong with a value, at least one fault, in the order of the value.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, TypedValue};
+/// use fieldmanager_value::Value;
+/// let ty = Schema::from_yaml("types: [{name: app, map: {}}]")?.type_named("app").unwrap();
+/// let errors = TypedValue::new(Value::from_yaml("{b: 1, a: 1}")?, ty, Duplicates::Refuse).unwrap_err();
+/// // In the order of the object, whose entries are sorted by name.
+/// let paths: Vec<String> = errors.iter().map(|error| error.path.to_string()).collect();
+/// assert_eq!(paths, [".a", ".b"]);
+/// assert_eq!(errors.to_string().lines().count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationErrors(Vec<ValidationError>);
 
@@ -148,6 +179,17 @@ impl fmt::Display for ValidationErrors {
 impl std::error::Error for ValidationErrors {}
 
 /// Why two typed values cannot be merged or compared.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Error, TypedValue};
+/// let schema = Schema::from_yaml("types: [{name: a, scalar: string}, {name: b, scalar: string}]")?;
+/// let null = |name| TypedValue::null(schema.type_named(name).unwrap());
+/// let error = null("a").merge(&null("b")).unwrap_err();
+/// assert!(matches!(error, Error::TypesDiffer { .. }));
+/// assert_eq!(error.to_string(), "expected objects of one type, got `a` and `b`");
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -9,6 +9,28 @@ use crate::shape::{Shape, shape};
 use crate::typed_value::{Known, TypedValue};
 
 /// What to do about the key fields of list items that are extracted in part.
+///
+/// ```
+/// use fieldmanager_fieldpath::Set;
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
+/// use fieldmanager_value::Value;
+/// let schema = Schema::from_yaml("
+/// types:
+/// - name: list
+///   list:
+///     elementRelationship: associative
+///     keys: [id]
+///     elementType: {map: {elementType: {scalar: untyped}}}
+/// ")?;
+/// let value = Value::from_yaml("[{id: a, x: 1, z: 2}]")?;
+/// let list = TypedValue::new(value, schema.type_named("list").unwrap(), Duplicates::Refuse)?;
+/// let x = Set::from_json(br#"{"k:{\"id\":\"a\"}":{"f:x":{}}}"#)?;
+/// let extract = |keys| list.extract_items(&x, keys).value().to_json();
+/// assert_eq!(extract(KeyFields::AsGiven), r#"[{"x":1}]"#);
+/// assert_eq!(extract(KeyFields::Append), r#"[{"id":"a","x":1}]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyFields {
     /// Extract what the set says, and nothing else.
@@ -26,6 +48,19 @@ impl TypedValue {
     ///
     /// Behaviour: `TypedValue.ExtractItems` of `sigs.k8s.io/structured-merge-diff/v6/typed`, but for a map
     /// that is a member with more below it: that is reduced by what is below it.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let value = |yaml| Value::from_yaml(yaml).unwrap();
+    /// let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// let applied = typed("{replicas: 2, labels: {app: web}}")?.field_set();
+    /// let live = typed("{replicas: 3, labels: {app: web, tier: front}, paused: true}")?;
+    /// let own = live.extract_items(&applied.leaves(), KeyFields::Append);
+    /// assert_eq!(own.value().to_json(), r#"{"labels":{"app":"web"},"replicas":3}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn extract_items(&self, items: &Set, key_fields: KeyFields) -> TypedValue {
         let items = match key_fields {

@@ -13,6 +13,8 @@ impl TypedValue {
     /// declared fields that are null or empty maps. Of items with the same key, only the item itself; an
     /// item that has lost its key counts as one with an empty key.
     ///
+    /// Behaviour: `TypedValue.ToFieldSet` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
+    ///
     /// ```
     /// use fieldmanager_schema::Schema;
     /// use fieldmanager_typed::{Duplicates, TypedValue};

@@ -7,6 +7,12 @@ use fieldmanager_schema::ListType;
 use fieldmanager_value::{Map, MapBuilder, Value};
 
 /// Why an item of an associative list cannot be told apart from others.
+///
+/// ```
+/// use fieldmanager_typed::ItemFault;
+/// let fault = ItemFault::NoKeys { keys: vec!["name".into()] };
+/// assert_eq!(fault.to_string(), "an item of an associative list must have one of its keys `name`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ItemFault {

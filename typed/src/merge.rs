@@ -24,11 +24,41 @@ impl TypedValue {
     /// either has lost its key.
     ///
     /// Behaviour: `TypedValue.Merge` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let schema = Schema::from_yaml("
+    /// types: [{name: set, list: {elementType: {scalar: string}, elementRelationship: associative}}]
+    /// ")?;
+    /// let set = |yaml| {
+    ///     let value = Value::from_yaml(yaml).unwrap();
+    ///     TypedValue::new(value, schema.type_named("set").unwrap(), Duplicates::Refuse)
+    /// };
+    /// // What both have follows the configuration, and what is new comes before it.
+    /// let merged = set("[a, b, c]")?.merge(&set("[new, c, a]")?)?;
+    /// assert_eq!(merged.value().to_json(), r#"["b","new","c","a"]"#);
+    /// assert_eq!(set("[a]")?.merge(&set("[]")?)?.value().to_json(), r#"["a"]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn merge(&self, config: &TypedValue) -> Result<TypedValue, Error> {
         Ok(self.merge_noting(config)?.0)
     }
 
     /// Merges, and says whether the configuration has an empty map where the object has entries.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let value = |yaml| Value::from_yaml(yaml).unwrap();
+    /// let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// let live = typed("{labels: {app: web}}")?;
+    /// let (merged, hollow) = live.merge_noting(&typed("{labels: {}}")?)?;
+    /// assert!(hollow && merged.value() == live.value());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn merge_noting(&self, config: &TypedValue) -> Result<(TypedValue, bool), Error> {
         self.check_type(config)?;
         let mut merge = Merge {

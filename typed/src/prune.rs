@@ -19,6 +19,20 @@ impl TypedValue {
     /// Returns none where the answer depends on more than the fields that are looked at: where an item may
     /// lose its key, or a map may be left with nothing that could be owned. The caller then has to compare
     /// the field sets of whole objects.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let value = Value::from_yaml("{a: 1, b: 2}")?;
+    /// let object = TypedValue::new(value, Schema::deduced(), Duplicates::Refuse)?;
+    /// let (last, now) = (Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?, Set::from_json(br#"{"f:b":{}}"#)?);
+    /// assert_eq!(object.items_given_up(&last, &[&now]).unwrap().to_string(), ".a");
+    /// // Someone else owns it, too.
+    /// assert!(object.items_given_up(&last, &[&now, &last]).unwrap().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn items_given_up(&self, last: &Set, owners: &[&Set]) -> Option<Set> {
         if !self.known.keyed {
             return None;

@@ -13,6 +13,18 @@ impl TypedValue {
     ///
     /// A list or map that loses its last item becomes null, and so does one that is empty or atomic and has
     /// paths of the set below it, as in v6.4.2 of the Go package (`TypedValue.RemoveItems`).
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let value = Value::from_yaml("{replicas: 1, labels: {app: web}}")?;
+    /// let object = TypedValue::new(value, Schema::deduced(), Duplicates::Refuse)?;
+    /// let rest = object.remove_items(&Set::from_json(br#"{"f:replicas":{},"f:labels":{"f:app":{}}}"#)?);
+    /// assert_eq!(rest.value().to_json(), r#"{"labels":null}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn remove_items(&self, items: &Set) -> TypedValue {
         let mut remove =

@@ -9,6 +9,19 @@ use crate::error::{Error, ValidationErrors};
 use crate::validate;
 
 /// Whether two items of an associative list may have the same key or value.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, TypedValue};
+/// let schema = Schema::from_yaml("
+/// types: [{name: set, list: {elementType: {scalar: string}, elementRelationship: associative}}]
+/// ")?;
+/// let set = schema.type_named("set").unwrap();
+/// let check = |duplicates| TypedValue::new(vec!["a", "a"].into(), set.clone(), duplicates);
+/// assert_eq!(check(Duplicates::Refuse).unwrap_err().to_string(), r#"[="a"]: duplicate entries for one key"#);
+/// assert!(check(Duplicates::Allow).is_ok());
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
     /// They may not: for configurations that are applied.
@@ -22,6 +35,16 @@ pub enum Duplicates {
 /// It exists only validated: [`new`](Self::new) checks, and what is made from typed values fits by
 /// construction. One exception is inherited from the Go package: removing a key field from an item by its
 /// path leaves an item without its key; merging or comparing such a value is an error.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, TypedValue};
+/// let typed = TypedValue::new(1.into(), Schema::deduced(), Duplicates::Refuse)?;
+/// assert_eq!(typed.ty(), &Schema::deduced());
+/// assert_eq!(typed.value().as_i64(), Some(1));
+/// assert_eq!(typed.into_value(), 1.into());
+/// # Ok::<(), fieldmanager_typed::ValidationErrors>(())
+/// ```
 #[derive(Clone)]
 pub struct TypedValue {
     pub(crate) value: Value,
@@ -60,6 +83,8 @@ impl TypedValue {
     /// Every place where the value does not fit the type: wrong kinds, fields that are not declared (with
     /// the nearest that are), list items without keys, and duplicates unless they are allowed.
     ///
+    /// Behaviour: `AsTyped` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
+    ///
     /// ```
     /// use fieldmanager_schema::Schema;
     /// use fieldmanager_typed::{Duplicates, TypedValue};
@@ -86,6 +111,13 @@ impl TypedValue {
     }
 
     /// Null, which is the object before there is one. It fits every type.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::TypedValue;
+    /// let object = TypedValue::null(Schema::deduced());
+    /// assert!(object.value().is_null() && object.field_set().is_empty());
+    /// ```
     pub fn null(ty: Type) -> TypedValue {
         TypedValue { value: Value::Null, ty, known: Known::GOOD }
     }

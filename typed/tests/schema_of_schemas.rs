@@ -30,7 +30,8 @@ fn what_a_schema_is_read_from_and_written_to_fits() {
 
 #[test]
 fn it_refuses_what_the_reader_refuses() {
-    for text in ["types: [{name: a, scalr: string}]", "types: [{name: a}, {name: a}]", "types: {a: 1}", "[]"] {
+    for text in ["types: [{name: a, scalr: string}]", "types: [{name: a}, {name: a}]", "types: {a: 1}", "[]"]
+    {
         assert!(check(text).is_err(), "{text}");
         assert!(Schema::from_yaml(text).is_err(), "{text}");
     }

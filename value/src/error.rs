@@ -3,6 +3,13 @@
 use std::fmt;
 
 /// A place in a text: both numbers start at 1.
+///
+/// ```
+/// use fieldmanager_value::{Error, Value};
+/// let Err(Error::Json { position, .. }) = Value::from_json("{\n  x") else { panic!() };
+/// assert_eq!((position.line, position.column), (2, 3));
+/// assert_eq!(position.to_string(), "line 2 column 3");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPosition {
     /// The line, from 1.
@@ -18,6 +25,14 @@ impl fmt::Display for TextPosition {
 }
 
 /// Why a text is no value, or a value no instance of a type.
+///
+/// ```
+/// use fieldmanager_value::{Error, Value};
+/// assert_eq!(Value::from_yaml("a\n---\nb\n"), Err(Error::Documents { found: 2 }));
+/// let deep = "[".repeat(300) + &"]".repeat(300);
+/// assert_eq!(Value::from_json(&deep), Err(Error::TooDeep));
+/// assert_eq!(Error::TooDeep.to_string(), "nesting is deeper than 256 levels");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

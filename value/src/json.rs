@@ -27,6 +27,13 @@ impl Value {
     /// # Errors
     ///
     /// As [`from_json`](Self::from_json).
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let value = Value::from_json_slice(br#"{"replicas": 3}"#)?;
+    /// assert_eq!(value.get("replicas"), Some(&Value::from(3)));
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
     pub fn from_json_slice(text: &[u8]) -> Result<Value, Error> {
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         // The seed bounds the depth itself, with an error of its own.
@@ -49,6 +56,13 @@ impl Value {
 
     /// The value as compact JSON, map keys sorted, floats as Go writes them. A float that is not finite
     /// becomes `null`.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let value = Value::from_yaml("{b: [1.0, null], a: '<x>'}")?;
+    /// assert_eq!(value.to_json(), r#"{"a":"<x>","b":[1,null]}"#);
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         self.write_json(&mut out);
@@ -56,6 +70,13 @@ impl Value {
     }
 
     /// Appends the value as compact JSON. See [`to_json`](Self::to_json).
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let mut out = String::from("patch: ");
+    /// Value::from(vec![1, 2]).write_json(&mut out);
+    /// assert_eq!(out, "patch: [1,2]");
+    /// ```
     pub fn write_json(&self, out: &mut String) {
         match self {
             Value::Null => out.push_str("null"),
@@ -94,6 +115,13 @@ impl Value {
     }
 
     /// The value as JSON over several lines, indented by two spaces.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let value = Value::from_json(r#"{"a":[1],"b":{}}"#)?;
+    /// assert_eq!(value.to_json_pretty(), "{\n  \"a\": [\n    1\n  ],\n  \"b\": {}\n}");
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
     pub fn to_json_pretty(&self) -> String {
         let mut out = String::new();
         self.write_json_pretty(&mut out, 0);

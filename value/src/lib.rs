@@ -56,4 +56,11 @@ pub use value::{Kind, Value};
 /// Every recursive walk of the library is bounded by this limit, so that hostile input is an error
 /// ([`Error::TooDeep`]) and never a stack overflow. Kubernetes objects stay far below it: the deepest
 /// nesting seen in a real custom resource definition is under 60.
+///
+/// ```
+/// use fieldmanager_value::{MAX_DEPTH, Value};
+/// let lists = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+/// assert!(Value::from_json(&lists(MAX_DEPTH)).is_ok());
+/// assert!(Value::from_json(&lists(MAX_DEPTH + 1)).is_err());
+/// ```
 pub const MAX_DEPTH: usize = 256;

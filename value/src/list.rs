@@ -12,6 +12,14 @@ use crate::Value;
 /// The number of items from which a list is a persistent vector and can carry a memo.
 ///
 /// Up to here a list is one shared slice: an edit copies it, and looking for an item walks it.
+///
+/// ```
+/// use fieldmanager_value::{List, MEMO_FROM, Value};
+/// use std::sync::Arc;
+/// let list: List = (0..MEMO_FROM).map(|_| Value::Null).collect();
+/// list.set_memo(Arc::new("derived"));
+/// assert_eq!(list.memo::<&str>().as_deref(), Some(&"derived"));
+/// ```
 pub const MEMO_FROM: usize = 33;
 
 /// Something derived from a list and kept with it.
@@ -51,6 +59,13 @@ impl List {
     }
 
     /// Whether both are the same allocation, and therefore equal.
+    ///
+    /// ```
+    /// use fieldmanager_value::{List, Value};
+    /// let list = List::from_iter([Value::from(1)]);
+    /// assert!(list.ptr_eq(&list.clone()));
+    /// assert!(!list.ptr_eq(&List::from_iter([Value::from(1)])));
+    /// ```
     pub fn ptr_eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,
@@ -117,6 +132,13 @@ impl List {
     }
 
     /// Puts an item in the place of another and returns that; nothing happens past the end.
+    ///
+    /// ```
+    /// use fieldmanager_value::{List, Value};
+    /// let mut list = List::from_iter([Value::from(1), Value::from(2)]);
+    /// assert_eq!(list.set(1, Value::from("two")), Some(Value::from(2)));
+    /// assert_eq!(list.set(2, Value::Null), None);
+    /// ```
     pub fn set(&mut self, at: usize, item: Value) -> Option<Value> {
         let old = self.get(at)?.clone();
         *self = self.with_edits(vec![(at, item)], Vec::new());
@@ -124,11 +146,25 @@ impl List {
     }
 
     /// Adds an item at the end. To make a list of many items, collect them or use a [`ListBuilder`].
+    ///
+    /// ```
+    /// use fieldmanager_value::{List, Value};
+    /// let mut list = List::new();
+    /// list.push(Value::from("a"));
+    /// assert_eq!(list.len(), 1);
+    /// ```
     pub fn push(&mut self, item: Value) {
         *self = self.with_edits(Vec::new(), vec![item]);
     }
 
     /// Removes the item at a position and returns it; nothing happens past the end.
+    ///
+    /// ```
+    /// use fieldmanager_value::{List, Value};
+    /// let mut list = List::from_iter([Value::from(1), Value::from(2)]);
+    /// assert_eq!(list.remove(0), Some(Value::from(1)));
+    /// assert_eq!(list, List::from_iter([Value::from(2)]));
+    /// ```
     pub fn remove(&mut self, at: usize) -> Option<Value> {
         let old = self.get(at)?.clone();
         *self = match self.repr() {
@@ -148,6 +184,13 @@ impl List {
 
     /// The list with some items replaced and some appended, in one step. Positions past the end are
     /// ignored. The new list has no memo.
+    ///
+    /// ```
+    /// use fieldmanager_value::{List, Value};
+    /// let list = List::from_iter([Value::from("a"), Value::from("b")]);
+    /// let edited = list.with_edits(vec![(1, Value::from("x"))], vec![Value::from("c")]);
+    /// assert_eq!(Value::from(edited).to_json(), r#"["a","x","c"]"#);
+    /// ```
     #[must_use]
     pub fn with_edits(&self, replaced: Vec<(usize, Value)>, appended: Vec<Value>) -> Self {
         if replaced.is_empty() && appended.is_empty() {
@@ -182,6 +225,16 @@ impl List {
 
     /// Calls `f` for every position at which the two lists do not hold the very same item, with the
     /// items there. Shared stretches of two large lists are skipped without being looked at.
+    ///
+    /// ```
+    /// use fieldmanager_value::{List, Value};
+    /// let old: List = (0..100).map(Value::from).collect();
+    /// let mut new = old.clone();
+    /// new.set(7, Value::Null);
+    /// let mut found = Vec::new();
+    /// old.for_each_difference(&new, |at, _, _| found.push(at));
+    /// assert_eq!(found, [7]);
+    /// ```
     pub fn for_each_difference<'a>(
         &'a self,
         other: &'a Self,
@@ -282,6 +335,13 @@ impl fmt::Debug for List {
 }
 
 /// The items of a [`List`] in order.
+///
+/// ```
+/// use fieldmanager_value::{List, Value};
+/// let list = List::from_iter([Value::from(1), Value::from(2)]);
+/// let mut items = list.iter();
+/// assert_eq!((items.len(), items.next()), (2, Some(&Value::from(1))));
+/// ```
 pub struct Iter<'a>(IterRepr<'a>);
 
 enum IterRepr<'a> {
@@ -310,6 +370,14 @@ impl<'a> Iterator for Iter<'a> {
 impl ExactSizeIterator for Iter<'_> {}
 
 /// Makes a [`List`] item by item.
+///
+/// ```
+/// use fieldmanager_value::{ListBuilder, Value};
+/// let mut builder = ListBuilder::with_capacity(2);
+/// builder.push(Value::from("a"));
+/// builder.push(Value::from("b"));
+/// assert_eq!(builder.build().len(), 2);
+/// ```
 #[derive(Default)]
 pub struct ListBuilder(Vec<Value>);
 

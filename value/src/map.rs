@@ -26,11 +26,24 @@ impl Map {
     }
 
     /// The map of one entry.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Map, Value};
+    /// let map = Map::single("app", "web");
+    /// assert_eq!(Value::from(map).to_json(), r#"{"app":"web"}"#);
+    /// ```
     pub fn single(name: impl Into<Str>, value: impl Into<Value>) -> Self {
         Map(SortedMap::single(name.into(), value.into()))
     }
 
     /// Whether both are the same allocation, and therefore equal.
+    ///
+    /// ```
+    /// use fieldmanager_value::Map;
+    /// let map = Map::single("app", "web");
+    /// assert!(map.ptr_eq(&map.clone()));
+    /// assert!(!map.ptr_eq(&Map::single("app", "web")));
+    /// ```
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.0.ptr_eq(&other.0)
     }
@@ -51,11 +64,24 @@ impl Map {
     }
 
     /// The entry at a name: the map's own, shared copy of the name, and the value.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Map, Value};
+    /// let map = Map::single("app", "web");
+    /// let (name, value) = map.get_entry("app").unwrap();
+    /// assert_eq!((name.as_str(), value), ("app", &Value::from("web")));
+    /// ```
     pub fn get_entry(&self, name: &str) -> Option<(&Str, &Value)> {
         self.0.get_key_value(name)
     }
 
     /// Whether there is an entry at a name, be its value null or not.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Map, Value};
+    /// let map = Map::single("app", Value::Null);
+    /// assert!(map.contains("app") && !map.contains("tier"));
+    /// ```
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
@@ -66,28 +92,65 @@ impl Map {
     }
 
     /// Puts a value at a name and returns the one that was there.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Map, Value};
+    /// let mut map = Map::single("replicas", 1);
+    /// assert_eq!(map.insert("replicas", 2), Some(Value::from(1)));
+    /// ```
     pub fn insert(&mut self, name: impl Into<Str>, value: impl Into<Value>) -> Option<Value> {
         self.0.insert(name.into(), value.into())
     }
 
     /// Removes the entry at a name and returns its value.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Map, Value};
+    /// let mut map = Map::single("replicas", 1);
+    /// assert_eq!(map.remove("replicas"), Some(Value::from(1)));
+    /// assert!(map.is_empty());
+    /// ```
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name)
     }
 
     /// The map with each of the given names set to its value, or removed where that is none. The names
     /// must be sorted and free of duplicates.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Map, Value};
+    /// let map = Map::from_iter([("a", 1), ("b", 2)]);
+    /// let edited = map.with_edits(vec![("a".into(), None), ("c".into(), Some(Value::from(3)))]);
+    /// assert_eq!(Value::from(edited).to_json(), r#"{"b":2,"c":3}"#);
+    /// ```
     #[must_use]
     pub fn with_edits(&self, edits: Vec<(Str, Option<Value>)>) -> Self {
         Map(self.0.with_edits(edits))
     }
 
     /// The entries of both maps by name, those with one name together.
+    ///
+    /// ```
+    /// use fieldmanager_value::Map;
+    /// let (old, new) = (Map::from_iter([("a", 1), ("b", 2)]), Map::from_iter([("b", 2), ("c", 3)]));
+    /// let sides: Vec<(&str, bool, bool)> =
+    ///     old.join(&new).map(|(name, a, b)| (name.as_str(), a.is_some(), b.is_some())).collect();
+    /// assert_eq!(sides, [("a", true, false), ("b", true, true), ("c", false, true)]);
+    /// ```
     pub fn join<'a>(&'a self, other: &'a Self) -> Join<'a, Str, Value> {
         self.0.join(&other.0)
     }
 
     /// The same, where equal entries may be left out: the cost is what differs.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Map, Value};
+    /// let old = Map::from_iter((0..1000).map(|i| (format!("n{i}"), i)));
+    /// let mut new = old.clone();
+    /// new.insert("n7", "seven");
+    /// let changed: Vec<&str> = old.differences(&new).map(|(name, _, _)| name.as_str()).collect();
+    /// assert_eq!(changed, ["n7"]);
+    /// ```
     pub fn differences<'a>(&'a self, other: &'a Self) -> Differences<'a, Str, Value> {
         self.0.differences(&other.0)
     }
@@ -116,6 +179,14 @@ impl fmt::Debug for Map {
 }
 
 /// Makes a [`Map`] entry by entry, in any order; of entries with one name, the last is kept.
+///
+/// ```
+/// use fieldmanager_value::{MapBuilder, Value};
+/// let mut builder = MapBuilder::with_capacity(2);
+/// builder.push("b".into(), Value::from(1));
+/// builder.push("a".into(), Value::from(2));
+/// assert_eq!(Value::from(builder.build()).to_json(), r#"{"a":2,"b":1}"#);
+/// ```
 #[derive(Default)]
 pub struct MapBuilder(Vec<(Str, Value)>);
 

@@ -27,6 +27,13 @@ use triomphe::ThinArc;
 ///
 /// Chosen by measurement: an edit of a slice copies it, which at this size costs about what an edit of a
 /// B-tree does, while reading and memory stay several times cheaper.
+///
+/// ```
+/// use fieldmanager_value::sorted::{SMALL, SortedMap};
+/// let map = |n: usize| (0..n).map(|i| (i, i)).collect::<SortedMap<usize, usize>>();
+/// assert!(map(SMALL).as_slice().is_some());
+/// assert!(map(SMALL + 1).as_slice().is_none());
+/// ```
 pub const SMALL: usize = 48;
 
 /// A slice of entries; `tree` is set, and the slice empty, when the map is large.
@@ -36,6 +43,15 @@ type Node<K, V> = ThinArc<Option<Box<OrdMap<K, V>>>, (K, V)>;
 ///
 /// Invariant: the slice is sorted and free of duplicates; a tree holds more than [`SMALL`] entries; the
 /// empty map has no node at all.
+///
+/// ```
+/// use fieldmanager_value::sorted::SortedMap;
+/// let mut map = SortedMap::single("b", 1);
+/// assert_eq!(map.insert("a", 2), None);
+/// assert_eq!(map.get("b"), Some(&1));
+/// assert_eq!(map.remove("b"), Some(1));
+/// assert_eq!((map.len(), map.contains_key("a")), (1, true));
+/// ```
 pub struct SortedMap<K, V>(Option<Node<K, V>>);
 
 enum Repr<'a, K, V> {
@@ -62,6 +78,13 @@ impl<K, V> SortedMap<K, V> {
     }
 
     /// Whether both are the same allocation, and therefore equal.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let map = SortedMap::single("a", 1);
+    /// assert!(map.ptr_eq(&map.clone()));
+    /// assert!(map == SortedMap::single("a", 1) && !map.ptr_eq(&SortedMap::single("a", 1)));
+    /// ```
     pub fn ptr_eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,
@@ -86,6 +109,11 @@ impl<K, V> SortedMap<K, V> {
     }
 
     /// The entries as a slice, where the map is small.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// assert_eq!(SortedMap::single("a", 1).as_slice(), Some(&[("a", 1)][..]));
+    /// ```
     pub fn as_slice(&self) -> Option<&[(K, V)]> {
         match self.repr() {
             Repr::Slice(entries) => Some(entries),
@@ -104,6 +132,12 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     }
 
     /// The map of the given entries, which must be sorted by key and free of duplicates.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let map = SortedMap::from_sorted(vec![("a", 1), ("b", 2)]);
+    /// assert_eq!(map.get("b"), Some(&2));
+    /// ```
     pub fn from_sorted(entries: Vec<(K, V)>) -> Self {
         debug_assert!(entries.is_sorted_by(|a, b| a.0 < b.0));
         if entries.is_empty() {
@@ -121,6 +155,12 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     }
 
     /// The map of the given entries in any order; of entries with one key, the last is kept.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let map = SortedMap::from_unsorted(vec![("b", 1), ("a", 2), ("b", 3)]);
+    /// assert_eq!(map.as_slice(), Some(&[("a", 2), ("b", 3)][..]));
+    /// ```
     pub fn from_unsorted(mut entries: Vec<(K, V)>) -> Self {
         if !entries.is_sorted_by(|a, b| a.0 < b.0) {
             // A stable sort keeps the order of duplicates, of which the last must stay.
@@ -149,6 +189,12 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     }
 
     /// The entry at a key.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let map = SortedMap::single(String::from("a"), 1);
+    /// assert_eq!(map.get_key_value("a"), Some((&String::from("a"), &1)));
+    /// ```
     pub fn get_key_value<Q: Ord + ?Sized>(&self, key: &Q) -> Option<(&K, &V)>
     where
         K: Borrow<Q>,
@@ -239,6 +285,14 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// The map with each of the given keys set to its value, or removed where that is none.
     ///
     /// The keys must be sorted and free of duplicates. Without any the result is this very map.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let map = SortedMap::from_sorted(vec![("a", 1), ("b", 2)]);
+    /// let edited = map.with_edits(vec![("a", None), ("c", Some(3))]);
+    /// assert_eq!(edited.as_slice(), Some(&[("b", 2), ("c", 3)][..]));
+    /// assert!(map.with_edits(Vec::new()).ptr_eq(&map));
+    /// ```
     #[must_use]
     pub fn with_edits(&self, edits: Vec<(K, Option<V>)>) -> Self {
         debug_assert!(edits.is_sorted_by(|a, b| a.0 < b.0));
@@ -275,6 +329,13 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     }
 
     /// The entries of both maps in key order, those with one key together.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let (old, new) = (SortedMap::single("a", 1), SortedMap::single("b", 2));
+    /// let joined: Vec<_> = old.join(&new).collect();
+    /// assert_eq!(joined, [(&"a", Some(&1), None), (&"b", None, Some(&2))]);
+    /// ```
     pub fn join<'a>(&'a self, other: &'a Self) -> Join<'a, K, V> {
         Join { left: self.iter().peekable(), right: other.iter().peekable() }
     }
@@ -283,6 +344,14 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     ///
     /// Parts of two large maps that are shared are skipped without being looked at, so that the cost is
     /// what differs. Small maps are joined plainly: their equal entries are yielded too.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let old: SortedMap<i32, i32> = (0..1000).map(|i| (i, i)).collect();
+    /// let mut new = old.clone();
+    /// new.insert(7, 70);
+    /// assert_eq!(old.differences(&new).collect::<Vec<_>>(), [(&7, Some(&7), Some(&70))]);
+    /// ```
     pub fn differences<'a>(&'a self, other: &'a Self) -> Differences<'a, K, V>
     where
         V: PartialEq,
@@ -317,6 +386,12 @@ impl<K: Ord + Clone, V: Clone + PartialEq> PartialEq for SortedMap<K, V> {
 impl<K: Ord + Clone, V: Clone + Eq> Eq for SortedMap<K, V> {}
 
 /// The entries of a [`SortedMap`] in key order.
+///
+/// ```
+/// use fieldmanager_value::sorted::SortedMap;
+/// let map = SortedMap::from_unsorted(vec![("b", 1), ("a", 2)]);
+/// assert_eq!(map.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["a", "b"]);
+/// ```
 pub struct Iter<'a, K, V>(IterRepr<'a, K, V>);
 
 enum IterRepr<'a, K, V> {

@@ -27,6 +27,13 @@ impl Str {
     }
 
     /// Whether both are the same allocation. Two empty strings always are.
+    ///
+    /// ```
+    /// use fieldmanager_value::Str;
+    /// let name = Str::from("replicas");
+    /// assert!(name.ptr_eq(&name.clone()));
+    /// assert!(name == Str::from("replicas") && !name.ptr_eq(&Str::from("replicas")));
+    /// ```
     pub fn ptr_eq(&self, other: &Str) -> bool {
         ArcStr::ptr_eq(&self.0, &other.0)
     }

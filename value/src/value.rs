@@ -37,6 +37,12 @@ pub enum Value {
 }
 
 /// The kind of a [`Value`], as messages name it.
+///
+/// ```
+/// use fieldmanager_value::{Kind, Value};
+/// assert_eq!(Value::from(1.5).kind(), Kind::Float);
+/// assert_eq!(Kind::Float.to_string(), "float");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are those of Value")]
 pub enum Kind {
@@ -95,6 +101,12 @@ impl Value {
     }
 
     /// Whether it is a number, a string or a boolean. Null is none of them.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// assert!(Value::from("text").is_scalar() && Value::from(1).is_scalar());
+    /// assert!(!Value::Null.is_scalar() && !Value::from(vec![1]).is_scalar());
+    /// ```
     pub fn is_scalar(&self) -> bool {
         !matches!(self, Value::Null | Value::List(_) | Value::Map(_))
     }
@@ -108,6 +120,12 @@ impl Value {
     }
 
     /// The integer, if it is one. A float is none, whatever its value.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// assert_eq!(Value::from(3).as_i64(), Some(3));
+    /// assert_eq!(Value::from(3.0).as_i64(), None);
+    /// ```
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Value::Int(i) => Some(*i),
@@ -140,12 +158,28 @@ impl Value {
     }
 
     /// The value at a name, if this is a map that has it.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let value = Value::from_yaml("{spec: {replicas: 3}}")?;
+    /// let replicas = value.get("spec").and_then(|spec| spec.get("replicas"));
+    /// assert_eq!(replicas.and_then(Value::as_i64), Some(3));
+    /// assert_eq!(Value::Null.get("spec"), None);
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.as_map()?.get(name)
     }
 
     /// Whether both are the same allocation or the same scalar, to the bit. What this says is equal is
     /// equal; what it says is not may still be.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let value = Value::from(vec![1, 2]);
+    /// assert!(value.ptr_eq(&value.clone()));
+    /// assert!(!value.ptr_eq(&Value::from(vec![1, 2])));
+    /// ```
     pub fn ptr_eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Null, Value::Null) => true,
@@ -160,6 +194,12 @@ impl Value {
     }
 
     /// Whether both are equal and written the same way: unlike `==` this tells `1` from `1.0`.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let (whole, float) = (Value::from(1), Value::from(1.0));
+    /// assert!(whole == float && !whole.identical(&float));
+    /// ```
     pub fn identical(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::String(a), Value::String(b)) => a == b,

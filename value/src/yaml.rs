@@ -48,6 +48,13 @@ impl Value {
     /// # Errors
     ///
     /// As [`from_yaml`](Self::from_yaml).
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let all = Value::all_from_yaml("a: 1\n---\n---\nb: 2\n")?;
+    /// assert_eq!(all.len(), 2);
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
     pub fn all_from_yaml(text: &str) -> Result<Vec<Value>, Error> {
         let mut documents = compose(text)?;
         documents.retain(|document| !document.is_null());
@@ -56,6 +63,13 @@ impl Value {
 
     /// The value as YAML, map keys sorted, lists not indented under their key, as kubectl writes it.
     /// Texts that YAML would take for something else are quoted.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let value = Value::from_json(r#"{"ports":[{"port":80}],"on":"yes"}"#)?;
+    /// assert_eq!(value.to_yaml(), "\"on\": \"yes\"\nports:\n- port: 80\n");
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
     pub fn to_yaml(&self) -> String {
         let options = serde_saphyr::ser_options! {
             compact_list_indent: true,

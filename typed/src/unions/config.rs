@@ -143,7 +143,7 @@ fn config_union(union: &Union, config: Standing<'_>) -> Result<Edits, Fault> {
         return Err(Fault::UnionSeveral { members });
     }
     let value = config.discriminator();
-    if value.is_empty() {
+    if !config.speaks() {
         return Ok(if union.is_deducing() { deduce(union, &member.value) } else { Edits::new() });
     }
     let selects_other = union.knows(value) && member.value != value;
@@ -234,7 +234,7 @@ fn applied_items(
 /// The members of a merged struct that a configuration clears.
 fn cleared(union: &Union, live: Standing<'_>, config: Standing<'_>, merged: Standing<'_>) -> Edits {
     let value = config.discriminator();
-    let changes = !value.is_empty() && value != live.discriminator();
+    let changes = config.speaks() && value != live.discriminator();
     // In a closed union a value that is not known is for validation to refuse.
     let clears = changes && (union.knows(value) || !union.closed);
     let takes_over = union.is_deducing() && config.set().next().is_some();

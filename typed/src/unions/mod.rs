@@ -132,6 +132,14 @@ impl<'u> Standing<'u> {
         self.union.fields.iter().filter(move |field| self.is_set(&field.field))
     }
 
+    /// Whether the discriminator says something: a text, or the empty string where a respecting union
+    /// declares that.
+    fn speaks(self) -> bool {
+        let name = self.union.discriminator.as_ref();
+        let value = name.and_then(|name| self.fields?.get(name)).and_then(Value::as_str);
+        value.is_some_and(|value| !value.is_empty() || (!self.union.is_deducing() && self.union.knows("")))
+    }
+
     /// The value of the discriminator; empty if it is absent, null or no string.
     fn discriminator(self) -> &'u str {
         let name = self.union.discriminator.as_ref();

@@ -1,0 +1,83 @@
+//! Running the command.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot run the command must fail")]
+#![allow(dead_code, reason = "every test file uses a part")]
+
+use std::path::Path;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use tempfile::TempDir;
+
+/// What the command printed, and its exit code.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs the command in the root of the repository, with a text as standard input.
+pub(crate) fn run_with(arguments: &[&str], stdin: &str) -> Run {
+    let mut command = cargo_bin_cmd!("fieldmanager");
+    // Whatever the environment says about colours: the output is no terminal.
+    command.env_remove("CLICOLOR_FORCE").env_remove("COLUMNS").current_dir("..");
+    let output = command.args(arguments).write_stdin(stdin).output().expect("the command runs");
+    let text = |bytes| String::from_utf8(bytes).expect("the output is text");
+    let run = Run {
+        code: output.status.code().expect("the command ends by itself"),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    };
+    assert!(!run.out.contains('\x1b') && !run.err.contains('\x1b'), "no colours but to a terminal: {run:?}");
+    run
+}
+
+pub(crate) fn run(arguments: &[&str]) -> Run {
+    run_with(arguments, "")
+}
+
+/// Runs the command with the arguments of one line, in which words do not hold blanks.
+pub(crate) fn line(arguments: &str) -> Run {
+    run(&arguments.split_whitespace().collect::<Vec<_>>())
+}
+
+/// A command that succeeds and says nothing on standard error: what it prints.
+pub(crate) fn prints(arguments: &str) -> String {
+    let run = line(arguments);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{arguments}");
+    run.out
+}
+
+/// A command that fails and prints nothing: its exit code and what it says.
+pub(crate) fn fails(arguments: &str) -> (i32, String) {
+    let run = line(arguments);
+    assert_eq!(run.out, "", "{arguments}");
+    (run.code, run.err)
+}
+
+/// A folder with files, which goes with the value.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        for (name, text) in files {
+            std::fs::write(folder.0.path().join(name), text).unwrap();
+        }
+        folder
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Arguments in which `@` stands for the folder.
+    pub(crate) fn line(&self, arguments: &str) -> String {
+        arguments.replace('@', &self.path().display().to_string())
+    }
+
+    /// A text of the command in which the folder is `@` again.
+    pub(crate) fn shortened(&self, text: &str) -> String {
+        text.replace(&self.path().display().to_string(), "@")
+    }
+}

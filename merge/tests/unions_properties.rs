@@ -1,0 +1,280 @@
+//! What must hold for unions whoever applies and updates what.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::sync::LazyLock;
+
+use fieldmanager_fieldpath::{ApiVersion, Managers, Path, Set};
+use fieldmanager_merge::{Error, Force, Updater};
+use fieldmanager_schema::{Schema, Type};
+use fieldmanager_typed::{Duplicates, TypedValue};
+use fieldmanager_value::{Map, Value};
+use proptest::prelude::*;
+
+/// Unions of every form; members are numbers or structs.
+static WITH: LazyLock<Type> = LazyLock::new(|| {
+    let unions = [
+        ("p", ""),
+        ("d", "discriminator: dType, deduceInvalidDiscriminator: true, emptyMembers: [None], "),
+        ("r", "discriminator: rType, emptyMembers: ['', None], "),
+        ("c", "discriminator: cType, emptyMembers: [None], closed: true, "),
+    ];
+    let mut fields = String::new();
+    let mut all = String::new();
+    for (prefix, what) in unions {
+        fields += &format!("    - {{name: {prefix}Type, type: {{scalar: string}}}}\n");
+        for member in ["A", "B", "C"] {
+            fields += &format!("    - {{name: {prefix}{member}, type: {{namedType: member}}}}\n");
+        }
+        all += &format!(
+            "    - {{{what}fields: [{{fieldName: {prefix}A, discriminatorValue: A}},
+        {{fieldName: {prefix}B, discriminatorValue: B}}, {{fieldName: {prefix}C, discriminatorValue: C}}]}}\n"
+        );
+    }
+    let text = format!(
+        "types:
+- name: member
+  scalar: numeric
+  map: {{fields: [{{name: u, type: {{scalar: numeric}}}}, {{name: v, type: {{scalar: numeric}}}}]}}
+- name: root
+  map:
+    fields:
+    - {{name: name, type: {{scalar: string}}}}
+    - name: items
+      type: {{list: {{elementRelationship: associative, keys: [name], elementType: {{namedType: root}}}}}}
+{fields}    unions:
+{all}"
+    );
+    Schema::from_yaml(&text).unwrap().type_named("root").unwrap()
+});
+
+/// The same without the unions.
+static WITHOUT: LazyLock<Type> = LazyLock::new(|| {
+    let mut definitions = WITH.schema().definitions().to_vec();
+    for map in definitions.iter_mut().filter_map(|def| def.atom.map.as_mut()) {
+        map.unions.clear();
+    }
+    Schema::from_definitions(definitions).unwrap().type_named("root").unwrap()
+});
+
+fn fields() -> impl Strategy<Value = Map> {
+    let value = prop_oneof![
+        5 => Just(None),
+        2 => prop::sample::select(vec!["", "A", "B", "C", "None", "Own"]).prop_map(|v| Some(v.into())),
+    ];
+    let member = prop_oneof![
+        6 => Just(None),
+        2 => (1i64..3).prop_map(|n| Some(Value::from(n))),
+        1 => Just(Some(Value::Map(Map::new()))),
+        2 => (any::<bool>(), 1i64..3).prop_map(|(u, n)| {
+            let name = if u { "u" } else { "v" };
+            Some(Value::Map([(name, Value::from(n))].into_iter().collect()))
+        }),
+    ];
+    let union = (
+        prop::sample::select(vec!["p", "d", "d", "r", "r", "c"]),
+        value,
+        [member.clone(), member.clone(), member],
+    )
+        .prop_map(|(prefix, value, members)| {
+            let names = ["Type", "A", "B", "C"].map(|name| format!("{prefix}{name}"));
+            let values = std::iter::once(value).chain(members);
+            names.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect::<Vec<_>>()
+        });
+    prop::collection::vec(union, 1..3).prop_map(|all| all.into_iter().flatten().collect())
+}
+
+fn object() -> impl Strategy<Value = Value> {
+    let item = (prop::sample::select(vec!["one", "two"]), fields());
+    (fields(), prop::option::weighted(0.3, item)).prop_map(|(mut object, item)| {
+        if let Some((name, mut item)) = item {
+            item.insert("name", name);
+            object.insert("items", Value::List([Value::Map(item)].into_iter().collect()));
+        }
+        Value::Map(object)
+    })
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Verb {
+    Apply,
+    Force,
+    /// The live object with these fields over it.
+    Patch,
+}
+
+type Step = (Verb, &'static str, Value);
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let verb = prop::sample::select(vec![Verb::Apply, Verb::Apply, Verb::Force, Verb::Patch]);
+    let who = prop::sample::select(vec!["alice", "bob", "carol"]);
+    prop::collection::vec((verb, who, object()), 2..7)
+}
+
+struct World {
+    updater: Updater,
+    ty: Type,
+    live: TypedValue,
+    managers: Managers,
+}
+
+impl World {
+    fn new(ty: &Type, unions: bool) -> Self {
+        let updater = Updater::builder().unions(unions).build();
+        World { updater, ty: ty.clone(), live: TypedValue::null(ty.clone()), managers: Managers::new() }
+    }
+
+    fn typed(&self, value: &Value) -> TypedValue {
+        TypedValue::new(value.clone(), self.ty.clone(), Duplicates::Allow).unwrap()
+    }
+
+    fn step(&mut self, (verb, who, object): &Step) -> Result<(), Error> {
+        let v1 = ApiVersion::from("v1");
+        match verb {
+            Verb::Apply | Verb::Force => {
+                let force = if matches!(verb, Verb::Force) { Force::Yes } else { Force::No };
+                let config = self.typed(object);
+                let applied = self.updater.apply(&self.live, &config, &v1, &self.managers, who, force)?;
+                self.live = applied.object.unwrap_or_else(|| self.live.clone());
+                self.managers = applied.managers;
+            }
+            Verb::Patch => {
+                let mut new = self.live.value().as_map().cloned().unwrap_or_default();
+                for (name, value) in object.as_map().into_iter().flatten() {
+                    new.insert(name.as_str(), value.clone());
+                }
+                let new = self.typed(&Value::Map(new));
+                let updated = self.updater.update(&self.live, &new, &v1, &self.managers, who)?;
+                self.live = updated.object;
+                self.managers = updated.managers;
+            }
+        }
+        Ok(())
+    }
+
+    fn shown(&self) -> String {
+        let all = self.managers.iter();
+        let owned: Vec<String> =
+            all.map(|(name, entry)| format!("{name}: {}", entry.set().to_json())).collect();
+        format!("{} {owned:?}", self.live.value().to_json())
+    }
+}
+
+/// The members of unions, and what is below them, that a manager owns.
+fn members(set: &Set) -> Vec<Path> {
+    let is_member = |path: &Path| {
+        let names = path.iter().filter_map(|element| element.as_field()).map(|name| name.as_str());
+        let mut names = names;
+        names.any(|name| name.len() == 2 && name.ends_with(['A', 'B', 'C']))
+    };
+    set.paths().filter(is_member).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Off, every step ends as with a schema that has no unions.
+    #[test]
+    fn switched_off_the_engine_is_that_without_unions(steps in steps()) {
+        let (mut off, mut without) = (World::new(&WITH, false), World::new(&WITHOUT, true));
+        for step in &steps {
+            let (left, right) = (off.step(step), without.step(step));
+            prop_assert_eq!(left.map_err(|e| e.to_string()), right.map_err(|e| e.to_string()));
+            prop_assert_eq!(off.shown(), without.shown());
+        }
+    }
+
+    /// No manager's field is cleared without a conflict or force: after an apply that is neither, what the
+    /// others owned is there, with its value, and theirs.
+    #[test]
+    fn nothing_is_taken_without_conflict_or_force(steps in steps()) {
+        let mut world = World::new(&WITH, true);
+        for step in &steps {
+            let (live, managers) = (world.live.clone(), world.managers.clone());
+            let done = world.step(step);
+            if done.is_err() {
+                prop_assert_eq!(world.live.value(), live.value());
+                continue;
+            }
+            let (Verb::Apply, who) = (step.0, step.1) else { continue };
+            for (name, before) in managers.iter().filter(|(name, _)| *name != who) {
+                let after = world.managers.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
+                for path in members(before.set()) {
+                    prop_assert!(after.has(&path), "{} lost {}: {} -> {}", name, path, live.value(), world.shown());
+                    // What is there may have gained parts that others added.
+                    let (was, is) = (live.get(&path), world.live.get(&path));
+                    let scalar = was.is_some_and(|was| was.as_map().is_none());
+                    prop_assert_eq!(was.is_some(), is.is_some(), "{} of {}: {}", path, name, world.shown());
+                    if scalar {
+                        prop_assert_eq!(was, is, "{} of {}", path, name);
+                    }
+                }
+            }
+        }
+    }
+
+    /// With force there are no conflicts; without it, an apply either conflicts or comes to the same.
+    #[test]
+    fn force_only_overrules(steps in steps(), last in object()) {
+        let mut world = World::new(&WITH, true);
+        for step in &steps {
+            let _ = world.step(step);
+        }
+        let v1 = ApiVersion::from("v1");
+        let config = world.typed(&last);
+        let apply = |force| world.updater.apply(&world.live, &config, &v1, &world.managers, "dave", force);
+        match (apply(Force::No), apply(Force::Yes)) {
+            (Ok(unforced), Ok(forced)) => {
+                prop_assert_eq!(unforced.managers, forced.managers);
+                let value = |object: Option<TypedValue>| object.map(TypedValue::into_value);
+                prop_assert_eq!(value(unforced.object), value(forced.object));
+            }
+            (Err(Error::Conflicts(conflicts)), Ok(_)) => {
+                // Every conflict is about something that its manager owns, itself or a part of it.
+                for conflict in &conflicts {
+                    let owned = world.managers.get(&conflict.manager).unwrap().set();
+                    let has = owned.paths().any(|path| path.starts_with(&conflict.path));
+                    prop_assert!(has, "{}", conflict);
+                }
+            }
+            (Err(left), Err(right)) => prop_assert_eq!(left, right),
+            (Ok(_), Err(error)) => prop_assert!(false, "forced: {}", error),
+            (Err(error), Ok(_)) => prop_assert!(false, "unforced: {}", error),
+        }
+    }
+
+    /// Who applies the same again changes nothing.
+    #[test]
+    fn applying_again_changes_nothing(steps in steps(), last in object()) {
+        let mut world = World::new(&WITH, true);
+        for step in &steps {
+            let _ = world.step(step);
+        }
+        if world.step(&(Verb::Force, "dave", last.clone())).is_ok() {
+            let once = world.shown();
+            world.step(&(Verb::Apply, "dave", last)).unwrap();
+            prop_assert_eq!(world.shown(), once);
+        }
+    }
+
+    /// What an object shares with the live one is not looked at again: that must make no difference.
+    #[test]
+    fn an_update_is_the_same_whether_or_not_it_shares_the_live_object(steps in steps(), last in object()) {
+        let mut world = World::new(&WITH, true);
+        for step in &steps {
+            let _ = world.step(step);
+        }
+        let mut new = world.live.value().as_map().cloned().unwrap_or_default();
+        for (name, value) in last.as_map().into_iter().flatten() {
+            new.insert(name.as_str(), value.clone());
+        }
+        let new = Value::Map(new);
+        let copy = Value::from_json(new.to_json().as_str()).unwrap();
+        let reread = Value::from_json(world.live.value().to_json().as_str()).unwrap();
+        let v1 = ApiVersion::from("v1");
+        let update = |live: &TypedValue, new: &Value| {
+            let updated = world.updater.update(live, &world.typed(new), &v1, &world.managers, "dave");
+            updated.map(|updated| (updated.object.into_value(), updated.managers))
+        };
+        prop_assert_eq!(update(&world.live, &new), update(&world.typed(&reread), &copy));
+    }
+}

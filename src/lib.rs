@@ -1,0 +1,91 @@
+//! Kubernetes Server-Side Apply as a library.
+//!
+//! An object has several managers. Each *applies* a configuration: the fields it has an opinion about, and
+//! no others. The [`Updater`] merges it into the live object, removes what the manager applied before and
+//! does not any more, and notes who owns which field. To change a field that another manager owns is a
+//! conflict, unless the apply is forced.
+//!
+//! ```
+//! use fieldmanager::{Duplicates, Force, Managers, Schema, TypedValue, Updater, Value};
+//!
+//! let schema = Schema::from_yaml("
+//! types:
+//! - name: app
+//!   map:
+//!     fields:
+//!     - {name: image, type: {scalar: string}}
+//!     - {name: replicas, type: {scalar: numeric}}
+//! ")?;
+//! let app = schema.type_named("app").ok_or("the schema has this type")?;
+//! let config = |text| -> Result<TypedValue, Box<dyn std::error::Error>> {
+//!     Ok(TypedValue::new(Value::from_yaml(text)?, app.clone(), Duplicates::Refuse)?)
+//! };
+//! let updater = Updater::builder().build();
+//! let v1 = "v1".into();
+//!
+//! // The shop applies first: there is no live object yet, and there are no managers.
+//! let nothing = TypedValue::null(app.clone());
+//! let shop = config("{image: nginx, replicas: 3}")?;
+//! let applied = updater.apply(&nothing, &shop, &v1, &Managers::new(), "shop", Force::No)?;
+//! let live = applied.object.ok_or("the object has changed")?;
+//!
+//! // The autoscaler wants another number of replicas.
+//! let autoscaler = config("{replicas: 10}")?;
+//! let refused = updater.apply(&live, &autoscaler, &v1, &applied.managers, "autoscaler", Force::No);
+//! assert_eq!(refused.unwrap_err().to_string(), r#"conflict with "shop": .replicas"#);
+//!
+//! // By force it takes the field; the shop keeps the rest.
+//! let forced = updater.apply(&live, &autoscaler, &v1, &applied.managers, "autoscaler", Force::Yes)?;
+//! let object = forced.object.ok_or("the object has changed")?;
+//! assert_eq!(object.value().to_json(), r#"{"image":"nginx","replicas":10}"#);
+//! let owned = |manager| forced.managers.get(manager).map(|entry| entry.set().to_json());
+//! assert_eq!(owned("shop").as_deref(), Some(r#"{"f:image":{}}"#));
+//! assert_eq!(owned("autoscaler").as_deref(), Some(r#"{"f:replicas":{}}"#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Modules
+//!
+//! Every module is a crate of its own, re-exported; each knows only those below it.
+//!
+//! | module | what it knows |
+//! |---|---|
+#![cfg_attr(feature = "harness", doc = "| [`harness`] | scenario files, how to run them, and reports |")]
+#![cfg_attr(
+    not(feature = "harness"),
+    doc = "| `harness` (feature `harness`) | scenario files, how to run them, and reports |"
+)]
+//! | [`merge`] | the updater: apply, update, conflicts, pruning, version conversion |
+//! | [`typed`] | a value of a type: validation, field sets, merge, comparison, removal, extraction, unions |
+//! | [`fieldpath`] | path elements, paths, sets of paths and their algebra, FieldsV1, managers |
+//! | [`schema`] | types and type references: parsing and checking a schema |
+//! | [`value`] | persistent immutable trees of values, JSON and YAML in and out |
+//!
+//! # Behaviour
+//!
+//! The reference is the Go package `sigs.k8s.io/structured-merge-diff/v6`, version 6.4.2. Where this library
+//! does otherwise on purpose, `docs/deviations.md` in the repository says so and why.
+//!
+//! Everything public is `Send + Sync`. There is no global state that changes, no clock, no randomness and no
+//! I/O. No input makes the library panic; nesting beyond [`value::MAX_DEPTH`] is an error.
+
+pub use fieldmanager_fieldpath as fieldpath;
+#[cfg(feature = "harness")]
+pub use fieldmanager_harness as harness;
+pub use fieldmanager_merge as merge;
+pub use fieldmanager_schema as schema;
+pub use fieldmanager_typed as typed;
+pub use fieldmanager_value as value;
+
+pub use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Path, PathElement, Set, VersionedSet};
+pub use fieldmanager_merge::{
+    Applied, Conflict, Conflicts, ConvertError, Converter, Force, SameVersion, Updated, Updater,
+};
+pub use fieldmanager_schema::{Schema, Type};
+pub use fieldmanager_typed::{Comparison, Duplicates, KeyFields, TypedValue};
+pub use fieldmanager_value::{List, Map, Value};
+
+/// Compiles and runs the Rust examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,157 @@
+//! Sets and FieldsV1, their text.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use fieldmanager_fieldpath::{Path, PathElement, Set};
+use fieldmanager_value::Value;
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::value;
+
+/// Reads every line of a text as FieldsV1. What is read is written and read back as an equal set, with the same
+/// text, whether it is read from a text or from a value. The sets of two lines after another are combined, and
+/// compared with what sets of the standard library make of their paths.
+///
+/// # Errors
+///
+/// What does not hold.
+pub fn check_fields_v1(text: &[u8]) -> Result<(), String> {
+    let mut before = Set::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let read = Set::from_json(line);
+        check_reading(line, read.as_ref().ok())?;
+        if let Ok(set) = read {
+            check_set(&set)?;
+            check_algebra(&before, &set)?;
+            before = set;
+        }
+    }
+    Ok(())
+}
+
+/// A text and the value it makes are the same FieldsV1, unless a value cannot hold what the text does.
+fn check_reading(line: &[u8], read: Option<&Set>) -> Result<(), String> {
+    let Ok(value) = Value::from_json_slice(line) else {
+        return Ok(());
+    };
+    let Ok(Unrepeated) = serde_json::from_slice(line) else {
+        return Ok(());
+    };
+    let from_value = Set::from_value(&value).ok();
+    ensure!(from_value.as_ref() == read, "{value} is {from_value:?} as a value and {read:?} as a text");
+    Ok(())
+}
+
+fn check_set(set: &Set) -> Result<(), String> {
+    let text = set.to_json();
+    let again = Set::from_json(text.as_bytes())
+        .map_err(|error| format!("FieldsV1 that was written is refused: {error}\n{text}"))?;
+    ensure!(again.to_json() == text, "{text} is written as {} when it is read back", again.to_json());
+    let value = set.to_value();
+    let from_value = Set::from_value(&value).map_err(|error| format!("{value} is refused: {error}"))?;
+    if !has_wide_float(set) {
+        ensure!(again == *set, "{text} is read back as {again:?}");
+        ensure!(from_value == *set, "{text} is read back from a value as {from_value:?}");
+    }
+    let paths: Vec<Path> = set.paths().collect();
+    ensure!(paths.len() == set.len(), "{text} has {} paths and says {}", paths.len(), set.len());
+    ensure!(paths.is_empty() == set.is_empty(), "{text} is empty only in one way");
+    ensure!(paths.iter().all(|path| set.has(path)), "{text} does not have its own paths");
+    let rebuilt: Set = paths.iter().collect();
+    ensure!(rebuilt == *set, "{text} is {rebuilt:?} when it is made of its paths");
+    let backwards: Set = paths.iter().rev().collect();
+    ensure!(backwards == *set, "{text} is {backwards:?} when it is made of its paths backwards");
+    Ok(())
+}
+
+fn has_wide_float(set: &Set) -> bool {
+    set.nodes().any(|(element, node)| {
+        let here = match element {
+            PathElement::Key(fields) => fields.iter().any(|(_, value)| value::has_wide_float(value)),
+            PathElement::Value(value) => value::has_wide_float(value),
+            PathElement::Field(_) | PathElement::Index(_) => false,
+        };
+        here || has_wide_float(node.children())
+    })
+}
+
+fn check_algebra(a: &Set, b: &Set) -> Result<(), String> {
+    let model = |set: &Set| -> BTreeSet<Path> { set.paths().collect() };
+    let (left, right) = (model(a), model(b));
+    let same = |what: &str, set: Set, paths: BTreeSet<Path>| {
+        ensure!(model(&set) == paths, "{what} of {a:?} and {b:?} is {set:?}");
+        check_set(&set)
+    };
+    same("union", a.union(b), left.union(&right).cloned().collect())?;
+    same("union", b.union(a), left.union(&right).cloned().collect())?;
+    same("intersection", a.intersection(b), left.intersection(&right).cloned().collect())?;
+    same("difference", a.difference(b), left.difference(&right).cloned().collect())?;
+    let below_other = |path: &Path| (1..=path.len()).any(|n| path.get(..n).is_some_and(|p| b.has(p)));
+    let outside = left.iter().filter(|path| !below_other(path)).cloned().collect();
+    same("recursive difference", a.recursive_difference(b), outside)?;
+    let leads_on = |path: &&Path| {
+        !left.iter().any(|longer| longer.len() > path.len() && longer.starts_with(path.as_ref()))
+    };
+    same("leaves", a.leaves(), left.iter().filter(leads_on).cloned().collect())?;
+    ensure!(a.is_subset(b) == left.is_subset(&right), "{a:?} and {b:?}: is the one a part of the other?");
+    ensure!(a.union(a).ptr_eq(a), "{a:?} is another set when it is united with itself");
+    Ok(())
+}
+
+/// Any JSON in which no object has a key twice.
+struct Unrepeated;
+
+impl<'de> Deserialize<'de> for Unrepeated {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Unrepeated)
+    }
+}
+
+impl<'de> Visitor<'de> for Unrepeated {
+    type Value = Unrepeated;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON without repeated keys")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self, A::Error> {
+        let mut seen = BTreeSet::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            entries.next_value::<Unrepeated>()?;
+            if !seen.insert(key) {
+                return Err(A::Error::custom("a key is repeated"));
+            }
+        }
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+}

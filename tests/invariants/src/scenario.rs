@@ -1,0 +1,288 @@
+//! Scenarios: rows of applies and updates by several managers.
+
+use std::fmt::Write;
+
+use fieldmanager_fieldpath::{ApiVersion, Managers, Set, VersionedSet};
+use fieldmanager_merge::{Force, Updater};
+use fieldmanager_schema::Type;
+use fieldmanager_typed::{Duplicates, TypedValue};
+use fieldmanager_value::{Map, Value};
+
+use crate::choices::Choices;
+use crate::laws;
+use crate::objects::{Make, filled, object};
+use crate::schemas::ROOTS;
+
+const MANAGERS: [&str; 3] = ["alice", "bob", "carol"];
+const STEPS: usize = 10;
+
+/// The version at which everything happens.
+pub(crate) fn version() -> ApiVersion {
+    "v1".into()
+}
+
+/// An object and its managers.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) live: TypedValue,
+    pub(crate) managers: Managers,
+}
+
+impl State {
+    /// The same, read anew from its texts, so that it shares nothing and nothing is known of it. None if the object
+    /// is not valid any more: pruning may take the key from an item, as in the Go package.
+    pub(crate) fn read_anew(&self) -> Result<Option<State>, String> {
+        let Some(live) = read_anew(&self.live)? else {
+            return Ok(None);
+        };
+        let mut managers = Managers::new();
+        for (name, entry) in &self.managers {
+            let text = entry.set().to_json();
+            let set = Set::from_json(text.as_bytes()).map_err(|error| format!("{error}: {text}"))?;
+            let entry = VersionedSet::new(set, entry.api_version().clone(), entry.is_applied());
+            managers.insert(name.clone(), entry);
+        }
+        Ok(Some(State { live, managers }))
+    }
+}
+
+/// A value read anew from its text; none if it does not fit its type any more.
+pub(crate) fn read_anew(value: &TypedValue) -> Result<Option<TypedValue>, String> {
+    let text = value.value().to_json();
+    let read = Value::from_json(&text).map_err(|error| format!("{error}: {text}"))?;
+    Ok(TypedValue::new(read, value.ty().clone(), Duplicates::Allow).ok())
+}
+
+/// Makes a scenario from bytes, runs it, and checks every step:
+///
+/// - nothing depends on how values are shared: a step does the same to a live object and sets that were read anew;
+/// - an apply that is repeated changes nothing;
+/// - an applier owns exactly the fields of its configuration, and the object then has their values;
+/// - other managers lose exactly what was changed or removed, and gain nothing;
+/// - without force, what another manager owns does not change; it is a conflict, and nothing happens;
+/// - an apply removes only what its manager applied before and nobody else owns, and what is below that;
+/// - an update never conflicts, and its manager comes to own what it changed;
+/// - nobody owns what is not there.
+///
+/// Where nulls, empty lists and empty maps are applied, or the live object has items with the same key, some of this
+/// does not hold, in the Go package neither; there less is checked.
+///
+/// # Errors
+///
+/// What does not hold, and the scenario so far in the format of scenario files.
+pub fn check_scenario(bytes: &[u8]) -> Result<(), String> {
+    run(bytes).map(drop)
+}
+
+/// How often what happened.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    applies: usize,
+    conflicts: usize,
+    updates: usize,
+    /// Steps after which an owned field was gone.
+    removals: usize,
+    /// Steps on objects with lists or maps that are no slices in memory.
+    long: usize,
+    /// Steps on objects with duplicates.
+    duplicates: usize,
+}
+
+fn run(bytes: &[u8]) -> Result<Tally, String> {
+    let mut choices = Choices::new(bytes);
+    let Some(ty) = ROOTS.get(choices.below(ROOTS.len())) else {
+        return Err("there are no types".into());
+    };
+    let flags = choices.byte();
+    let make = Make { long: flags & 3 == 3, hollow: flags & 4 != 0, duplicates: false };
+    let updates = Make { duplicates: flags & 8 != 0, ..make };
+    let mut scenario = Scenario {
+        choices,
+        ty,
+        make,
+        updates,
+        updater: Updater::builder().build(),
+        state: State { live: TypedValue::null(ty.clone()), managers: Managers::new() },
+        configs: MANAGERS.map(|_| None),
+        had_duplicates: false,
+        steps: String::new(),
+        tally: Tally::default(),
+    };
+    for _ in 0..STEPS {
+        match scenario.step() {
+            Ok(true) if !scenario.choices.is_used_up() => {}
+            Ok(_) => break,
+            Err(message) => {
+                let types = ty.schema().to_value();
+                return Err(format!(
+                    "{message}\nname: scenario\nschema: {types}\ntypes: {{v1: {}}}\nsteps:{}",
+                    ty.name(),
+                    scenario.steps
+                ));
+            }
+        }
+    }
+    Ok(scenario.tally)
+}
+
+struct Scenario<'b, 't> {
+    choices: Choices<'b>,
+    ty: &'t Type,
+    make: Make,
+    updates: Make,
+    updater: Updater,
+    state: State,
+    /// What each manager applied last.
+    configs: [Option<TypedValue>; MANAGERS.len()],
+    had_duplicates: bool,
+    /// The steps so far, as they are written in a scenario file.
+    steps: String,
+    tally: Tally,
+}
+
+impl Scenario<'_, '_> {
+    /// One step; false if the scenario cannot go on.
+    fn step(&mut self) -> Result<bool, String> {
+        let number = self.choices.below(MANAGERS.len());
+        let manager = MANAGERS.get(number).copied().unwrap_or_default();
+        let kind = self.choices.below(4);
+        if kind == 3 {
+            let Some(new) = self.new_object() else {
+                return Ok(true);
+            };
+            self.note("update", manager, &new, "");
+            self.update(manager, &new)?;
+        } else {
+            let Some(config) = self.config(number) else {
+                return Ok(true);
+            };
+            let force = if kind == 2 { Force::Yes } else { Force::No };
+            self.note("apply", manager, &config, if force == Force::Yes { ", force: true" } else { "" });
+            self.apply(manager, &config, force)?;
+            if let Some(last) = self.configs.get_mut(number) {
+                *last = Some(config);
+            }
+        }
+        let Some(fresh) = self.state.read_anew()? else {
+            return Ok(false);
+        };
+        let strict = TypedValue::new(fresh.live.value().clone(), self.ty.clone(), Duplicates::Refuse);
+        self.had_duplicates |= strict.is_err();
+        // An empty map that is applied in the place of a full one goes with what was in it, as in the Go package.
+        if !self.had_duplicates && !self.make.hollow {
+            laws::owned_is_there(&fresh)?;
+        }
+        Ok(true)
+    }
+
+    fn apply(&mut self, manager: &str, config: &TypedValue, force: Force) -> Result<(), String> {
+        let apply = laws::Apply { updater: &self.updater, before: &self.state, manager, config, force };
+        self.tally.applies += 1;
+        match apply.check(self.make.hollow, self.had_duplicates)? {
+            Some(state) => self.go_on_with(state),
+            None => self.tally.conflicts += 1,
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, manager: &str, new: &TypedValue) -> Result<(), String> {
+        self.tally.updates += 1;
+        let state = laws::update(&self.updater, &self.state, manager, new)?;
+        self.go_on_with(state);
+        Ok(())
+    }
+
+    fn go_on_with(&mut self, state: State) {
+        let fields = |state: &State| state.live.field_set();
+        let removed = fields(&self.state).difference(&fields(&state));
+        self.tally.removals += usize::from(!removed.is_empty());
+        self.tally.long += usize::from(is_long(state.live.value()));
+        self.tally.duplicates += usize::from(self.had_duplicates);
+        self.state = state;
+    }
+
+    fn note(&mut self, what: &str, manager: &str, object: &TypedValue, more: &str) {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            self.steps,
+            "\n- {what}: {{manager: {manager}, apiVersion: v1, object: {}{more}}}",
+            object.value()
+        );
+    }
+
+    fn typed(&self, value: Value, duplicates: Duplicates) -> Option<TypedValue> {
+        // Removing items leaves nulls behind.
+        let value =
+            if self.make.hollow { value } else { filled(&value).unwrap_or_else(|| Map::new().into()) };
+        TypedValue::new(value, self.ty.clone(), duplicates).ok()
+    }
+
+    /// A configuration: a new one, or the manager's last one with something added or removed.
+    fn config(&mut self, manager: usize) -> Option<TypedValue> {
+        let fresh = object(&mut self.choices, self.ty, self.make);
+        let fresh = self.typed(fresh, Duplicates::Refuse)?;
+        let last = self.configs.get(manager).cloned().flatten();
+        match (self.choices.below(4), last) {
+            (1, Some(last)) => last.merge(&fresh).ok(),
+            (2, Some(last)) => {
+                let less = last.remove_items(&last.field_set().intersection(&fresh.field_set()).leaves());
+                self.typed(less.into_value(), Duplicates::Refuse)
+            }
+            (3, Some(last)) => Some(last),
+            _ => Some(fresh),
+        }
+    }
+
+    /// An object to replace the live one: a new one, or the live one with something changed or removed.
+    fn new_object(&mut self) -> Option<TypedValue> {
+        let fresh = object(&mut self.choices, self.ty, self.updates);
+        let fresh = self.typed(fresh, Duplicates::Allow)?;
+        let live = &self.state.live;
+        match self.choices.below(4) {
+            0 | 1 => live.merge(&fresh).ok(),
+            2 => {
+                let less = live.remove_items(&live.field_set().intersection(&fresh.field_set()).leaves());
+                self.typed(less.into_value(), Duplicates::Allow)
+            }
+            _ => Some(fresh),
+        }
+    }
+}
+
+/// Whether a list or a map is longer than a slice gets.
+fn is_long(value: &Value) -> bool {
+    match value {
+        Value::List(items) => items.len() > 48 || items.iter().any(is_long),
+        Value::Map(entries) => entries.len() > 48 || entries.iter().any(|(_, value)| is_long(value)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The laws would hold for scenarios in which nothing happens, too.
+    #[test]
+    fn everything_happens() {
+        let mut state = 1_u64;
+        let mut byte = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state.to_be_bytes()[0]
+        };
+        let mut all = Tally::default();
+        for _ in 0..150 {
+            let bytes: Vec<u8> = (0..300).map(|_| byte()).collect();
+            let tally = run(&bytes).unwrap();
+            all.applies += tally.applies;
+            all.conflicts += tally.conflicts;
+            all.updates += tally.updates;
+            all.removals += tally.removals;
+            all.long += tally.long;
+            all.duplicates += tally.duplicates;
+        }
+        assert!(all.applies > 500 && all.updates > 150, "{all:?}");
+        assert!(all.conflicts * 10 > all.applies && all.conflicts * 2 < all.applies, "{all:?}");
+        assert!(all.removals > 100 && all.long > 20 && all.duplicates > 10, "{all:?}");
+    }
+}

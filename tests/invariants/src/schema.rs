@@ -1,0 +1,42 @@
+//! Schemas.
+
+use fieldmanager_schema::Schema;
+
+/// Reads a text as a schema. What is read is written and read back as an equal one.
+///
+/// # Errors
+///
+/// What does not hold.
+pub fn check_schema(text: &[u8]) -> Result<(), String> {
+    let Ok(text) = std::str::from_utf8(text) else {
+        return Ok(());
+    };
+    let schema = match Schema::from_yaml(text) {
+        Ok(schema) => schema,
+        Err(error) => {
+            ensure!(!error.to_string().is_empty(), "refused without a message: {text}");
+            return Ok(());
+        }
+    };
+    let document = schema.to_value();
+    let again = Schema::from_value(&document)
+        .map_err(|error| format!("the schema that was written is refused: {error}\n{document}"))?;
+    ensure!(again == schema, "the schema is read back otherwise: {document}");
+    ensure!(
+        again.to_value().identical(&document),
+        "the schema is written otherwise when read back: {document}"
+    );
+    ensure!(again.is_plain() == schema.is_plain(), "the schema is plain only once: {document}");
+    let resolved = Schema::from_definitions(schema.definitions().to_vec())
+        .map_err(|error| format!("the definitions are refused: {error}\n{document}"))?;
+    ensure!(resolved == schema, "the definitions make another schema: {document}");
+    for name in schema.type_names() {
+        let ty = schema.type_named(name).ok_or_else(|| format!("there is no type {name:?}: {document}"))?;
+        ensure!(ty.name() == name, "type {name:?} is named {:?}", ty.name());
+        if let Some(map) = &ty.atom().map {
+            let names = map.fields().iter().map(|field| &field.name);
+            ensure!(names.is_sorted_by(|a, b| a < b), "the fields of {name:?} are not sorted: {document}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,334 @@
+//! What must hold for the unions of any two objects.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::sync::LazyLock;
+
+use fieldmanager_schema::{Schema, Type};
+use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
+use fieldmanager_value::Value;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+/// A struct with a union of every form, inside itself, in a keyed list and in a map.
+static ROOT: LazyLock<Type> = LazyLock::new(|| {
+    let unions = [
+        ("p", ""),
+        ("q", "required: true, "),
+        ("d", "discriminator: dType, deduceInvalidDiscriminator: true, emptyMembers: [None], "),
+        ("r", "discriminator: rType, emptyMembers: [None], "),
+        ("e", "discriminator: eType, emptyMembers: ['', None], "),
+        ("c", "discriminator: cType, emptyMembers: ['', None], closed: true, "),
+    ];
+    let mut fields = String::new();
+    let mut all = String::new();
+    for (prefix, what) in unions {
+        fields += &format!("    - {{name: {prefix}Type, type: {{scalar: string}}}}\n");
+        for member in ["A", "B", "C"] {
+            fields += &format!("    - {{name: {prefix}{member}, type: {{namedType: member}}}}\n");
+        }
+        all += &format!(
+            "    - {{{what}fields: [{{fieldName: {prefix}A, discriminatorValue: A}},
+        {{fieldName: {prefix}B, discriminatorValue: B}},
+        {{fieldName: {prefix}C, discriminatorValue: C, optional: true}}]}}\n"
+        );
+    }
+    let text = format!(
+        "types:
+- {{name: member, scalar: numeric, map: {{fields: [{{name: in, type: {{namedType: root}}}}]}}}}
+- name: root
+  map:
+    fields:
+    - {{name: name, type: {{scalar: string}}}}
+    - name: items
+      type: {{list: {{elementRelationship: associative, keys: [name], elementType: {{namedType: root}}}}}}
+    - {{name: byName, type: {{map: {{elementType: {{namedType: root}}}}}}}}
+{fields}    unions:
+{all}"
+    );
+    Schema::from_yaml(&text).unwrap().type_named("root").unwrap()
+});
+
+fn discriminator() -> impl Strategy<Value = Option<Value>> {
+    prop_oneof![
+        3 => Just(None),
+        1 => Just(Some(Value::Null)),
+        8 => prop::sample::select(vec!["", "A", "A", "B", "B", "C", "None", "Own", "Other"])
+            .prop_map(|value| Some(value.into())),
+    ]
+}
+
+fn member(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Option<Value>> {
+    prop_oneof![
+        5 => Just(None),
+        1 => Just(Some(Value::Null)),
+        4 => (1i64..3).prop_map(|n| Some(Value::from(n))),
+        1 => inner.prop_map(|inner| Some(Value::Map([("in", inner)].into_iter().collect()))),
+    ]
+}
+
+/// The fields of two unions, chosen from the six, so that objects stay small.
+fn fields(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Vec<(String, Value)>> {
+    let union = move |prefix: &'static str| {
+        let members = [member(inner.clone()), member(inner.clone()), member(inner.clone())];
+        (discriminator(), members).prop_map(move |(discriminator, members)| {
+            let names = ["A", "B", "C"].map(|member| format!("{prefix}{member}"));
+            let members = names.into_iter().zip(members);
+            let all = std::iter::once((format!("{prefix}Type"), discriminator)).chain(members);
+            all.filter_map(|(name, value)| Some((name, value?))).collect::<Vec<_>>()
+        })
+    };
+    let first = prop::sample::select(vec!["p", "d", "r"]).prop_flat_map({
+        let union = union.clone();
+        move |prefix| union(prefix)
+    });
+    let second = prop::sample::select(vec!["q", "e", "c"]).prop_flat_map(union);
+    (first, second).prop_map(|(first, second)| [first, second].concat())
+}
+
+fn object(depth: u32) -> BoxedStrategy<Value> {
+    let inner = if depth == 0 { Just(Value::Null).boxed() } else { object(depth - 1) };
+    let some = (0u32..10).prop_map(move |n| (depth > 0 && n < 4).then_some(()));
+    let list = prop::collection::vec((0usize..3, inner.clone()), 0..3);
+    let map = prop::collection::vec((0usize..2, inner.clone()), 0..2);
+    (fields(inner), some.clone(), list, some, map)
+        .prop_map(|(fields, with_list, list, with_map, map)| {
+            let mut object: fieldmanager_value::Map = fields.into_iter().collect();
+            const NAMES: [&str; 3] = ["one", "two", "three"];
+            if with_list.is_some() {
+                let mut seen = Vec::new();
+                let items = list.into_iter().filter_map(|(name, item)| {
+                    let fresh = !seen.contains(&name);
+                    seen.push(name);
+                    let mut item = item.as_map().cloned().unwrap_or_default();
+                    item.insert("name", NAMES[name]);
+                    fresh.then_some(Value::Map(item))
+                });
+                object.insert("items", Value::List(items.collect()));
+            }
+            if with_map.is_some() {
+                let entries = map.into_iter().map(|(name, item)| (NAMES[name], item));
+                object.insert("byName", Value::Map(entries.collect()));
+            }
+            Value::Map(object)
+        })
+        .boxed()
+}
+
+fn typed(value: &Value) -> TypedValue {
+    TypedValue::new(value.clone(), ROOT.clone(), Duplicates::Allow).unwrap()
+}
+
+/// The old object, or none, and a new one; often one that differs from the old in a few fields only.
+fn pair() -> impl Strategy<Value = (Value, Value)> {
+    let overlay = |old: &Value, new: &Value| {
+        let mut all = old.as_map().cloned().unwrap_or_default();
+        for (name, value) in new.as_map().into_iter().flatten() {
+            all.insert(name.as_str(), value.clone());
+        }
+        Value::Map(all)
+    };
+    prop_oneof![
+        1 => object(1).prop_map(|new| (Value::Null, new)),
+        2 => (object(1), object(1)),
+        5 => (object(1), object(1)).prop_map(move |(old, new)| {
+            let new = overlay(&old, &new);
+            (old, new)
+        }),
+    ]
+}
+
+/// Runs a property on pairs of which the second is normalized against the first.
+fn normalized(old: &Value, new: &Value) -> Option<TypedValue> {
+    // A contradiction is refused, and then there is nothing to be said of the result.
+    Some(typed(old).normalize_update(&typed(new)).ok()?.value)
+}
+
+fn several_set(faults: &[fieldmanager_typed::UnionFault]) -> Vec<String> {
+    let several = faults.iter().filter(|fault| fault.message.contains(" one of: `"));
+    let several = several.filter(|fault| !fault.message.starts_with("must specify one of"));
+    several.map(|fault| fault.path.to_string()).collect()
+}
+
+/// Structs with more than one member of a union set, by a plain walk.
+fn crowded(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Map(map) => {
+            for prefix in ["p", "q", "d", "r", "e", "c"] {
+                let is_set = |m: &&str| map.get(&format!("{prefix}{m}")).is_some_and(|v| !v.is_null());
+                if ["A", "B", "C"].iter().filter(|m| is_set(m)).count() > 1 {
+                    found.push(path.to_owned());
+                }
+            }
+            for (name, value) in map {
+                crowded(value, &format!("{path}.{name}"), found);
+            }
+        }
+        Value::List(items) => {
+            for item in items {
+                let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
+                crowded(item, &format!("{path}[name={name:?}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn sorted(mut all: Vec<String>) -> Vec<String> {
+    all.sort();
+    all
+}
+
+fn idempotent(old: &Value, new: &Value) -> TestCaseResult {
+    if let Some(once) = normalized(old, new) {
+        let again = typed(old).normalize_update(&once).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        prop_assert_eq!(again.value.value(), once.value());
+        prop_assert!(again.changes.is_empty());
+        // And the next write of the same changes nothing either.
+        let next = once.normalize_update(&once).unwrap();
+        prop_assert_eq!(next.value.value(), once.value());
+        let reread = typed(once.value());
+        let next = reread.normalize_update(&typed(once.value())).unwrap();
+        prop_assert_eq!(next.value.value(), once.value());
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn normalizing_is_idempotent((old, new) in pair()) {
+        idempotent(&old, &new)?;
+    }
+
+    /// Members are only removed and discriminators only set: nothing else changes, and what changes is listed.
+    #[test]
+    fn normalizing_changes_what_it_lists((old, new) in pair()) {
+        if let Ok(result) = typed(&old).normalize_update(&typed(&new)) {
+            prop_assert_eq!(result.changes.is_empty(), *result.value.value() == new);
+            let compared = typed(&new).compare(&result.value).unwrap();
+            let listed: Vec<String> = result.changes.iter().map(|change| change.path.to_string()).collect();
+            for path in compared.added.paths().chain(compared.modified.paths()).chain(compared.removed.paths()) {
+                let path = path.to_string();
+                let is_listed = listed.iter().any(|at| path == *at || path.starts_with(&format!("{at}.")));
+                prop_assert!(is_listed, "{} is not in {:?}", path, listed);
+            }
+        }
+    }
+
+    /// A normalized object has several members set only where validation says so.
+    #[test]
+    fn validation_reports_what_normalization_leaves((old, new) in pair()) {
+        if let Some(result) = normalized(&old, &new) {
+            let faults = typed(&old).validate_unions(&result, Ratcheting::Off);
+            let mut crowded_at = Vec::new();
+            crowded(result.value(), "", &mut crowded_at);
+            prop_assert_eq!(sorted(several_set(&faults)), sorted(crowded_at));
+        }
+    }
+
+    /// A valid object stays as it is, whatever valid object it replaces; so do its parts.
+    #[test]
+    fn a_valid_object_stays_as_it_is((old, new) in pair(), repair in any::<bool>()) {
+        let repaired = |value: Value| if repair { valid_part(&value) } else { value };
+        let (old, new) = (repaired(old), repaired(new));
+        let valid = |value: &Value| typed(value).validate_unions(&typed(value), Ratcheting::Off).is_empty();
+        if (old.is_null() || valid(&old)) && valid(&new) && deduced(&new) {
+            for before in [&old, &new, &Value::Null] {
+                let result = typed(before).normalize_update(&typed(&new));
+                let result = result.map_err(|e| TestCaseError::fail(format!("{before} -> {new}: {e}")))?;
+                prop_assert_eq!(result.value.value(), &new, "{}", before);
+                prop_assert!(typed(before).validate_unions(&result.value, Ratcheting::On).is_empty());
+            }
+        }
+    }
+
+    /// Ratcheting never invents a fault, and against itself an object has none.
+    #[test]
+    fn ratcheting_only_removes_faults((old, new) in pair()) {
+        let all = typed(&old).validate_unions(&typed(&new), Ratcheting::Off);
+        let left = typed(&old).validate_unions(&typed(&new), Ratcheting::On);
+        prop_assert!(left.iter().all(|fault| all.contains(fault)));
+        prop_assert!(typed(&new).validate_unions(&typed(&new), Ratcheting::On).is_empty());
+        // What is wrong does not depend on what was before.
+        prop_assert_eq!(typed(&Value::Null).validate_unions(&typed(&new), Ratcheting::Off), all);
+    }
+
+    /// Parts that are shared with a normalized object are left out: the result is that of a walk of it all.
+    #[test]
+    fn sharing_changes_nothing((old, first) in pair(), extra in object(0)) {
+        if let Some(live) = normalized(&old, &first) {
+            let mut edited = live.value().as_map().cloned().unwrap_or_default();
+            for (name, value) in extra.as_map().into_iter().flatten() {
+                edited.insert(name.as_str(), value.clone());
+            }
+            let edited = Value::Map(edited);
+            // The same object, with nothing shared.
+            let copy = Value::from_json(edited.to_json().as_str()).unwrap();
+            let shared = live.normalize_update(&typed(&edited)).map(|n| n.value.into_value());
+            let unshared = typed(live.value()).normalize_update(&typed(&copy)).map(|n| n.value.into_value());
+            prop_assert_eq!(shared, unshared);
+        }
+    }
+
+    /// A configuration that is accepted by itself is accepted again and stays, and sets one member at most.
+    #[test]
+    fn a_normalized_configuration_is_one(config in object(1)) {
+        if let Ok(once) = typed(&config).normalize_config() {
+            let again = once.value.normalize_config().unwrap();
+            prop_assert_eq!(again.value.value(), once.value.value());
+            let mut crowded_at = Vec::new();
+            crowded(once.value.value(), "", &mut crowded_at);
+            prop_assert_eq!(crowded_at, Vec::<String>::new());
+        }
+    }
+}
+
+/// An object with the faults of its unions taken out: nearly always a valid one.
+fn valid_part(value: &Value) -> Value {
+    match value {
+        // A member that is a struct.
+        Value::Map(map) if map.contains("in") => {
+            Value::Map(map.iter().map(|(name, value)| (name.to_string(), valid_part(value))).collect())
+        }
+        Value::Map(map) => {
+            let mut out: fieldmanager_value::Map =
+                map.iter().map(|(name, value)| (name.to_string(), valid_part(value))).collect();
+            for prefix in ["p", "q", "d", "r", "e", "c"] {
+                let names = ["A", "B", "C"].map(|m| (m, format!("{prefix}{m}")));
+                let is_set = |name: &String| map.get(name).is_some_and(|v| !v.is_null());
+                let first = names.iter().find(|(_, name)| is_set(name)).map(|(m, _)| *m);
+                for (member, name) in &names {
+                    if Some(*member) != first {
+                        out.remove(name);
+                    }
+                }
+                if let Some(first) = first
+                    && !["p", "q"].contains(&prefix)
+                {
+                    out.insert(format!("{prefix}Type"), first);
+                } else if first.is_none() && prefix == "q" {
+                    out.insert("qA", 1);
+                } else if first.is_none() {
+                    out.insert(format!("{prefix}Type"), "None");
+                }
+            }
+            Value::Map(out)
+        }
+        Value::List(items) => Value::List(items.iter().map(valid_part).collect()),
+        scalar => scalar.clone(),
+    }
+}
+
+/// Whether the discriminators of deducing unions are there where members are: one that is missing is added.
+fn deduced(value: &Value) -> bool {
+    match value {
+        Value::Map(map) => {
+            let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
+            let member = ["dA", "dB", "dC"].iter().any(|name| map.get(name).is_some_and(|v| !v.is_null()));
+            (!member || !text("dType").is_empty()) && map.iter().all(|(_, value)| deduced(value))
+        }
+        Value::List(items) => items.iter().all(deduced),
+        _ => true,
+    }
+}
