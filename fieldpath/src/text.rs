@@ -33,6 +33,9 @@ pub(crate) fn write_value(f: &mut impl fmt::Write, value: &Value) -> fmt::Result
     }
 }
 
+/// 2 to the power of 63, the first float above every `i64`.
+const I64_END: f64 = 9_223_372_036_854_775_808.0;
+
 /// Go's `%v` of a float: an exponent of at least two digits below 1e-4 and from 1e21 on.
 fn write_float(f: &mut impl fmt::Write, number: f64) -> fmt::Result {
     let size = number.abs();
@@ -42,6 +45,10 @@ fn write_float(f: &mut impl fmt::Write, number: f64) -> fmt::Result {
             _ if number < 0.0 => "-Inf",
             _ => "+Inf",
         });
+    }
+    // All digits of large whole numbers, so that they read back as the same.
+    if number.trunc() == number && size < I64_END {
+        return write!(f, "{}{}", if number.is_sign_negative() { "-" } else { "" }, size as i64);
     }
     if size == 0.0 || (1e-4..1e21).contains(&size) {
         return write!(f, "{number}");

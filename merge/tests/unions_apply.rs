@@ -246,6 +246,8 @@ fn rule_1_a_member_beside_a_discriminator_that_selects_another_is_an_error() {
             ("force alice {type: B, a: 1}", &error("B")),
         ],
     );
+    // So does the empty string, where that is a declared value.
+    check(&["emptiable"], &[("apply alice {type: '', a: 1}", &error(""))]);
     // Of a value that is not known nobody can say what it selects.
     check(WITH_DISCRIMINATOR, &[("apply alice {type: Own, a: 1}", "{type: Own, a: 1} | alice .a .type")]);
 }
@@ -435,6 +437,36 @@ fn rule_3_a_respecting_union_clears_nothing_while_its_discriminator_is_unchanged
             ("apply bob {c: 1}", "{type: A, a: 1, c: 1} | alice .a .type, bob .c"),
         ],
     );
+}
+
+/// What an apply shares with the live object is not looked at again by the next update: that must make no
+/// difference, even after a configuration that empties the discriminator of a deducing union.
+#[test]
+fn rule_3_an_emptied_discriminator_of_a_deducing_union_follows_in_the_next_update() {
+    let updater = Updater::builder().build();
+    let ty = ty("root");
+    let typed =
+        |yaml: &str| TypedValue::new(Value::from_yaml(yaml).unwrap(), ty.clone(), Duplicates::Allow).unwrap();
+    let v1 = ApiVersion::from("v1");
+    let live = updater.update(
+        &TypedValue::null(ty.clone()),
+        &typed("{items: [{name: x, a: 1}]}"),
+        &v1,
+        &Managers::new(),
+        "ops",
+    );
+    let live = live.unwrap();
+    let config = typed("{items: [{name: x, type: ''}]}");
+    let applied = updater.apply(&live.object, &config, &v1, &live.managers, "alice", Force::Yes).unwrap();
+    let live = applied.object.unwrap();
+
+    let sharing = live.merge(&typed("{atomic: []}")).unwrap();
+    let sharing = updater.update(&live, &sharing, &v1, &applied.managers, "bob").unwrap();
+    let anew = typed(sharing.object.value().to_json().as_str());
+    let fresh = typed(live.value().to_json().as_str());
+    let anew = updater.update(&fresh, &anew, &v1, &applied.managers, "bob").unwrap();
+    assert_eq!(sharing.object.value().to_json(), anew.object.value().to_json());
+    assert_eq!(owned(&sharing.managers), owned(&anew.managers));
 }
 
 // Rule 4.

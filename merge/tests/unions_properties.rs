@@ -10,7 +10,7 @@ use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
 use proptest::prelude::*;
 
-/// Unions of every form; members are numbers or structs.
+/// Unions of every form; the members `A` and `C` are numbers, `B` is a struct.
 static WITH: LazyLock<Type> = LazyLock::new(|| {
     let unions = [
         ("p", ""),
@@ -22,8 +22,8 @@ static WITH: LazyLock<Type> = LazyLock::new(|| {
     let mut all = String::new();
     for (prefix, what) in unions {
         fields += &format!("    - {{name: {prefix}Type, type: {{scalar: string}}}}\n");
-        for member in ["A", "B", "C"] {
-            fields += &format!("    - {{name: {prefix}{member}, type: {{namedType: member}}}}\n");
+        for (member, ty) in [("A", "number"), ("B", "struct"), ("C", "number")] {
+            fields += &format!("    - {{name: {prefix}{member}, type: {{namedType: {ty}}}}}\n");
         }
         all += &format!(
             "    - {{{what}fields: [{{fieldName: {prefix}A, discriminatorValue: A}},
@@ -32,8 +32,8 @@ static WITH: LazyLock<Type> = LazyLock::new(|| {
     }
     let text = format!(
         "types:
-- name: member
-  scalar: numeric
+- {{name: number, scalar: numeric}}
+- name: struct
   map: {{fields: [{{name: u, type: {{scalar: numeric}}}}, {{name: v, type: {{scalar: numeric}}}}]}}
 - name: root
   map:
@@ -61,25 +61,18 @@ fn fields() -> impl Strategy<Value = Map> {
         5 => Just(None),
         2 => prop::sample::select(vec!["", "A", "B", "C", "None", "Own"]).prop_map(|v| Some(v.into())),
     ];
-    let member = prop_oneof![
-        6 => Just(None),
-        2 => (1i64..3).prop_map(|n| Some(Value::from(n))),
-        1 => Just(Some(Value::Map(Map::new()))),
-        2 => (any::<bool>(), 1i64..3).prop_map(|(u, n)| {
-            let name = if u { "u" } else { "v" };
-            Some(Value::Map([(name, Value::from(n))].into_iter().collect()))
-        }),
-    ];
-    let union = (
-        prop::sample::select(vec!["p", "d", "d", "r", "r", "c"]),
-        value,
-        [member.clone(), member.clone(), member],
-    )
-        .prop_map(|(prefix, value, members)| {
-            let names = ["Type", "A", "B", "C"].map(|name| format!("{prefix}{name}"));
-            let values = std::iter::once(value).chain(members);
-            names.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect::<Vec<_>>()
-        });
+    let number = prop_oneof![2 => Just(None), 1 => (1i64..3).prop_map(|n| Some(Value::from(n)))];
+    let part = (any::<bool>(), 1i64..3).prop_map(|(u, n)| {
+        let name = if u { "u" } else { "v" };
+        Some(Value::Map([(name, Value::from(n))].into_iter().collect()))
+    });
+    let structure = prop_oneof![3 => Just(None), 1 => Just(Some(Value::Map(Map::new()))), 2 => part];
+    let prefix = prop::sample::select(vec!["p", "d", "d", "r", "r", "c"]);
+    let union = (prefix, value, number.clone(), structure, number).prop_map(|(prefix, value, a, b, c)| {
+        let names = ["Type", "A", "B", "C"].map(|name| format!("{prefix}{name}"));
+        let all = names.into_iter().zip([value, a, b, c]);
+        all.filter_map(|(name, value)| Some((name, value?))).collect::<Vec<_>>()
+    });
     prop::collection::vec(union, 1..3).prop_map(|all| all.into_iter().flatten().collect())
 }
 
@@ -159,14 +152,14 @@ impl World {
     }
 }
 
-/// The members of unions, and what is below them, that a manager owns.
-fn members(set: &Set) -> Vec<Path> {
-    let is_member = |path: &Path| {
-        let names = path.iter().filter_map(|element| element.as_field()).map(|name| name.as_str());
-        let mut names = names;
-        names.any(|name| name.len() == 2 && name.ends_with(['A', 'B', 'C']))
+/// The members of unions, and what is below them, that a manager owns; each with the struct that it is in.
+fn members(set: &Set) -> Vec<(Path, Path)> {
+    let is_member = |name: &str| name.len() == 2 && name.ends_with(['A', 'B', 'C']);
+    let split = |path: Path| {
+        let at = path.iter().position(|element| element.as_field().is_some_and(|name| is_member(name)))?;
+        Some((path.iter().take(at).cloned().collect(), path))
     };
-    set.paths().filter(is_member).collect()
+    set.paths().filter_map(split).collect()
 }
 
 proptest! {
@@ -183,8 +176,8 @@ proptest! {
         }
     }
 
-    /// No manager's field is cleared without a conflict or force: after an apply that is neither, what the
-    /// others owned is there, with its value, and theirs.
+    /// No manager's field is cleared without a conflict or force: after an apply that is neither, the members
+    /// that others owned are there, with their values, and theirs.
     #[test]
     fn nothing_is_taken_without_conflict_or_force(steps in steps()) {
         let mut world = World::new(&WITH, true);
@@ -198,7 +191,12 @@ proptest! {
             let (Verb::Apply, who) = (step.0, step.1) else { continue };
             for (name, before) in managers.iter().filter(|(name, _)| *name != who) {
                 let after = world.managers.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
-                for path in members(before.set()) {
+                for (parent, path) in members(before.set()) {
+                    // An item of a list that nobody owns any more goes with all that is in it: that is
+                    // pruning.
+                    if !parent.is_empty() && world.live.get(&parent).is_none() {
+                        continue;
+                    }
                     prop_assert!(after.has(&path), "{} lost {}: {} -> {}", name, path, live.value(), world.shown());
                     // What is there may have gained parts that others added.
                     let (was, is) = (live.get(&path), world.live.get(&path));

@@ -194,7 +194,7 @@ fn idempotent(old: &Value, new: &Value) -> TestCaseResult {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn normalizing_is_idempotent((old, new) in pair()) {
@@ -229,7 +229,7 @@ proptest! {
 
     /// A valid object stays as it is, whatever valid object it replaces; so do its parts.
     #[test]
-    fn a_valid_object_stays_as_it_is((old, new) in pair(), repair in any::<bool>()) {
+    fn a_valid_object_stays_as_it_is((old, new) in pair(), repair in prop::bool::weighted(0.9)) {
         let repaired = |value: Value| if repair { valid_part(&value) } else { value };
         let (old, new) = (repaired(old), repaired(new));
         let valid = |value: &Value| typed(value).validate_unions(&typed(value), Ratcheting::Off).is_empty();
@@ -286,38 +286,43 @@ proptest! {
 
 /// An object with the faults of its unions taken out: nearly always a valid one.
 fn valid_part(value: &Value) -> Value {
-    match value {
-        // A member that is a struct.
-        Value::Map(map) if map.contains("in") => {
-            Value::Map(map.iter().map(|(name, value)| (name.to_string(), valid_part(value))).collect())
-        }
-        Value::Map(map) => {
-            let mut out: fieldmanager_value::Map =
-                map.iter().map(|(name, value)| (name.to_string(), valid_part(value))).collect();
-            for prefix in ["p", "q", "d", "r", "e", "c"] {
-                let names = ["A", "B", "C"].map(|m| (m, format!("{prefix}{m}")));
-                let is_set = |name: &String| map.get(name).is_some_and(|v| !v.is_null());
-                let first = names.iter().find(|(_, name)| is_set(name)).map(|(m, _)| *m);
-                for (member, name) in &names {
-                    if Some(*member) != first {
-                        out.remove(name);
-                    }
-                }
-                if let Some(first) = first
-                    && !["p", "q"].contains(&prefix)
-                {
-                    out.insert(format!("{prefix}Type"), first);
-                } else if first.is_none() && prefix == "q" {
-                    out.insert("qA", 1);
-                } else if first.is_none() {
-                    out.insert(format!("{prefix}Type"), "None");
-                }
-            }
-            Value::Map(out)
-        }
+    let Value::Map(map) = value else {
+        return value.clone();
+    };
+    let each = |map: &fieldmanager_value::Map| -> Value {
+        Value::Map(map.iter().map(|(name, value)| (name.to_string(), valid_part(value))).collect())
+    };
+    let child = |value: &Value| match value {
         Value::List(items) => Value::List(items.iter().map(valid_part).collect()),
+        // A map of structs, or a member that is a struct around one.
+        Value::Map(entries) => each(entries),
         scalar => scalar.clone(),
+    };
+    let mut out: fieldmanager_value::Map =
+        map.iter().map(|(name, value)| (name.to_string(), child(value))).collect();
+    for prefix in ["p", "q", "d", "r", "e", "c"] {
+        let names = ["A", "B", "C"].map(|m| (m, format!("{prefix}{m}")));
+        let is_set = |name: &String| map.get(name).is_some_and(|v| !v.is_null());
+        let first = names.iter().find(|(_, name)| is_set(name)).map(|(m, _)| *m);
+        for (member, name) in &names {
+            if Some(*member) != first {
+                out.remove(name);
+            }
+        }
+        match first {
+            Some(first) if !["p", "q"].contains(&prefix) => {
+                out.insert(format!("{prefix}Type"), first);
+            }
+            None if prefix == "q" => {
+                out.insert("qA", 1);
+            }
+            None => {
+                out.insert(format!("{prefix}Type"), "None");
+            }
+            Some(_) => {}
+        }
     }
+    Value::Map(out)
 }
 
 /// Whether the discriminators of deducing unions are there where members are: one that is missing is added.

@@ -2,6 +2,12 @@
 
 use std::fmt::Write;
 
+/// 2 to the power of 53: from here on a float is whole, and not every integer is a float.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// 2 to the power of 63, the first float above every `i64`.
+const I64_END: f64 = 9_223_372_036_854_775_808.0;
+
 /// Appends the JSON text of a float: the shortest one that reads back as the same number, with an
 /// exponent only below 1e-6 and from 1e21 on, as Go's `encoding/json` writes it. `1.0` is written `1`.
 ///
@@ -18,6 +24,11 @@ pub fn write_number(out: &mut String, number: f64) {
         return;
     }
     let size = number.abs();
+    // The shortest digits of a large whole number read back as another integer: all of them are written.
+    if (EXACT..I64_END).contains(&size) {
+        let _ = write!(out, "{}", number as i64);
+        return;
+    }
     // Writing to a string cannot fail.
     let _ = if size != 0.0 && !(1e-6..1e21).contains(&size) {
         let text = format!("{number:e}");
@@ -51,6 +62,8 @@ mod tests {
             (1e-7, "1e-7"),
             (1.25e-9, "1.25e-9"),
             (9_007_199_254_740_993.0, "9007199254740992"),
+            (38_931_507_716_292_608.0, "38931507716292608"),
+            (-9_223_372_036_854_774_784.0, "-9223372036854774784"),
             (f64::MAX, "1.7976931348623157e+308"),
         ] {
             let mut out = String::new();
