@@ -1,6 +1,7 @@
 //! Objects that a real apiserver accepts are neither refused nor changed, with the schema of Kubernetes and
 //! the unions that it declares, right or wrong.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::print_stderr)]
 
 use std::path::PathBuf;
 

@@ -81,11 +81,14 @@ impl TypedValue {
             true => applied(&mut walk, self.ty.id(), Some(&self.value), &config.value, &merged.value),
             false => None,
         };
+        // A configuration may leave a struct as an update would not, with an empty discriminator for one: only
+        // an object that it left alone is still known to be normalized.
+        let untouched = value.is_none() && merged.value.ptr_eq(&self.value);
         Ok(Normalized {
             value: TypedValue {
                 value: value.unwrap_or_else(|| merged.value.clone()),
                 ty: merged.ty.clone(),
-                known: Known { normalized: self.known.normalized, ..merged.known },
+                known: Known { normalized: untouched && self.known.normalized, ..merged.known },
             },
             changes: walk.changes,
         })
