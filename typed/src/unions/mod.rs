@@ -66,6 +66,8 @@ struct Walk<'s> {
     schema: &'s Schema,
     /// Whether parts that are shared with the old object are left out.
     skip_shared: bool,
+    /// Whether no list of either object has two items with one key.
+    unique: bool,
     path: Path,
     changes: Vec<UnionChange>,
     faults: Faults,
@@ -73,7 +75,14 @@ struct Walk<'s> {
 
 impl<'s> Walk<'s> {
     fn new(schema: &'s Schema) -> Self {
-        Walk { schema, skip_shared: false, path: Path::new(), changes: Vec::new(), faults: Faults::default() }
+        Walk {
+            schema,
+            skip_shared: false,
+            unique: false,
+            path: Path::new(),
+            changes: Vec::new(),
+            faults: Faults::default(),
+        }
     }
 
     /// Goes to a child that may have unions; to others there is no need to go.

@@ -57,6 +57,7 @@ impl TypedValue {
         let mut walk = Walk::new(schema);
         // What a normalized object shares with the new one needs no second look.
         walk.skip_shared = self.known.normalized;
+        walk.unique = self.known.unique && new.known.unique;
         let value = value(&mut walk, self.ty.id(), Some(&self.value), &new.value);
         walk.faults.check()?;
         Ok(Normalized {
@@ -111,6 +112,18 @@ fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -
     if !walk.schema.has_unions(list.element) {
         return None;
     }
+    if walk.skip_shared
+        && walk.unique
+        && let Some(pairs) = old.and_then(|old| changed_in_place(list, old, new))
+    {
+        let mut edits = Vec::new();
+        for (at, element, before, item) in pairs {
+            let changed =
+                walk.child(Some(list.element), || element, |walk, ty| value(walk, ty, Some(before), item));
+            edits.extend(changed.map(|value| (at, value)));
+        }
+        return (!edits.is_empty()).then(|| new.with_edits(edits, Vec::new()));
+    }
     let index = old.and_then(|old| Index::of(old, list).ok());
     let own = Index::of(new, list).ok()?;
     let mut edits = Vec::new();
@@ -129,6 +142,29 @@ fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -
         edits.extend(changed.map(|value| (at, value)));
     }
     (!edits.is_empty()).then(|| new.with_edits(edits, Vec::new()))
+}
+
+/// An item that is not shared: its position and element, the item before and the one now.
+type Pair<'v> = (usize, PathElement, &'v Value, &'v Value);
+
+/// The items that two lists without duplicates do not share, if none was added, removed or moved: then the
+/// others need not be looked at, not even for their keys.
+fn changed_in_place<'v>(list: &ListType, old: &'v List, new: &'v List) -> Option<Vec<Pair<'v>>> {
+    if old.len() != new.len() {
+        return None;
+    }
+    let mut pairs = Some(Vec::new());
+    old.for_each_difference(new, |at, before, item| {
+        let pair = before.zip(item).and_then(|(before, item)| {
+            let element = element_of(list, item).ok()?;
+            (element_of(list, before).ok()? == element).then_some((at, element, before, item))
+        });
+        match (&mut pairs, pair) {
+            (Some(pairs), Some(pair)) => pairs.push(pair),
+            _ => pairs = None,
+        }
+    });
+    pairs
 }
 
 /// What normalization does to one union of a struct.
