@@ -15,6 +15,7 @@ pub mod oracle;
 pub mod run;
 pub mod shrink;
 pub mod tally;
+pub mod unions;
 
 pub use engine::Implementation;
 pub use error::Error;

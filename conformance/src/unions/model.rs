@@ -1,0 +1,235 @@
+//! What the rules need to know of a schema, and the places of an object where unions apply.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// A union of a schema file, extensions included.
+#[derive(Clone, Debug, Default)]
+pub struct Union {
+    /// The field that says which member is set.
+    pub discriminator: Option<String>,
+    /// `deduceInvalidDiscriminator`.
+    pub deduce: bool,
+    /// The members, each with the value that selects it.
+    pub members: Vec<(String, String)>,
+    /// Values that select nothing.
+    pub empty: Vec<String>,
+    /// Whether other values are invalid.
+    pub closed: bool,
+}
+
+impl Union {
+    fn new(text: &Value) -> Self {
+        let string = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let flag = |name: &str| text.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let list = |name: &str| text.get(name).and_then(Value::as_array).into_iter().flatten();
+        let member = |field: &Value| {
+            Some((
+                string(field.get("fieldName"))?,
+                string(field.get("discriminatorValue")).unwrap_or_default(),
+            ))
+        };
+        Self {
+            discriminator: string(text.get("discriminator")),
+            deduce: flag("deduceInvalidDiscriminator"),
+            members: list("fields").filter_map(member).collect(),
+            empty: list("emptyMembers").filter_map(Value::as_str).map(str::to_owned).collect(),
+            closed: flag("closed"),
+        }
+    }
+}
+
+/// A struct, or what is in its place, as the members of a JSON object.
+pub type Fields = Map<String, Value>;
+
+/// One union of one struct of an object.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The path of the struct, as conflicts write it.
+    pub path: String,
+    /// The way to the struct, as FieldsV1 writes it.
+    pub owned: Vec<String>,
+    /// The union.
+    pub union: Union,
+    /// The struct as it was before.
+    pub before: Option<Fields>,
+    /// The struct of the request.
+    pub requested: Fields,
+    /// For an apply, the struct that the request was merged into.
+    pub merged: Option<Fields>,
+}
+
+/// The types of a schema file.
+#[derive(Clone, Debug, Default)]
+pub struct Types<'a>(BTreeMap<&'a str, &'a Value>);
+
+#[derive(Clone, Default)]
+struct At {
+    path: String,
+    owned: Vec<String>,
+}
+
+/// What a walk finds.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The unions of the request.
+    pub list: Vec<Place>,
+    /// Whether a struct with unions became null, at which the v4 code panics.
+    pub nulled: bool,
+}
+
+impl<'a> Types<'a> {
+    /// The types of a schema.
+    pub fn new(schema: &'a Value) -> Self {
+        let types = schema.get("types").and_then(Value::as_array).into_iter().flatten();
+        Self(types.filter_map(|ty| Some((ty.get("name")?.as_str()?, ty))).collect())
+    }
+
+    fn atom(&self, reference: &'a Value) -> &'a Value {
+        let named = reference.get("namedType").and_then(Value::as_str);
+        named.and_then(|name| self.0.get(name).copied()).unwrap_or(reference)
+    }
+
+    /// The unions in a request, by the structs that it has.
+    pub fn places(&self, ty: &str, before: &Value, requested: &Value, merged: Option<&Value>) -> Places {
+        let mut found = Places::default();
+        if let Some(atom) = self.0.get(ty) {
+            self.walk(&mut found, &At::default(), atom, Some(before), requested, merged);
+        }
+        found
+    }
+
+    fn walk(
+        &self,
+        found: &mut Places,
+        at: &At,
+        atom: &'a Value,
+        before: Option<&Value>,
+        requested: &Value,
+        merged: Option<&Value>,
+    ) {
+        let atomic = |ty: &Value| ty.get("elementRelationship").and_then(Value::as_str) == Some("atomic");
+        if let Some(map) = atom.get("map").filter(|map| !atomic(map)) {
+            let old = before.and_then(Value::as_object);
+            let unions: Vec<Union> =
+                map.get("unions").and_then(Value::as_array).into_iter().flatten().map(Union::new).collect();
+            let Some(fields) = requested.as_object() else {
+                let filled = old.is_some_and(|old| !old.is_empty());
+                found.nulled |= !unions.is_empty() && filled && requested.is_null();
+                return;
+            };
+            found.list.extend(unions.into_iter().map(|union| Place {
+                path: at.path.clone(),
+                owned: at.owned.clone(),
+                union,
+                before: old.cloned(),
+                requested: fields.clone(),
+                merged: merged.and_then(Value::as_object).cloned(),
+            }));
+            let definitions = map.get("fields").and_then(Value::as_array).into_iter().flatten();
+            for field in definitions {
+                let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
+                let (Some(ty), Some(value)) = (field.get("type"), fields.get(name)) else {
+                    continue;
+                };
+                let mut at = at.clone();
+                at.path = format!("{}.{name}", at.path);
+                at.owned.push(format!("f:{name}"));
+                let old = old.and_then(|old| old.get(name));
+                let merged = merged.and_then(|merged| merged.get(name));
+                self.walk(found, &at, self.atom(ty), old, value, merged);
+            }
+        } else if let Some(list) = atom.get("list").filter(|list| !atomic(list))
+            && let Some(element) = list.get("elementType").filter(|_| list.get("keys").is_some())
+        {
+            let target = merged.unwrap_or(requested).as_array();
+            for item in requested.as_array().into_iter().flatten() {
+                let Some(name) = item.get("name").and_then(Value::as_str) else {
+                    continue;
+                };
+                let same = |other: &Value| other.get("name").and_then(Value::as_str) == Some(name);
+                let of = |list: Option<&'_ Vec<Value>>| list.and_then(|list| list.iter().position(same));
+                let Some(position) = of(target) else {
+                    continue;
+                };
+                let mut at = at.clone();
+                at.path = format!("{}[name={name:?}]", at.path);
+                at.owned.push(format!("k:{{\"name\":{name:?}}}"));
+                let old = before.and_then(Value::as_array);
+                let old = old.and_then(|old| old.iter().find(|item| same(item)));
+                let merged = merged.and_then(|merged| merged.get(position));
+                self.walk(found, &at, self.atom(element), old, item, merged);
+            }
+        }
+    }
+}
+
+/// The struct that a path of FieldsV1 elements leads to.
+pub fn struct_at<'a>(object: &'a mut Value, path: &[String]) -> Option<&'a mut Fields> {
+    let mut at = object;
+    for element in path {
+        at = match element.split_once(':')? {
+            ("k", key) => {
+                let key: Value = serde_json::from_str(key).ok()?;
+                at.as_array_mut()?.iter_mut().find(|item| item.get("name") == key.get("name"))?
+            }
+            (_, name) => at.get_mut(name)?,
+        };
+    }
+    at.as_object_mut()
+}
+
+/// Whether all unions of a schema can work: they name fields that are there.
+pub fn is_sound(schema: &Value) -> bool {
+    let mut sound = true;
+    each_struct(&mut schema.clone(), &mut |map| {
+        let fields = map.get("fields").and_then(Value::as_array).into_iter().flatten();
+        let names: Vec<_> = fields.filter_map(|field| field.get("name").and_then(Value::as_str)).collect();
+        for text in map.get("unions").and_then(Value::as_array).into_iter().flatten() {
+            let union = Union::new(text);
+            let members = union.members.iter().map(|(name, _)| name);
+            sound &= members.chain(&union.discriminator).all(|name| names.contains(&name.as_str()));
+            sound &= union.members.iter().all(|(_, value)| !value.is_empty());
+        }
+    });
+    sound
+}
+
+/// A schema without what the v4 code does not know of unions.
+pub fn for_v4(schema: &Value) -> Value {
+    let mut out = schema.clone();
+    each_struct(&mut out, &mut |map| {
+        for union in map.get_mut("unions").and_then(Value::as_array_mut).into_iter().flatten() {
+            let Some(members) = union.as_object_mut() else {
+                continue;
+            };
+            members.retain(|name, _| {
+                matches!(name.as_str(), "discriminator" | "deduceInvalidDiscriminator" | "fields")
+            });
+            for field in members.get_mut("fields").and_then(Value::as_array_mut).into_iter().flatten() {
+                if let Some(field) = field.as_object_mut() {
+                    field.remove("optional");
+                }
+            }
+        }
+    });
+    out
+}
+
+/// A schema without unions.
+pub fn without_unions(schema: &Value) -> Value {
+    let mut out = schema.clone();
+    each_struct(&mut out, &mut |map| {
+        map.remove("unions");
+    });
+    out
+}
+
+fn each_struct(schema: &mut Value, change: &mut dyn FnMut(&mut Fields)) {
+    for ty in schema.get_mut("types").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(map) = ty.get_mut("map").and_then(Value::as_object_mut) {
+            change(map);
+        }
+    }
+}
