@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::fmt::{self, Write};
 
-use fieldmanager_value::{MAX_DEPTH, Str, TextPosition, Value, write_number};
+use fieldmanager_value::{Escape, MAX_DEPTH, Str, TextPosition, Value, write_number, write_string};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
 use crate::{Error, PathElement, Set, SetBuilder};
@@ -147,7 +147,7 @@ fn write_level(set: &Set, itself: bool, out: &mut String, scratch: &mut String) 
         first = false;
         scratch.clear();
         write_element(element, scratch);
-        write_plain_string(out, scratch);
+        write_string(out, scratch, Escape::Json);
         out.push(':');
         if node.children().is_empty() {
             out.push_str("{}");
@@ -171,7 +171,7 @@ pub(crate) fn write_element(element: &PathElement, out: &mut String) {
                 if i > 0 {
                     out.push(',');
                 }
-                write_plain_string(out, name);
+                write_string(out, name, Escape::Json);
                 out.push(':');
                 write_value(out, value);
             }
@@ -191,7 +191,7 @@ pub(crate) fn write_element(element: &PathElement, out: &mut String) {
 /// A value inside a key: compact, and safe inside HTML as Go's encoder makes it.
 fn write_value(out: &mut String, value: &Value) {
     match value {
-        Value::String(text) => write_string(out, text, true),
+        Value::String(text) => write_string(out, text, Escape::Html),
         Value::Float(number) => write_number(out, *number),
         Value::List(list) => {
             out.push('[');
@@ -209,7 +209,7 @@ fn write_value(out: &mut String, value: &Value) {
                 if i > 0 {
                     out.push(',');
                 }
-                write_string(out, name, true);
+                write_string(out, name, Escape::Html);
                 out.push(':');
                 write_value(out, value);
             }
@@ -217,36 +217,6 @@ fn write_value(out: &mut String, value: &Value) {
         }
         other => other.write_json(out),
     }
-}
-
-fn write_plain_string(out: &mut String, text: &str) {
-    write_string(out, text, false);
-}
-
-fn write_string(out: &mut String, text: &str, html: bool) {
-    let special = |c: char| {
-        c < ' ' || c == '"' || c == '\\' || (html && matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}'))
-    };
-    out.push('"');
-    let mut rest = text;
-    while let Some(at) = rest.find(special) {
-        let (plain, tail) = rest.split_at(at);
-        out.push_str(plain);
-        let mut chars = tail.chars();
-        // Writing to a string cannot fail.
-        let _ = match chars.next() {
-            Some('"') => out.write_str("\\\""),
-            Some('\\') => out.write_str("\\\\"),
-            Some('\n') => out.write_str("\\n"),
-            Some('\r') => out.write_str("\\r"),
-            Some('\t') => out.write_str("\\t"),
-            Some(c) => write!(out, "\\u{:04x}", u32::from(c)),
-            None => Ok(()),
-        };
-        rest = chars.as_str();
-    }
-    out.push_str(rest);
-    out.push('"');
 }
 
 /// What a key of FieldsV1 says.

@@ -88,7 +88,7 @@ impl Value {
                 let _ = write!(out, "{i}");
             }
             Value::Float(f) => number::write_number(out, *f),
-            Value::String(s) => write_string(out, s),
+            Value::String(s) => write_string(out, s, Escape::Json),
             Value::List(list) => {
                 out.push('[');
                 for (i, item) in list.iter().enumerate() {
@@ -105,7 +105,7 @@ impl Value {
                     if i > 0 {
                         out.push(',');
                     }
-                    write_string(out, name);
+                    write_string(out, name, Escape::Json);
                     out.push(':');
                     value.write_json(out);
                 }
@@ -153,7 +153,7 @@ impl Value {
                         out.push(',');
                     }
                     line(out, depth + 1);
-                    write_string(out, name);
+                    write_string(out, name, Escape::Json);
                     out.push_str(": ");
                     value.write_json_pretty(out, depth + 1);
                 }
@@ -165,12 +165,32 @@ impl Value {
     }
 }
 
-/// Appends a JSON string: escapes quotes, backslashes and control characters, nothing else.
-fn write_string(out: &mut String, text: &str) {
+/// Which characters of a string are escaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Escape {
+    /// Those that JSON asks for: quotes, backslashes and control characters.
+    Json,
+    /// Also `<`, `>`, `&` and the two line separators of Unicode, as Go's encoder does by default.
+    Html,
+}
+
+/// Appends a text as a JSON string.
+///
+/// ```
+/// use fieldmanager_value::{Escape, write_string};
+/// let mut out = String::new();
+/// write_string(&mut out, "a<\"", Escape::Html);
+/// assert_eq!(out, r#""a\u003c\"""#);
+/// ```
+pub fn write_string(out: &mut String, text: &str, escape: Escape) {
     use std::fmt::Write;
+    let special = |c: char| {
+        let html = matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
+        c < ' ' || c == '"' || c == '\\' || (html && escape == Escape::Html)
+    };
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || c < ' ') {
+    while let Some(at) = rest.find(special) {
         let (plain, tail) = rest.split_at(at);
         out.push_str(plain);
         let mut chars = tail.chars();

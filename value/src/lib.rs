@@ -44,6 +44,7 @@ mod yaml_scalar;
 
 pub use de::from_value;
 pub use error::{Error, TextPosition};
+pub use json::{Escape, write_string};
 pub use list::{List, ListBuilder, MEMO_FROM};
 pub use map::{Map, MapBuilder};
 pub use number::write_number;
