@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use fieldmanager_fieldpath::{Path, PathElement, Set};
+use fieldmanager_fieldpath::{Path, Set};
 use fieldmanager_value::Value;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
-use crate::value;
 
 /// Reads every line of a text as FieldsV1. What is read is written and read back as an equal set, with the same
 /// text, whether it is read from a text or from a value. The sets of two lines after another are combined, and
