@@ -81,8 +81,9 @@ impl TypedValue {
 
 pub(crate) struct Merge<'s> {
     pub(crate) schema: &'s Schema,
-    live: Known,
-    config: Known,
+    /// What is known of the object and of the configuration: it says which parts need no look for faults.
+    pub(crate) live: Known,
+    pub(crate) config: Known,
     pub(crate) faults: Faults,
     hollow: bool,
 }
@@ -265,15 +266,4 @@ impl Merge<'_> {
 /// shared.
 fn leaf(live: &Value, config: &Value) -> Value {
     if live.identical(config) { live.clone() } else { config.clone() }
-}
-
-impl Merge<'_> {
-    /// Whether every list of the object is known to have items with keys only.
-    pub(crate) fn nested_are_trusted(&self) -> bool {
-        self.live.keyed
-    }
-
-    pub(crate) fn config_is_unique(&self) -> bool {
-        self.config.unique
-    }
 }

@@ -31,7 +31,7 @@ impl Merge<'_> {
             }
         };
         let mark = self.faults.mark();
-        if !self.nested_are_trusted() {
+        if !self.live.keyed {
             self.check_items(list, live, false);
         }
         let items = self.config_items(list, config, &index);
@@ -52,7 +52,7 @@ impl Merge<'_> {
                 Err(fault) => self.faults.push_at(position(at), Fault::Item(fault)),
             }
         }
-        if !self.config_is_unique() {
+        if !self.config.unique {
             let mut seen = std::collections::BTreeSet::new();
             for item in &items {
                 if !seen.insert(&item.element) {
