@@ -287,7 +287,7 @@ impl Updater {
         let mut versions = Versions::new(self.converter(), version, live.clone());
         let managers = self.reconcile(&mut versions, managers)?;
         let normalized = match self.unions {
-            true => live.normalize_update(new).map_err(unions)?.value,
+            true => live.normalize_update(new).map_err(|source| unions(source, Stage::Compare))?.value,
             false => new.clone(),
         };
         let new = &normalized;
@@ -356,7 +356,7 @@ impl Updater {
         let mut versions = Versions::new(self.converter(), version, live.clone());
         let mut managers = self.reconcile(&mut versions, managers)?;
         let normalized = match self.unions {
-            true => config.normalize_config().map_err(unions)?.value,
+            true => live.normalize_config(config).map_err(|source| unions(source, Stage::Merge))?.value,
             false => config.clone(),
         };
         let config = &normalized;
@@ -390,17 +390,18 @@ fn clear(
     config: &TypedValue,
     merged: TypedValue,
 ) -> Result<(TypedValue, Option<(TypedValue, TypedValue)>), Error> {
-    let normalized = live.normalize_applied(config, &merged).map_err(unions)?;
+    let normalized = live.normalize_applied(config, &merged).map_err(|source| unions(source, Stage::Compare))?;
     if normalized.changes.is_empty() {
         return Ok((normalized.value, None));
     }
     Ok((normalized.value.clone(), Some((merged, normalized.value))))
 }
 
-fn unions(source: fieldmanager_typed::Error) -> Error {
+/// An error of unions, or of the stage that would find it otherwise.
+fn unions(source: fieldmanager_typed::Error, next: Stage) -> Error {
     // That objects are of different types has nothing to do with unions: it would be found right after.
     let stage = match source {
-        fieldmanager_typed::Error::TypesDiffer { .. } => Stage::Compare,
+        fieldmanager_typed::Error::TypesDiffer { .. } => next,
         _ => Stage::Unions,
     };
     Error::Typed { stage, source }

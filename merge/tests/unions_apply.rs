@@ -294,6 +294,34 @@ fn rule_2_the_applier_owns_the_discriminator_that_follows_from_its_member() {
     );
 }
 
+/// The schema may have the values wrong: `Localhost` in Kubernetes, where it says `LocalhostProfile`.
+#[test]
+fn rule_2_a_live_discriminator_that_is_not_known_stays_beside_a_member_that_is_set_already() {
+    check(
+        &["deducing"],
+        &[
+            ("apply alice {type: Their, a: 1}", r#"{"a":1,"type":"Their"} | alice .a .type"#),
+            ("apply bob {a: 1}", r#"{"a":1,"type":"Their"} | alice .a .type, bob .a"#),
+            ("force bob {a: 2}", r#"{"a":2,"type":"Their"} | alice .type, bob .a"#),
+            // A member that is new brings its own value, and that is a conflict.
+            ("apply carol {c: 3}", "conflict: alice .type, bob .a"),
+        ],
+    );
+    check(
+        &["root"],
+        &[
+            (
+                "apply alice {items: [{name: x, type: Their, a: 1}]}",
+                r#"{"items":[{"a":1,"name":"x","type":"Their"}]} | alice .items[name="x"] .items[name="x"].a .items[name="x"].name .items[name="x"].type"#,
+            ),
+            (
+                "apply bob {items: [{name: x, a: 1}]}",
+                r#"{"items":[{"a":1,"name":"x","type":"Their"}]} | alice .items[name="x"] .items[name="x"].a .items[name="x"].name .items[name="x"].type, bob .items[name="x"] .items[name="x"].a .items[name="x"].name"#,
+            ),
+        ],
+    );
+}
+
 #[test]
 fn rule_2_those_who_want_the_same_own_the_discriminator_together() {
     check(

@@ -181,7 +181,7 @@ fn every_declared_union_lets_a_member_stand_beside_a_value_that_it_does_not_know
                     assert_eq!(normalized.value.value(), new.value(), "{}: {object}", def.name);
                     assert!(old.validate_unions(&new, Ratcheting::Off).is_empty(), "{}: {object}", def.name);
                 }
-                let config = new.normalize_config().unwrap();
+                let config = null.normalize_config(&new).unwrap();
                 assert_eq!(config.value.value(), new.value(), "{}: {object}", def.name);
             }
         }

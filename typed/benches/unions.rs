@@ -147,7 +147,7 @@ fn apply(c: &mut Criterion) {
                 b.iter_batched(
                     || reread(&ty, &config),
                     |config| {
-                        let config = config.normalize_config().unwrap().value;
+                        let config = live.normalize_config(&config).unwrap().value;
                         let merged = live.merge(&config).unwrap();
                         live.normalize_applied(&config, &merged).unwrap()
                     },

@@ -1,5 +1,7 @@
 //! Normalization of an apply: the configuration by itself, and the object that it was merged into.
 
+use std::sync::Arc;
+
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{ListType, MapType, TypeId, Union};
 use fieldmanager_value::{List, Map, Value};
@@ -14,27 +16,31 @@ use crate::typed_value::{Known, TypedValue};
 impl TypedValue {
     /// Normalizes the unions of a configuration by itself: where it sets one member of a deducing union
     /// and says nothing of the discriminator, the discriminator becomes part of it, so that the applier
-    /// owns both.
+    /// owns both. A live discriminator whose value the schema does not know stays as it is beside a member that
+    /// is set already: the schema may have the value wrong.
+    ///
+    /// This value is the live object.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] where it sets more than one member of a union, or a member beside a
-    /// discriminator that selects another.
+    /// discriminator that selects another. [`Error::TypesDiffer`].
     ///
     /// Example and order of work: [`normalize_applied`](Self::normalize_applied).
-    pub fn normalize_config(&self) -> Result<Normalized, Error> {
+    pub fn normalize_config(&self, configuration: &TypedValue) -> Result<Normalized, Error> {
+        self.check_type(configuration)?;
         let schema = self.ty.schema();
         let mut walk = Walk::new(schema);
         let value = match schema.has_unions(self.ty.id()) {
-            true => config(&mut walk, self.ty.id(), &self.value),
+            true => config(&mut walk, self.ty.id(), Some(&self.value), &configuration.value),
             false => None,
         };
         walk.faults.check()?;
         Ok(Normalized {
             value: TypedValue {
-                value: value.unwrap_or_else(|| self.value.clone()),
+                value: value.unwrap_or_else(|| configuration.value.clone()),
                 ty: self.ty.clone(),
-                known: self.known,
+                known: configuration.known,
             },
             changes: walk.changes,
         })
@@ -66,7 +72,7 @@ impl TypedValue {
     /// let root = schema.type_named("root").unwrap();
     /// let typed = |yaml| TypedValue::new(Value::from_yaml(yaml).unwrap(), root.clone(), Duplicates::Allow);
     /// let live = typed("{a: 1}")?;
-    /// let config = typed("{b: 2}")?.normalize_config()?.value;
+    /// let config = live.normalize_config(&typed("{b: 2}")?)?.value;
     /// let merged = live.merge(&config)?;
     /// let normalized = live.normalize_applied(&config, &merged)?;
     /// assert_eq!(normalized.value.value().to_json(), r#"{"b":2}"#);
@@ -96,39 +102,43 @@ impl TypedValue {
 }
 
 /// A configuration by itself; none if that changes nothing.
-fn config(walk: &mut Walk<'_>, ty: TypeId, value: &Value) -> Option<Value> {
+fn config(walk: &mut Walk<'_>, ty: TypeId, live: Option<&Value>, value: &Value) -> Option<Value> {
     let schema = walk.schema;
     if let Some((map, entries)) = granular(schema, ty, value) {
-        return config_fields(walk, map, entries).map(Value::Map);
+        return config_fields(walk, map, live.and_then(Value::as_map), entries).map(Value::Map);
     }
     let (Shape::List(list), Value::List(items)) = (shape(schema.atom(ty), Some(value)).1, value) else {
         return None;
     };
-    if list.atomic {
+    if list.atomic || !schema.has_unions(list.element) {
         return None;
     }
+    let live = Before::of(live.and_then(Value::as_list), list);
     let mut edits = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let Ok(element) = element_of(list, item) else {
             continue;
         };
-        let changed = walk.child(Some(list.element), || element, |walk, ty| config(walk, ty, item));
+        let before = live.item(&element);
+        let changed = walk.child(Some(list.element), || element, |walk, ty| config(walk, ty, before, item));
         edits.extend(changed.map(|value| (at, value)));
     }
     (!edits.is_empty()).then(|| Value::List(items.with_edits(edits, Vec::new())))
 }
 
-fn config_fields(walk: &mut Walk<'_>, map: &MapType, entries: &Map) -> Option<Map> {
+fn config_fields(walk: &mut Walk<'_>, map: &MapType, live: Option<&Map>, entries: &Map) -> Option<Map> {
     let mut edits = Edits::new();
     for (name, value) in entries {
         let element = || PathElement::Field(name.clone());
-        let changed = walk.child(map.type_of(name), element, |walk, ty| config(walk, ty, value));
+        let before = live.and_then(|live| live.get(name));
+        let changed = walk.child(map.type_of(name), element, |walk, ty| config(walk, ty, before, value));
         edits.extend(changed.map(|value| (name.clone(), Some(value))));
     }
     let inner = (!edits.is_empty()).then(|| entries.with_edits(edits));
     let mut edits = Edits::new();
     for union in &map.unions {
-        match config_union(union, Standing { union, fields: Some(entries) }) {
+        let standing = |fields| Standing { union, fields };
+        match config_union(union, standing(live), standing(Some(entries))) {
             Ok(more) => edits.extend(more),
             Err(fault) => walk.faults.push(fault),
         }
@@ -136,7 +146,7 @@ fn config_fields(walk: &mut Walk<'_>, map: &MapType, entries: &Map) -> Option<Ma
     walk.edit(inner.as_ref().unwrap_or(entries), edits).or(inner)
 }
 
-fn config_union(union: &Union, config: Standing<'_>) -> Result<Edits, Fault> {
+fn config_union(union: &Union, live: Standing<'_>, config: Standing<'_>) -> Result<Edits, Fault> {
     let mut set = config.set();
     let Some(member) = set.next() else {
         return Ok(Edits::new());
@@ -147,7 +157,9 @@ fn config_union(union: &Union, config: Standing<'_>) -> Result<Edits, Fault> {
     }
     let value = config.discriminator();
     if !config.speaks() {
-        return Ok(if union.is_deducing() { deduce(union, &member.value) } else { Edits::new() });
+        let foreign = live.speaks() && !union.knows(live.discriminator()) && live.is_set(&member.field);
+        let deduces = union.is_deducing() && !foreign;
+        return Ok(if deduces { deduce(union, &member.value) } else { Edits::new() });
     }
     let selects_other = union.knows(value) && member.value != value;
     if selects_other { Err(contradiction(union, value, &member.field)) } else { Ok(Edits::new()) }
@@ -211,7 +223,7 @@ fn applied_items(
     if !walk.schema.has_unions(list.element) {
         return None;
     }
-    let live = live.and_then(|live| Some((live, Index::of(live, list).ok()?)));
+    let live = Before::of(live, list);
     let index = Index::of(merged, list).ok()?;
     let mut edits = Vec::new();
     for item in config {
@@ -221,10 +233,7 @@ fn applied_items(
         let Some(Slot::One(at)) = index.get(&element) else {
             continue;
         };
-        let before = live.as_ref().and_then(|(live, index)| match index.get(&element) {
-            Some(Slot::One(at)) => live.get(at),
-            _ => None,
-        });
+        let before = live.item(&element);
         let target = merged.get(at)?;
         let changed =
             walk.child(Some(list.element), || element, |walk, ty| applied(walk, ty, before, item, target));
@@ -232,6 +241,24 @@ fn applied_items(
     }
     edits.sort_by_key(|(at, _)| *at);
     (!edits.is_empty()).then(|| merged.with_edits(edits, Vec::new()))
+}
+
+/// A list of the live object, in which the item of a key is found.
+struct Before<'v>(Option<(&'v List, Arc<Index>)>);
+
+impl<'v> Before<'v> {
+    fn of(live: Option<&'v List>, list: &ListType) -> Self {
+        Before(live.and_then(|live| Some((live, Index::of(live, list).ok()?))))
+    }
+
+    /// The one item of a key.
+    fn item(&self, element: &PathElement) -> Option<&'v Value> {
+        let (live, index) = self.0.as_ref()?;
+        match index.get(element) {
+            Some(Slot::One(at)) => live.get(at),
+            _ => None,
+        }
+    }
 }
 
 /// The members of a merged struct that a configuration clears.
