@@ -27,6 +27,7 @@ mod filter;
 mod managers;
 mod path;
 mod set;
+mod sharing;
 mod text;
 
 pub use element::PathElement;
@@ -35,3 +36,4 @@ pub use filter::{ElementMatcher, Filter, Matcher};
 pub use managers::{ApiVersion, Managers, VersionedSet};
 pub use path::Path;
 pub use set::{Node, Paths, Set, SetBuilder};
+pub use sharing::SharingBuilder;

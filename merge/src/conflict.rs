@@ -77,6 +77,13 @@ impl Conflicts {
         Conflicts(conflicts)
     }
 
+    /// The conflicts that a test holds for; none if there is no such.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(&Conflict) -> bool) -> Option<Conflicts> {
+        let kept: Vec<Conflict> = self.0.iter().filter(|conflict| keep(conflict)).cloned().collect();
+        (!kept.is_empty()).then_some(Conflicts(kept))
+    }
+
     /// The conflicts in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Conflict> {
         self.0.iter()

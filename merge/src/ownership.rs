@@ -50,6 +50,15 @@ impl Updater {
     }
 }
 
+/// What is wanted of an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The managers only.
+    Managers,
+    /// Also what changed.
+    Comparison,
+}
+
 /// What an operation does to the object.
 pub(crate) struct Operation<'o> {
     updater: &'o Updater,
@@ -81,12 +90,20 @@ impl<'o> Operation<'o> {
 
     /// Takes from the other managers what the operation takes from them. Without force, taking a value that
     /// another manager owns is a conflict, and so is clearing one; that a field is removed otherwise is none.
+    ///
+    /// With the managers comes what changed at the operation's own version, if that had to be found out: there
+    /// is no need to where nobody else owns anything, and `wanted` does not ask for it.
     pub(crate) fn take_from_others(
         mut self,
         managers: &Managers,
         manager: &str,
         force: Force,
-    ) -> Result<(Managers, Comparison), Error> {
+        wanted: Wanted,
+    ) -> Result<(Managers, Option<Comparison>), Error> {
+        let alone = managers.iter().all(|(name, _)| name == manager);
+        if alone && wanted == Wanted::Managers && self.cannot_fail()? {
+            return Ok((managers.clone(), None));
+        }
         let mut changes = vec![self.change(self.version)?];
         let mut conflicts = Vec::new();
         let mut edits = Vec::new();
@@ -129,7 +146,13 @@ impl<'o> Operation<'o> {
             return Err(Error::Conflicts(Conflicts::new(conflicts)));
         }
         let comparison = changes.swap_remove(0).seen.map(|seen| seen.comparison);
-        Ok((managers.with_edits(edits), comparison.unwrap_or_default()))
+        Ok((managers.with_edits(edits), Some(comparison.unwrap_or_default())))
+    }
+
+    /// Whether comparing the object before and after is known to find no fault: no item has lost its key.
+    fn cannot_fail(&mut self) -> Result<bool, Error> {
+        let (live, new) = (self.live.at(self.version)?, self.new.at(self.version)?);
+        Ok(live.is_none_or(|live| live.has_all_keys()) && new.is_none_or(|new| new.has_all_keys()))
     }
 
     fn change(&mut self, version: &ApiVersion) -> Result<Change, Error> {

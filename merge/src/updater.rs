@@ -7,7 +7,7 @@ use fieldmanager_typed::TypedValue;
 
 use crate::converter::{Converter, SameVersion};
 use crate::error::{Error, Stage};
-use crate::ownership::Operation;
+use crate::ownership::{Operation, Wanted};
 use crate::versions::Versions;
 
 /// Whether an apply takes fields that other managers own.
@@ -292,7 +292,9 @@ impl Updater {
         };
         let new = &normalized;
         let operation = Operation::new(self, versions, new, version);
-        let (mut managers, changed) = operation.take_from_others(&managers, manager, Force::Yes)?;
+        let (mut managers, changed) =
+            operation.take_from_others(&managers, manager, Force::Yes, Wanted::Comparison)?;
+        let changed = changed.unwrap_or_default();
         let before = managers.get(manager);
         // What the manager owned at another version was reconciled with another type.
         let same_type = before.is_none_or(|entry| entry.is_reconciled_with(new.ty()));
@@ -362,7 +364,8 @@ impl Updater {
         let config = &normalized;
         let (merged, hollow) =
             live.merge_noting(config).map_err(|source| Error::Typed { stage: Stage::Merge, source })?;
-        let mut set = config.field_set();
+        let last = managers.get(manager).map(|entry| entry.set().clone()).unwrap_or_default();
+        let mut set = config.field_set_like(&last);
         if let Some(filter) = self.filter(version) {
             set = filter.apply(&set);
         }
@@ -374,7 +377,7 @@ impl Updater {
         };
         let new = self.prune(merged, hollow, version, &managers, manager, last)?;
         let operation = Operation::new(self, versions, &new, version).clearing(cleared);
-        let (mut managers, _) = operation.take_from_others(&managers, manager, force)?;
+        let (mut managers, _) = operation.take_from_others(&managers, manager, force, Wanted::Managers)?;
         if managers.get(manager).is_some_and(|entry| entry.set().is_empty()) {
             managers.remove(manager);
         }
@@ -390,7 +393,8 @@ fn clear(
     config: &TypedValue,
     merged: TypedValue,
 ) -> Result<(TypedValue, Option<(TypedValue, TypedValue)>), Error> {
-    let normalized = live.normalize_applied(config, &merged).map_err(|source| unions(source, Stage::Compare))?;
+    let normalized =
+        live.normalize_applied(config, &merged).map_err(|source| unions(source, Stage::Compare))?;
     if normalized.changes.is_empty() {
         return Ok((normalized.value, None));
     }

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use fieldmanager_value::{Str, Value};
+use fieldmanager_value::Str;
 
 use crate::UNTYPED_DEDUCED;
 use crate::definition::{AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union};
 use crate::error::{Error, Fault};
+use crate::names::Names;
+use crate::place::{Place, Step};
 use crate::resolved::{Atom, Field, Inner, KeyField, ListType, MapType, NOTHING, Schema, TypeId};
 
 /// Resolves definitions; see [`Schema::from_definitions`].
@@ -15,17 +17,18 @@ pub(crate) fn schema(types: Vec<TypeDef>) -> Result<Schema, Error> {
     let mut builder = Builder::default();
     for (i, def) in types.iter().enumerate() {
         let id = TypeId(u32::try_from(i).unwrap_or(u32::MAX));
-        builder.path = format!(".types[name={}]", Value::String(def.name.clone()));
         builder.push(None);
         if builder.by_name.insert(def.name.clone(), id).is_some() {
             builder.type_name = def.name.clone();
+            builder.place = place_of(def);
             builder.fault("name is there twice");
         }
     }
     for (i, def) in types.iter().enumerate() {
         builder.type_name = def.name.clone();
-        builder.path = format!(".types[name={}]", Value::String(def.name.clone()));
+        builder.place = place_of(def);
         let atom = builder.atom(&def.atom, false);
+        builder.note_place(i, &atom);
         if let Some(slot) = builder.atoms.get_mut(i) {
             *slot = Some(atom);
         }
@@ -33,43 +36,53 @@ pub(crate) fn schema(types: Vec<TypeDef>) -> Result<Schema, Error> {
     builder.finish(types)
 }
 
+fn place_of(def: &TypeDef) -> Place {
+    Place::from([Step::Text(".types"), Step::Item("name", def.name.clone())])
+}
+
 #[derive(Default)]
 struct Builder {
     by_name: HashMap<Str, TypeId>,
     /// The first ones are the named types in order; none until it is resolved.
     atoms: Vec<Option<Atom>>,
-    /// Where each of them is written.
-    places: Vec<String>,
+    /// Where those of them are written that are lists with keys.
+    places: HashMap<usize, Place>,
     /// Types that are another type with its relationship overridden.
     overrides: HashMap<(TypeId, Relationship), TypeId>,
-    pending_overrides: Vec<(TypeId, TypeId, Relationship, Str, String)>,
+    pending_overrides: Vec<(TypeId, TypeId, Relationship, Str, Place)>,
     faults: Vec<Fault>,
     type_name: Str,
-    path: String,
+    place: Place,
 }
 
 impl Builder {
     fn fault(&mut self, message: impl Into<String>) {
         self.faults.push(Fault {
             type_name: Some(self.type_name.to_string()),
-            path: self.path.clone(),
+            path: self.place.to_string(),
             message: message.into(),
         });
     }
 
-    fn at<T>(&mut self, step: &str, f: impl FnOnce(&mut Self) -> T) -> T {
-        let length = self.path.len();
-        self.path.push_str(step);
+    fn at<T, const N: usize>(&mut self, steps: [Step; N], f: impl FnOnce(&mut Self) -> T) -> T {
+        let depth = self.place.depth();
+        steps.into_iter().for_each(|step| self.place.push(step));
         let out = f(self);
-        self.path.truncate(length);
+        self.place.truncate(depth);
         out
     }
 
     fn push(&mut self, atom: Option<Atom>) -> TypeId {
         let id = TypeId(u32::try_from(self.atoms.len()).unwrap_or(u32::MAX));
         self.atoms.push(atom);
-        self.places.push(self.path.clone());
         id
+    }
+
+    /// Notes where an atom is written if there may be something to say of it later.
+    fn note_place(&mut self, at: usize, atom: &Atom) {
+        if atom.list.as_ref().is_some_and(|list| !list.atomic && !list.keys.is_empty()) {
+            self.places.insert(at, self.place.clone());
+        }
     }
 
     fn type_ref(&mut self, reference: &TypeRef) -> TypeId {
@@ -87,6 +100,7 @@ impl Builder {
             },
             None => {
                 let atom = self.atom(&reference.inlined, true);
+                self.note_place(self.atoms.len(), &atom);
                 self.push(Some(atom))
             }
         };
@@ -98,8 +112,7 @@ impl Builder {
         }
         let id = self.push(None);
         self.overrides.insert((base, relationship), id);
-        let place = (self.type_name.clone(), self.path.clone());
-        self.pending_overrides.push((id, base, relationship, place.0, place.1));
+        self.pending_overrides.push((id, base, relationship, self.type_name.clone(), self.place.clone()));
         id
     }
 
@@ -108,15 +121,15 @@ impl Builder {
         let map = def.map.as_deref();
         Atom {
             scalar: def.scalar,
-            list: list.map(|list| self.at(".list", |b| b.list(list))),
-            map: map.map(|map| self.at(".map", |b| b.map(map))),
+            list: list.map(|list| self.at([Step::Text(".list")], |b| b.list(list))),
+            map: map.map(|map| self.at([Step::Text(".map")], |b| b.map(map))),
             name: self.type_name.clone(),
             inlined,
         }
     }
 
     fn list(&mut self, def: &ListDef) -> ListType {
-        let element = self.at(".elementType", |b| b.type_ref(&def.element));
+        let element = self.at([Step::Text(".elementType")], |b| b.type_ref(&def.element));
         if !matches!(def.relationship, Some(Relationship::Atomic | Relationship::Associative)) {
             self.fault("a list needs an elementRelationship, atomic or associative");
         }
@@ -143,19 +156,23 @@ impl Builder {
             None => element.inlined.scalar == Some(Scalar::Untyped),
         };
         MapType {
+            names: Names::of(&fields),
             untyped: fields.is_empty() && def.element.as_ref().is_some_and(untyped_element),
             fields,
-            element: def.element.as_ref().map(|element| self.at(".elementType", |b| b.type_ref(element))),
+            element: def
+                .element
+                .as_ref()
+                .map(|element| self.at([Step::Text(".elementType")], |b| b.type_ref(element))),
             atomic: def.relationship == Some(Relationship::Atomic),
             unions: def.unions.clone(),
         }
     }
 
     fn field(&mut self, def: &FieldDef) -> Field {
-        let step = format!(".fields[name={}].type", Value::String(def.name.clone()));
+        let steps = [Step::Text(".fields"), Step::Item("name", def.name.clone()), Step::Text(".type")];
         Field {
             name: def.name.clone(),
-            ty: self.at(&step, |b| b.type_ref(&def.ty)),
+            ty: self.at(steps, |b| b.type_ref(&def.ty)),
             default: def.default.clone(),
         }
     }
@@ -165,15 +182,23 @@ impl Builder {
         for (i, union) in unions.iter().enumerate() {
             let mut values: Vec<&Str> = Vec::new();
             for field in &union.fields {
-                let step = format!(".unions[{i}].fields[fieldName={}]", Value::String(field.field.clone()));
+                let steps = || {
+                    let name = field.field.clone();
+                    [
+                        Step::Text(".unions"),
+                        Step::Index(i),
+                        Step::Text(".fields"),
+                        Step::Item("fieldName", name),
+                    ]
+                };
                 if members.contains(&&field.field) {
-                    self.at(&step, |b| b.fault("a field may belong to one union only"));
+                    self.at(steps(), |b| b.fault("a field may belong to one union only"));
                 }
                 members.push(&field.field);
                 if union.discriminator.is_some() {
                     if values.contains(&&field.value) {
                         let message = format!("two fields have the discriminator value `{}`", field.value);
-                        self.at(&step, |b| b.fault(message));
+                        self.at(steps(), |b| b.fault(message));
                     }
                     values.push(&field.value);
                 }
@@ -182,8 +207,8 @@ impl Builder {
     }
 
     fn resolve_overrides(&mut self) {
-        for (id, base, relationship, type_name, path) in std::mem::take(&mut self.pending_overrides) {
-            (self.type_name, self.path) = (type_name, path);
+        for (id, base, relationship, type_name, place) in std::mem::take(&mut self.pending_overrides) {
+            (self.type_name, self.place) = (type_name, place);
             let Some(mut atom) = self.get(base).cloned() else {
                 continue;
             };
@@ -198,7 +223,9 @@ impl Builder {
             } else {
                 self.fault("elementRelationship is set on a type that is neither map nor list");
             }
-            if let Some(slot) = usize::try_from(id.0).ok().and_then(|at| self.atoms.get_mut(at)) {
+            let at = usize::try_from(id.0).unwrap_or(usize::MAX);
+            self.note_place(at, &atom);
+            if let Some(slot) = self.atoms.get_mut(at) {
                 *slot = Some(atom);
             }
         }
@@ -212,17 +239,18 @@ impl Builder {
     fn resolve_keys(&mut self) {
         let mut defaults = Vec::new();
         let mut faults = Vec::new();
-        for (i, (atom, place)) in self.atoms.iter().zip(&self.places).enumerate() {
+        for (i, atom) in self.atoms.iter().enumerate() {
             let Some((atom, list)) = atom.as_ref().and_then(|a| Some((a, a.list.as_ref()?))) else {
                 continue;
             };
+            let place = self.places.get(&i);
             if list.atomic || list.keys.is_empty() {
                 continue;
             }
             let mut fault = |message: String| {
                 faults.push(Fault {
                     type_name: Some(atom.name.to_string()),
-                    path: format!("{place}.list.keys"),
+                    path: format!("{}.list.keys", place.cloned().unwrap_or_default()),
                     message,
                 });
             };

@@ -45,7 +45,9 @@
 mod build;
 mod definition;
 mod error;
+mod names;
 mod parse;
+mod place;
 mod resolved;
 mod write;
 

@@ -7,12 +7,13 @@ use crate::definition::{
     AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
 };
 use crate::error::Fault;
+use crate::place::{Place, Step};
 
 /// Reads definitions and collects faults.
 #[derive(Default)]
 pub(crate) struct Reader {
     pub(crate) faults: Vec<Fault>,
-    path: String,
+    place: Place,
     type_name: Option<Str>,
 }
 
@@ -21,23 +22,23 @@ impl Reader {
         let Some(map) = self.map(document, &["types"]) else {
             return Vec::new();
         };
-        self.at(".types", |r| r.named_list(map.get("types"), Self::type_def))
+        self.at(Step::Text(".types"), |r| r.named_list(map.get("types"), Self::type_def))
     }
 
     fn fault(&mut self, message: impl Into<String>) {
         self.faults.push(Fault {
             type_name: self.type_name.as_ref().map(|name| name.to_string()),
-            path: self.path.clone(),
+            path: self.place.to_string(),
             message: message.into(),
         });
     }
 
     /// Runs `f` one step deeper in the document.
-    fn at<T>(&mut self, step: &str, f: impl FnOnce(&mut Self) -> T) -> T {
-        let length = self.path.len();
-        self.path.push_str(step);
+    fn at<T>(&mut self, step: Step, f: impl FnOnce(&mut Self) -> T) -> T {
+        let depth = self.place.depth();
+        self.place.push(step);
         let out = f(self);
-        self.path.truncate(length);
+        self.place.truncate(depth);
         out
     }
 
@@ -53,7 +54,7 @@ impl Reader {
         };
         for (name, _) in &map {
             if !known.contains(&name.as_str()) {
-                self.at(&format!(".{name}"), |r| {
+                self.at(Step::Field(name.clone()), |r| {
                     r.fault(format!("unknown field, accepted are {}", known.join(", ")));
                 });
             }
@@ -84,10 +85,10 @@ impl Reader {
         let mut seen = std::collections::HashSet::new();
         for (i, item) in items.iter().enumerate() {
             let step = match item.get(T::KEY) {
-                Some(Value::String(name)) => format!("[{}={}]", T::KEY, Value::from(name.clone())),
-                _ => format!("[{i}]"),
+                Some(Value::String(name)) => Step::Item(T::KEY, name.clone()),
+                _ => Step::Index(i),
             };
-            self.at(&step, |r| {
+            self.at(step, |r| {
                 let Some(read) = read(r, item) else { return };
                 if read.name().is_empty() {
                     r.fault(format!("field `{}` is missing or empty", T::KEY));
@@ -106,7 +107,7 @@ impl Reader {
             Value::String(text) => Some(text.clone()),
             other => {
                 let kind = other.kind();
-                self.at(&format!(".{name}"), |r| r.fault(format!("expected string, got {kind}")));
+                self.at(Step::Field(name.into()), |r| r.fault(format!("expected string, got {kind}")));
                 None
             }
         }
@@ -118,20 +119,20 @@ impl Reader {
             Some(Value::Bool(flag)) => *flag,
             Some(other) => {
                 let kind = other.kind();
-                self.at(&format!(".{name}"), |r| r.fault(format!("expected boolean, got {kind}")));
+                self.at(Step::Field(name.into()), |r| r.fault(format!("expected boolean, got {kind}")));
                 false
             }
         }
     }
 
     fn texts(&mut self, map: &Map, name: &str) -> Vec<Str> {
-        self.at(&format!(".{name}"), |r| {
+        self.at(Step::Field(name.into()), |r| {
             let items = r.list(map.get(name));
             let mut out = Vec::with_capacity(items.len());
             for (i, item) in items.into_iter().enumerate() {
                 match item {
                     Value::String(text) => out.push(text),
-                    other => r.at(&format!("[{i}]"), |r| {
+                    other => r.at(Step::Index(i), |r| {
                         r.fault(format!("expected string, got {}", other.kind()));
                     }),
                 }
@@ -147,7 +148,7 @@ impl Reader {
         }
         let found = Relationship::ALL.into_iter().find(|r| text == r.name());
         if found.is_none() {
-            self.at(".elementRelationship", |r| {
+            self.at(Step::Text(".elementRelationship"), |r| {
                 r.fault(format!(
                     "unknown relationship `{text}`, accepted are associative, atomic and separable"
                 ));
@@ -175,7 +176,7 @@ impl Reader {
         let scalar = self.text(map, "scalar").and_then(|text| {
             let found = Scalar::ALL.into_iter().find(|s| text == s.name());
             if found.is_none() {
-                self.at(".scalar", |r| {
+                self.at(Step::Text(".scalar"), |r| {
                     r.fault(format!(
                         "unknown scalar `{text}`, accepted are numeric, string, boolean and untyped"
                     ));
@@ -184,15 +185,15 @@ impl Reader {
             found
         });
         let list = map.get("list").filter(|v| !v.is_null());
-        let list = list.and_then(|v| self.at(".list", |r| r.list_def(v)));
+        let list = list.and_then(|v| self.at(Step::Text(".list"), |r| r.list_def(v)));
         let fields = map.get("map").filter(|v| !v.is_null());
-        let fields = fields.and_then(|v| self.at(".map", |r| r.map_def(v)));
+        let fields = fields.and_then(|v| self.at(Step::Text(".map"), |r| r.map_def(v)));
         AtomDef { scalar, list: list.map(Box::new), map: fields.map(Box::new) }
     }
 
     fn type_ref(&mut self, map: &Map, name: &str) -> Option<TypeRef> {
         let value = map.get(name)?.clone();
-        self.at(&format!(".{name}"), |r| {
+        self.at(Step::Field(name.into()), |r| {
             let known = ["namedType", "scalar", "list", "map", "untyped", "elementRelationship", "nullable"];
             let map = r.map(&value, &known)?;
             let found = TypeRef {
@@ -221,11 +222,11 @@ impl Reader {
     fn map_def(&mut self, value: &Value) -> Option<MapDef> {
         let map = self.map(value, &["fields", "unions", "elementType", "elementRelationship"])?;
         Some(MapDef {
-            fields: self.at(".fields", |r| r.named_list(map.get("fields"), Self::field_def)),
-            unions: self.at(".unions", |r| {
+            fields: self.at(Step::Text(".fields"), |r| r.named_list(map.get("fields"), Self::field_def)),
+            unions: self.at(Step::Text(".unions"), |r| {
                 let items = r.list(map.get("unions"));
                 let each = items.iter().enumerate();
-                each.filter_map(|(i, item)| r.at(&format!("[{i}]"), |r| r.union_def(item))).collect()
+                each.filter_map(|(i, item)| r.at(Step::Index(i), |r| r.union_def(item))).collect()
             }),
             element: self.type_ref(&map, "elementType"),
             relationship: self.relationship(&map),
@@ -248,7 +249,7 @@ impl Reader {
         Some(Union {
             discriminator: self.text(&map, "discriminator"),
             deduce: self.flag(&map, "deduceInvalidDiscriminator"),
-            fields: self.at(".fields", |r| r.named_list(map.get("fields"), Self::union_field)),
+            fields: self.at(Step::Text(".fields"), |r| r.named_list(map.get("fields"), Self::union_field)),
             empty_members: self.texts(&map, "emptyMembers"),
             closed: self.flag(&map, "closed"),
             required: self.flag(&map, "required"),

@@ -8,6 +8,7 @@ use fieldmanager_value::{Str, Value};
 
 use crate::definition::{AtomDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union};
 use crate::error::Error;
+use crate::names::Names;
 use crate::parse::Reader;
 use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, build, write};
 
@@ -141,6 +142,7 @@ pub struct KeyField {
 pub struct MapType {
     /// Sorted by name.
     pub(crate) fields: Vec<Field>,
+    pub(crate) names: Names,
     /// The type of fields that are not declared; without it there may be none.
     pub element: Option<TypeId>,
     /// Whether the whole has one set of owners.
@@ -178,8 +180,7 @@ pub struct Field {
 impl MapType {
     /// The declared field of a name.
     pub fn field(&self, name: &str) -> Option<&Field> {
-        let at = self.fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;
-        self.fields.get(at)
+        self.names.find(&self.fields, name)
     }
 
     /// The declared fields, sorted by name.

@@ -1,10 +1,12 @@
 //! The set of the fields of a value: what a manager owns that applies it.
 
-use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
-use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
-use fieldmanager_value::{List, Map, Value};
+use std::cmp::Ordering;
 
-use crate::items::element_of;
+use fieldmanager_fieldpath::{PathElement, Set, SetBuilder, SharingBuilder};
+use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_value::{List, Map, Str, Value};
+
+use crate::items::{element_of, is_element};
 use crate::shape::{Shape, shape};
 use crate::typed_value::TypedValue;
 
@@ -25,55 +27,130 @@ impl TypedValue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn field_set(&self) -> Set {
-        fields(self.ty.schema(), self.ty.id(), &self.value).1
+        self.field_set_like(&Set::new())
+    }
+
+    /// The [fields](Self::field_set) of the value, sharing with another set what they have in common. Who applies
+    /// the same fields again owns the same set.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::Value;
+    /// let typed = |yaml| {
+    ///     TypedValue::new(Value::from_yaml(yaml).unwrap(), Schema::deduced(), Duplicates::Refuse)
+    /// };
+    /// let last = typed("{replicas: 1, labels: {app: web}}")?.field_set();
+    /// let now = typed("{replicas: 2, labels: {app: web}}")?.field_set_like(&last);
+    /// assert!(now.ptr_eq(&last));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn field_set_like(&self, other: &Set) -> Set {
+        let walk = Walk { schema: self.ty.schema(), whole: self.known.keyed && self.known.unique };
+        walk.fields(self.ty.id(), &self.value, other).1
     }
 }
 
-/// Whether the value itself is a field, and the fields below it.
-fn fields(schema: &Schema, ty: TypeId, value: &Value) -> (bool, Set) {
-    match shape(schema.atom(ty), Some(value)).1 {
-        Shape::Scalar(_) => (true, Set::new()),
-        Shape::List(ListType { atomic: true, .. }) | Shape::Map(MapType { atomic: true, .. }) => {
-            (true, Set::new())
+/// How many items are compared with each other to find out that a list has the elements of a set.
+const FEW: usize = 16;
+
+struct Walk<'s> {
+    schema: &'s Schema,
+    /// Whether every item has its keys, and no other item of its list has them.
+    whole: bool,
+}
+
+impl Walk<'_> {
+    /// Whether the value itself is a field, and the fields below it.
+    fn fields(&self, ty: TypeId, value: &Value, like: &Set) -> (bool, Set) {
+        match shape(self.schema.atom(ty), Some(value)).1 {
+            Shape::Scalar(_) => (true, Set::new()),
+            Shape::List(ListType { atomic: true, .. }) | Shape::Map(MapType { atomic: true, .. }) => {
+                (true, Set::new())
+            }
+            Shape::List(list) => {
+                (false, value.as_list().map(|items| self.items(list, items, like)).unwrap_or_default())
+            }
+            Shape::Map(map) => {
+                (false, value.as_map().map(|entries| self.entries(map, entries, like)).unwrap_or_default())
+            }
+            Shape::Nothing => (false, Set::new()),
         }
-        Shape::List(list) => (false, value.as_list().map(|l| items(schema, list, l)).unwrap_or_default()),
-        Shape::Map(map) => (false, value.as_map().map(|m| entries(schema, map, m)).unwrap_or_default()),
-        Shape::Nothing => (false, Set::new()),
     }
-}
 
-fn entries(schema: &Schema, map: &MapType, entries: &Map) -> Set {
-    let mut set = SetBuilder::with_capacity(entries.len());
-    for (name, value) in entries {
+    fn entries(&self, map: &MapType, entries: &Map, like: &Set) -> Set {
+        if like.is_empty() {
+            let mut set = SetBuilder::with_capacity(entries.len());
+            for (name, value) in entries {
+                let (member, below) = self.entry(map, name, value, like);
+                set.push(PathElement::Field(name.clone()), member, below);
+            }
+            return set.build();
+        }
+        let mut set = SharingBuilder::new(like);
+        let none = Set::new();
+        for (name, value) in entries {
+            let before = set.find(|element| match element {
+                PathElement::Field(known) => known.cmp(name),
+                _ => Ordering::Greater,
+            });
+            let (member, below) = self.entry(map, name, value, before.map_or(&none, |node| node.children()));
+            set.push(|| PathElement::Field(name.clone()), member, below);
+        }
+        set.build()
+    }
+
+    fn entry(&self, map: &MapType, name: &Str, value: &Value, like: &Set) -> (bool, Set) {
         let (declared, ty) = match map.field(name) {
             Some(field) => (true, Some(field.ty)),
             None => (false, map.element),
         };
-        let (itself, below) = ty.map(|ty| fields(schema, ty, value)).unwrap_or_default();
+        let (itself, below) = ty.map(|ty| self.fields(ty, value, like)).unwrap_or_default();
         let empty = match value {
             Value::Null => true,
             Value::Map(map) => map.is_empty(),
             _ => false,
         };
-        set.push(PathElement::Field(name.clone()), itself || empty || !declared, below);
+        (itself || empty || !declared, below)
     }
-    set.build()
-}
 
-fn items(schema: &Schema, list: &ListType, items: &List) -> Set {
-    let keyless = || PathElement::Key(Map::new());
-    let mut found: Vec<(PathElement, &Value)> =
-        items.iter().map(|item| (element_of(list, item).unwrap_or_else(|_| keyless()), item)).collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut set = SetBuilder::with_capacity(found.len());
-    for group in found.chunk_by(|a, b| a.0 == b.0) {
-        match group {
-            [(element, item)] => {
-                set.push(element.clone(), true, fields(schema, list.element, item).1);
-            }
-            [(element, _), ..] => set.push(element.clone(), true, Set::new()),
-            [] => {}
+    fn items(&self, list: &ListType, items: &List, like: &Set) -> Set {
+        if let Some(set) = self.same_items(list, items, like) {
+            return set;
         }
+        let keyless = || PathElement::Key(Map::new());
+        let mut found: Vec<(PathElement, &Value)> =
+            items.iter().map(|item| (element_of(list, item).unwrap_or_else(|_| keyless()), item)).collect();
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        let none = Set::new();
+        let mut set = SetBuilder::with_capacity(found.len());
+        for group in found.chunk_by(|a, b| a.0 == b.0) {
+            match group {
+                [(element, item)] => {
+                    let before = like.get(element).map_or(&none, |node| node.children());
+                    set.push(element.clone(), true, self.fields(list.element, item, before).1);
+                }
+                [(element, _), ..] => set.push(element.clone(), true, Set::new()),
+                [] => {}
+            }
+        }
+        set.build()
     }
-    set.build()
+
+    /// The set of a short list whose items have just the elements of another set: none has to be made.
+    fn same_items(&self, list: &ListType, items: &List, like: &Set) -> Option<Set> {
+        let few = items.len() <= FEW && items.len() == like.nodes().take(FEW + 1).count();
+        if !few || !self.whole {
+            return None;
+        }
+        let mut set = SharingBuilder::new(like);
+        for (element, node) in like.nodes() {
+            let item = items.iter().find(|item| is_element(list, element, item))?;
+            let below = self.fields(list.element, item, node.children()).1;
+            set.find(|known| if std::ptr::eq(known, element) { Ordering::Equal } else { Ordering::Greater });
+            set.push(|| element.clone(), true, below);
+        }
+        Some(set.build())
+    }
 }

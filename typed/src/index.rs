@@ -8,9 +8,9 @@ use std::sync::Arc;
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{KeyField, ListType};
 use fieldmanager_value::sorted::SortedMap;
-use fieldmanager_value::{List, MEMO_FROM};
+use fieldmanager_value::{List, MEMO_FROM, Value};
 
-use crate::items::{ItemFault, element_of};
+use crate::items::{ItemFault, element_of, has_element, same_element};
 
 /// Where the item of an element is in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,37 @@ pub(crate) struct Index {
     slots: SortedMap<PathElement, Slot>,
     /// Whether no two items have the same element.
     unique: bool,
+}
+
+/// Finds items by other items, in a short list without making an index.
+pub(crate) enum Finder<'v> {
+    Few(&'v List, &'v ListType),
+    Many(&'v List, &'v ListType, Arc<Index>),
+}
+
+impl<'v> Finder<'v> {
+    /// None for a list with an item that has no element.
+    pub(crate) fn of(list: &'v List, ty: &'v ListType) -> Option<Self> {
+        if list.len() < MEMO_FROM {
+            return list.iter().all(|item| has_element(ty, item)).then_some(Finder::Few(list, ty));
+        }
+        Some(Finder::Many(list, ty, Index::of(list, ty).ok()?))
+    }
+
+    /// The item with the element of another item, which has one, and its position; none if several have it.
+    pub(crate) fn like(&self, other: &Value) -> Option<(usize, &'v Value)> {
+        match self {
+            Finder::Few(list, ty) => {
+                let mut same = list.iter().enumerate().filter(|(_, item)| same_element(ty, item, other));
+                let first = same.next()?;
+                same.next().is_none().then_some(first)
+            }
+            Finder::Many(list, ty, index) => match index.get(&element_of(ty, other).ok()?)? {
+                Slot::One(at) => Some((at, list.get(at)?)),
+                Slot::Many => None,
+            },
+        }
+    }
 }
 
 fn same_keys(a: &[KeyField], b: &[KeyField]) -> bool {

@@ -53,6 +53,43 @@ impl fmt::Display for ItemFault {
     }
 }
 
+/// Whether an item of an associative list can be told apart from others.
+pub(crate) fn has_element(list: &ListType, item: &Value) -> bool {
+    if list.keys.is_empty() {
+        return item.is_scalar();
+    }
+    let has = |key: &fieldmanager_schema::KeyField| key.default.is_some() || item.get(&key.name).is_some();
+    item.as_map().is_some() && list.keys.iter().any(has)
+}
+
+/// Whether two items, which have their keys, have the same element.
+pub(crate) fn same_element(list: &ListType, a: &Value, b: &Value) -> bool {
+    if list.keys.is_empty() {
+        return a == b;
+    }
+    list.keys.iter().all(|key| {
+        let default = key.default.as_ref();
+        a.get(&key.name).or(default) == b.get(&key.name).or(default)
+    })
+}
+
+/// Whether an item, which has its keys, has an element.
+pub(crate) fn is_element(list: &ListType, element: &PathElement, item: &Value) -> bool {
+    match element {
+        PathElement::Value(value) => list.keys.is_empty() && value == item,
+        PathElement::Key(fields) => {
+            let mut wanted = 0;
+            let same = list.keys.iter().all(|key| {
+                let known = fields.get(&key.name);
+                wanted += usize::from(known.is_some());
+                known == item.get(&key.name).or(key.default.as_ref())
+            });
+            same && wanted == fields.len() && !list.keys.is_empty()
+        }
+        _ => false,
+    }
+}
+
 /// The element by which an item of an associative list is found.
 ///
 /// Key fields that an item lacks are taken from their defaults; one without a default is left out, which

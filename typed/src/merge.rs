@@ -68,15 +68,24 @@ impl TypedValue {
             faults: Faults::default(),
             hollow: false,
         };
-        let value = merge.values(self.ty.id(), Some(&self.value), Some(&config.value));
+        let value = merge.values(self.ty.id(), Some(&self.value), &config.value);
         merge.faults.check()?;
-        let merged = TypedValue {
-            value: value.unwrap_or_default(),
-            ty: self.ty.clone(),
-            known: self.known.and(config.known),
+        let value = match value {
+            Some(Merged::Other(value)) => value,
+            Some(Merged::Live) => self.value.clone(),
+            None => Value::Null,
         };
+        let merged = TypedValue { value, ty: self.ty.clone(), known: self.known.and(config.known) };
         Ok((merged, merge.hollow))
     }
+}
+
+/// What a part of the object becomes.
+pub(crate) enum Merged {
+    /// It stays as it is.
+    Live,
+    /// It becomes another value.
+    Other(Value),
 }
 
 pub(crate) struct Merge<'s> {
@@ -90,26 +99,12 @@ pub(crate) struct Merge<'s> {
 
 impl Merge<'_> {
     /// The merged value; none only after a fault.
-    pub(crate) fn values(
-        &mut self,
-        ty: TypeId,
-        live: Option<&Value>,
-        config: Option<&Value>,
-    ) -> Option<Value> {
-        let (live, config) = match (live, config) {
-            (live, None) => {
-                if !self.live.keyed {
-                    self.check(ty, live?, false);
-                }
-                return live.cloned();
+    pub(crate) fn values(&mut self, ty: TypeId, live: Option<&Value>, config: &Value) -> Option<Merged> {
+        let Some(live) = live else {
+            if !(self.config.keyed && self.config.unique) {
+                self.check(ty, config, true);
             }
-            (None, Some(config)) => {
-                if !(self.config.keyed && self.config.unique) {
-                    self.check(ty, config, true);
-                }
-                return Some(config.clone());
-            }
-            (Some(live), Some(config)) => (live, config),
+            return Some(Merged::Other(config.clone()));
         };
         let atom = self.schema.atom(ty);
         let (live_kinds, live_shape) = shape(atom, Some(live));
@@ -146,15 +141,21 @@ impl Merge<'_> {
                     if !self.live.keyed {
                         self.check_items(list, old, false);
                     }
-                    Some(live.clone())
+                    Some(Merged::Live)
                 }
                 (None, Some(new)) => {
                     if !(self.config.keyed && self.config.unique) {
                         self.check_items(list, new, true);
                     }
-                    Some(config.clone())
+                    Some(Merged::Other(config.clone()))
                 }
-                (Some(old), Some(new)) => self.lists(list, old, new).map(Value::List),
+                (Some(old), Some(new)) => {
+                    let merged = self.lists(list, old, new)?;
+                    Some(match merged.ptr_eq(old) {
+                        true => Merged::Live,
+                        false => Merged::Other(Value::List(merged)),
+                    })
+                }
             },
             Shape::Map(map) => match (entries(Some(live)), entries(Some(config))) {
                 (None, None) => Some(leaf(live, config)),
@@ -164,15 +165,15 @@ impl Merge<'_> {
                     if !self.live.keyed {
                         self.check_entries(map, old, false);
                     }
-                    Some(live.clone())
+                    Some(Merged::Live)
                 }
                 (None, Some(new)) => {
                     if !(self.config.keyed && self.config.unique) {
                         self.check_entries(map, new, true);
                     }
-                    Some(config.clone())
+                    Some(Merged::Other(config.clone()))
                 }
-                (Some(old), Some(new)) => Some(Value::Map(self.maps(map, old, new))),
+                (Some(old), Some(new)) => Some(self.maps(map, old, new)),
             },
             Shape::Nothing => {
                 self.faults.push(empty_type(atom));
@@ -181,13 +182,14 @@ impl Merge<'_> {
         }
     }
 
-    fn maps(&mut self, map: &MapType, live: &Map, config: &Map) -> Map {
+    fn maps(&mut self, map: &MapType, live: &Map, config: &Map) -> Merged {
         let mut edits = Vec::new();
+        let mut seek = live.seek();
         for (name, value) in config {
-            let old = live.get(name);
+            let old = seek.get(name.as_str()).map(|(_, old)| old);
             let mark = self.faults.mark();
             let merged = match map.type_of(name) {
-                Some(ty) => self.values(ty, old, Some(value)),
+                Some(ty) => self.values(ty, old, value),
                 None => {
                     let fault = crate::Fault::NotDeclared { nearest: Vec::new() };
                     self.faults.push(fault);
@@ -195,9 +197,7 @@ impl Merge<'_> {
                 }
             };
             self.faults.prefix(mark, || PathElement::Field(name.clone()));
-            if let Some(merged) = merged
-                && !old.is_some_and(|old| old.ptr_eq(&merged))
-            {
+            if let Some(Merged::Other(merged)) = merged {
                 edits.push((name.clone(), Some(merged)));
             }
         }
@@ -210,7 +210,7 @@ impl Merge<'_> {
                 }
             }
         }
-        live.with_edits(edits)
+        if edits.is_empty() { Merged::Live } else { Merged::Other(Value::Map(live.with_edits(edits))) }
     }
 
     /// Looks for the faults that merging a value with nothing would meet: items without keys and, in a
@@ -264,6 +264,6 @@ impl Merge<'_> {
 
 /// The configuration's leaf, or the object's where they are the same to the letter, so that it stays
 /// shared.
-fn leaf(live: &Value, config: &Value) -> Value {
-    if live.identical(config) { live.clone() } else { config.clone() }
+fn leaf(live: &Value, config: &Value) -> Merged {
+    if live.identical(config) { Merged::Live } else { Merged::Other(config.clone()) }
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::ListType;
-use fieldmanager_value::{List, ListBuilder, Value};
+use fieldmanager_value::{List, ListBuilder, MEMO_FROM, Value};
 
 use crate::error::Fault;
 use crate::index::{Index, Slot};
-use crate::items::element_of;
-use crate::merge::Merge;
+use crate::items::{element_of, same_element};
+use crate::merge::{Merge, Merged};
+use crate::typed_value::Known;
 use crate::validate::position;
 
 /// An item of the configuration's list.
@@ -23,6 +24,9 @@ struct Item<'v> {
 impl Merge<'_> {
     /// Both lists have items. None only after a fault.
     pub(crate) fn lists(&mut self, list: &ListType, live: &List, config: &List) -> Option<List> {
+        if self.is_aligned(list, live, config) {
+            return self.aligned(list, live, config);
+        }
         let index = match Index::of(live, list) {
             Ok(index) => index,
             Err((at, fault)) => {
@@ -44,6 +48,33 @@ impl Merge<'_> {
         }
     }
 
+    /// Whether the configuration's items are items of the object, in its order, as far as that can be said
+    /// without an index.
+    fn is_aligned(&self, list: &ListType, live: &List, config: &List) -> bool {
+        let known = |known: Known| known.keyed && known.unique;
+        if live.len().max(config.len()) >= MEMO_FROM || !known(self.live) || !known(self.config) {
+            return false;
+        }
+        let mut rest = live.iter();
+        config.iter().all(|item| rest.any(|old| same_element(list, old, item)))
+    }
+
+    /// Merges the items of an [aligned](Self::is_aligned) configuration.
+    fn aligned(&mut self, list: &ListType, live: &List, config: &List) -> Option<List> {
+        let mut replaced = Vec::new();
+        let mut rest = live.iter().enumerate();
+        for item in config {
+            let (at, old) = rest.find(|(_, old)| same_element(list, old, item))?;
+            let mark = self.faults.mark();
+            let merged = self.values(list.element, Some(old), item);
+            self.faults.prefix(mark, || element_of(list, item).unwrap_or_else(|_| position(at)));
+            if let Merged::Other(merged) = merged? {
+                replaced.push((at, merged));
+            }
+        }
+        Some(if replaced.is_empty() { live.clone() } else { live.with_edits(replaced, Vec::new()) })
+    }
+
     fn config_items<'v>(&mut self, list: &ListType, config: &'v List, index: &Index) -> Vec<Item<'v>> {
         let mut items: Vec<Item<'v>> = Vec::with_capacity(config.len());
         for (at, value) in config.iter().enumerate() {
@@ -63,9 +94,9 @@ impl Merge<'_> {
         items
     }
 
-    fn item(&mut self, list: &ListType, live: Option<&Value>, item: &Item<'_>) -> Option<Value> {
+    fn item(&mut self, list: &ListType, live: Option<&Value>, item: &Item<'_>) -> Option<Merged> {
         let mark = self.faults.mark();
-        let merged = self.values(list.element, live, Some(item.value));
+        let merged = self.values(list.element, live, item.value);
         self.faults.prefix(mark, || item.element.clone());
         merged
     }
@@ -80,15 +111,15 @@ impl Merge<'_> {
             match item.live {
                 Some(Slot::One(at)) => {
                     let old = live.get(at)?;
-                    let merged = self.item(list, Some(old), item)?;
-                    if !merged.ptr_eq(old) {
+                    if let Merged::Other(merged) = self.item(list, Some(old), item)? {
                         replaced.push((at, merged));
                     }
                     inserted.extend(waiting.drain(..).map(|(_, value)| (at, value)));
                 }
                 _ => {
-                    let new = self.item(list, None, item)?;
-                    waiting.push((item.element.clone(), new));
+                    if let Merged::Other(new) = self.item(list, None, item)? {
+                        waiting.push((item.element.clone(), new));
+                    }
                 }
             }
         }
@@ -188,7 +219,10 @@ impl Merge<'_> {
             Some(Slot::Many) => Some(&Value::Null),
             None => None,
         };
-        merged.push(self.item(list, old, item)?);
+        merged.push(match self.item(list, old, item)? {
+            Merged::Live => old.cloned().unwrap_or_default(),
+            Merged::Other(value) => value,
+        });
         if let Some(done) = done.get_mut(place) {
             *done = true;
         }

@@ -132,6 +132,18 @@ impl TypedValue {
         self.value
     }
 
+    /// Whether every item of an associative list is known to have its keys. Removing a key field by its path
+    /// leaves an item without it, and then some operations find a fault that others do not look for.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::TypedValue;
+    /// assert!(TypedValue::null(Schema::deduced()).has_all_keys());
+    /// ```
+    pub fn has_all_keys(&self) -> bool {
+        self.known.keyed
+    }
+
     /// The type.
     pub fn ty(&self) -> &Type {
         &self.ty

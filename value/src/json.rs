@@ -78,6 +78,18 @@ impl Value {
     /// assert_eq!(out, "patch: [1,2]");
     /// ```
     pub fn write_json(&self, out: &mut String) {
+        self.write_json_escaped(out, Escape::Json);
+    }
+
+    /// Appends the value as compact JSON, with names and texts escaped as told.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Escape, Value};
+    /// let mut out = String::new();
+    /// Value::from("<").write_json_escaped(&mut out, Escape::Html);
+    /// assert_eq!(out, r#""\u003c""#);
+    /// ```
+    pub fn write_json_escaped(&self, out: &mut String, escape: Escape) {
         match self {
             Value::Null => out.push_str("null"),
             Value::Bool(true) => out.push_str("true"),
@@ -88,14 +100,14 @@ impl Value {
                 let _ = write!(out, "{i}");
             }
             Value::Float(f) => number::write_number(out, *f),
-            Value::String(s) => write_string(out, s, Escape::Json),
+            Value::String(s) => write_string(out, s, escape),
             Value::List(list) => {
                 out.push('[');
                 for (i, item) in list.iter().enumerate() {
                     if i > 0 {
                         out.push(',');
                     }
-                    item.write_json(out);
+                    item.write_json_escaped(out, escape);
                 }
                 out.push(']');
             }
@@ -105,9 +117,9 @@ impl Value {
                     if i > 0 {
                         out.push(',');
                     }
-                    write_string(out, name, Escape::Json);
+                    write_string(out, name, escape);
                     out.push(':');
-                    value.write_json(out);
+                    value.write_json_escaped(out, escape);
                 }
                 out.push('}');
             }

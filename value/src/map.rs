@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::sorted::{Differences, Iter, Join, SortedMap};
+use crate::sorted::{Differences, Iter, Join, Seek, SortedMap};
 use crate::{Str, Value};
 
 /// A persistent map from names to values, sorted by name: cloning is O(1), edits share what they do not
@@ -73,6 +73,19 @@ impl Map {
     /// ```
     pub fn get_entry(&self, name: &str) -> Option<(&Str, &Value)> {
         self.0.get_key_value(name)
+    }
+
+    /// A way to look up names that come in ascending order, at the cost of one walk of the map.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Map, Value};
+    /// let map = Map::from_iter([("a", 1), ("b", 2)]);
+    /// let mut seek = map.seek();
+    /// assert_eq!(seek.get("b").map(|(_, value)| value), Some(&Value::from(2)));
+    /// assert_eq!(seek.get("c"), None);
+    /// ```
+    pub fn seek(&self) -> Seek<'_, Str, Value> {
+        self.0.seek()
     }
 
     /// Whether there is an entry at a name, be its value null or not.

@@ -208,6 +208,21 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         }
     }
 
+    /// A way to look up keys that come in ascending order, at the cost of one walk of the map.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let map: SortedMap<&str, i32> = [("a", 1), ("c", 3)].into_iter().collect();
+    /// let mut seek = map.seek();
+    /// assert_eq!(["a", "b", "c"].map(|key| seek.get(key).map(|(_, v)| *v)), [Some(1), None, Some(3)]);
+    /// ```
+    pub fn seek(&self) -> Seek<'_, K, V> {
+        Seek(match self.repr() {
+            Repr::Slice(entries) => SeekRepr::Slice(entries),
+            Repr::Tree(tree) => SeekRepr::Tree(tree),
+        })
+    }
+
     /// Whether there is an entry at a key.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
@@ -414,6 +429,51 @@ impl<'a, K: Ord, V> Iterator for Iter<'a, K, V> {
             IterRepr::Slice(entries) => entries.size_hint(),
             IterRepr::Tree(entries) => entries.size_hint(),
         }
+    }
+}
+
+/// Looks up keys that come in ascending order; made by [`SortedMap::seek`].
+pub struct Seek<'a, K, V>(SeekRepr<'a, K, V>);
+
+enum SeekRepr<'a, K, V> {
+    /// What has not been passed yet.
+    Slice(&'a [(K, V)]),
+    Tree(&'a OrdMap<K, V>),
+}
+
+/// How many entries are passed one by one before the rest is searched: two maps that are walked together
+/// mostly have the same keys.
+const STEPS: usize = 4;
+
+impl<'a, K: Ord, V> Seek<'a, K, V> {
+    /// The entry at a key, which must not be less than the one asked for before.
+    pub fn get<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(&'a K, &'a V)>
+    where
+        K: Borrow<Q>,
+    {
+        let rest = match &mut self.0 {
+            SeekRepr::Tree(tree) => return tree.get_key_value(key),
+            SeekRepr::Slice(rest) => rest,
+        };
+        for _ in 0..STEPS {
+            let ((k, v), after) = rest.split_first()?;
+            match k.borrow().cmp(key) {
+                Ordering::Greater => return None,
+                Ordering::Less => *rest = after,
+                Ordering::Equal => {
+                    *rest = after;
+                    return Some((k, v));
+                }
+            }
+        }
+        let at = rest.partition_point(|(k, _)| k.borrow() < key);
+        *rest = rest.get(at..).unwrap_or_default();
+        let ((k, v), after) = rest.split_first()?;
+        if k.borrow() != key {
+            return None;
+        }
+        *rest = after;
+        Some((k, v))
     }
 }
 

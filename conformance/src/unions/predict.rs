@@ -125,7 +125,7 @@ impl Prediction {
         merge: &Merge<'_>,
     ) -> Self {
         let config = body.get("object").unwrap_or(&Value::Null);
-        let places = types.places(ty, config, config, None);
+        let places = types.places(ty, live, config, None);
         let mut out = Self {
             plan: Plan::Refused,
             rows: Vec::new(),

@@ -173,13 +173,18 @@ pub fn v4_config(place: &Place, reading: Reading) -> Verdict {
 
 /// Rules 1 and 2 of "Normalization of an apply".
 pub fn table_config(place: &Place) -> (&'static str, Verdict) {
-    let Place { union, requested: config, .. } = place;
+    let Place { union, before: live, requested: config, .. } = place;
     let value = union.value(Some(config));
+    let lives = union.value(live.as_ref());
+    let foreign = !lives.is_empty() && !union.declared(lives);
     // The empty string is a value only where a respecting union declares it.
     let emptied = union.says(config) && value.is_empty() && !union.deducing() && union.declared("");
     match union.set(Some(config)).as_slice() {
         [] => ("none-applied", Ok(Edits::new())),
         [(_, selects)] if emptied && value != selects => ("config-empty-contradicts", Err(Refused)),
+        [(field, _)] if value.is_empty() && union.deducing() && foreign && is_set(live.as_ref(), field) => {
+            ("unknown-live-discriminator-left", Ok(Edits::new()))
+        }
         [(_, selects)] if value.is_empty() && union.deducing() => {
             ("applied-member-deduces", Ok(union.deduced(selects, config)))
         }
@@ -325,7 +330,9 @@ mod tests {
     #[test]
     fn applies_on_which_they_differ() {
         let live = json!({"type": "A", "a": 1});
-        let by_itself = |config: &Value| config_rule(&place(&deducing(), config, config, None));
+        let by_itself = |config: &Value| config_rule(&place(&deducing(), &json!({}), config, None));
+        let foreign = place(&deducing(), &json!({"type": "Z", "a": 1}), &json!({"a": 2}), None);
+        assert_eq!(config_rule(&foreign), Some("unknown-live-discriminator-left"));
         assert_eq!(by_itself(&json!({"type": "Z", "b": 1})), Some("config-contradiction-only-known"));
         assert_eq!(by_itself(&json!({"a": null, "b": 1})), Some(NULL_MEMBER));
         assert_eq!(by_itself(&json!({"b": 1})), None);

@@ -1,17 +1,16 @@
 //! Normalization of an apply: the configuration by itself, and the object that it was merged into.
 
-use std::sync::Arc;
-
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{ListType, MapType, TypeId, Union};
 use fieldmanager_value::{List, Map, Value};
 
 use super::{Edits, Normalized, Standing, Walk, contradiction, deduce, granular};
 use crate::error::{Error, Fault};
-use crate::index::{Index, Slot};
-use crate::items::element_of;
+use crate::index::Finder;
+use crate::items::{element_of, has_element};
 use crate::shape::{Shape, shape};
 use crate::typed_value::{Known, TypedValue};
+use crate::validate::position;
 
 impl TypedValue {
     /// Normalizes the unions of a configuration by itself: where it sets one member of a deducing union
@@ -35,14 +34,14 @@ impl TypedValue {
             true => config(&mut walk, self.ty.id(), Some(&self.value), &configuration.value),
             false => None,
         };
-        walk.faults.check()?;
+        let changes = walk.finish()?;
         Ok(Normalized {
             value: TypedValue {
                 value: value.unwrap_or_else(|| configuration.value.clone()),
                 ty: self.ty.clone(),
                 known: configuration.known,
             },
-            changes: walk.changes,
+            changes,
         })
     }
 
@@ -90,13 +89,14 @@ impl TypedValue {
         // A configuration may leave a struct as an update would not, with an empty discriminator for one: only
         // an object that it left alone is still known to be normalized.
         let untouched = value.is_none() && merged.value.ptr_eq(&self.value);
+        let changes = walk.finish()?;
         Ok(Normalized {
             value: TypedValue {
                 value: value.unwrap_or_else(|| merged.value.clone()),
                 ty: merged.ty.clone(),
                 known: Known { normalized: untouched && self.known.normalized, ..merged.known },
             },
-            changes: walk.changes,
+            changes,
         })
     }
 }
@@ -113,14 +113,12 @@ fn config(walk: &mut Walk<'_>, ty: TypeId, live: Option<&Value>, value: &Value) 
     if list.atomic || !schema.has_unions(list.element) {
         return None;
     }
-    let live = Before::of(live.and_then(Value::as_list), list);
+    let live = live.and_then(Value::as_list).and_then(|live| Finder::of(live, list));
     let mut edits = Vec::new();
-    for (at, item) in items.iter().enumerate() {
-        let Ok(element) = element_of(list, item) else {
-            continue;
-        };
-        let before = live.item(&element);
-        let changed = walk.child(Some(list.element), || element, |walk, ty| config(walk, ty, before, item));
+    for (at, item) in items.iter().enumerate().filter(|(_, item)| has_element(list, item)) {
+        let before = live.as_ref().and_then(|live| live.like(item)).map(|(_, before)| before);
+        let element = || element_or_position(list, item, at);
+        let changed = walk.child(Some(list.element), element, |walk, ty| config(walk, ty, before, item));
         edits.extend(changed.map(|value| (at, value)));
     }
     (!edits.is_empty()).then(|| Value::List(items.with_edits(edits, Vec::new())))
@@ -223,42 +221,26 @@ fn applied_items(
     if !walk.schema.has_unions(list.element) {
         return None;
     }
-    let live = Before::of(live, list);
-    let index = Index::of(merged, list).ok()?;
+    let live = live.and_then(|live| Finder::of(live, list));
+    let found = Finder::of(merged, list)?;
     let mut edits = Vec::new();
-    for item in config {
-        let Ok(element) = element_of(list, item) else {
+    for item in config.iter().filter(|item| has_element(list, item)) {
+        let Some((at, target)) = found.like(item) else {
             continue;
         };
-        let Some(Slot::One(at)) = index.get(&element) else {
-            continue;
-        };
-        let before = live.item(&element);
-        let target = merged.get(at)?;
+        let before = live.as_ref().and_then(|live| live.like(item)).map(|(_, before)| before);
+        let element = || element_or_position(list, item, at);
         let changed =
-            walk.child(Some(list.element), || element, |walk, ty| applied(walk, ty, before, item, target));
+            walk.child(Some(list.element), element, |walk, ty| applied(walk, ty, before, item, target));
         edits.extend(changed.map(|value| (at, value)));
     }
     edits.sort_by_key(|(at, _)| *at);
     (!edits.is_empty()).then(|| merged.with_edits(edits, Vec::new()))
 }
 
-/// A list of the live object, in which the item of a key is found.
-struct Before<'v>(Option<(&'v List, Arc<Index>)>);
-
-impl<'v> Before<'v> {
-    fn of(live: Option<&'v List>, list: &ListType) -> Self {
-        Before(live.and_then(|live| Some((live, Index::of(live, list).ok()?))))
-    }
-
-    /// The one item of a key.
-    fn item(&self, element: &PathElement) -> Option<&'v Value> {
-        let (live, index) = self.0.as_ref()?;
-        match index.get(element) {
-            Some(Slot::One(at)) => live.get(at),
-            _ => None,
-        }
-    }
+/// The element of an item that has one.
+fn element_or_position(list: &ListType, item: &Value, at: usize) -> PathElement {
+    element_of(list, item).unwrap_or_else(|_| position(at))
 }
 
 /// The members of a merged struct that a configuration clears.

@@ -16,7 +16,7 @@ use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_schema::{MapType, Schema, Type, TypeId, Union};
 use fieldmanager_value::{Map, Str, Value};
 
-use crate::error::{Fault, Faults};
+use crate::error::{Error, Fault, Faults};
 use crate::shape::{Shape, shape};
 use crate::typed_value::TypedValue;
 
@@ -68,38 +68,45 @@ struct Walk<'s> {
     skip_shared: bool,
     /// Whether no list of either object has two items with one key.
     unique: bool,
-    path: Path,
-    changes: Vec<UnionChange>,
+    /// Each with its path from the last element to the first: paths are put together on the way up, so that
+    /// what changes nothing pays nothing.
+    changes: Vec<(Vec<PathElement>, UnionAction)>,
     faults: Faults,
 }
 
 impl<'s> Walk<'s> {
     fn new(schema: &'s Schema) -> Self {
-        Walk {
-            schema,
-            skip_shared: false,
-            unique: false,
-            path: Path::new(),
-            changes: Vec::new(),
-            faults: Faults::default(),
-        }
+        Walk { schema, skip_shared: false, unique: false, changes: Vec::new(), faults: Faults::default() }
     }
 
     /// Goes to a child that may have unions; to others there is no need to go.
     fn child<T>(
         &mut self,
         ty: Option<TypeId>,
-        element: impl FnOnce() -> PathElement,
+        element: impl Fn() -> PathElement,
         visit: impl FnOnce(&mut Self, TypeId) -> Option<T>,
     ) -> Option<T> {
         let ty = ty.filter(|ty| self.schema.has_unions(*ty))?;
-        let element = element();
-        self.path.push(element.clone());
-        let mark = self.faults.mark();
+        let (faults, changes) = (self.faults.mark(), self.changes.len());
         let out = visit(self, ty);
-        self.faults.prefix(mark, || element);
-        self.path.pop();
+        self.faults.prefix(faults, &element);
+        if changes < self.changes.len() {
+            let element = element();
+            for (reversed, _) in self.changes.iter_mut().skip(changes) {
+                reversed.push(element.clone());
+            }
+        }
         out
+    }
+
+    /// What was changed, in the order of the value; or the faults, if there are any.
+    fn finish(self) -> Result<Vec<UnionChange>, Error> {
+        self.faults.check()?;
+        let complete = |(reversed, action): (Vec<PathElement>, UnionAction)| UnionChange {
+            path: reversed.into_iter().rev().collect(),
+            action,
+        };
+        Ok(self.changes.into_iter().map(complete).collect())
     }
 
     /// Notes edits as changes and makes them.
@@ -111,13 +118,11 @@ impl<'s> Walk<'s> {
         // Two unions of a struct have no field in common but, by mistake, a discriminator.
         edits.dedup_by(|a, b| a.0 == b.0);
         for (name, value) in &edits {
-            let mut path = self.path.clone();
-            path.push(PathElement::Field(name.clone()));
             let action = match value {
                 Some(Value::String(value)) => UnionAction::Deduced(value.clone()),
                 _ => UnionAction::Cleared,
             };
-            self.changes.push(UnionChange { path, action });
+            self.changes.push((vec![PathElement::Field(name.clone())], action));
         }
         Some(map.with_edits(edits))
     }

@@ -59,14 +59,14 @@ impl TypedValue {
         walk.skip_shared = self.known.normalized;
         walk.unique = self.known.unique && new.known.unique;
         let value = value(&mut walk, self.ty.id(), Some(&self.value), &new.value);
-        walk.faults.check()?;
+        let changes = walk.finish()?;
         Ok(Normalized {
             value: TypedValue {
                 value: value.unwrap_or_else(|| new.value.clone()),
                 ty: new.ty.clone(),
                 known: Known { normalized: true, ..new.known },
             },
-            changes: walk.changes,
+            changes,
         })
     }
 }
@@ -118,8 +118,11 @@ fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -
     {
         let mut edits = Vec::new();
         for (at, element, before, item) in pairs {
-            let changed =
-                walk.child(Some(list.element), || element, |walk, ty| value(walk, ty, Some(before), item));
+            let changed = walk.child(
+                Some(list.element),
+                || element.clone(),
+                |walk, ty| value(walk, ty, Some(before), item),
+            );
             edits.extend(changed.map(|value| (at, value)));
         }
         return (!edits.is_empty()).then(|| new.with_edits(edits, Vec::new()));
@@ -138,7 +141,8 @@ fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -
             (_, Some(Slot::One(at))) => old.and_then(|old| old.get(at)),
             (_, None) => None,
         };
-        let changed = walk.child(Some(list.element), || element, |walk, ty| value(walk, ty, before, item));
+        let changed =
+            walk.child(Some(list.element), || element.clone(), |walk, ty| value(walk, ty, before, item));
         edits.extend(changed.map(|value| (at, value)));
     }
     (!edits.is_empty()).then(|| new.with_edits(edits, Vec::new()))

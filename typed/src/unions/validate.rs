@@ -3,10 +3,10 @@
 use std::fmt;
 
 use fieldmanager_fieldpath::{Path, PathElement};
-use fieldmanager_schema::{ListType, MapType, TypeId, Union, UnionField};
+use fieldmanager_schema::{ListType, MapType, Schema, TypeId, Union, UnionField};
 use fieldmanager_value::{List, Map, Value};
 
-use super::{Standing, Walk, granular};
+use super::{Standing, granular};
 use crate::index::{Index, Slot};
 use crate::items::element_of;
 use crate::shape::{Shape, shape};
@@ -73,7 +73,7 @@ impl TypedValue {
     /// ```
     pub fn validate_unions(&self, new: &TypedValue, ratcheting: Ratcheting) -> Vec<UnionFault> {
         let schema = new.ty.schema();
-        let mut validate = Validate { walk: Walk::new(schema), ratcheting, found: Vec::new() };
+        let mut validate = Validate { schema, path: Path::new(), ratcheting, found: Vec::new() };
         if schema.has_unions(new.ty.id()) {
             validate.value(new.ty.id(), Some(&self.value), &new.value);
         }
@@ -82,14 +82,15 @@ impl TypedValue {
 }
 
 struct Validate<'s> {
-    walk: Walk<'s>,
+    schema: &'s Schema,
+    path: Path,
     ratcheting: Ratcheting,
     found: Vec<UnionFault>,
 }
 
 impl Validate<'_> {
     fn value(&mut self, ty: TypeId, old: Option<&Value>, new: &Value) {
-        let schema = self.walk.schema;
+        let schema = self.schema;
         if let Some((map, entries)) = granular(schema, ty, new) {
             self.fields(map, old.and_then(Value::as_map), entries);
         } else if let (Shape::List(list), Value::List(items)) = (shape(schema.atom(ty), Some(new)).1, new)
@@ -100,10 +101,10 @@ impl Validate<'_> {
     }
 
     fn child(&mut self, ty: Option<TypeId>, element: PathElement, old: Option<&Value>, new: &Value) {
-        if let Some(ty) = ty.filter(|ty| self.walk.schema.has_unions(*ty)) {
-            self.walk.path.push(element);
+        if let Some(ty) = ty.filter(|ty| self.schema.has_unions(*ty)) {
+            self.path.push(element);
             self.value(ty, old, new);
-            self.walk.path.pop();
+            self.path.pop();
         }
     }
 
@@ -142,7 +143,7 @@ impl Validate<'_> {
     }
 
     fn report(&mut self, field: Option<&str>, message: String) {
-        let mut path = self.walk.path.clone();
+        let mut path = self.path.clone();
         if let Some(field) = field {
             path.push(PathElement::field(field));
         }
