@@ -31,6 +31,7 @@
 mod de;
 mod error;
 mod json;
+mod lineage;
 mod list;
 mod map;
 mod number;

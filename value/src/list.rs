@@ -8,6 +8,7 @@ use im::Vector;
 use triomphe::ThinArc;
 
 use crate::Value;
+use crate::lineage::Lineage;
 
 /// The number of items from which a list is a persistent vector and can carry a memo.
 ///
@@ -28,6 +29,7 @@ type Memo = Arc<dyn Any + Send + Sync>;
 struct Large {
     items: Vector<Value>,
     memo: OnceLock<Memo>,
+    lineage: Lineage,
 }
 
 /// A slice of items; `large` is set, and the slice empty, from [`MEMO_FROM`] items on.
@@ -46,6 +48,33 @@ type Node = ThinArc<Option<Box<Large>>, Value>;
 /// ```
 #[derive(Clone, Default)]
 pub struct List(Option<Node>);
+
+/// The positions that an edit changes.
+struct Changes<'e> {
+    replaced: &'e [(usize, Value)],
+    appended: std::ops::Range<usize>,
+}
+
+impl Iterator for Changes<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        match self.replaced.split_first() {
+            Some(((at, _), rest)) => {
+                self.replaced = rest;
+                Some(*at)
+            }
+            None => self.appended.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let n = self.replaced.len() + self.appended.len();
+        (n, Some(n))
+    }
+}
+
+impl ExactSizeIterator for Changes<'_> {}
 
 enum Repr<'a> {
     Slice(&'a [Value]),
@@ -90,15 +119,15 @@ impl List {
         } else if items.len() < MEMO_FROM {
             List(Some(ThinArc::from_header_and_iter(None, items.into_iter())))
         } else {
-            Self::from_vector(items.into())
+            Self::from_vector(items.into(), Lineage::default())
         }
     }
 
-    fn from_vector(items: Vector<Value>) -> Self {
+    fn from_vector(items: Vector<Value>, lineage: Lineage) -> Self {
         if items.len() < MEMO_FROM {
             return Self::from_vec(items.into_iter().collect());
         }
-        let large = Large { items, memo: OnceLock::new() };
+        let large = Large { items, memo: OnceLock::new(), lineage };
         List(Some(ThinArc::from_header_and_iter(Some(Box::new(large)), std::iter::empty::<Value>())))
     }
 
@@ -176,7 +205,7 @@ impl List {
             Repr::Large(large) => {
                 let mut items = large.items.clone();
                 items.remove(at);
-                Self::from_vector(items)
+                Self::from_vector(items, Lineage::default())
             }
         };
         Some(old)
@@ -210,6 +239,10 @@ impl List {
             }
             Repr::Large(large) => {
                 let mut copy = large.items.clone();
+                let lineage = large.lineage.child(Changes {
+                    replaced: &replaced,
+                    appended: copy.len()..copy.len() + appended.len(),
+                });
                 for (at, item) in replaced {
                     if let Some(slot) = copy.get_mut(at) {
                         *slot = item;
@@ -218,13 +251,14 @@ impl List {
                 for item in appended {
                     copy.push_back(item);
                 }
-                Self::from_vector(copy)
+                Self::from_vector(copy, lineage)
             }
         }
     }
 
     /// Calls `f` for every position at which the two lists do not hold the very same item, with the
-    /// items there. Shared stretches of two large lists are skipped without being looked at.
+    /// items there. Of two large lists that were made from each other by few edits only these are looked at;
+    /// otherwise shared stretches are skipped.
     ///
     /// ```
     /// use fieldmanager_value::{List, Value};
@@ -241,6 +275,18 @@ impl List {
         mut f: impl FnMut(usize, Option<&'a Value>, Option<&'a Value>),
     ) {
         if self.ptr_eq(other) {
+            return;
+        }
+        if let (Repr::Large(old), Repr::Large(new)) = (self.repr(), other.repr())
+            && let Some(changes) = old.lineage.between(&new.lineage)
+        {
+            for at in changes {
+                match (self.get(at), other.get(at)) {
+                    (Some(x), Some(y)) if x.ptr_eq(y) => {}
+                    (None, None) => {}
+                    (x, y) => f(at, x, y),
+                }
+            }
             return;
         }
         let (mut left, mut right) = (self.chunks(), other.chunks());
