@@ -55,6 +55,8 @@
     not(feature = "harness"),
     doc = "| `harness` (feature `harness`) | scenario files, how to run them, and reports |"
 )]
+//! | [`managedfields`] | `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply |
+//! | [`openapi`] | where schemas come from: OpenAPI documents, custom resource definitions, the bundled Kubernetes types |
 //! | [`merge`] | the updater: apply, update, conflicts, pruning, version conversion |
 //! | [`typed`] | a value of a type: validation, field sets, merge, comparison, removal, extraction, unions |
 //! | [`fieldpath`] | path elements, paths, sets of paths and their algebra, FieldsV1, managers |
@@ -72,15 +74,21 @@
 pub use fieldmanager_fieldpath as fieldpath;
 #[cfg(feature = "harness")]
 pub use fieldmanager_harness as harness;
+pub use fieldmanager_managedfields as managedfields;
 pub use fieldmanager_merge as merge;
+pub use fieldmanager_openapi as openapi;
 pub use fieldmanager_schema as schema;
 pub use fieldmanager_typed as typed;
 pub use fieldmanager_value as value;
 
 pub use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Path, PathElement, Set, VersionedSet};
+pub use fieldmanager_managedfields::{
+    Entry, FieldManager, Identity, ManagedFields, Operation, Outcome, Status, Time,
+};
 pub use fieldmanager_merge::{
     Applied, Conflict, Conflicts, ConvertError, Converter, Force, SameVersion, Updated, Updater,
 };
+pub use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
 pub use fieldmanager_schema::{Schema, Type};
 pub use fieldmanager_typed::{Comparison, Duplicates, KeyFields, TypedValue};
 pub use fieldmanager_value::{List, Map, Value};

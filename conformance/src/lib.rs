@@ -11,9 +11,12 @@ pub mod deviations;
 mod engine;
 mod error;
 pub mod generate;
+pub mod managed;
 pub mod oracle;
 pub mod run;
+pub mod schemas;
 pub mod shrink;
+pub mod speed;
 pub mod tally;
 pub mod unions;
 

@@ -28,6 +28,21 @@ pub fn shrink(scenario: &Value, max_tries: usize, fails: &mut dyn FnMut(&Value) 
     }
 }
 
+/// As [`shrink`], for requests of any form: every part of them may be left out.
+pub(crate) fn shrink_all(request: &Value, max_tries: usize, fails: &mut dyn FnMut(&Value) -> bool) -> Value {
+    let mut shrinker = Shrinker { current: request.clone(), tries: max_tries, fails };
+    loop {
+        let before = shrinker.current.clone();
+        for pointer in ["/steps", "", "/schemas/definitions", "/live"] {
+            shrinker.list(pointer);
+        }
+        shrinker.tree("");
+        if shrinker.current == before || shrinker.tries == 0 {
+            return shrinker.current;
+        }
+    }
+}
+
 struct Shrinker<'a> {
     current: Value,
     tries: usize,

@@ -143,18 +143,14 @@ fn shifted(position: TextPosition, lines_before: usize) -> TextPosition {
     TextPosition { line: position.line + lines_before, ..position }
 }
 
-/// The only document of a file.
-pub(crate) fn one_document(path: &Path) -> Result<Value, Error> {
+/// The documents of a file, at least one.
+pub(crate) fn values(path: &Path) -> Result<Vec<Value>, Error> {
     let text = text(path)?;
-    let mut found = documents(&text, path)?;
-    match (found.pop(), found.get(1)) {
-        (Some(document), _) if found.is_empty() => Ok(document.value),
-        (None, _) => Err(Error::Empty { file: path.into() }),
-        (Some(last), second) => Err(Error::Text {
-            origin: Origin { file: Some(path.into()), position: Some(second.unwrap_or(&last).start()) },
-            message: "expected one document, found another".into(),
-        }),
+    let found = documents(&text, path)?;
+    if found.is_empty() {
+        return Err(Error::Empty { file: path.into() });
     }
+    Ok(found.into_iter().map(|document| document.value).collect())
 }
 
 /// The documents of a text; empty ones are left out. The path is the name of the file.

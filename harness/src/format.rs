@@ -82,8 +82,8 @@ impl Format<'_> {
                 Some(name) => Ok(SchemaSource::Builtin(name.into())),
                 None => {
                     let path = self.folder.join(text.as_str());
-                    match self.files.schema(&path) {
-                        Ok(schema) => Ok(SchemaSource::File { path, schema }),
+                    match self.files.types(&path) {
+                        Ok(types) => Ok(SchemaSource::File { path, types }),
                         Err(error) => reader.fault(error.to_string()),
                     }
                 }

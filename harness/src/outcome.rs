@@ -201,11 +201,7 @@ impl From<StepError> for Refusal {
 
 impl From<SchemaError> for Refusal {
     fn from(error: SchemaError) -> Self {
-        let kind = match error {
-            SchemaError::Unsupported { .. } => ErrorKind::Unsupported,
-            SchemaError::Invalid { .. } => ErrorKind::Schema,
-        };
-        Refusal::of(kind, &error)
+        Refusal::of(ErrorKind::Schema, &error)
     }
 }
 

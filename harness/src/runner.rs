@@ -2,7 +2,6 @@
 
 use fieldmanager_fieldpath::{ApiVersion, Managers, Set};
 use fieldmanager_merge::{Converter, Force, Updater};
-use fieldmanager_schema::Schema;
 use fieldmanager_typed::{Duplicates, KeyFields, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
 
@@ -48,7 +47,7 @@ impl<'s> Runner<'s> {
     ///
     /// [`SchemaError`] if the schema cannot be used.
     pub fn new(scenario: &'s Scenario) -> Result<Self, SchemaError> {
-        let (versions, updater) = set_up(scenario, scenario.schema.schema()?);
+        let (versions, updater) = set_up(scenario, scenario.schema.types()?);
         Ok(Runner { scenario, versions, updater, live: None, managers: Managers::new() })
     }
 
@@ -205,7 +204,7 @@ impl<'s> Runner<'s> {
     }
 
     fn change_schema(&mut self, schema: &SchemaSource) -> Result<Outcome, Refusal> {
-        let (versions, updater) = set_up(self.scenario, schema.schema()?);
+        let (versions, updater) = set_up(self.scenario, schema.types()?);
         let live = match &self.live {
             None => None,
             Some(live) => {
@@ -226,7 +225,7 @@ impl<'s> Runner<'s> {
     }
 }
 
-fn set_up(scenario: &Scenario, schema: Schema) -> (Versions, Updater) {
+fn set_up(scenario: &Scenario, schema: fieldmanager_openapi::Types) -> (Versions, Updater) {
     let versions = Versions { types: Types::new(scenario, schema), conversion: scenario.conversion.clone() };
     let options = &scenario.options;
     let builder = Updater::builder()

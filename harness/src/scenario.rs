@@ -287,6 +287,25 @@ impl Action {
             | Action::ValidateUnions { api_version, .. } => Some(api_version),
         }
     }
+
+    /// The objects that it brings.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Value> {
+        let (first, second) = match self {
+            Action::ChangeSchema { .. } | Action::Set { .. } | Action::Patch { .. } => (None, None),
+            Action::Apply { object, .. }
+            | Action::Update { object, .. }
+            | Action::ExtractApply { object, .. }
+            | Action::Validate { object, .. }
+            | Action::Fieldset { object, .. }
+            | Action::Remove { object, .. }
+            | Action::Extract { object, .. } => (Some(object), None),
+            Action::Compare { lhs, rhs, .. } | Action::Merge { lhs, rhs, .. } => (Some(lhs), Some(rhs)),
+            Action::Normalize { old, new, .. } | Action::ValidateUnions { old, new, .. } => {
+                (Some(old), Some(new))
+            }
+        };
+        first.into_iter().chain(second)
+    }
 }
 
 /// How a patch is written.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use fieldmanager_schema::Schema;
+use fieldmanager_openapi::{Importer, SourceError, SourceKind, Types, builtin};
 use fieldmanager_value::Value;
 
 use crate::Error;
@@ -21,46 +21,63 @@ pub enum SchemaSource {
     File {
         /// Where, as the scenario is found from.
         path: PathBuf,
-        /// The schema.
-        schema: Result<Schema, SchemaError>,
+        /// The types in it.
+        types: Result<Types, SchemaError>,
     },
     /// One that comes with the library, `builtin:NAME`.
     Builtin(String),
 }
 
+/// The name of the bundled schema of Kubernetes.
+const KUBERNETES: &str = "kubernetes";
+
 impl SchemaSource {
-    /// The schema.
+    /// The types: of a schema in the format of structured-merge-diff, of an OpenAPI document, of custom resource
+    /// definitions, or those that come with the library.
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] if it is not valid, or of a kind that is not supported.
+    /// [`SchemaError`] if it is none of these or has faults.
     ///
     /// ```
     /// use fieldmanager_harness::SchemaSource;
     /// use fieldmanager_value::Value;
     ///
     /// let document = Value::from_yaml("types: [{name: app, scalar: text}]")?;
-    /// let error = SchemaSource::Inline(document).schema().unwrap_err();
+    /// let error = SchemaSource::Inline(document).types().unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "type `app`: .types[name=\"app\"].scalar: unknown scalar `text`, \
     ///      accepted are numeric, string, boolean and untyped",
     /// );
+    /// assert!(SchemaSource::Builtin("kubernetes".into()).types().is_ok());
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
-    pub fn schema(&self) -> Result<Schema, SchemaError> {
+    pub fn types(&self) -> Result<Types, SchemaError> {
         match self {
-            SchemaSource::Inline(document) => read(document),
-            SchemaSource::File { schema, .. } => schema.clone(),
-            SchemaSource::Builtin(name) => {
-                Err(SchemaError::Unsupported { what: format!("schema `builtin:{name}`") })
+            // A schema in place may leave out even its types.
+            SchemaSource::Inline(document) if SourceKind::of(document).is_none() => {
+                Types::load(&with_types(document)).map_err(|error| SchemaError::new(None, error))
             }
+            SchemaSource::Inline(document) => read(std::slice::from_ref(document), None),
+            SchemaSource::File { types, .. } => types.clone(),
+            SchemaSource::Builtin(name) if name == KUBERNETES => Ok(builtin::types()),
+            SchemaSource::Builtin(name) => Err(SchemaError::Unknown { name: name.clone() }),
         }
     }
 }
 
+/// A map without `types`, with them: the fault is then said of what is in it.
+fn with_types(document: &Value) -> Value {
+    let mut document = document.clone();
+    if let Value::Map(map) = &mut document {
+        map.insert("types", Value::Null);
+    }
+    document
+}
+
 /// Why a schema cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
     /// It is not valid.
@@ -69,57 +86,47 @@ pub enum SchemaError {
         /// The file that it is in, if it has one of its own.
         file: Option<PathBuf>,
         /// What is wrong with it.
-        source: fieldmanager_schema::Error,
+        source: Box<SourceError>,
     },
-    /// It is of a kind that this version cannot use.
-    #[error("{what} is not supported yet")]
-    Unsupported {
-        /// What it is.
-        what: String,
+    /// No schema of that name comes with the library.
+    #[error("there is no schema `builtin:{name}`, the only one is `builtin:{KUBERNETES}`")]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
     },
 }
 
-fn read(document: &Value) -> Result<Schema, SchemaError> {
-    if let Some(what) = foreign(document) {
-        return Err(SchemaError::Unsupported { what: format!("{what} as schema") });
+impl SchemaError {
+    fn new(file: Option<&Path>, source: impl Into<SourceError>) -> Self {
+        SchemaError::Invalid { file: file.map(Into::into), source: Box::new(source.into()) }
     }
-    Schema::from_value(document).map_err(|source| SchemaError::Invalid { file: None, source })
 }
 
-/// The kinds of documents that hold types in another form than the schema's own.
-fn foreign(document: &Value) -> Option<&'static str> {
-    let kind = document.get("kind").and_then(Value::as_str);
-    if document.get("swagger").is_some() {
-        Some("an OpenAPI v2 document")
-    } else if document.get("openapi").is_some() {
-        Some("an OpenAPI v3 document")
-    } else if kind == Some("CustomResourceDefinition") {
-        Some("a CustomResourceDefinition")
-    } else {
-        None
-    }
+fn read(documents: &[Value], file: Option<&Path>) -> Result<Types, SchemaError> {
+    let imported = Types::load_all(documents, &Importer::new());
+    imported.map(|imported| imported.types).map_err(|error| SchemaError::new(file, error))
 }
 
 /// Whether a document is a schema of any kind. They stand beside the scenarios that use them.
 pub(crate) fn is_schema(document: &Value) -> bool {
-    foreign(document).is_some() || document.get("types").is_some_and(|t| t.as_list().is_some())
+    match SourceKind::of(document) {
+        Some(SourceKind::Schema) => document.get("types").is_some_and(|types| types.as_list().is_some()),
+        other => other.is_some(),
+    }
 }
 
 /// Reads each schema file once.
 #[derive(Default)]
-pub(crate) struct SchemaFiles(HashMap<PathBuf, Result<Schema, SchemaError>>);
+pub(crate) struct SchemaFiles(HashMap<PathBuf, Result<Types, SchemaError>>);
 
 impl SchemaFiles {
-    /// The schema of a file; the outer error says that there is no document to be read.
-    pub(crate) fn schema(&mut self, path: &Path) -> Result<Result<Schema, SchemaError>, Error> {
+    /// The types of a file; the outer error says that there is no document to be read.
+    pub(crate) fn types(&mut self, path: &Path) -> Result<Result<Types, SchemaError>, Error> {
         if let Some(known) = self.0.get(path) {
             return Ok(known.clone());
         }
-        let schema = read(&files::one_document(path)?).map_err(|error| match error {
-            SchemaError::Invalid { source, .. } => SchemaError::Invalid { file: Some(path.into()), source },
-            unsupported => unsupported,
-        });
-        self.0.insert(path.into(), schema.clone());
-        Ok(schema)
+        let types = read(&files::values(path)?, Some(path));
+        self.0.insert(path.into(), types.clone());
+        Ok(types)
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_fieldpath::ApiVersion;
+use fieldmanager_openapi::{GroupVersionKind, KindError};
 use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};
-use fieldmanager_value::Str;
+use fieldmanager_value::{Str, Value};
 
 use crate::outcome::{ErrorKind, StepError};
 use crate::scenario::Scenario;
@@ -13,20 +14,36 @@ use crate::scenario::Scenario;
 #[derive(Clone, Debug)]
 pub(crate) struct Types {
     by_version: BTreeMap<ApiVersion, Type>,
+    /// Why there is no type at a version, where the types are found by the kind.
+    missing: BTreeMap<ApiVersion, KindError>,
     names: BTreeMap<ApiVersion, Str>,
     schema: Schema,
 }
 
 impl Types {
-    pub(crate) fn new(scenario: &Scenario, schema: Schema) -> Self {
-        let mut types = Types { by_version: BTreeMap::new(), names: scenario.types.clone(), schema };
+    pub(crate) fn new(scenario: &Scenario, source: fieldmanager_openapi::Types) -> Self {
+        let mut types = Types {
+            by_version: BTreeMap::new(),
+            missing: BTreeMap::new(),
+            names: scenario.types.clone(),
+            schema: source.schema().clone(),
+        };
+        let kind = kind(scenario);
         let renames = scenario.conversion.iter().flat_map(|conversion| &conversion.renames);
         let separate = renames.clone().next().is_some();
         let mut versions: BTreeSet<&ApiVersion> = scenario.types.keys().collect();
         versions.extend(renames.flat_map(BTreeMap::keys));
         versions.extend(scenario.steps.iter().filter_map(|step| step.action.api_version()));
         for version in versions {
-            let found = types.name_at(version).and_then(|name| types.named(name, separate));
+            let by_kind = if types.names.is_empty() { Some(of_kind(&source, version, kind)) } else { None };
+            let found = match by_kind {
+                Some(Err(error)) => {
+                    types.missing.insert(version.clone(), error);
+                    None
+                }
+                Some(Ok(found)) => types.named(found.name(), separate),
+                None => types.name_at(version).and_then(|name| types.named(name, separate)),
+            };
             if let Some(found) = found {
                 types.by_version.insert(version.clone(), found);
             }
@@ -60,11 +77,14 @@ impl Types {
         if let Some(found) = self.by_version.get(version) {
             return Ok(found.clone());
         }
-        if self.names.is_empty() {
-            return Err(StepError {
-                kind: ErrorKind::Unsupported,
-                message: "a scenario without `types` is not supported yet".into(),
-            });
+        if let Some(error) = self.missing.get(version) {
+            let message = match error {
+                KindError::Unnamed => {
+                    "no object has a `kind` to find its type by, and there is no `types`".into()
+                }
+                error => error.to_string(),
+            };
+            return Err(StepError { kind: ErrorKind::Schema, message });
         }
         let message = match self.name_at(version) {
             Some(name) => {
@@ -82,6 +102,24 @@ impl Types {
     pub(crate) fn version_of(&self, ty: &Type) -> Option<&ApiVersion> {
         let mut known = self.by_version.iter();
         known.find(|(_, known)| *known == ty).map(|(version, _)| version)
+    }
+}
+
+/// The kind that the objects of a scenario have: that of the first one that says so.
+fn kind(scenario: &Scenario) -> Option<&str> {
+    let objects = scenario.steps.iter().flat_map(|step| step.action.objects());
+    objects.filter_map(|object| object.get("kind").and_then(Value::as_str)).find(|kind| !kind.is_empty())
+}
+
+fn of_kind(
+    types: &fieldmanager_openapi::Types,
+    version: &ApiVersion,
+    kind: Option<&str>,
+) -> Result<Type, KindError> {
+    match kind {
+        Some(kind) => types.of(&GroupVersionKind::of(version.as_str(), kind)),
+        // A schema may leave no choice.
+        None => types.of_object(&Value::Null),
     }
 }
 

@@ -125,35 +125,59 @@ fn what_is_not_supported_fails() {
             "step 1 (patch): step `patch` is not supported yet",
         ),
         (
-            "{types: []}",
+            "builtin:openshift",
             "validate: {apiVersion: v1, object: {}}",
-            "step 1 (validate): a scenario without `types` is not supported yet",
-        ),
-        (
-            "builtin:kubernetes",
-            "validate: {apiVersion: v1, object: {}}",
-            "schema: schema `builtin:kubernetes` is not supported yet",
+            "schema: there is no schema `builtin:openshift`, the only one is `builtin:kubernetes`",
         ),
         (
             "{swagger: '2.0'}",
             "validate: {apiVersion: v1, object: {}}",
-            "schema: an OpenAPI v2 document as schema is not supported yet",
+            "schema: not an OpenAPI document: expected `definitions` (version 2), `components.schemas` (version 3) \
+             or `$defs`",
         ),
         (
-            "{openapi: '3.0.0'}",
+            "{definitions: {a: {type: array}}}",
             "validate: {apiVersion: v1, object: {}}",
-            "schema: an OpenAPI v3 document as schema is not supported yet",
+            "schema: definition `a`: `items` must be specified on arrays",
         ),
         (
-            "{kind: CustomResourceDefinition}",
+            "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {}}",
             "validate: {apiVersion: v1, object: {}}",
-            "schema: a CustomResourceDefinition as schema is not supported yet",
+            "schema: a definition without a name: spec.group: Required value",
         ),
     ] {
         let text = format!("schema: {schema}\nsteps:\n- {step}\n  expect: {{error: true}}\n");
         let report = run(&Scenario::from_yaml(&text).unwrap());
         let text = report.text(Default::default());
-        assert_eq!(text, format!("FAIL scenario 1\n  {message}\n"));
+        let head = format!("FAIL scenario 1\n  {message}\n");
+        assert!(text.starts_with(&head), "expected {head:?}, got {text:?}");
+    }
+}
+
+#[test]
+fn types_are_found_by_kind() {
+    let said = |schema: &str, object: &str| -> String {
+        let text = format!("schema: {schema}\nsteps:\n- validate: {{apiVersion: v1, object: {object}}}\n");
+        run(&Scenario::from_yaml(&text).unwrap()).text(Default::default())
+    };
+    assert_eq!(said("builtin:kubernetes", "{kind: ConfigMap, data: {a: b}}"), "");
+    // A schema of one type leaves no choice.
+    assert_eq!(said("{types: [{name: app, map: {elementType: {scalar: string}}}]}", "{a: b}"), "");
+    for (schema, object, message) in [
+        ("builtin:kubernetes", "{}", "no object has a `kind` to find its type by, and there is no `types`"),
+        (
+            "builtin:kubernetes",
+            "{kind: ConfigMp}",
+            "no corresponding type for /v1, Kind=ConfigMp, did you mean v1 ConfigMap",
+        ),
+        (
+            "builtin:kubernetes",
+            "{kind: ConfigMap, date: {}}",
+            ".date: field not declared in schema, the nearest declared are `data`",
+        ),
+    ] {
+        let said = said(schema, object);
+        assert!(said.contains(message), "{said}");
     }
 }
 

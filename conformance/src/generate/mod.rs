@@ -4,13 +4,13 @@
 //! that managers meet on the same fields; objects are mostly made by changing
 //! an earlier one, so that most of an object stays as it was.
 
-mod fields;
+pub(crate) mod fields;
 mod kubernetes;
-mod objects;
-mod random;
-mod schema;
+pub(crate) mod objects;
+pub(crate) mod random;
+pub(crate) mod schema;
 mod steps;
-mod types;
+pub(crate) mod types;
 mod versions;
 
 use serde_json::{Map, Value, json};

@@ -65,7 +65,7 @@ pub(crate) fn random(rng: &mut Random) -> Types {
 }
 
 /// The two types that treat an object without knowing its type.
-fn deduced() -> Vec<(String, Atom)> {
+pub(crate) fn deduced() -> Vec<(String, Atom)> {
     let atom = |element: &str, relation| Atom {
         scalar: Some(Scalar::Untyped),
         list: Some(Box::new(List {

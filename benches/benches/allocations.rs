@@ -1,0 +1,41 @@
+//! How often each operation allocates, and how much.
+//!
+//! Not a matter of time, so not by Criterion: a table, the same at every run.
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a table is printed")]
+
+use std::alloc::System;
+
+use fieldmanager_benches::objects::OBJECTS;
+use fieldmanager_benches::operations::{BYTES, ON_OBJECTS, PARSE, TABLE, prepare};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// What runs beside the first one: the difference leaves out what is made once for all runs.
+const RUNS: u64 = 10;
+
+fn main() {
+    println!("{:40} {:>12} {:>14}", "operation, all runs on the same input", "allocations", "bytes");
+    let mut cells = Vec::new();
+    for object in OBJECTS {
+        cells.extend(TABLE.iter().map(|operation| format!("table/{object}/{operation}/reused")));
+        cells.extend(
+            PARSE.iter().filter(|what| **what != "validate").map(|what| format!("parse/{object}/{what}")),
+        );
+        cells.extend(ON_OBJECTS.iter().map(|what| format!("fields/{object}/{what}")));
+        cells.extend(BYTES.iter().map(|what| format!("bytes/{object}/{what}")));
+    }
+    for what in ["first", "again", "update"] {
+        cells.extend([1_000, 10_000].map(|size| format!("list/{what}/{size}")));
+    }
+    for cell in cells {
+        let mut prepared = prepare(&cell).unwrap();
+        (prepared.run)(1);
+        let region = Region::new(ALLOCATOR);
+        (prepared.run)(RUNS);
+        let change = region.change();
+        let (count, bytes) = (change.allocations + change.reallocations, change.bytes_allocated);
+        println!("{cell:40} {:>12} {:>14}", count as u64 / RUNS, bytes as u64 / RUNS);
+    }
+}

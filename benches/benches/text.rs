@@ -1,0 +1,34 @@
+//! Text in and out: FieldsV1 of sets, and JSON of objects with an apply in between.
+#![allow(clippy::unwrap_used, missing_docs, reason = "it measures inputs that it made itself")]
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use fieldmanager_benches::objects::OBJECTS;
+use fieldmanager_benches::operations::{BYTES, ON_OBJECTS, prepare};
+
+fn cells(c: &mut Criterion, kind: &str, operations: &[&str]) {
+    let mut group = c.benchmark_group(kind);
+    for object in OBJECTS {
+        for operation in operations {
+            let mut prepared = prepare(&format!("{kind}/{object}/{operation}")).unwrap();
+            group.bench_function(format!("{object}/{operation}"), |b| b.iter_custom(&mut prepared.run));
+        }
+    }
+    group.finish();
+}
+
+fn fields(c: &mut Criterion) {
+    cells(c, "fields", &ON_OBJECTS);
+}
+
+fn bytes(c: &mut Criterion) {
+    cells(c, "bytes", &BYTES);
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20)
+        .warm_up_time(std::time::Duration::from_millis(300))
+        .measurement_time(std::time::Duration::from_secs(1));
+    targets = fields, bytes
+}
+criterion_main!(benches);

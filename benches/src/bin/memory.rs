@@ -1,0 +1,74 @@
+//! What things take on the heap, counted by a counting allocator; one JSON object on standard output.
+//!
+//! A program of its own: counting takes time, and the time of other programs is measured.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "its output is read by the comparison with Go")]
+
+use std::alloc::System;
+use std::hint::black_box;
+
+use fieldmanager_benches::objects::{OBJECTS, object};
+use fieldmanager_benches::operations::{bytes_texts, fields_of, shared_apply};
+use fieldmanager_fieldpath::Set;
+use fieldmanager_managedfields::ManagedFields;
+use fieldmanager_value::Value;
+use serde_json::{Map, json};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// How many objects share what their managers own.
+const SHARING: usize = 10_000;
+
+fn main() {
+    let mut out = Map::new();
+    for name in OBJECTS {
+        let text = object(name).unwrap().json;
+        out.insert(format!("json/{name}"), text.len().into());
+        out.insert(format!("value/{name}"), kept(100, || Value::from_json(&text).unwrap()));
+        out.insert(
+            format!("serde_json/{name}"),
+            kept(100, || serde_json::from_str::<serde_json::Value>(&text).unwrap()),
+        );
+        let fields = fields_of(name).unwrap();
+        out.insert(format!("set/{name}"), kept(100, || Set::from_json(fields.as_bytes()).unwrap()));
+    }
+    let live = bytes_texts("Pod", "same").unwrap().live;
+    let list =
+        Value::from_json(&live).unwrap().get("metadata").unwrap().get("managedFields").unwrap().to_json();
+    // Read from text each time, as objects arrive.
+    let read = || ManagedFields::decode(Some(&Value::from_json(&list).unwrap())).unwrap();
+    out.insert("managed/Pod".to_owned(), kept(SHARING, read));
+    out.insert("growth".to_owned(), growth().into());
+    println!("{}", serde_json::Value::Object(out));
+}
+
+/// Bytes that are in use.
+fn used() -> usize {
+    let stats = ALLOCATOR.stats();
+    stats.bytes_allocated.wrapping_sub(stats.bytes_deallocated)
+}
+
+/// Bytes that one of many values keeps.
+fn kept<T>(n: usize, make: impl Fn() -> T) -> serde_json::Value {
+    // What is made once for all comes first.
+    drop(black_box(make()));
+    let mut values = Vec::with_capacity(n);
+    let before = used();
+    for _ in 0..n {
+        values.push(make());
+    }
+    let bytes = used().wrapping_sub(before) as f64 / n as f64;
+    drop(black_box(values));
+    json!(bytes)
+}
+
+/// How many bytes more are in use after ten thousand more applies by one field manager.
+fn growth() -> usize {
+    let shared = shared_apply("Pod").unwrap();
+    let run = |times| (0..times).for_each(|_| shared.run());
+    run(100);
+    let before = used();
+    run(10_000);
+    used().saturating_sub(before)
+}

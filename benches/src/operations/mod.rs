@@ -1,0 +1,42 @@
+//! Cells: an operation on an input, under a name.
+//!
+//! | name | what |
+//! |---|---|
+//! | `table/OBJECT/OPERATION` | the table of the Go package's own benchmark; `.../reused` with objects read once |
+//! | `parse/OBJECT/WHAT` | reading the text: by `serde_json`, into a value, into a typed value, and writing it |
+//! | `list/WHAT/N`, `map/WHAT/N` | a change to ten of N items or entries |
+//! | `set/WHAT/N` | operations on a set of N paths |
+//! | `fields/OBJECT/WHAT` | FieldsV1 of the set of an object |
+//! | `bytes/OBJECT/WHAT` | JSON in, apply, JSON out, with managed fields |
+
+mod bytes;
+mod parse;
+mod sets;
+mod sized;
+mod state;
+mod table;
+
+pub use bytes::{CASES as BYTES, SharedApply, shared_apply, texts as bytes_texts};
+pub use parse::OPERATIONS as PARSE;
+pub(crate) use sets::reverse;
+pub use sets::{ON_OBJECTS, ON_SIZES, fields_of};
+pub use sized::{ON_LISTS, ON_MAPS};
+pub use table::OPERATIONS as TABLE;
+
+use crate::measure::Prepared;
+
+/// The operation of a cell; none if there is no such cell.
+pub fn prepare(cell: &str) -> Option<Prepared> {
+    let parts: Vec<&str> = cell.split('/').collect();
+    match parts.as_slice() {
+        ["table", object, operation] => table::prepare(object, operation, false),
+        ["table", object, operation, "reused"] => table::prepare(object, operation, true),
+        ["parse", object, what] => parse::prepare(object, what),
+        ["list", what, n] => sized::list(what, n.parse().ok()?),
+        ["map", what, n] => sized::map(what, n.parse().ok()?),
+        ["set", what, n] => sets::of_size(what, n.parse().ok()?),
+        ["fields", object, what] => sets::of_object(object, what),
+        ["bytes", object, what] => bytes::prepare(object, what),
+        _ => None,
+    }
+}

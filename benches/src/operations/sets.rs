@@ -1,0 +1,105 @@
+//! Sets: what ten paths cost among many, and their text.
+
+use fieldmanager_fieldpath::Set;
+use fieldmanager_typed::Duplicates;
+use serde_json::Value;
+
+use crate::measure::{Prepared, reused};
+use crate::objects::object;
+use crate::sizes;
+
+/// Operations on a set of some size. The operand is ten items, or the set with ten items changed (`derived`).
+pub const ON_SIZES: [&str; 9] = [
+    "union",
+    "intersection",
+    "difference",
+    "derived-union",
+    "derived-intersection",
+    "derived-difference",
+    "decode",
+    "reversed",
+    "encode",
+];
+/// Operations on the text of the set of an object.
+pub const ON_OBJECTS: [&str; 3] = ["decode", "reversed", "encode"];
+
+pub(super) fn of_size(what: &str, n: usize) -> Option<Prepared> {
+    match what {
+        "decode" | "reversed" | "encode" => text(what, sizes::set(n), sizes::set_reversed(n)),
+        _ => algebra(what, n),
+    }
+}
+
+pub(super) fn of_object(name: &str, what: &str) -> Option<Prepared> {
+    let sorted = fields_of(name)?;
+    let reversed = reverse(&sorted);
+    text(what, sorted, reversed)
+}
+
+/// The FieldsV1 of all fields of an object.
+pub fn fields_of(name: &str) -> Option<String> {
+    let object = object(name)?;
+    Some(object.read(&object.ty(), Duplicates::Allow).field_set().to_json())
+}
+
+/// A FieldsV1 with the keys of every object in the opposite order.
+pub(crate) fn reverse(fields: &str) -> String {
+    fn write(value: &Value, out: &mut String) {
+        out.push('{');
+        for (at, (key, below)) in value.as_object().unwrap().iter().rev().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            *out += &Value::from(key.as_str()).to_string();
+            out.push(':');
+            write(below, out);
+        }
+        out.push('}');
+    }
+    let mut out = String::with_capacity(fields.len());
+    write(&serde_json::from_str(fields).unwrap(), &mut out);
+    out
+}
+
+fn read(text: &str) -> Set {
+    Set::from_json(text.as_bytes()).unwrap()
+}
+
+fn output(set: &Set) -> Value {
+    serde_json::from_str(&set.to_json()).unwrap()
+}
+
+fn text(what: &str, sorted: String, reversed: String) -> Option<Prepared> {
+    let set = read(&sorted);
+    let run = match what {
+        "decode" => reused(move || read(&sorted)),
+        "reversed" => reused(move || read(&reversed)),
+        "encode" => {
+            let set = set.clone();
+            reused(move || set.to_json())
+        }
+        _ => return None,
+    };
+    Some(Prepared { run, output: Box::new(move || output(&set)) })
+}
+
+fn algebra(what: &str, n: usize) -> Option<Prepared> {
+    let set = read(&sizes::set(n));
+    let (some, new) = (read(&sizes::set_change(n)), read(&sizes::set_new(n)));
+    let (what, other) = match what.strip_prefix("derived-") {
+        None if what == "union" => (what, new),
+        None => (what, some),
+        Some(what) => (what, set.difference(&some).union(&new)),
+    };
+    let op = match what {
+        "union" => Set::union,
+        "intersection" => Set::intersection,
+        "difference" => Set::difference,
+        _ => return None,
+    };
+    let (left, right) = (set.clone(), other.clone());
+    Some(Prepared {
+        run: reused(move || op(&set, &other)),
+        output: Box::new(move || output(&op(&left, &right))),
+    })
+}

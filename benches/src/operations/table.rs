@@ -1,0 +1,71 @@
+//! The table of the Go package's own benchmark (`merge/real_test.go`).
+//!
+//! As there, a run begins with no object and a new updater, and objects are typed beforehand. Here every run gets
+//! objects that were read for it, so that nothing which the library keeps with a value helps the next run.
+
+use fieldmanager_merge::{Force, Updater};
+use fieldmanager_schema::Type;
+use fieldmanager_typed::{Duplicates, TypedValue};
+
+use super::state::State;
+use crate::measure::{Prepared, fresh, reused};
+use crate::objects::{Object, object};
+
+/// The operations.
+pub const OPERATIONS: [&str; 6] =
+    ["Create", "Apply", "ApplyTwice", "ApplyTwiceNoCompare", "Update", "UpdateVersion"];
+
+type Inputs = (TypedValue, TypedValue);
+
+pub(super) fn prepare(name: &str, operation: &str, again: bool) -> Option<Prepared> {
+    let operation = *OPERATIONS.iter().find(|known| **known == operation)?;
+    let object = object(name)?;
+    let ty = object.ty();
+    let output = {
+        let (object, ty) = (object.clone(), ty.clone());
+        Box::new(move || run(operation, &ty, &inputs(operation, &object, &ty)).output())
+    };
+    // Small objects are made in numbers: taking the time once for each would be seen in the result.
+    let batch = (100_000 / object.json.len() as u64).max(1);
+    let run = if again {
+        let inputs = inputs(operation, &object, &ty);
+        reused(move || run(operation, &ty, &inputs))
+    } else {
+        let for_inputs = ty.clone();
+        fresh(
+            batch,
+            move || inputs(operation, &object, &for_inputs),
+            move |inputs| run(operation, &ty, inputs),
+        )
+    };
+    Some(Prepared { run, output })
+}
+
+/// Each operation of a run has an object of its own, as in Go.
+fn inputs(operation: &str, object: &Object, ty: &Type) -> Inputs {
+    let duplicates = if operation.starts_with("Apply") { Duplicates::Refuse } else { Duplicates::Allow };
+    let first = object.read(ty, duplicates);
+    let second = match operation {
+        "Create" | "Apply" => first.clone(),
+        _ => object.read(ty, duplicates),
+    };
+    (first, second)
+}
+
+fn run(operation: &str, ty: &Type, (first, second): &Inputs) -> State {
+    let updater = Updater::builder().return_input_on_noop(operation == "ApplyTwiceNoCompare").build();
+    let nothing = State::nothing(ty);
+    match operation {
+        "Create" => nothing.update(&updater, first, "controller", "v1"),
+        "Apply" => nothing.apply(&updater, first, "controller", Force::No),
+        "Update" | "UpdateVersion" => {
+            let version = if operation == "Update" { "v1" } else { "v2" };
+            let state = nothing.update(&updater, first, "controller", "v1");
+            state.update(&updater, second, "other-controller", version)
+        }
+        _ => {
+            let state = nothing.apply(&updater, first, "controller", Force::No);
+            state.apply(&updater, second, "other-controller", Force::No)
+        }
+    }
+}

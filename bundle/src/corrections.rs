@@ -1,0 +1,191 @@
+//! What a document says wrong or leaves out.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use fieldmanager_schema::{AtomDef, FieldDef, MapDef, Scalar, TypeDef, Union, UnionField};
+use fieldmanager_value::{Error, Value, from_value};
+use serde::Deserialize;
+
+/// A file of corrections: a list of entries.
+///
+/// Every entry has a `reason`, and one of:
+///
+/// - `default`, the default of each of `fields`, which are written `TYPE.FIELD`;
+/// - `scalar`, what each of `types` is instead of what the document says;
+/// - `union`, what holds for the only union of each of `types`: the `values` of the discriminator that select
+///   members, `emptyMembers`, the members that are `optional`, and whether one member is `required`.
+///
+/// ```
+/// use fieldmanager_bundle::Corrections;
+/// assert!(Corrections::from_yaml("[{reason: a union in disguise, types: [Time], scalar: untyped}]").is_ok());
+/// assert!(Corrections::from_yaml("[{types: [Time], scalar: untyped}]").is_err());
+/// ```
+#[derive(Debug)]
+pub struct Corrections(Vec<Entry>);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    reason: String,
+    #[serde(default)]
+    fields: Vec<String>,
+    default: Option<Value>,
+    #[serde(default)]
+    types: Vec<String>,
+    scalar: Option<String>,
+    union: Option<UnionCorrection>,
+}
+
+/// What is set on a union; what is left out stays as the document has it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+struct UnionCorrection {
+    values: BTreeMap<String, String>,
+    empty_members: Vec<String>,
+    optional: Vec<String>,
+    required: bool,
+}
+
+/// A correction that does not fit the document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Which entry, from 0.
+    pub entry: usize,
+    /// The type or field.
+    pub at: String,
+    /// What is wrong with it.
+    pub message: String,
+    /// Why the correction is there.
+    pub reason: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "correction {}, \"{}\": {}: {}", self.entry, self.reason, self.at, self.message)
+    }
+}
+
+const CHANGES_NOTHING: &str = "the document says so already, the correction can go";
+
+impl Corrections {
+    /// Reads corrections.
+    ///
+    /// # Errors
+    ///
+    /// If the text is no YAML or JSON, or no list of corrections.
+    pub fn from_yaml(text: &str) -> Result<Self, Error> {
+        let entries: Vec<Entry> = from_value(Value::from_yaml(text)?)?;
+        for (i, entry) in entries.iter().enumerate() {
+            let one = match (&entry.default, &entry.scalar, &entry.union) {
+                (Some(_), None, None) => entry.types.is_empty() && !entry.fields.is_empty(),
+                (None, Some(_), None) | (None, None, Some(_)) => {
+                    entry.fields.is_empty() && !entry.types.is_empty()
+                }
+                _ => false,
+            };
+            if !one {
+                let message = format!(
+                    "entry {i}: expected `fields` with `default`, or `types` with `scalar` or `union`"
+                );
+                return Err(Error::Conversion { message });
+            }
+        }
+        Ok(Corrections(entries))
+    }
+
+    /// Applies the corrections.
+    ///
+    /// # Errors
+    ///
+    /// Every correction that changes nothing, or names a type, field or member that there is not.
+    pub(crate) fn apply(&self, types: &mut [TypeDef]) -> Result<(), Vec<Fault>> {
+        let mut faults = Vec::new();
+        for (i, entry) in self.0.iter().enumerate() {
+            for at in entry.fields.iter().chain(&entry.types) {
+                if let Err(message) = entry.apply(types, at) {
+                    let reason = entry.reason.clone();
+                    faults.push(Fault { entry: i, at: at.clone(), message, reason });
+                }
+            }
+        }
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+}
+
+impl Entry {
+    fn apply(&self, types: &mut [TypeDef], at: &str) -> Result<(), String> {
+        if let Some(default) = &self.default {
+            let field = field(types, at)?;
+            return replace(&mut field.default, Some(default.clone()));
+        }
+        if let Some(name) = &self.scalar {
+            let scalar = Scalar::ALL.into_iter().find(|scalar| scalar.name() == name);
+            let scalar = scalar.ok_or_else(|| format!("unknown scalar `{name}`"))?;
+            let atom = AtomDef { scalar: Some(scalar), ..AtomDef::default() };
+            return replace(&mut find(types, at)?.atom, atom);
+        }
+        match &self.union {
+            Some(correction) => correction.apply(union(types, at)?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl UnionCorrection {
+    fn apply(&self, union: &mut Union) -> Result<(), String> {
+        for (field, value) in &self.values {
+            let member = member(union, field)?;
+            replace(&mut member.value, value.as_str().into())
+                .map_err(|e| format!("value of `{field}`: {e}"))?;
+        }
+        for field in &self.optional {
+            let member = member(union, field)?;
+            replace(&mut member.optional, true).map_err(|e| format!("optional `{field}`: {e}"))?;
+        }
+        for value in &self.empty_members {
+            if union.knows(value) {
+                return Err(format!("empty member `{value}`: {CHANGES_NOTHING}"));
+            }
+            union.empty_members.push(value.as_str().into());
+        }
+        if self.required {
+            replace(&mut union.required, true).map_err(|e| format!("required: {e}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn replace<T: PartialEq>(old: &mut T, new: T) -> Result<(), String> {
+    if *old == new {
+        return Err(CHANGES_NOTHING.to_owned());
+    }
+    *old = new;
+    Ok(())
+}
+
+fn find<'t>(types: &'t mut [TypeDef], name: &str) -> Result<&'t mut TypeDef, String> {
+    types.iter_mut().find(|def| def.name == name).ok_or_else(|| format!("there is no type `{name}`"))
+}
+
+fn map<'t>(types: &'t mut [TypeDef], name: &str) -> Result<&'t mut MapDef, String> {
+    find(types, name)?.atom.map.as_deref_mut().ok_or_else(|| format!("`{name}` has no fields"))
+}
+
+fn field<'t>(types: &'t mut [TypeDef], at: &str) -> Result<&'t mut FieldDef, String> {
+    let (ty, name) = at.rsplit_once('.').ok_or("expected TYPE.FIELD")?;
+    let fields = &mut map(types, ty)?.fields;
+    fields.iter_mut().find(|field| field.name == name).ok_or_else(|| format!("`{ty}` has no field `{name}`"))
+}
+
+fn union<'t>(types: &'t mut [TypeDef], name: &str) -> Result<&'t mut Union, String> {
+    match map(types, name)?.unions.as_mut_slice() {
+        [union] => Ok(union),
+        unions => Err(format!("`{name}` has {} unions, expected one", unions.len())),
+    }
+}
+
+fn member<'u>(union: &'u mut Union, field: &str) -> Result<&'u mut UnionField, String> {
+    let found = union.fields.iter_mut().find(|member| member.field == field);
+    found.ok_or_else(|| format!("the union has no member `{field}`"))
+}

@@ -1,0 +1,73 @@
+//! Makes the schema that `fieldmanager-openapi` bundles: from the OpenAPI definitions of a Kubernetes release and
+//! a file of corrections to a compact text.
+//!
+//! ```
+//! use fieldmanager_bundle::{Corrections, bundle};
+//! use fieldmanager_value::Value;
+//!
+//! let openapi = Value::from_yaml("
+//! definitions:
+//!   Shop:
+//!     type: object
+//!     properties:
+//!       kind: {type: string}
+//!       owners:
+//!         type: array
+//!         items: {$ref: '#/definitions/Owner'}
+//!         x-kubernetes-list-type: map
+//!         x-kubernetes-list-map-keys: [role]
+//!     x-kubernetes-group-version-kind: [{group: '', version: v1, kind: Shop}]
+//!   Owner: {type: object, properties: {name: {type: string}, role: {type: string}}}
+//!   Unused: {type: string}
+//! ")?;
+//! let corrections = Corrections::from_yaml("
+//! - reason: the document leaves defaults out
+//!   fields: [Owner.role]
+//!   default: keeper
+//! ")?;
+//! let text = bundle(&openapi, &corrections)?;
+//! assert!(text.contains(r#"{"default":"keeper","name":"role","type":{"scalar":"string"}}"#));
+//! assert!(!text.contains("Unused"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod corrections;
+mod select;
+mod text;
+
+use fieldmanager_openapi::{Importer, LoadError, Types};
+use fieldmanager_schema::Schema;
+use fieldmanager_value::Value;
+
+pub use corrections::{Corrections, Fault};
+
+/// Why there is no bundle.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The OpenAPI document has faults.
+    #[error(transparent)]
+    Import(#[from] LoadError),
+    /// Corrections do not fit the document.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Corrections(Vec<Fault>),
+    /// What is left after the corrections is no valid schema.
+    #[error(transparent)]
+    Schema(#[from] fieldmanager_schema::Error),
+}
+
+/// The text of the bundle: the kinds and types of an OpenAPI document with corrections, without what no object
+/// needs. [`Types::load`] reads it.
+///
+/// # Errors
+///
+/// [`Error`]; a correction that changes nothing, or names what there is not, is one.
+pub fn bundle(openapi: &Value, corrections: &Corrections) -> Result<String, Error> {
+    let imported = Importer::new().document(openapi)?.types;
+    let mut definitions = imported.schema().definitions().to_vec();
+    corrections.apply(&mut definitions).map_err(Error::Corrections)?;
+    let kinds =
+        imported.kinds().flat_map(|(kind, names)| names.iter().map(|name| (kind.clone(), name.clone())));
+    let (definitions, kinds) = select::needed(definitions, kinds.collect());
+    Ok(text::write(&Types::new(Schema::from_definitions(definitions)?, kinds)))
+}

@@ -1,0 +1,70 @@
+//! `fieldmanager-bundle`: writes the schema that `fieldmanager-openapi` bundles.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use fieldmanager_bundle::{Corrections, bundle};
+use fieldmanager_openapi::Types;
+use fieldmanager_value::Value;
+
+/// Makes the bundled schema from the OpenAPI definitions of a Kubernetes release.
+///
+/// Beside FILE it writes `release.txt` with the name of the release.
+#[derive(Parser)]
+struct Args {
+    /// The OpenAPI document of the release, version 2 or 3, or a JSON schema with `$defs`
+    #[arg(long, value_name = "FILE")]
+    openapi: PathBuf,
+    /// The release, like 1.37
+    #[arg(long, value_name = "NAME")]
+    release: String,
+    /// What the document says wrong or leaves out
+    #[arg(long, value_name = "FILE")]
+    corrections: PathBuf,
+    /// Where to write the schema
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+fn main() -> ExitCode {
+    // There is nobody left to tell if the streams are gone.
+    match run(&Args::parse()) {
+        Ok(summary) => {
+            let _ = writeln!(std::io::stdout(), "{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            let _ = writeln!(std::io::stderr(), "error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<String, String> {
+    let openapi = read(&args.openapi)?;
+    let openapi = Value::from_json(&openapi).or_else(|_| Value::from_yaml(&openapi));
+    let openapi = openapi.map_err(|error| at(&args.openapi, error))?;
+    let corrections = Corrections::from_yaml(&read(&args.corrections)?);
+    let corrections = corrections.map_err(|error| at(&args.corrections, error))?;
+    let text = bundle(&openapi, &corrections).map_err(|error| error.to_string())?;
+    let types = Value::from_json(&text).map_err(|error| error.to_string())?;
+    let types = Types::load(&types).map_err(|error| error.to_string())?;
+    write(&args.out, &text)?;
+    write(&args.out.with_file_name("release.txt"), &args.release)?;
+    let (kinds, count) = (types.kinds().count(), types.schema().type_names().count());
+    Ok(format!("{}: {kinds} kinds, {count} types, {} bytes", args.out.display(), text.len()))
+}
+
+fn at(path: &Path, error: impl std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| at(path, format!("cannot be read: {error}")))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| at(path, format!("cannot be written: {error}")))
+}

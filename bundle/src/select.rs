@@ -1,0 +1,53 @@
+//! What of a document objects need.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fieldmanager_openapi::GroupVersionKind;
+use fieldmanager_schema::{AtomDef, TypeDef, TypeRef};
+use fieldmanager_value::Str;
+
+type Kinds = Vec<(GroupVersionKind, Str)>;
+
+/// Where the types that every API shares are: of these no object is stored, though requests and answers have
+/// a kind (`DeleteOptions`, `WatchEvent`).
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.";
+
+/// The kinds that objects have, and the types that they are made of. Lists of objects are no objects.
+pub(crate) fn needed(definitions: Vec<TypeDef>, kinds: Kinds) -> (Vec<TypeDef>, Kinds) {
+    let by_name: BTreeMap<Str, TypeDef> =
+        definitions.into_iter().map(|def| (def.name.clone(), def)).collect();
+    let is_object = |name: &Str| !name.starts_with(META) && !by_name.get(name).is_some_and(is_list);
+    let kinds: Kinds = kinds.into_iter().filter(|(_, name)| is_object(name)).collect();
+    let mut reached: BTreeSet<&Str> = BTreeSet::new();
+    let mut open: Vec<&Str> = kinds.iter().map(|(_, name)| name).collect();
+    while let Some(name) = open.pop() {
+        if let Some((name, def)) = by_name.get_key_value(name)
+            && reached.insert(name)
+        {
+            references(&def.atom, &mut open);
+        }
+    }
+    let types =
+        by_name.iter().filter(|(name, _)| reached.contains(name)).map(|(_, def)| def.clone()).collect();
+    (types, kinds)
+}
+
+/// A list of objects has its own metadata.
+fn is_list(def: &TypeDef) -> bool {
+    let fields = def.atom.map.as_ref().map(|map| map.fields.as_slice()).unwrap_or_default();
+    let metadata = fields.iter().find(|field| field.name == "metadata");
+    metadata.and_then(|field| field.ty.named.as_ref()).is_some_and(|name| name.ends_with(".ListMeta"))
+}
+
+fn references<'d>(atom: &'d AtomDef, out: &mut Vec<&'d Str>) {
+    let mut reference = |to: &'d TypeRef| {
+        out.extend(&to.named);
+        references(&to.inlined, out);
+    };
+    if let Some(list) = &atom.list {
+        reference(&list.element);
+    }
+    if let Some(map) = &atom.map {
+        map.fields.iter().map(|field| &field.ty).chain(&map.element).for_each(reference);
+    }
+}

@@ -1,0 +1,29 @@
+//! The text of a bundle.
+
+use fieldmanager_openapi::Types;
+use fieldmanager_value::Value;
+
+/// JSON with a line for each kind and each type, so that a change of one is a change of its line.
+pub(crate) fn write(types: &Types) -> String {
+    let document = types.to_value();
+    let mut out = String::from("{");
+    for (i, name) in ["kinds", "types"].into_iter().enumerate() {
+        let items = document.get(name).and_then(Value::as_list).into_iter().flatten();
+        let lines: Vec<String> = items.map(line).collect();
+        let comma = if i == 0 { "" } else { "," };
+        out.push_str(&format!("{comma}\n\"{name}\":[\n{}\n]", lines.join(",\n")));
+    }
+    out.push_str("\n}\n");
+    out
+}
+
+/// An item, with its name in front: that is what one looks for in the lines of a difference.
+fn line(item: &Value) -> String {
+    let (Value::Map(map), Some(name)) = (item, item.get("name")) else {
+        return item.to_json();
+    };
+    let mut rest = map.clone();
+    rest.remove("name");
+    let rest = Value::Map(rest).to_json();
+    format!("{{\"name\":{},{}", name.to_json(), rest.strip_prefix('{').unwrap_or(&rest))
+}

@@ -1,0 +1,174 @@
+//! The library's side: a sequence of writes to one object, as the oracle describes them.
+
+use fieldmanager_managedfields::{Error, Force, ObjectConverter, Outcome, Time};
+use fieldmanager_value::{Map, Str, Value};
+use serde_json::{Value as Json, json};
+
+use super::resource::{Known, Resource, own, parse, with};
+
+/// The object of a request through its steps.
+pub(crate) struct Sequence {
+    resource: Resource,
+    live: Option<Value>,
+    subresource: String,
+}
+
+/// Why a step failed: an error of the library, or one before it is asked.
+enum Failure {
+    Library(Box<Error>),
+    Before(String),
+}
+
+impl Sequence {
+    /// Before the first step.
+    pub(crate) fn new(request: &Json, known: &mut Known) -> Result<Self, String> {
+        Ok(Sequence {
+            resource: Resource::new(request, known)?,
+            live: request.get("live").filter(|live| live.is_object()).map(own),
+            subresource: text(request, "subresource").to_owned(),
+        })
+    }
+
+    /// Goes on with another live object.
+    pub(crate) fn adopt(&mut self, live: &Json) {
+        self.live = Some(own(live));
+    }
+
+    /// Goes on with another live object, null for none.
+    pub(crate) fn adopt_or_none(&mut self, live: &Json) {
+        self.live = live.is_object().then(|| own(live));
+    }
+
+    /// Takes a step: `{"live"}`, `{"status", "kind"}` or `{"before"}`. The live object stays if it fails.
+    pub(crate) fn step(&mut self, step: &Json, index: usize) -> Json {
+        match self.write(step, index) {
+            Ok(live) => {
+                let answer = json!({"live": back(&live)});
+                self.live = Some(live);
+                answer
+            }
+            Err(Failure::Before(message)) => json!({"before": message}),
+            Err(Failure::Library(error)) => {
+                let status = serde_json::to_value(error.status()).unwrap_or_default();
+                json!({"status": status, "kind": format!("{:?}", error.kind()), "error": name(&error)})
+            }
+        }
+    }
+
+    fn write(&mut self, step: &Json, index: usize) -> Result<Value, Failure> {
+        let object = step.get("object").filter(|object| object.is_object()).map_or(Value::Map(Map::new()), own);
+        let (kind, subresource) = match text(step, "kind") {
+            "status-update" => ("update", "status"),
+            "status-apply" => ("apply", "status"),
+            "set" => return Ok(object),
+            kind @ ("create" | "update" | "apply") => (kind, text(step, "subresource")),
+            other => return Err(Failure::Before(format!("unknown kind of step `{other}`"))),
+        };
+        let subresource = if subresource.is_empty() { self.subresource.clone() } else { subresource.to_owned() };
+        let now = match text(step, "time") {
+            "" => Time::from_unix_seconds(1_577_836_800 + i64::try_from(index).unwrap_or_default()),
+            time => time.parse(),
+        };
+        let now = now.map_err(|error| Failure::Before(error.to_string()))?;
+        let version = self.version(step, kind, &object);
+        if parse(&version).is_none() {
+            return Err(Failure::Before(format!("unexpected GroupVersion string: {version}")));
+        }
+        let manager = self.resource.manager(&version, &subresource).map_err(Failure::Before)?;
+        let created = self.live.is_none() || kind == "create";
+        let live = if created { Value::Null } else { self.live.clone().unwrap_or(Value::Null) };
+        let name = text(step, "manager");
+        let library = |error: Error| Failure::Library(Box::new(error));
+        let result = if kind == "apply" {
+            let force = if step.get("force") == Some(&Json::Bool(true)) { Force::Yes } else { Force::No };
+            manager.apply(&live, &object, name, force, now).map_err(library)?.object
+        } else {
+            let object = self.to_hub(&object)?;
+            if step.get("noErrors") == Some(&Json::Bool(true)) {
+                manager.update_no_errors(&live, &object, name, now).0
+            } else {
+                let Outcome { object, .. } = manager.update(&live, &object, name, now).map_err(library)?;
+                object
+            }
+        };
+        Ok(self.stored(result, &live, &version, &subresource, created))
+    }
+
+    /// What the strategy makes of the result, and the UID that a new object gets.
+    fn stored(&self, result: Value, live: &Value, version: &str, subresource: &str, created: bool) -> Value {
+        let mut result = result;
+        if self.resource.has_status {
+            let said = [("apiVersion", version), ("kind", self.resource.kind.as_str())];
+            let empty = || Value::Map(said.iter().map(|(name, text)| (Str::from(*name), Value::from(*text))).collect());
+            let old = if live.is_null() { empty() } else { live.clone() };
+            result = other_half(&result, &old, subresource, created);
+        }
+        let uid = result.get("metadata").and_then(|metadata| metadata.get("uid")).and_then(Value::as_str);
+        if created && !self.resource.uid.is_empty() && uid.is_none_or(str::is_empty) {
+            result = with(&result, "metadata", "uid", Some(self.resource.uid.as_str().into()));
+        }
+        result
+    }
+
+    fn version(&self, step: &Json, kind: &str, object: &Value) -> String {
+        let said = text(step, "apiVersion");
+        if !said.is_empty() {
+            return said.to_owned();
+        }
+        let own = object.get("apiVersion").and_then(Value::as_str).filter(|own| kind != "apply" && !own.is_empty());
+        own.unwrap_or(&self.resource.version).to_owned()
+    }
+
+    /// Handlers convert what clients send to the version that is stored.
+    fn to_hub(&self, object: &Value) -> Result<Value, Failure> {
+        let hub = &self.resource.hub;
+        match object.get("apiVersion").and_then(Value::as_str) {
+            None | Some("") => Ok(object.clone()),
+            Some(own) if own == hub => Ok(object.clone()),
+            Some(_) => {
+                let converted = self.resource.converter.convert(object, &hub.as_str().into());
+                converted.map_err(|error| Failure::Before(error.to_string()))
+            }
+        }
+    }
+}
+
+/// What the strategies of a custom resource with a status subresource do after the field manager: each side keeps
+/// what it may not write, and managed fields are always the new ones.
+fn other_half(result: &Value, old: &Value, subresource: &str, created: bool) -> Value {
+    let edit = |object: &Value, status: Option<&Value>| {
+        let fields = object.as_map().cloned().unwrap_or_default();
+        Value::Map(fields.with_edits(vec![("status".into(), status.cloned())]))
+    };
+    match subresource {
+        "status" => {
+            let list = result.get("metadata").and_then(|metadata| metadata.get("managedFields")).cloned();
+            edit(&with(old, "metadata", "managedFields", list), result.get("status"))
+        }
+        "" => edit(result, old.get("status").filter(|_| !created)),
+        _ => result.clone(),
+    }
+}
+
+/// The variant of an error.
+fn name(error: &Error) -> &'static str {
+    match error {
+        Error::Conflicts(_) => "conflicts",
+        Error::ObjectType { .. } => "object type",
+        Error::ManagedFieldsInConfig => "managed fields in configuration",
+        Error::NotAnObject { .. } => "not an object",
+        Error::Entry(_) => "entry",
+        Error::Kind { .. } | Error::Invalid { .. } | Error::Convert { .. } => "object",
+        Error::Merge(_) => "merge",
+        _ => "other",
+    }
+}
+
+pub(crate) fn text<'a>(value: &'a Json, member: &str) -> &'a str {
+    value.get(member).and_then(Json::as_str).unwrap_or_default()
+}
+
+/// A value of the library as JSON.
+pub(crate) fn back(value: &Value) -> Json {
+    serde_json::from_str(&value.to_json()).unwrap_or_default()
+}

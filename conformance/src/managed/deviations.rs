@@ -1,0 +1,178 @@
+//! The listed deviations about managed fields, with the names that `docs/deviations.md` explains them under.
+
+use fieldmanager_managedfields::{ANCIENT_CHANGES, Entry, MAX_UPDATERS, Operation, Time};
+use serde_json::{Value, json};
+
+use super::candidate::text;
+use super::compare::{doing, same_status};
+use super::resource::own;
+
+/// Two entries of one identity: Go keeps the last, the library what both own.
+pub const DUPLICATE_ENTRIES: &str = "duplicate-entries";
+/// Entries of the live object that cannot be read: Go forgets all of them, the library refuses.
+pub const UNREADABLE_ENTRIES: &str = "unreadable-entries";
+/// An updater that is older than the bucket of the oldest updaters: Go loses what the bucket owned.
+pub const CAP_BUCKET: &str = "cap-bucket";
+/// Metadata that is no map: Go goes on without it, the library refuses.
+pub const METADATA_NO_MAP: &str = "metadata-no-map";
+/// An object that does not say what kind it is: Go finds no type, the library takes that of the field manager.
+pub const UNNAMED_KIND: &str = "unnamed-kind";
+/// Entries of the live object that do not fit the type of entries in the schema: Go refuses the object, the library
+/// reads entries by their own rules only.
+pub const ENTRIES_TYPED: &str = "entries-typed";
+/// An object with duplicates where somebody owns something at another version: Go refuses it then and only then.
+pub const CONVERTED_DUPLICATES: &str = "converted-duplicates";
+/// The entries that an update without errors puts back: Go writes them anew, the library leaves them as they were.
+pub const RESTORED_AS_THEY_WERE: &str = "restored-as-they-were";
+/// A version without a type: there is no field manager for it, where Go has one that fails when it gets that far.
+pub const UNKNOWN_VERSION: &str = "unknown-version";
+/// A large number in the text of a path: Go writes floats with an exponent, the library integers with all digits.
+pub const LARGE_NUMBERS: &str = "large-numbers-in-paths";
+/// A configuration with managed fields that are no entries: Go does not see them, the library refuses.
+pub const ODD_FIELDS_IN_CONFIG: &str = "odd-fields-in-configuration";
+/// Annotations that are no text, beside the one of client-side apply: Go makes text of null, and sees none at all if
+/// one is of another kind; here they stay.
+pub const ODD_ANNOTATIONS: &str = "odd-annotations";
+/// The step at which Go panicked.
+pub const GO_PANIC: &str = crate::compare::GO_PANIC;
+
+/// A difference at a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The step.
+    pub step: &'a Value,
+    /// The live object before it, null if there is none.
+    pub live: &'a Value,
+    /// What differs.
+    pub what: &'a str,
+    /// What Go said.
+    pub reference: &'a Value,
+    /// What the library said.
+    pub ours: &'a Value,
+}
+
+/// The name of the deviation that a difference is, if it is one.
+pub fn explain(case: &Case<'_>) -> Option<&'static str> {
+    if case.what == "panic" {
+        return Some(GO_PANIC);
+    }
+    let object = case.step.get("object").unwrap_or(&Value::Null);
+    let lists = [entries(case.live), entries(object)];
+    let quiet = case.step.get("noErrors") == Some(&Value::Bool(true));
+    if (text(case.ours, "error") == "entry" || quiet) && !readable(lists[0]) {
+        return Some(UNREADABLE_ENTRIES);
+    }
+    let odd = |object: &Value| object.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null());
+    if text(case.ours, "error") == "not an object" && (odd(object) || odd(case.live)) {
+        return Some(METADATA_NO_MAP);
+    }
+    if quiet && entries(case.ours.get("live").unwrap_or(&Value::Null)) == lists[0] {
+        return Some(RESTORED_AS_THEY_WERE);
+    }
+    if case.what == "before" {
+        return Some(UNKNOWN_VERSION);
+    }
+    if case.what == "status" {
+        let (theirs, ours) = (case.reference.get("status")?, case.ours.get("status")?);
+        let plain = plain_numbers(theirs);
+        return (plain != *theirs && same_status(&plain, ours)).then_some(LARGE_NUMBERS);
+    }
+    if !is_named(object) || (!is_named(case.live) && !case.live.is_null()) {
+        return Some(UNNAMED_KIND);
+    }
+    let error = text(case.reference, "error");
+    if error.contains(".metadata.managedFields") {
+        return Some(ENTRIES_TYPED);
+    }
+    if error.contains("duplicate entries for key") && doing(error) == "merge" && case.ours.get("live").is_some() {
+        return Some(CONVERTED_DUPLICATES);
+    }
+    if text(case.ours, "error") == "managed fields in configuration" && !readable(lists[1]) {
+        return Some(ODD_FIELDS_IN_CONFIG);
+    }
+    if text(case.step, "manager") == "kubectl" && [object, case.live].into_iter().any(has_odd_annotations) {
+        return Some(ODD_ANNOTATIONS);
+    }
+    if lists.into_iter().any(has_duplicates) {
+        return Some(DUPLICATE_ENTRIES);
+    }
+    if case.what == "managedFields" && lists.into_iter().any(has_younger_bucket) {
+        return Some(CAP_BUCKET);
+    }
+    None
+}
+
+fn entries(object: &Value) -> &Value {
+    object.pointer("/metadata/managedFields").unwrap_or(&Value::Null)
+}
+
+fn all(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+/// The JSON with numbers that have an exponent written without, in texts.
+fn plain_numbers(value: &Value) -> Value {
+    match value {
+        Value::String(text) => {
+            let is_number = |c: char| c.is_ascii_digit() || ['.', '+', '-', 'e'].contains(&c);
+            let mut out = String::new();
+            for part in text.split_inclusive(|c| !is_number(c)) {
+                let (number, rest) = part.split_at(part.trim_end_matches(|c| !is_number(c)).len());
+                match number.parse::<f64>() {
+                    Ok(float) if number.contains("e+") => out += &format!("{float}"),
+                    _ => out += number,
+                }
+                out += rest;
+            }
+            Value::String(out)
+        }
+        Value::Array(items) => items.iter().map(plain_numbers).collect(),
+        Value::Object(members) => {
+            Value::Object(members.iter().map(|(name, value)| (name.clone(), plain_numbers(value))).collect())
+        }
+        _ => value.clone(),
+    }
+}
+
+fn has_odd_annotations(object: &Value) -> bool {
+    let annotations = object.pointer("/metadata/annotations");
+    let all = annotations.and_then(Value::as_object).into_iter().flatten();
+    annotations.is_some_and(|annotations| !annotations.is_object()) || all.into_iter().any(|(_, text)| !text.is_string())
+}
+
+/// Whether an object says what it is.
+fn is_named(object: &Value) -> bool {
+    !text(object, "apiVersion").is_empty() && !text(object, "kind").is_empty()
+}
+
+/// Whether all entries can be read.
+pub(crate) fn readable(list: &Value) -> bool {
+    list.is_null()
+        || (list.is_array() && all(list).enumerate().all(|(index, entry)| Entry::from_value(index, &own(entry)).is_ok()))
+}
+
+/// Whether two entries are of one identity.
+pub(crate) fn has_duplicates(list: &Value) -> bool {
+    let mut seen: Vec<Value> = Vec::new();
+    all(list).any(|entry| {
+        let version = if text(entry, "operation") == "Apply" { "" } else { text(entry, "apiVersion") };
+        let identity =
+            json!([text(entry, "manager"), text(entry, "operation"), version, text(entry, "subresource")]);
+        let known = seen.contains(&identity);
+        seen.push(identity);
+        known
+    })
+}
+
+/// Whether there are so many updaters that the oldest may be united, and a bucket that is not the oldest of its
+/// version.
+fn has_younger_bucket(list: &Value) -> bool {
+    let entries = all(list).enumerate().filter_map(|(index, entry)| Entry::from_value(index, &own(entry)).ok());
+    let updaters: Vec<Entry> = entries.filter(|entry| entry.operation == Operation::Update).collect();
+    let age = |entry: &Entry| (entry.time.map_or(0, Time::unix_seconds), entry.identity().identifier());
+    let older = |bucket: &Entry| {
+        updaters.iter().any(|other| other.api_version == bucket.api_version && age(other) < age(bucket))
+    };
+    let is_bucket = |entry: &&Entry| entry.manager == ANCIENT_CHANGES && entry.subresource.is_empty();
+    updaters.len() >= MAX_UPDATERS && updaters.iter().filter(is_bucket).any(older)
+}

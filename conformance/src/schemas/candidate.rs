@@ -1,0 +1,135 @@
+//! The library's side: answers requests in the words of the oracle.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fieldmanager_openapi::crd::CustomResource;
+use fieldmanager_openapi::structural::{Error, Structural};
+use fieldmanager_openapi::{FieldError, FieldPath, Importer};
+use fieldmanager_value::Value;
+use serde_json::{Map, Value as Json, json};
+
+/// Answers a request. `{"missing": op}` says that the library has nothing that could answer it.
+pub fn answer(request: &Json) -> Json {
+    // A panic of the library is an answer too, and a difference.
+    catch_unwind(AssertUnwindSafe(|| answer_one(request))).unwrap_or_else(|_| json!({"panic": "the library"}))
+}
+
+fn answer_one(request: &Json) -> Json {
+    let op = request.get("op").and_then(Json::as_str).unwrap_or_default();
+    match op {
+        "openapi" => openapi(request),
+        "crd" => crd(request),
+        _ => match Structural::from_value(&read(request.get("schema"))) {
+            Ok(schema) => on_schema(op, &schema, request),
+            Err(error @ (Error::WrongType { .. } | Error::TooDeep)) => {
+                json!({"decodeError": error.to_string()})
+            }
+            Err(error) => json!({"conversionError": error.to_string()}),
+        },
+    }
+}
+
+fn on_schema(op: &str, schema: &Structural, request: &Json) -> Json {
+    let object = read(request.get("object"));
+    let path = FieldPath::empty();
+    let is_root = flag(request, "isResourceRoot");
+    let changed = |object: Result<Value, Error>| object.map(|object| json!({"object": written(&object)}));
+    let answer = match op {
+        "structural" => Ok(json!({
+            "errors": texts(&schema.validate(&path)),
+            "openapi": written(&schema.to_value()),
+            "unfolded": written(&schema.unfold().to_value()),
+        })),
+        "prune" => schema
+            .prune(&object, is_root)
+            .map(|pruned| json!({"object": written(&pruned.object), "pruned": pruned.paths})),
+        "default" => changed(schema.default_object(&object)),
+        "nulls" => changed(schema.drop_nulls(&object)),
+        "listtype" => schema.validate_lists(&path, &object).map(|errors| json!({"errors": sorted(&errors)})),
+        "objectmeta" => {
+            schema.validate_metadata(&path, &object, is_root).map(|errors| json!({"errors": sorted(&errors)}))
+        }
+        "coerce" => {
+            schema.coerce_metadata(&path, &object, is_root, flag(request, "dropInvalid")).map(|coerced| {
+                let mut out = json!({"object": written(&coerced.object)});
+                if flag(request, "returnUnknown")
+                    && let Some(members) = out.as_object_mut()
+                {
+                    members.insert("unknown".to_owned(), json!(coerced.unknown));
+                }
+                out
+            })
+        }
+        "prunedefaults" => {
+            schema.prune_defaults().map(|schema| json!({"schema": written(&schema.to_value())}))
+        }
+        _ => return json!({"missing": op}),
+    };
+    answer.unwrap_or_else(|error| json!({"error": error.to_string()}))
+}
+
+fn texts(errors: &[FieldError]) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
+}
+
+/// For what the oracle sorts, because its order is chance.
+fn sorted(errors: &[FieldError]) -> Vec<String> {
+    let mut texts = texts(errors);
+    texts.sort();
+    texts
+}
+
+fn crd(request: &Json) -> Json {
+    let crd = match CustomResource::from_value(&read(request.get("crd"))) {
+        Ok(crd) => crd,
+        Err(error) => return json!({"decodeError": error.to_string()}),
+    };
+    let condition = crd.condition().map(|condition| {
+        json!({"status": condition.status.as_str(), "reason": condition.reason, "message": condition.message})
+    });
+    let mut versions = Map::new();
+    for version in &crd.versions {
+        let definitions = match crd.definitions(&version.name) {
+            Ok(definitions) => json!({"openapi": written(&Value::Map(definitions))}),
+            Err(error) => json!({"error": error.to_string()}),
+        };
+        versions.insert(version.name.to_string(), definitions);
+    }
+    let mut out = json!({"errors": sorted(&crd.violations()), "condition": condition, "versions": versions});
+    let (name, part) = match crd.types() {
+        Ok(types) => ("schema", written(&types.schema().to_value())),
+        Err(error) => ("schemaErrors", json!(error.to_string())),
+    };
+    if let Some(members) = out.as_object_mut() {
+        members.insert(name.to_owned(), part);
+    }
+    out
+}
+
+/// Goes through text, so that the library reads exactly what the other side reads.
+fn read(value: Option<&Json>) -> Value {
+    let text = value.map_or_else(|| "null".to_owned(), Json::to_string);
+    Value::from_json(&text).unwrap_or_default()
+}
+
+fn written(value: &Value) -> Json {
+    serde_json::from_str(&value.to_json()).unwrap_or_default()
+}
+
+fn flag(request: &Json, name: &str) -> bool {
+    request.get(name).and_then(Json::as_bool).unwrap_or_default()
+}
+
+fn openapi(request: &Json) -> Json {
+    let Value::Map(definitions) = read(request.get("definitions")) else {
+        return json!({"requestError": "definitions are no map"});
+    };
+    let importer = Importer::new().preserve_unknown_fields(flag(request, "preserveUnknownFields"));
+    match importer.definitions(&definitions) {
+        Ok(imported) => json!({"schema": written(&imported.types.schema().to_value())}),
+        Err(error) => {
+            let faults: Vec<String> = error.0.iter().map(ToString::to_string).collect();
+            json!({"errors": faults})
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What has to agree in two answers to one request.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::published::{comparable, cut_pattern};
+
+/// A part of an answer that differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Which part; `outcome` when one side refuses and the other does not.
+    pub what: String,
+    /// What the Kubernetes packages say.
+    pub reference: Value,
+    /// What the library says.
+    pub candidate: Value,
+}
+
+impl Difference {
+    /// The same difference at the smallest place that holds all of it.
+    #[must_use]
+    pub fn narrowed(&self) -> Difference {
+        let mut found = self.clone();
+        while let Some((step, reference, candidate)) = only_difference(&found.reference, &found.candidate) {
+            found = Difference { what: format!("{}/{step}", found.what), reference, candidate };
+        }
+        found
+    }
+}
+
+/// The step to the only member or item that differs.
+fn only_difference(a: &Value, b: &Value) -> Option<(String, Value, Value)> {
+    let mut different = match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            let names = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
+            let part = |side: &Map<String, Value>, name| side.get(name).cloned().unwrap_or_default();
+            names.map(|name| (name.clone(), part(a, name), part(b, name))).collect::<Vec<_>>()
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            let pairs = a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b);
+            pairs.map(|(i, (a, b))| (i.to_string(), a.clone(), b.clone())).collect()
+        }
+        _ => return None,
+    };
+    if different.len() == 1 { different.pop() } else { None }
+}
+
+/// What an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It has what was asked for.
+    Answered,
+    /// The schema or object cannot be read.
+    Unreadable,
+    /// It was read, and is refused.
+    Refused,
+    /// The program crashed.
+    Panic,
+    /// The library cannot answer such requests.
+    Missing,
+    /// The request itself is wrong, which is a fault of this program.
+    BadRequest,
+}
+
+/// What an answer to a request of an op is.
+pub fn outcome(op: &str, answer: &Value) -> Outcome {
+    let has = |name: &str| answer.get(name).is_some();
+    // A process that ends is answered for in the protocol of scenarios.
+    if has("panic") || has("results") {
+        Outcome::Panic
+    } else if has("missing") {
+        Outcome::Missing
+    } else if has("requestError") {
+        Outcome::BadRequest
+    } else if has("decodeError") {
+        Outcome::Unreadable
+    } else if has("conversionError") || has("error") || op == "openapi" && has("errors") {
+        Outcome::Refused
+    } else {
+        Outcome::Answered
+    }
+}
+
+/// All differences of two answers.
+pub fn compare(op: &str, reference: &Value, candidate: &Value) -> Vec<Difference> {
+    let kinds = (outcome(op, reference), outcome(op, candidate));
+    let refuses = |outcome| matches!(outcome, Outcome::Unreadable | Outcome::Refused);
+    match kinds {
+        (_, Outcome::Missing) => Vec::new(),
+        (Outcome::Answered, Outcome::Answered) if op == "crd" => {
+            let (reference, candidate) = comparable(reference, candidate);
+            members(op, &reference, &candidate)
+        }
+        (Outcome::Answered, Outcome::Answered) => members(op, reference, candidate),
+        // One reads all of a schema before it looks at any of it, the other does not.
+        (a, b) if refuses(a) && refuses(b) && (op == "openapi" || a != b) => Vec::new(),
+        (Outcome::Unreadable, Outcome::Unreadable) => Vec::new(),
+        (Outcome::Refused, Outcome::Refused) => members(op, reference, candidate),
+        _ => vec![Difference {
+            what: "outcome".to_owned(),
+            reference: reference.clone(),
+            candidate: candidate.clone(),
+        }],
+    }
+}
+
+/// The members that differ. One that the candidate does not answer at all is not compared.
+fn members(op: &str, reference: &Value, candidate: &Value) -> Vec<Difference> {
+    let names = |answer: &Value| -> BTreeSet<String> {
+        answer.as_object().into_iter().flat_map(Map::keys).cloned().collect()
+    };
+    let unanswered = candidate.get("unanswered").and_then(Value::as_array);
+    let skipped = |name: &str| unanswered.is_some_and(|all| all.iter().any(|skipped| skipped == name));
+    let mut out = Vec::new();
+    for name in names(reference).union(&names(candidate)) {
+        if name == "unanswered" || skipped(name) {
+            continue;
+        }
+        let part = |answer: &Value| plain(op, name, answer.get(name).unwrap_or(&Value::Null));
+        let (reference, candidate) = (part(reference), part(candidate));
+        if reference != candidate {
+            out.push(Difference { what: name.clone(), reference, candidate });
+        }
+    }
+    out
+}
+
+/// A part of an answer without what need not agree.
+fn plain(op: &str, name: &str, part: &Value) -> Value {
+    let mut part = numbers(part);
+    match (op, name) {
+        // Types come by name in one and the common ones last in the other.
+        ("openapi" | "crd", "schema") => {
+            sort_types(&mut part);
+            remove(&mut part, &["unions"]);
+        }
+        // Each side has its own words for what is wrong with definitions.
+        ("crd", "schemaErrors") => part = json!(!part.is_null()),
+        ("structural", "errors") => part.as_array_mut().into_iter().flatten().for_each(cut_pattern),
+        _ => {}
+    }
+    part
+}
+
+/// Sorts the types of a schema.
+pub fn sort_types(schema: &mut Value) {
+    if let Some(types) = schema.get_mut("types").and_then(Value::as_array_mut) {
+        types.sort_by_key(|ty| ty.get("name").and_then(Value::as_str).unwrap_or_default().to_owned());
+    }
+}
+
+/// Removes members by name, at any depth but inside of defaults.
+pub fn remove(value: &mut Value, names: &[&str]) {
+    match value {
+        Value::Object(members) => {
+            for name in names {
+                members.remove(*name);
+            }
+            for (name, value) in members {
+                if name != "default" {
+                    remove(value, names);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| remove(item, names)),
+        _ => {}
+    }
+}
+
+/// The oracle writes floats without a fraction as integers.
+fn numbers(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => match number.as_f64() {
+            #[expect(clippy::cast_possible_truncation, reason = "it is small and has no fraction")]
+            Some(float) if float.fract() == 0.0 && float.abs() < 1e15 => json!(float as i64),
+            _ => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(numbers).collect(),
+        Value::Object(members) => {
+            Value::Object(members.iter().map(|(name, value)| (name.clone(), numbers(value))).collect())
+        }
+        other => other.clone(),
+    }
+}

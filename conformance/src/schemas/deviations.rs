@@ -1,0 +1,318 @@
+//! What the library does otherwise on purpose, each with the name under which `docs/deviations.md` gives its reason.
+//!
+//! A rule says what the library has to answer instead, or looks as narrowly as it can at what is refused: a
+//! difference that only looks like a listed one must stay a difference.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::compare::{Difference, Outcome, compare, outcome};
+
+/// A reference to a definition that only refers to another one: the Go code leaves it dangling.
+pub const ALIAS: &str = "openapi-alias";
+/// A reference to a definition that does not exist, or to one that refers to itself.
+pub const MISSING: &str = "openapi-missing-definition";
+/// A list with a key that its items do not declare: no object with an item fits in Go.
+pub const UNKNOWN_KEY: &str = "openapi-unknown-key";
+/// A keyword with a value of the wrong type, which the Go code takes for absent.
+pub const WRONG_TYPE: &str = "openapi-wrong-type";
+/// What the Go converter does not read: unions and kinds.
+pub const UNREAD_EXTENSION: &str = "openapi-unread-extension";
+/// What the library does not read: keywords that say nothing about types.
+pub const UNREAD_KEYWORD: &str = "openapi-unread-keyword";
+/// A schema with a fault that the Go code meets only when it gets there, if ever.
+pub const SCHEMA_REFUSED: &str = "schema-refused";
+
+/// `additionalProperties` inside of junctors, which the Go code reads and does not write.
+pub const NESTED_ADDITIONAL: &str = "structural-nested-additional";
+/// An empty list or map for a keyword, which the Go code tells from none at all in two comparisons.
+pub const EMPTY_KEYWORD: &str = "structural-empty-keyword";
+/// A definition with a schema that cannot be read: the Go code cannot read the definition then.
+pub const CRD_UNREADABLE: &str = "crd-unreadable-schema";
+/// Errors of a schema that all versions have: the Go code names a place that the definition does not have.
+pub const CRD_PATH: &str = "crd-error-path";
+/// The Go code visits maps in random order, and gives the library's answer too.
+pub const MAP_ORDER: &str = "go-map-order";
+
+/// The names of the deviations that explain all differences of two answers; none if something remains.
+pub fn explain(
+    request: &Value,
+    reference: &Value,
+    candidate: &Value,
+    differences: &[Difference],
+) -> Option<Vec<&'static str>> {
+    match request.get("op")?.as_str()? {
+        "openapi" => openapi(request, reference, candidate),
+        "crd" => crd(request, reference, candidate, differences),
+        _ => {
+            let each = differences.iter().map(|difference| one(request, difference));
+            each.collect()
+        }
+    }
+}
+
+fn one(request: &Value, difference: &Difference) -> Option<&'static str> {
+    let op = request.get("op")?.as_str()?;
+    let Difference { what, reference, candidate } = difference;
+    if matches!(
+        (op, what.as_str()),
+        ("structural", "openapi" | "unfolded") | ("prunedefaults", "schema") | ("crd", "versions")
+    ) {
+        let mut expected = candidate.clone();
+        without_nested_additional(&mut expected, false);
+        return (expected == *reference).then_some(NESTED_ADDITIONAL);
+    }
+    None
+}
+
+/// The request without keywords that have an empty list or map, if it has any; the library makes no difference.
+pub fn without_empty_keywords(request: &Value) -> Option<Value> {
+    let mut out = request.clone();
+    let schema = match request.get("op")?.as_str()? {
+        "structural" => out.get_mut("schema")?,
+        "crd" => out.pointer_mut("/crd/spec/versions")?,
+        _ => return None,
+    };
+    drop_empty(schema);
+    (out != *request).then_some(out)
+}
+
+fn drop_empty(schema: &mut Value) {
+    const KEYWORDS: &[&str] = &[
+        "required",
+        "properties",
+        "enum",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "x-kubernetes-validations",
+        "x-kubernetes-list-map-keys",
+    ];
+    match schema {
+        Value::Object(members) => {
+            let is_empty = |value: &Value| {
+                value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty)
+            };
+            members.retain(|name, value| !(KEYWORDS.contains(&name.as_str()) && is_empty(value)));
+            for (name, value) in members {
+                if name != "default" && name != "example" {
+                    drop_empty(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_empty),
+        _ => {}
+    }
+}
+
+/// A definition whose schema cannot be read, or whose schema is that of all versions.
+fn crd(
+    request: &Value,
+    reference: &Value,
+    candidate: &Value,
+    differences: &[Difference],
+) -> Option<Vec<&'static str>> {
+    if outcome("crd", reference) == Outcome::Unreadable {
+        // The library reads the rest of it, and refuses it in its own words.
+        let refuses = |errors: &Vec<Value>| !errors.is_empty();
+        return candidate.get("errors")?.as_array().is_some_and(refuses).then(|| vec![CRD_UNREADABLE]);
+    }
+    let mut rules = Vec::new();
+    for difference in differences {
+        let rule = match difference.what.as_str() {
+            "errors" => {
+                let versions = request.pointer("/crd/spec/versions")?.as_array()?.len();
+                (in_versions(&difference.reference, versions)? == difference.candidate).then_some(CRD_PATH)
+            }
+            // The types of one side and the faults of the other.
+            "schema" | "schemaErrors" if candidate.get("schemaErrors").is_some() => {
+                let faults = candidate.get("schemaErrors")?.as_str()?;
+                faults
+                    .lines()
+                    .map(|fault| refusal(fault, &Map::new()))
+                    .collect::<Option<Vec<_>>>()?
+                    .first()
+                    .copied()
+            }
+            "schema" => {
+                let mut expected = difference.reference.clone();
+                (drop_unknown_keys(&mut expected) && expected == difference.candidate).then_some(UNKNOWN_KEY)
+            }
+            _ => one(request, difference),
+        };
+        rules.push(rule?);
+    }
+    rules.sort_unstable();
+    rules.dedup();
+    Some(rules)
+}
+
+/// Where Go has a schema that all versions share.
+const SHARED: &str = "spec.validation.";
+
+/// The errors of a schema that all versions share, at the versions.
+fn in_versions(errors: &Value, versions: usize) -> Option<Value> {
+    let mut out = Vec::new();
+    for error in errors.as_array()? {
+        let text = error.as_str()?;
+        if text.contains(SHARED) {
+            out.extend((0..versions).map(|at| text.replace(SHARED, &format!("spec.versions[{at}].schema."))));
+        } else {
+            out.push(text.to_owned());
+        }
+    }
+    out.sort();
+    Some(json!(out))
+}
+
+/// Removes `additionalProperties` inside of junctors.
+fn without_nested_additional(schema: &mut Value, nested: bool) {
+    let Value::Object(members) = schema else {
+        return;
+    };
+    if nested {
+        members.remove("additionalProperties");
+    }
+    for (name, value) in members {
+        match (name.as_str(), value) {
+            // What is published for a custom resource is a map of them by version.
+            ("properties" | "openapi", Value::Object(properties)) => {
+                properties.values_mut().for_each(|schema| without_nested_additional(schema, nested));
+            }
+            ("items" | "additionalProperties", schema) => without_nested_additional(schema, nested),
+            ("not", schema) => without_nested_additional(schema, true),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => {
+                all.iter_mut().for_each(|schema| without_nested_additional(schema, true));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn openapi(request: &Value, reference: &Value, candidate: &Value) -> Option<Vec<&'static str>> {
+    let definitions = request.get("definitions")?.as_object()?;
+    match (outcome("openapi", reference), outcome("openapi", candidate)) {
+        (Outcome::Unreadable, Outcome::Answered) => Some(vec![UNREAD_KEYWORD]),
+        (Outcome::Answered, Outcome::Refused) => {
+            let faults = candidate.get("errors")?.as_array()?.iter();
+            let mut rules: Vec<_> =
+                faults.map(|fault| refusal(fault.as_str()?, definitions)).collect::<Option<_>>()?;
+            rules.sort_unstable();
+            rules.dedup();
+            Some(rules)
+        }
+        (Outcome::Answered, Outcome::Answered) => {
+            let mut rules = Vec::new();
+            let mut expected = reference.clone();
+            let schema = expected.get_mut("schema")?;
+            if follow_aliases(schema, definitions) {
+                rules.push(ALIAS);
+            }
+            if drop_unknown_keys(schema) {
+                rules.push(UNKNOWN_KEY);
+            }
+            compare("openapi", &expected, candidate)
+                .is_empty()
+                .then_some(rules)
+                .filter(|rules| !rules.is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// The rule by which the library refuses what the Go code accepts.
+fn refusal(fault: &str, definitions: &Map<String, Value>) -> Option<&'static str> {
+    let rest = fault.strip_prefix("definition `")?.split_once("`: ")?.1;
+    let about = |name: &str, texts: &[&str]| {
+        rest.contains(name) && texts.iter().any(|text| rest.contains(&format!("{name}: {text}")))
+    };
+    if let Some(name) =
+        rest.split_once("there is no definition `").and_then(|(_, name)| name.split('`').next())
+    {
+        return (!definitions.contains_key(name)).then_some(MISSING);
+    }
+    if rest.ends_with("` refers to itself") {
+        return Some(MISSING);
+    }
+    if rest.contains("x-kubernetes-unions") || rest.contains("x-kubernetes-group-version-kind") {
+        return Some(UNREAD_EXTENSION);
+    }
+    if rest.ends_with("a schema must be a map, got null")
+        || about("$ref", &["expected string, got "])
+        || about("x-kubernetes-preserve-unknown-fields", &["expected boolean, got "])
+        || about("x-kubernetes-list-map-keys", &["expected strings, got "])
+    {
+        return Some(WRONG_TYPE);
+    }
+    let schema = ["an associative list with keys needs items that are maps", "elementRelationship "];
+    schema.iter().any(|text| rest.contains(text)).then_some(SCHEMA_REFUSED)
+}
+
+/// Makes references to definitions that only refer lead to what those mean.
+fn follow_aliases(schema: &mut Value, definitions: &Map<String, Value>) -> bool {
+    let alias = |name: &str| {
+        let target = definitions.get(name)?.get("$ref")?.as_str().filter(|text| !text.is_empty())?;
+        target.rsplit('/').next()
+    };
+    let mut found = false;
+    each_object(schema, &mut |members| {
+        let Some(Value::String(name)) = members.get_mut("namedType") else {
+            return;
+        };
+        for _ in 0..definitions.len() {
+            let Some(next) = alias(name) else { break };
+            *name = next.to_owned();
+            found = true;
+        }
+    });
+    found
+}
+
+/// Makes lists atomic that have a key that their items, which have certain fields only, do not declare.
+fn drop_unknown_keys(schema: &mut Value) -> bool {
+    let fields = |atom: &Value| -> Option<Vec<String>> {
+        let map = atom.get("map").filter(|map| map.get("elementType").is_none())?;
+        let names = map.get("fields").and_then(Value::as_array).into_iter().flatten();
+        Some(names.filter_map(|field| field.get("name")?.as_str().map(str::to_owned)).collect())
+    };
+    let types = schema.get("types").and_then(Value::as_array).into_iter().flatten();
+    let known: BTreeMap<String, Option<Vec<String>>> =
+        types.filter_map(|ty| Some((ty.get("name")?.as_str()?.to_owned(), fields(ty)))).collect();
+    let mut found = false;
+    each_object(schema, &mut |members| {
+        let Some(Value::Array(keys)) = members.get("keys") else {
+            return;
+        };
+        let element = members.get("elementType").unwrap_or(&Value::Null);
+        let declared = match element.get("namedType").and_then(Value::as_str) {
+            Some(name) => known.get(name).cloned().flatten(),
+            None => fields(element),
+        };
+        let Some(declared) = declared else {
+            return;
+        };
+        if keys.iter().filter_map(Value::as_str).any(|key| !declared.iter().any(|name| name == key)) {
+            members.remove("keys");
+            members.insert("elementRelationship".to_owned(), json!("atomic"));
+            found = true;
+        }
+    });
+    found
+}
+
+/// Every object in a schema but those in defaults.
+fn each_object(value: &mut Value, look: &mut dyn FnMut(&mut Map<String, Value>)) {
+    match value {
+        Value::Object(members) => {
+            look(members);
+            for (name, value) in members {
+                if name != "default" {
+                    each_object(value, look);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| each_object(item, look)),
+        _ => {}
+    }
+}

@@ -1,0 +1,112 @@
+//! What of an answer about a custom resource definition has to agree.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::compare::remove;
+
+/// The library publishes the definitions of `meta/v1` that a custom resource refers to, and no others.
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.";
+
+/// Both answers without what need not agree.
+pub(super) fn comparable(reference: &Value, candidate: &Value) -> (Value, Value) {
+    let mut known = BTreeSet::new();
+    let versions = candidate.get("versions").and_then(Value::as_object).into_iter().flatten();
+    for (_, version) in versions {
+        let definitions = version.get("openapi").and_then(Value::as_object).into_iter().flatten();
+        known.extend(definitions.map(|(name, _)| name.clone()));
+    }
+    let known = |name: &str| !name.starts_with(META) || known.contains(name);
+    let both = [reference, candidate].map(|answer| {
+        let mut answer = answer.clone();
+        publish(&mut answer, &known);
+        if let Some(Value::Array(types)) = answer.pointer_mut("/schema/types") {
+            types.retain(|ty| ty.get("name").and_then(Value::as_str).is_some_and(known));
+        }
+        if let Some(Value::Array(errors)) = answer.get_mut("errors") {
+            errors.retain(|error| error.as_str().is_some_and(|text| !is_unchecked(text)));
+            errors.iter_mut().for_each(cut_pattern);
+            errors.iter_mut().for_each(cut_schema);
+            errors.sort_by_key(ToString::to_string);
+        }
+        if let Some(message) = answer.pointer_mut("/condition/message") {
+            cut_pattern(message);
+        }
+        answer
+    });
+    let [reference, candidate] = both;
+    (reference, candidate)
+}
+
+/// Removes what the library does not publish: other definitions, and descriptions.
+fn publish(answer: &mut Value, known: &dyn Fn(&str) -> bool) {
+    let Some(Value::Object(versions)) = answer.get_mut("versions") else {
+        return;
+    };
+    for version in versions.values_mut() {
+        let Some(Value::Object(definitions)) = version.get_mut("openapi") else {
+            continue;
+        };
+        definitions.retain(|name, _| known(name));
+        for definition in definitions.values_mut() {
+            remove(definition, &["description"]);
+            bare_references(definition);
+        }
+    }
+}
+
+/// A reference with something beside it stands in an `allOf`, which is not needed without descriptions.
+fn bare_references(schema: &mut Value) {
+    let only = match schema.as_object() {
+        Some(members) if members.len() == 1 => {
+            members.get("allOf").and_then(Value::as_array).and_then(|all| match all.as_slice() {
+                [only] if only.get("$ref").is_some() => Some(only.clone()),
+                _ => None,
+            })
+        }
+        _ => None,
+    };
+    if let Some(only) = only {
+        *schema = only;
+        return;
+    }
+    match schema {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if name != "default" {
+                    bare_references(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(bare_references),
+        _ => {}
+    }
+}
+
+/// Whether an error is of a rule that the library says it does not check: of an expression, or of a default that
+/// does not fit the schema that it is in.
+fn is_unchecked(error: &str) -> bool {
+    let (path, detail) = error.split_once(": ").unwrap_or((error, ""));
+    let in_default = path.ends_with(".default") || path.contains(".default.") || path.contains(".default[");
+    let about_default = ["must not be set", "must be undefined to be structural"];
+    path.contains(".x-kubernetes-validations[")
+        || path.ends_with(".x-kubernetes-validations") && detail.starts_with("Internal error")
+        || in_default && !about_default.iter().any(|text| detail.contains(text))
+}
+
+/// Cuts a schema out of an error that shows all of it: Go shows every field of its internal type.
+fn cut_schema(text: &mut Value) {
+    if let Some((head, tail)) = text.as_str().and_then(|text| text.split_once(": only [Description "))
+        && let Some((head, _)) = head.split_once(": Invalid value: {")
+    {
+        *text = json!(format!("{head}: only [{tail}"));
+    }
+}
+
+/// What Go says about a pattern is not what another parser says.
+pub(super) fn cut_pattern(text: &mut Value) {
+    if let Some((head, _)) = text.as_str().and_then(|text| text.split_once("isn't: ")) {
+        *text = json!(head);
+    }
+}

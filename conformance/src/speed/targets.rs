@@ -1,0 +1,102 @@
+//! What is to be reached, and whether it is.
+
+use fieldmanager_benches::objects::OBJECTS;
+use fieldmanager_benches::operations::{BYTES, ON_LISTS, ON_MAPS, ON_OBJECTS, ON_SIZES, TABLE};
+
+use super::cells::Plan;
+use super::parts::{geometric_mean, largest, smallest, three};
+use super::run::Results;
+
+/// One target.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// What is to be reached.
+    pub target: String,
+    /// What was measured.
+    pub found: f64,
+    /// The limit.
+    pub wanted: f64,
+    /// Whether more is better.
+    pub at_least: bool,
+}
+
+impl Verdict {
+    /// Whether it is reached.
+    pub fn is_met(&self) -> bool {
+        if self.at_least { self.found >= self.wanted } else { self.found <= self.wanted }
+    }
+
+    /// What was wanted, as text.
+    pub fn wanted(&self) -> String {
+        format!("{} {}", if self.at_least { "≥" } else { "≤" }, three(self.wanted))
+    }
+}
+
+/// The targets for which there are figures.
+pub fn verdicts(results: &Results, plan: &Plan) -> Vec<Verdict> {
+    let mut out = Vec::new();
+    let mut add = |target: &str, found: Option<f64>, at_least: bool, wanted: f64| {
+        if let Some(found) = found {
+            out.push(Verdict { target: target.to_owned(), found, wanted, at_least });
+        }
+    };
+    let table = ratios(results, "table", &TABLE);
+    add("table: geometric mean of Go / Rust", geometric_mean(&table), true, 20.0);
+    add("table: smallest Go / Rust", smallest(&table), true, 10.0);
+    let parse = |cell: &str| Some(results.rust(cell)? / results.rust("parse/Pod/serde_json")?);
+    add("apply of a Pod, in parses by serde_json", parse("table/Pod/Apply"), false, 1.0);
+    for (kind, operations) in [("list", &ON_LISTS[..]), ("map", &ON_MAPS), ("set", proportional())] {
+        for operation in operations {
+            let name = format!("{kind} {operation}: largest / smallest size");
+            add(&name, growth(results, plan, kind, operation), false, 3.0);
+            // Sets of ten paths among many have no target against Go: it walks them as a whole, but quickly.
+            if kind != "set" && plan.sizes.len() > 2 {
+                let size = plan.sizes.last().copied().unwrap_or_default();
+                let name = format!("{kind} {operation}: Go / Rust at {size}");
+                add(&name, results.ratio(&format!("{kind}/{operation}/{size}")), true, 5000.0);
+            }
+        }
+    }
+    add("bytes to bytes: smallest Go / Rust", smallest(&ratios(results, "bytes", &BYTES)), true, 8.0);
+    add("FieldsV1 decode: smallest Go / Rust", smallest(&ratios(results, "fields", &["decode"])), true, 8.0);
+    add("FieldsV1 encode: smallest Go / Rust", smallest(&ratios(results, "fields", &["encode"])), true, 8.0);
+    let reversed: Vec<f64> = OBJECTS
+        .iter()
+        .filter_map(|object| {
+            let sorted = results.rust(&format!("fields/{object}/decode"))?;
+            Some(results.rust(&format!("fields/{object}/reversed"))? / sorted)
+        })
+        .collect();
+    add("FieldsV1 reversed / sorted, largest", largest(&reversed), false, 2.0);
+    let memory = |name: &str| results.memory.get(name).copied();
+    let times = |a: &str, b: &str| Some(memory(a)?.0 / memory(b)?.0);
+    add("parsed Pod, in its JSON size", times("value/Pod", "json/Pod"), false, 2.0);
+    let part = |name: &str| memory(name).and_then(|(rust, go)| Some(rust / go?));
+    let sets: Vec<f64> = OBJECTS.iter().filter_map(|object| part(&format!("set/{object}"))).collect();
+    add("managed set: largest Rust / Go", largest(&sets), false, 0.5);
+    add("10,000 objects with the same managers: Rust / Go", part("managed/Pod"), false, 1.0 / 3.0);
+    add("bytes kept after 10,000 more calls", memory("growth").map(|(rust, _)| rust), false, 0.0);
+    let efficiency = |threads: &[(usize, f64)]| {
+        let ((_, one), (most, all)) = (*threads.first()?, *threads.last()?);
+        Some(all / one / most as f64)
+    };
+    add("threads: part of linear scaling", efficiency(&results.threads), true, 0.9);
+    out
+}
+
+/// Operations on sets that should cost what the change costs.
+fn proportional() -> &'static [&'static str] {
+    ON_SIZES.get(..ON_SIZES.len().saturating_sub(ON_OBJECTS.len())).unwrap_or_default()
+}
+
+fn ratios(results: &Results, kind: &str, operations: &[&str]) -> Vec<f64> {
+    let cells =
+        OBJECTS.iter().flat_map(|object| operations.iter().map(move |op| format!("{kind}/{object}/{op}")));
+    cells.filter_map(|cell| results.ratio(&cell)).collect()
+}
+
+/// How many times longer the largest size takes than the smallest.
+pub(super) fn growth(results: &Results, plan: &Plan, kind: &str, operation: &str) -> Option<f64> {
+    let time = |size: &usize| results.rust(&format!("{kind}/{operation}/{size}"));
+    Some(time(plan.sizes.last()?)? / time(plan.sizes.first()?)?)
+}

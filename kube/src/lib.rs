@@ -1,0 +1,202 @@
+//! Server-Side Apply on the objects of `kube` and `k8s-openapi`.
+//!
+//! [`ApplyObject`] does what [`FieldManager`] does, on `DynamicObject` and on the types of `k8s-openapi`, and
+//! [`kind_of`], [`from_kube`] and [`to_kube`] carry group, version and kind over.
+//!
+//! ```
+//! use fieldmanager_kube::{ApplyObject, kind_of};
+//! use fieldmanager_managedfields::{FieldManager, Force};
+//! use fieldmanager_openapi::builtin;
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//!
+//! let manager = FieldManager::builder(kind_of::<ConfigMap>()).types(builtin::types()).build()?;
+//! let config = ConfigMap { data: Some([("a".into(), "b".into())].into()), ..ConfigMap::default() };
+//! let noon = "2026-01-31T12:00:00Z".parse()?;
+//! let applied = manager.apply_to(None, &config, "ci", Force::No, noon)?;
+//! let entries = applied.object.metadata.managed_fields.unwrap_or_default();
+//! assert_eq!(entries[0].manager.as_deref(), Some("ci"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What this crate knows
+//!
+//! The types of `kube-core` and `k8s-openapi`. How an apply works is in the crates below. The version of Kubernetes
+//! is a feature of `k8s-openapi`: the newest by the default feature `latest`, without it the one that the user's
+//! crate chooses.
+
+use fieldmanager_managedfields::{ExtractForm, FieldManager, Force, ObjectError, ObjectOutcome, Time};
+use fieldmanager_openapi::GroupVersionKind;
+use kube_core::DynamicObject;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Objects that can be applied to: `DynamicObject` and the types of `k8s-openapi` that have metadata.
+///
+/// ```
+/// use fieldmanager_kube::KubeObject;
+/// fn is_one<T: KubeObject>() {}
+/// is_one::<k8s_openapi::api::apps::v1::Deployment>();
+/// is_one::<kube_core::DynamicObject>();
+/// ```
+pub trait KubeObject: Serialize + DeserializeOwned {}
+
+impl<T: Serialize + DeserializeOwned + kube_core::Resource> KubeObject for T {}
+
+/// What a [`FieldManager`] does, on the objects of `kube` and `k8s-openapi`.
+///
+/// `DynamicObject` keeps every field. A generated type keeps those that it knows: use it for live objects only if
+/// it is of the server's version or newer.
+pub trait ApplyObject {
+    /// Applies a configuration to the live object, if there is one. The configuration has the type of the object.
+    ///
+    /// # Errors
+    ///
+    /// [`ObjectError`], whose `Operation` has the `Status` that an apiserver sends.
+    ///
+    /// Behaviour: `FieldManager.Apply` of `k8s.io/apimachinery/pkg/util/managedfields`.
+    ///
+    /// ```
+    /// use fieldmanager_kube::{ApplyObject, from_kube};
+    /// use fieldmanager_managedfields::{FieldManager, Force};
+    /// use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
+    ///
+    /// let kind = GroupVersionKind::gvk("example.com", "v1", "Shop");
+    /// let manager = FieldManager::builder(from_kube(&kind)).build()?;
+    /// let shop = DynamicObject::new("x", &ApiResource::from_gvk(&kind))
+    ///     .data(serde_json::json!({"spec": {"size": 3}}));
+    /// let applied = manager.apply_to(None, &shop, "ci", Force::No, "2026-01-31T12:00:00Z".parse()?)?;
+    /// assert_eq!(applied.object.data["spec"]["size"], 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn apply_to<T: KubeObject>(
+        &self,
+        live: Option<&T>,
+        config: &T,
+        manager: &str,
+        force: Force,
+        now: Time,
+    ) -> Result<ObjectOutcome<T>, ObjectError>;
+
+    /// Tracks a create, update or patch.
+    ///
+    /// # Errors
+    ///
+    /// [`ObjectError`].
+    ///
+    /// Behaviour: `FieldManager.Update` of `k8s.io/apimachinery/pkg/util/managedfields`.
+    ///
+    /// ```
+    /// use fieldmanager_kube::{ApplyObject, kind_of};
+    /// use fieldmanager_managedfields::FieldManager;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// let manager = FieldManager::builder(kind_of::<ConfigMap>()).build()?;
+    /// let new = ConfigMap { immutable: Some(true), ..ConfigMap::default() };
+    /// let updated = manager.update_to(None, &new, "ci", "2026-01-31T12:00:00Z".parse()?)?;
+    /// assert_eq!(updated.managed.entries()[0].fields.to_string(), ".immutable");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn update_to<T: KubeObject>(
+        &self,
+        live: Option<&T>,
+        new: &T,
+        manager: &str,
+        now: Time,
+    ) -> Result<ObjectOutcome<T>, ObjectError>;
+
+    /// What a manager applied last, as a configuration that it can apply again; none if it has no entry.
+    ///
+    /// # Errors
+    ///
+    /// [`ObjectError`].
+    ///
+    /// Behaviour: `ExtractInto` of `k8s.io/apimachinery/pkg/util/managedfields`.
+    ///
+    /// ```
+    /// use fieldmanager_kube::{ApplyObject, kind_of};
+    /// use fieldmanager_managedfields::{FieldManager, Force};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// let manager = FieldManager::builder(kind_of::<ConfigMap>()).build()?;
+    /// let config = ConfigMap { immutable: Some(true), ..ConfigMap::default() };
+    /// let live = manager.apply_to(None, &config, "ci", Force::No, "2026-01-31T12:00:00Z".parse()?)?.object;
+    /// let own: Option<ConfigMap> = manager.extract_from(&live, "ci")?;
+    /// assert_eq!(own.and_then(|own| own.immutable), Some(true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn extract_from<T: KubeObject>(&self, live: &T, manager: &str) -> Result<Option<T>, ObjectError>;
+}
+
+impl ApplyObject for FieldManager {
+    fn apply_to<T: KubeObject>(
+        &self,
+        live: Option<&T>,
+        config: &T,
+        manager: &str,
+        force: Force,
+        now: Time,
+    ) -> Result<ObjectOutcome<T>, ObjectError> {
+        self.apply_object(live, config, manager, force, now)
+    }
+
+    fn update_to<T: KubeObject>(
+        &self,
+        live: Option<&T>,
+        new: &T,
+        manager: &str,
+        now: Time,
+    ) -> Result<ObjectOutcome<T>, ObjectError> {
+        self.update_object(live, new, manager, now)
+    }
+
+    fn extract_from<T: KubeObject>(&self, live: &T, manager: &str) -> Result<Option<T>, ObjectError> {
+        self.extract_object(live, manager, ExtractForm::Reapply)
+    }
+}
+
+/// The kind of a type of `k8s-openapi`.
+///
+/// ```
+/// use fieldmanager_kube::kind_of;
+/// let kind = kind_of::<k8s_openapi::api::apps::v1::Deployment>();
+/// assert_eq!(kind.to_string(), "apps/v1, Kind=Deployment");
+/// ```
+pub fn kind_of<T: k8s_openapi::Resource>() -> GroupVersionKind {
+    GroupVersionKind::new(T::GROUP, T::VERSION, T::KIND)
+}
+
+/// What a `DynamicObject` says it is; none if it does not.
+///
+/// ```
+/// use fieldmanager_kube::kind_of_object;
+/// use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
+/// let kind = GroupVersionKind::gvk("apps", "v1", "Deployment");
+/// let object = DynamicObject::new("x", &ApiResource::from_gvk(&kind));
+/// assert_eq!(kind_of_object(&object).map(|kind| kind.to_string()), Some("apps/v1, Kind=Deployment".into()));
+/// ```
+pub fn kind_of_object(object: &DynamicObject) -> Option<GroupVersionKind> {
+    let types = object.types.as_ref().filter(|types| !types.api_version.is_empty() && !types.kind.is_empty())?;
+    Some(GroupVersionKind::of(&types.api_version, &types.kind))
+}
+
+/// Group, version and kind as `kube` has them, for this library.
+///
+/// ```
+/// use fieldmanager_kube::{from_kube, to_kube};
+/// let kind = kube_core::GroupVersionKind::gvk("", "v1", "Pod");
+/// assert_eq!(from_kube(&kind).to_string(), "/v1, Kind=Pod");
+/// assert_eq!(to_kube(&from_kube(&kind)), kind);
+/// ```
+pub fn from_kube(kind: &kube_core::GroupVersionKind) -> GroupVersionKind {
+    GroupVersionKind::new(kind.group.as_str(), kind.version.as_str(), kind.kind.as_str())
+}
+
+/// Group, version and kind of this library, for `kube`.
+///
+/// ```
+/// use fieldmanager_kube::to_kube;
+/// use fieldmanager_openapi::GroupVersionKind;
+/// let kind = to_kube(&GroupVersionKind::of("apps/v1", "Deployment"));
+/// assert_eq!(kind.api_version(), "apps/v1");
+/// ```
+pub fn to_kube(kind: &GroupVersionKind) -> kube_core::GroupVersionKind {
+    kube_core::GroupVersionKind::gvk(&kind.group, &kind.version, &kind.kind)
+}

@@ -1,0 +1,171 @@
+//! The options of a field manager.
+
+use std::sync::Arc;
+
+use fieldmanager_fieldpath::{ApiVersion, Filter, Set};
+use fieldmanager_merge::Updater;
+use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
+use fieldmanager_value::{Str, Value};
+
+use crate::cap::MAX_UPDATERS;
+use crate::convert::{ByHub, ObjectConverter, SameFields, Typing};
+use crate::manager::FieldManager;
+
+/// Fills in what an object leaves open.
+pub(crate) type Defaulter = Arc<dyn Fn(&Value) -> Value + Send + Sync>;
+
+/// Collects the options of a [`FieldManager`].
+///
+/// ```
+/// use fieldmanager_managedfields::FieldManager;
+/// use fieldmanager_openapi::GroupVersionKind;
+/// let kind = GroupVersionKind::of("v1", "ConfigMap");
+/// let manager = FieldManager::builder(kind).max_updaters(20).build()?;
+/// assert_eq!(manager.version().as_str(), "v1");
+/// # Ok::<(), fieldmanager_openapi::KindError>(())
+/// ```
+#[derive(Clone)]
+pub struct FieldManagerBuilder {
+    kind: GroupVersionKind,
+    subresource: Str,
+    typing: Typing,
+    converter: Arc<dyn ObjectConverter>,
+    hub: Option<ApiVersion>,
+    defaulter: Option<Defaulter>,
+    filters: Vec<(ApiVersion, Filter)>,
+    max_updaters: usize,
+    recover: bool,
+    unions: bool,
+}
+
+impl FieldManagerBuilder {
+    pub(crate) fn new(kind: GroupVersionKind) -> Self {
+        FieldManagerBuilder {
+            kind,
+            subresource: Str::default(),
+            typing: Typing::Deduced,
+            converter: Arc::new(SameFields),
+            hub: None,
+            defaulter: None,
+            filters: Vec::new(),
+            max_updaters: MAX_UPDATERS,
+            recover: false,
+            unions: true,
+        }
+    }
+
+    /// The types of the kind, at all versions. Without them the structure of objects is deduced: maps are
+    /// granular and lists atomic.
+    #[must_use]
+    pub fn types(mut self, types: Types) -> Self {
+        self.typing = Typing::Types(types);
+        self
+    }
+
+    /// The subresource that requests go to, such as `status`; the object itself without it.
+    #[must_use]
+    pub fn subresource(mut self, subresource: impl Into<Str>) -> Self {
+        self.subresource = subresource.into();
+        self
+    }
+
+    /// How objects are converted between versions. Without it only their `apiVersion` changes.
+    #[must_use]
+    pub fn converter(mut self, converter: impl ObjectConverter + 'static) -> Self {
+        self.converter = Arc::new(converter);
+        self
+    }
+
+    /// The version by way of which objects are converted, and at which an apply returns its object. Without it
+    /// that of the kind.
+    #[must_use]
+    pub fn hub(mut self, version: impl Into<ApiVersion>) -> Self {
+        self.hub = Some(version.into());
+        self
+    }
+
+    /// Fills in defaults after an apply, when ownership is known: nobody owns what it adds.
+    #[must_use]
+    pub fn defaulter(mut self, defaulter: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
+        self.defaulter = Some(Arc::new(defaulter));
+        self
+    }
+
+    /// Fields that a request to this subresource resets, at a version: nobody comes to own them or loses them.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::{Path, Set};
+    /// use fieldmanager_managedfields::FieldManager;
+    /// use fieldmanager_openapi::GroupVersionKind;
+    /// let status: Set = [".status".parse::<Path>()?].into_iter().collect();
+    /// let kind = GroupVersionKind::new("example.com", "v1", "Shop");
+    /// let manager = FieldManager::builder(kind).reset_fields("example.com/v1", status).build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn reset_fields(self, version: impl Into<ApiVersion>, fields: Set) -> Self {
+        self.reset_filter(version, Filter::Exclude(fields))
+    }
+
+    /// Which fields requests to this subresource may own, at a version, as a filter.
+    #[must_use]
+    pub fn reset_filter(mut self, version: impl Into<ApiVersion>, filter: Filter) -> Self {
+        self.filters.push((version.into(), filter));
+        self
+    }
+
+    /// How many updaters an object may have before the oldest are united; [`MAX_UPDATERS`] without it.
+    #[must_use]
+    pub fn max_updaters(mut self, max: usize) -> Self {
+        self.max_updaters = max;
+        self
+    }
+
+    /// Whether entries of the live object that cannot be read are dropped and reported in
+    /// [`Outcome::dropped`](crate::Outcome::dropped), instead of failing the operation.
+    #[must_use]
+    pub fn recover(mut self, recover: bool) -> Self {
+        self.recover = recover;
+        self
+    }
+
+    /// Whether unions are normalized before ownership is computed. On by default.
+    #[must_use]
+    pub fn unions(mut self, on: bool) -> Self {
+        self.unions = on;
+        self
+    }
+
+    /// The field manager.
+    ///
+    /// # Errors
+    ///
+    /// [`KindError`] if there is no type for the kind.
+    pub fn build(self) -> Result<FieldManager, KindError> {
+        let version = ApiVersion::from(self.kind.api_version());
+        let hub = self.hub.unwrap_or_else(|| version.clone());
+        let ty = self.typing.of(&self.kind)?;
+        let mut updater = Updater::builder().unions(self.unions).converter(ByHub {
+            converter: self.converter.clone(),
+            hub: hub.clone(),
+            kind: self.kind.clone(),
+            typing: self.typing.clone(),
+        });
+        for (version, filter) in self.filters {
+            updater = updater.filter(version, filter);
+        }
+        Ok(FieldManager {
+            version,
+            hub,
+            ty,
+            typing: self.typing,
+            kind: self.kind,
+            subresource: self.subresource,
+            converter: self.converter,
+            defaulter: self.defaulter,
+            updater: updater.build(),
+            max_updaters: self.max_updaters,
+            recover: self.recover,
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! One entry of `metadata.managedFields`.
+
+use fieldmanager_fieldpath::{ApiVersion, Set};
+use fieldmanager_value::{Map, Str, Value};
+
+use crate::identity::{Identity, Operation};
+use crate::time::Time;
+
+/// An entry of `metadata.managedFields`: what one manager owns.
+///
+/// ```
+/// use fieldmanager_managedfields::{Entry, Operation};
+/// use fieldmanager_value::Value;
+/// let json = r#"{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{}},"manager":"ci","operation":"Apply"}"#;
+/// let entry = Entry::from_value(0, &Value::from_json(json)?)?;
+/// assert_eq!((entry.manager.as_str(), entry.operation), ("ci", Operation::Apply));
+/// assert_eq!(entry.fields.to_string(), ".data");
+/// assert_eq!(entry.to_value().to_json(), json);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name of the manager; may be empty.
+    pub manager: Str,
+    /// How it wrote.
+    pub operation: Operation,
+    /// The version at which the fields have these paths.
+    pub api_version: ApiVersion,
+    /// When it wrote last; none if that is not known.
+    pub time: Option<Time>,
+    /// The subresource that it wrote; empty for the object itself.
+    pub subresource: Str,
+    /// The fields that it owns.
+    pub fields: Set,
+}
+
+/// Why an entry cannot be read.
+///
+/// ```
+/// use fieldmanager_managedfields::Entry;
+/// use fieldmanager_value::Value;
+/// let error = Entry::from_value(3, &Value::from_json(r#"{"operation":"Patch"}"#)?).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     ".metadata.managedFields[3].operation: operation must be `Apply` or `Update`, got `Patch`",
+/// );
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(".metadata.managedFields[{index}]{}: {message}", path(.member))]
+pub struct EntryError {
+    /// Which entry, from 0.
+    pub index: usize,
+    /// The name of the manager, where the entry has one.
+    pub manager: Option<String>,
+    /// Which member of the entry; empty for the whole.
+    pub member: &'static str,
+    /// What was found and what would be accepted.
+    pub message: String,
+}
+
+fn path(member: &str) -> String {
+    if member.is_empty() { String::new() } else { format!(".{member}") }
+}
+
+impl Entry {
+    /// Reads an entry. `index` is its place in the list, for messages. Members that entries do not have are
+    /// ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`EntryError`] with the member that is wrong.
+    ///
+    /// Behaviour: `DecodeManagedFields` of `k8s.io/apimachinery/pkg/util/managedfields`.
+    pub fn from_value(index: usize, value: &Value) -> Result<Entry, EntryError> {
+        let manager = value.get("manager").and_then(Value::as_str).map(str::to_owned);
+        let fault = |member: &'static str, message: String| EntryError {
+            index,
+            manager: manager.clone(),
+            member,
+            message,
+        };
+        let Value::Map(entry) = value else {
+            return Err(fault("", format!("expected a map, got {}", value.kind())));
+        };
+        let text = |name: &'static str| match entry.get(name) {
+            None | Some(Value::Null) => Ok(Str::default()),
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(other) => Err(fault(name, format!("expected string, got {}", other.kind()))),
+        };
+        let operation = match text("operation")?.as_str() {
+            "Apply" => Operation::Apply,
+            "Update" => Operation::Update,
+            other => {
+                let message = format!("operation must be `Apply` or `Update`, got `{other}`");
+                return Err(fault("operation", message));
+            }
+        };
+        let api_version = text("apiVersion")?;
+        if api_version.is_empty() {
+            return Err(fault("apiVersion", "apiVersion must not be empty".to_owned()));
+        }
+        match text("fieldsType")?.as_str() {
+            "FieldsV1" => {}
+            "" => return Err(fault("fieldsType", "missing fieldsType, `FieldsV1` is accepted".to_owned())),
+            other => {
+                let message = format!("invalid fieldsType `{other}`, `FieldsV1` is accepted");
+                return Err(fault("fieldsType", message));
+            }
+        }
+        let time = match entry.get("time") {
+            None | Some(Value::Null) => None,
+            Some(_) => Some(text("time")?.parse::<Time>().map_err(|error| fault("time", error.to_string()))?),
+        };
+        let fields = match entry.get("fieldsV1") {
+            None | Some(Value::Null) => Set::new(),
+            Some(fields) => Set::from_value(fields).map_err(|error| fault("fieldsV1", error.to_string()))?,
+        };
+        Ok(Entry {
+            manager: text("manager")?,
+            operation,
+            api_version: api_version.into(),
+            time,
+            subresource: text("subresource")?,
+            fields,
+        })
+    }
+
+    /// Whether an entry has none of the members that entries have, or only empty ones.
+    pub(crate) fn says_nothing(value: &Value) -> bool {
+        let texts = ["manager", "operation", "apiVersion", "fieldsType", "subresource"];
+        value.as_map().is_some_and(|entry| {
+            texts.iter().all(|name| match entry.get(name) {
+                None | Some(Value::Null) => true,
+                Some(text) => text.as_str() == Some(""),
+            }) && ["time", "fieldsV1"].iter().all(|name| entry.get(name).is_none_or(Value::is_null))
+        })
+    }
+
+    /// The entry as it is in an object. Members that say nothing are left out.
+    pub fn to_value(&self) -> Value {
+        let mut entry = Map::new();
+        for (name, text) in [
+            ("manager", &*self.manager),
+            ("apiVersion", self.api_version.as_str()),
+            ("subresource", &*self.subresource),
+        ] {
+            if !text.is_empty() {
+                entry.insert(name, text);
+            }
+        }
+        entry.insert("operation", self.operation.name());
+        entry.insert("fieldsType", "FieldsV1");
+        entry.insert("fieldsV1", self.fields.to_value());
+        if let Some(time) = self.time {
+            entry.insert("time", time.to_string());
+        }
+        Value::Map(entry)
+    }
+
+    /// Who the entry is of.
+    pub fn identity(&self) -> Identity {
+        Identity::new(self.manager.clone(), self.operation, self.api_version.clone(), self.subresource.clone())
+    }
+}

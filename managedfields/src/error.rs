@@ -1,0 +1,176 @@
+//! Why an operation failed.
+
+use fieldmanager_merge::{Conflicts, ConvertError, ErrorKind as MergeErrorKind};
+use fieldmanager_openapi::KindError;
+use fieldmanager_typed::ValidationErrors;
+
+use crate::conflict;
+use crate::entry::EntryError;
+use crate::status::Status;
+
+/// Why an operation of a [`FieldManager`](crate::FieldManager) failed. Nothing was changed.
+///
+/// The texts are those that an apiserver sends, where it sends one; [`status`](Self::status) is the whole answer.
+///
+/// ```
+/// use fieldmanager_managedfields::{Error, ErrorKind};
+/// let error = Error::ObjectType { found: "/v1, Kind=Pod".into() };
+/// assert_eq!(error.to_string(), "invalid object type: /v1, Kind=Pod");
+/// assert_eq!((error.kind(), error.status().code), (ErrorKind::Request, 400));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Other managers own fields that the apply would change.
+    #[error("{}", conflict::message(.0))]
+    Conflicts(Conflicts),
+    /// The configuration is of another group, version or kind than the field manager.
+    #[error("invalid object type: {found}")]
+    ObjectType {
+        /// What it is.
+        found: String,
+    },
+    /// A configuration has managed fields: they are not for clients to apply.
+    #[error("metadata.managedFields must be nil")]
+    ManagedFieldsInConfig,
+    /// A value that should be an object is none, or its metadata is no map.
+    #[error("{what}: expected {expected}, got {found}")]
+    NotAnObject {
+        /// Which value: the live object, the new object, the configuration.
+        what: &'static str,
+        /// What would be accepted.
+        expected: &'static str,
+        /// What was found.
+        found: fieldmanager_value::Kind,
+    },
+    /// The entries of the live object cannot be read.
+    #[error("failed to decode managed fields: {0}")]
+    Entry(#[from] EntryError),
+    /// There is no type for the object.
+    #[error("{}: {source}", doing(action, object, None))]
+    Kind {
+        /// What was being done.
+        action: &'static str,
+        /// Which object: namespace, name, group, version and kind.
+        object: String,
+        /// What is wrong.
+        source: KindError,
+    },
+    /// An object does not fit its type.
+    #[error("{}: {source}", doing(action, object, None))]
+    Invalid {
+        /// What was being done.
+        action: &'static str,
+        /// Which object: namespace, name, group, version and kind.
+        object: String,
+        /// Whether it is what the caller sent; otherwise it is what is stored.
+        callers: bool,
+        /// What is wrong.
+        source: ValidationErrors,
+    },
+    /// An object cannot be converted to a version.
+    #[error("{}: {source}", doing(action, object, Some(source)))]
+    Convert {
+        /// What was being done.
+        action: &'static str,
+        /// Which object: namespace, name, group, version and kind.
+        object: String,
+        /// What is wrong.
+        source: ConvertError,
+    },
+    /// The merge itself failed.
+    #[error("{0}")]
+    Merge(fieldmanager_merge::Error),
+}
+
+/// Whose fault an [`Error`] is.
+///
+/// ```
+/// use fieldmanager_managedfields::{Error, ErrorKind};
+/// assert_eq!(Error::ManagedFieldsInConfig.kind(), ErrorKind::Request);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Other managers own what was to be changed.
+    Conflict,
+    /// What the caller sent is at fault.
+    Request,
+    /// What is stored is at fault: the live object or its entries.
+    Stored,
+    /// The schema is at fault.
+    Schema,
+    /// A conversion failed.
+    Conversion,
+}
+
+/// What was being done to which object, as Go says it: the object comes before what was to become of it.
+fn doing(action: &str, object: &str, conversion: Option<&ConvertError>) -> String {
+    let version = match conversion {
+        Some(ConvertError::MissingVersion { version } | ConvertError::Failed { version, .. }) => version.as_str(),
+        _ => "",
+    };
+    if let Some(action) = action.strip_suffix(" to proper version ()") {
+        return format!("failed to {action} ({object}) to proper version ({version})");
+    }
+    for goal in [" to proper version", " to smd typed"] {
+        if let Some(action) = action.strip_suffix(goal) {
+            return format!("failed to {action} ({object}){goal}");
+        }
+    }
+    format!("failed to {action} ({object})")
+}
+
+impl Error {
+    /// Whose fault it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Conflicts(_) => ErrorKind::Conflict,
+            Error::ObjectType { .. } | Error::ManagedFieldsInConfig => ErrorKind::Request,
+            Error::NotAnObject { what, .. } if *what == "live object" => ErrorKind::Stored,
+            Error::NotAnObject { .. } => ErrorKind::Request,
+            Error::Entry(_) => ErrorKind::Stored,
+            Error::Kind { .. } => ErrorKind::Schema,
+            Error::Invalid { source, .. } if source.is_schema_fault() => ErrorKind::Schema,
+            Error::Invalid { callers: true, .. } => ErrorKind::Request,
+            Error::Invalid { .. } => ErrorKind::Stored,
+            Error::Convert { .. } => ErrorKind::Conversion,
+            Error::Merge(error) => match error.kind() {
+                MergeErrorKind::Conflict => ErrorKind::Conflict,
+                MergeErrorKind::Schema => ErrorKind::Schema,
+                MergeErrorKind::Conversion => ErrorKind::Conversion,
+                MergeErrorKind::Objects => ErrorKind::Request,
+            },
+        }
+    }
+
+    /// The conflicts, if that is what it is.
+    pub fn conflicts(&self) -> Option<&Conflicts> {
+        match self {
+            Error::Conflicts(conflicts) => Some(conflicts),
+            _ => None,
+        }
+    }
+
+    /// The answer of an apiserver: 409 for conflicts, 400 for what the caller sent, 500 for anything else.
+    ///
+    /// An apiserver answers 500 as well where an object does not fit its type. What the caller can mend is 400
+    /// here, with the same text.
+    pub fn status(&self) -> Status {
+        match self {
+            Error::Conflicts(conflicts) => conflict::status(conflicts),
+            other => match other.kind() {
+                ErrorKind::Request => Status::bad_request(other.to_string()),
+                _ => Status::internal(other.to_string()),
+            },
+        }
+    }
+}
+
+impl From<fieldmanager_merge::Error> for Error {
+    fn from(error: fieldmanager_merge::Error) -> Self {
+        match error {
+            fieldmanager_merge::Error::Conflicts(conflicts) => Error::Conflicts(conflicts),
+            other => Error::Merge(other),
+        }
+    }
+}

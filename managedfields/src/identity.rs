@@ -1,0 +1,146 @@
+//! Who a manager is.
+
+use std::fmt;
+
+use fieldmanager_fieldpath::ApiVersion;
+use fieldmanager_value::{Escape, Str, Value, write_string};
+
+/// How a manager writes.
+///
+/// ```
+/// use fieldmanager_managedfields::Operation;
+/// assert!(Operation::Apply < Operation::Update);
+/// assert_eq!(Operation::Apply.to_string(), "Apply");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// It applies configurations.
+    Apply,
+    /// It writes whole objects or patches them.
+    Update,
+}
+
+impl Operation {
+    /// The text in entries.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Apply => "Apply",
+            Operation::Update => "Update",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What tells one manager of an object from another.
+///
+/// An applier is the same across versions, an updater is another one at each version.
+///
+/// ```
+/// use fieldmanager_managedfields::{Identity, Operation};
+/// let applier = Identity::new("ci", Operation::Apply, "apps/v1", "");
+/// assert_eq!(applier.identifier(), r#"{"manager":"ci","operation":"Apply"}"#);
+/// let updater = Identity::new("ci", Operation::Update, "apps/v1", "status");
+/// assert_eq!(
+///     updater.identifier(),
+///     r#"{"manager":"ci","operation":"Update","apiVersion":"apps/v1","subresource":"status"}"#,
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// The name that it gives itself.
+    pub manager: Str,
+    /// How it writes.
+    pub operation: Operation,
+    /// The version at which it writes; empty for an applier, whom it does not tell from others.
+    pub api_version: ApiVersion,
+    /// The subresource that it writes; empty for the object itself.
+    pub subresource: Str,
+}
+
+impl Identity {
+    /// From its parts. The version of an applier is dropped.
+    pub fn new(
+        manager: impl Into<Str>,
+        operation: Operation,
+        api_version: impl Into<ApiVersion>,
+        subresource: impl Into<Str>,
+    ) -> Self {
+        let api_version = match operation {
+            Operation::Apply => ApiVersion::default(),
+            Operation::Update => api_version.into(),
+        };
+        Identity { manager: manager.into(), operation, api_version, subresource: subresource.into() }
+    }
+
+    /// The identity as one text: the JSON of an entry without fields and time. Managers are told apart and
+    /// sorted by it.
+    ///
+    /// Behaviour: `BuildManagerIdentifier` of `k8s.io/apimachinery/pkg/util/managedfields`.
+    pub fn identifier(&self) -> Str {
+        let mut out = String::with_capacity(96);
+        let members = [
+            ("manager", self.manager.as_str()),
+            ("operation", self.operation.name()),
+            ("apiVersion", self.api_version.as_str()),
+            ("subresource", self.subresource.as_str()),
+        ];
+        out.push('{');
+        for (name, text) in members.into_iter().filter(|(_, text)| !text.is_empty()) {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            write_string(&mut out, name, Escape::Json);
+            out.push(':');
+            write_string(&mut out, text, Escape::Html);
+        }
+        out.push('}');
+        out.into()
+    }
+
+    /// The identity of a text that [`identifier`](Self::identifier) gave.
+    pub(crate) fn of_identifier(identifier: &str) -> Option<Self> {
+        let value = Value::from_json(identifier).ok()?;
+        let text = |name: &str| match value.get(name) {
+            Some(Value::String(text)) => text.clone(),
+            _ => Str::default(),
+        };
+        let operation = match value.get("operation")?.as_str()? {
+            "Apply" => Operation::Apply,
+            "Update" => Operation::Update,
+            _ => return None,
+        };
+        Some(Identity {
+            manager: text("manager"),
+            operation,
+            api_version: text("apiVersion").into(),
+            subresource: text("subresource"),
+        })
+    }
+
+    /// The manager in messages: `"ci" with subresource "status" using apps/v1`.
+    ///
+    /// Behaviour: the conflict errors of `k8s.io/apimachinery/pkg/util/managedfields`.
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::{Identity, Operation};
+    /// let updater = Identity::new("ci", Operation::Update, "v1", "status");
+    /// assert_eq!(updater.in_messages(), r#""ci" with subresource "status" using v1"#);
+    /// ```
+    pub fn in_messages(&self) -> String {
+        let mut out = fieldmanager_openapi::go_quote(&self.manager);
+        if !self.subresource.is_empty() {
+            out.push_str(" with subresource ");
+            out.push_str(&fieldmanager_openapi::go_quote(&self.subresource));
+        }
+        if self.operation == Operation::Update {
+            out.push_str(" using ");
+            out.push_str(self.api_version.as_str());
+        }
+        out
+    }
+}

@@ -1,0 +1,325 @@
+//! What is odd about the managed fields of an object.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use fieldmanager_fieldpath::{ApiVersion, Set};
+use fieldmanager_value::{Str, Value};
+
+use crate::cap::ANCIENT_CHANGES;
+use crate::entry::{Entry, EntryError};
+use crate::identity::{Identity, Operation};
+use crate::managed::{ManagedFields, list_of};
+use crate::steps::BEFORE_FIRST_APPLY;
+
+/// What to look for, beyond what is always looked for.
+///
+/// ```
+/// use fieldmanager_managedfields::LintOptions;
+/// let options = LintOptions { served: Some(vec!["apps/v1".into()]), ..LintOptions::default() };
+/// assert_eq!(options.large_percent, 50);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LintOptions {
+    /// The versions of the kind that are served, if that is known.
+    pub served: Option<Vec<ApiVersion>>,
+    /// From which share of an object on its managed fields are large.
+    pub large_percent: u8,
+}
+
+impl Default for LintOptions {
+    fn default() -> Self {
+        LintOptions { served: None, large_percent: 50 }
+    }
+}
+
+/// What a [`lint`] finds. Its text says what it means and what can be done.
+///
+/// ```
+/// use fieldmanager_managedfields::Finding;
+/// let finding = Finding::Large { managed_bytes: 600, object_bytes: 1000 };
+/// assert_eq!(finding.to_string(), "managedFields are 600 of 1000 bytes (60%)");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finding {
+    /// An entry cannot be read.
+    Unreadable(EntryError),
+    /// Several entries have one identity.
+    Duplicate {
+        /// Whose they are.
+        identity: Identity,
+    },
+    /// An updater owns only fields that appliers own too: it does not change them, and keeps them from being
+    /// removed.
+    OwnsNothingAlone {
+        /// Whose entry it is.
+        identity: Identity,
+        /// The appliers.
+        appliers: Vec<Identity>,
+    },
+    /// An updater has entries at several versions.
+    SeveralVersions {
+        /// Its name.
+        manager: Str,
+        /// The subresource; empty for the object itself.
+        subresource: Str,
+        /// The versions, sorted.
+        versions: Vec<ApiVersion>,
+    },
+    /// An entry is at a version that is not served, and goes with the next write.
+    NotServed {
+        /// Whose entry it is.
+        identity: Identity,
+        /// Its version.
+        version: ApiVersion,
+        /// The versions that are served.
+        served: Vec<ApiVersion>,
+    },
+    /// Fields from before anybody was tracked still have no other owner.
+    BeforeFirstApply {
+        /// How many fields nobody else owns.
+        alone: usize,
+        /// How many fields it owns.
+        all: usize,
+    },
+    /// The fields of the oldest updaters were put together.
+    AncientChanges {
+        /// At which version.
+        version: ApiVersion,
+        /// How many fields nobody else owns.
+        alone: usize,
+        /// How many fields it owns.
+        all: usize,
+    },
+    /// Much of the object is managed fields.
+    Large {
+        /// The size of the list as JSON.
+        managed_bytes: usize,
+        /// The size of the object as JSON.
+        object_bytes: usize,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finding::Unreadable(error) => write!(f, "{error}: every apply fails until the entry is removed"),
+            Finding::Duplicate { identity } => {
+                write!(f, "{} has several entries, of which an apiserver reads the last", identity.in_messages())
+            }
+            Finding::OwnsNothingAlone { identity, appliers } => {
+                let appliers: Vec<String> = appliers.iter().map(Identity::in_messages).collect();
+                write!(
+                    f,
+                    "{} owns only fields that {} applies too, and keeps them from being removed: drop its entry",
+                    identity.in_messages(),
+                    appliers.join(" or ")
+                )
+            }
+            Finding::SeveralVersions { manager, subresource, versions } => {
+                write!(f, "{manager:?}")?;
+                if !subresource.is_empty() {
+                    write!(f, " with subresource {subresource:?}")?;
+                }
+                write!(f, " has updated at {}: its entries could be united at one version", list(versions))
+            }
+            Finding::NotServed { identity, version, served } => write!(
+                f,
+                "{} has an entry at {version}, which is not served ({} is): the next write drops it",
+                identity.in_messages(),
+                list(served)
+            ),
+            Finding::BeforeFirstApply { alone, all } => write!(
+                f,
+                "{BEFORE_FIRST_APPLY:?} owns {all} fields, {alone} of them alone: \
+                 no apply removes them until they are given to an applier"
+            ),
+            Finding::AncientChanges { version, alone, all } => write!(
+                f,
+                "{ANCIENT_CHANGES:?} owns {all} fields of updaters at {version}, {alone} of them alone: \
+                 who changed them is not known any more"
+            ),
+            Finding::Large { managed_bytes, object_bytes } => write!(
+                f,
+                "managedFields are {managed_bytes} of {object_bytes} bytes ({}%)",
+                percent(*managed_bytes, *object_bytes)
+            ),
+        }
+    }
+}
+
+fn list(versions: &[ApiVersion]) -> String {
+    let texts: Vec<&str> = versions.iter().map(ApiVersion::as_str).collect();
+    texts.join(", ")
+}
+
+fn percent(part: usize, whole: usize) -> usize {
+    part.saturating_mul(100).checked_div(whole).unwrap_or_default()
+}
+
+/// How much of the managed fields one manager takes.
+///
+/// ```
+/// use fieldmanager_managedfields::ManagerSize;
+/// let size = ManagerSize { manager: "ci".into(), entries: 2, bytes: 310 };
+/// assert_eq!(size.entries, 2);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManagerSize {
+    /// Its name; empty if its entries have none.
+    pub manager: Str,
+    /// How many entries it has.
+    pub entries: usize,
+    /// Their size as JSON.
+    pub bytes: usize,
+}
+
+/// What a [`lint`] gives.
+///
+/// ```
+/// use fieldmanager_managedfields::{LintOptions, lint};
+/// let report = lint(&fieldmanager_value::Value::Null, &LintOptions::default());
+/// assert!(report.findings.is_empty() && report.sizes.is_empty());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LintReport {
+    /// What was found, in the order of [`Finding`].
+    pub findings: Vec<Finding>,
+    /// The share of each manager, the largest first.
+    pub sizes: Vec<ManagerSize>,
+    /// The size of the whole list as JSON.
+    pub managed_bytes: usize,
+    /// The size of the object as JSON, with the list.
+    pub object_bytes: usize,
+}
+
+/// Looks for what is odd about the managed fields of an object. It changes nothing; the operations that mend what it
+/// finds are [`ManagedFields::rename`], [`transfer`](ManagedFields::transfer) and
+/// [`without`](ManagedFields::without).
+///
+/// Behaviour: Kubernetes has nothing like it.
+///
+/// ```
+/// use fieldmanager_managedfields::{Finding, LintOptions, lint};
+/// use fieldmanager_value::Value;
+/// let object = Value::from_json(r#"{"data": {"a": "1"}, "metadata": {"managedFields": [
+///     {"manager": "ci", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+///      "fieldsV1": {"f:data": {"f:a": {}}}},
+///     {"manager": "controller", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+///      "fieldsV1": {"f:data": {"f:a": {}}}}
+/// ]}}"#)?;
+/// let report = lint(&object, &LintOptions { large_percent: 100, ..LintOptions::default() });
+/// assert_eq!(
+///     report.findings[0].to_string(),
+///     r#""controller" using v1 owns only fields that "ci" applies too, and keeps them from being removed: drop its entry"#,
+/// );
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[must_use]
+pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
+    let Some(list) = list_of(object).filter(|list| !list.is_null()) else {
+        return LintReport { object_bytes: object.to_json().len(), ..LintReport::default() };
+    };
+    let (managed, faults) = ManagedFields::decode_what_can_be(Some(list));
+    let entries = managed.entries();
+    let mut findings: Vec<Finding> = faults.into_iter().map(Finding::Unreadable).collect();
+    findings.extend(duplicates(list));
+    findings.extend(entries.iter().filter_map(|entry| nothing_alone(entry, &entries)));
+    findings.extend(several_versions(&entries));
+    findings.extend(entries.iter().filter_map(|entry| not_served(entry, options.served.as_deref()?)));
+    findings.extend(entries.iter().filter_map(|entry| collected(entry, &entries)));
+    let (managed_bytes, object_bytes) = (list.to_json().len(), object.to_json().len());
+    if percent(managed_bytes, object_bytes) >= usize::from(options.large_percent) {
+        findings.push(Finding::Large { managed_bytes, object_bytes });
+    }
+    LintReport { findings, sizes: sizes(list), managed_bytes, object_bytes }
+}
+
+/// Identities of more than one entry.
+fn duplicates(list: &Value) -> Vec<Finding> {
+    let mut seen: BTreeMap<Str, (usize, Identity)> = BTreeMap::new();
+    for (index, value) in list.as_list().into_iter().flatten().enumerate() {
+        if let Ok(entry) = Entry::from_value(index, value) {
+            let identity = entry.identity();
+            seen.entry(identity.identifier()).or_insert((0, identity)).0 += 1;
+        }
+    }
+    let several = seen.into_values().filter(|(count, _)| *count > 1);
+    several.map(|(_, identity)| Finding::Duplicate { identity }).collect()
+}
+
+/// An updater all of whose fields appliers own too. Only the ends of paths count: the maps on the way may be
+/// somebody's without being anybody's concern.
+fn nothing_alone(entry: &Entry, entries: &[Entry]) -> Option<Finding> {
+    if entry.operation != Operation::Update || entry.fields.is_empty() {
+        return None;
+    }
+    let own = entry.fields.leaves();
+    let appliers: Vec<&Entry> = entries
+        .iter()
+        .filter(|other| other.operation == Operation::Apply && other.api_version == entry.api_version)
+        .filter(|other| !own.intersection(&other.fields).is_empty())
+        .collect();
+    let applied = appliers.iter().fold(Set::new(), |all, other| all.union(&other.fields));
+    own.is_subset(&applied).then(|| Finding::OwnsNothingAlone {
+        identity: entry.identity(),
+        appliers: appliers.iter().map(|entry| entry.identity()).collect(),
+    })
+}
+
+fn several_versions(entries: &[Entry]) -> Vec<Finding> {
+    let mut versions: BTreeMap<(&Str, &Str), BTreeSet<&ApiVersion>> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.operation == Operation::Update) {
+        versions.entry((&entry.manager, &entry.subresource)).or_default().insert(&entry.api_version);
+    }
+    let several = versions.into_iter().filter(|(_, versions)| versions.len() > 1);
+    several
+        .map(|((manager, subresource), versions)| Finding::SeveralVersions {
+            manager: manager.clone(),
+            subresource: subresource.clone(),
+            versions: versions.into_iter().cloned().collect(),
+        })
+        .collect()
+}
+
+fn not_served(entry: &Entry, served: &[ApiVersion]) -> Option<Finding> {
+    (!served.contains(&entry.api_version)).then(|| Finding::NotServed {
+        identity: entry.identity(),
+        version: entry.api_version.clone(),
+        served: served.to_vec(),
+    })
+}
+
+/// Entries that stand for managers who are not known.
+fn collected(entry: &Entry, entries: &[Entry]) -> Option<Finding> {
+    let name = entry.manager.as_str();
+    if entry.operation != Operation::Update || (name != BEFORE_FIRST_APPLY && name != ANCIENT_CHANGES) {
+        return None;
+    }
+    let own = entry.fields.leaves();
+    let others = entries.iter().filter(|other| *other != entry && other.api_version == entry.api_version);
+    let alone = others.fold(own.clone(), |left, other| left.difference(&other.fields)).len();
+    Some(match name {
+        BEFORE_FIRST_APPLY => Finding::BeforeFirstApply { alone, all: own.len() },
+        _ => Finding::AncientChanges { version: entry.api_version.clone(), alone, all: own.len() },
+    })
+}
+
+fn sizes(list: &Value) -> Vec<ManagerSize> {
+    let mut sizes: BTreeMap<Str, (usize, usize)> = BTreeMap::new();
+    for entry in list.as_list().into_iter().flatten() {
+        let name = match entry.get("manager") {
+            Some(Value::String(name)) => name.clone(),
+            _ => Str::default(),
+        };
+        let size = sizes.entry(name).or_default();
+        size.0 += 1;
+        size.1 += entry.to_json().len();
+    }
+    let size = |(manager, (entries, bytes))| ManagerSize { manager, entries, bytes };
+    let mut sizes: Vec<ManagerSize> = sizes.into_iter().map(size).collect();
+    sizes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.manager.cmp(&b.manager)));
+    sizes
+}

@@ -1,0 +1,197 @@
+//! All entries of an object.
+
+use std::collections::BTreeMap;
+
+use fieldmanager_fieldpath::{Managers, VersionedSet};
+use fieldmanager_value::{Map, Str, Value};
+
+use crate::entry::{Entry, EntryError};
+use crate::identity::{Identity, Operation};
+use crate::time::Time;
+
+pub(crate) const MANAGED_FIELDS: &str = "managedFields";
+
+/// The `metadata.managedFields` of an object: who owns what, and since when.
+///
+/// ```
+/// use fieldmanager_managedfields::ManagedFields;
+/// use fieldmanager_value::Value;
+/// let object = Value::from_json(r#"{"metadata": {"managedFields": [
+///     {"manager": "ci", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+///      "fieldsV1": {"f:data": {"f:a": {}}}, "time": "2026-01-31T12:00:00Z"}
+/// ]}}"#)?;
+/// let managed = ManagedFields::of_object(&object)?;
+/// let entry = managed.entries().into_iter().next().ok_or("there is one")?;
+/// assert_eq!(entry.fields.to_string(), ".data.a");
+/// assert_eq!(managed.set_in(&object), object);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ManagedFields {
+    /// By identifier.
+    pub(crate) managers: Managers,
+    /// By identifier; not everybody has a time.
+    pub(crate) times: BTreeMap<Str, Time>,
+}
+
+impl ManagedFields {
+    /// Nobody owns anything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a list of entries; null and absent are none.
+    ///
+    /// Entries with one identity are united, and the latest of their times counts; Go keeps the last entry and
+    /// forgets the others.
+    ///
+    /// # Errors
+    ///
+    /// [`EntryError`] of the first entry that cannot be read.
+    ///
+    /// Behaviour: `DecodeManagedFields` of `k8s.io/apimachinery/pkg/util/managedfields`.
+    pub fn decode(list: Option<&Value>) -> Result<Self, EntryError> {
+        let (managed, faults) = Self::decode_what_can_be(list);
+        faults.into_iter().next().map_or(Ok(managed), Err)
+    }
+
+    /// Reads what can be read of a list of entries, and says what is wrong with the others.
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::ManagedFields;
+    /// use fieldmanager_value::Value;
+    /// let list = Value::from_json(r#"[
+    ///     {"manager": "ci", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+    ///      "fieldsV1": {"f:data": {}}},
+    ///     {"manager": "old", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV0"}
+    /// ]"#)?;
+    /// let (managed, faults) = ManagedFields::decode_what_can_be(Some(&list));
+    /// assert_eq!(managed.len(), 1);
+    /// assert_eq!(faults[0].manager.as_deref(), Some("old"));
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn decode_what_can_be(list: Option<&Value>) -> (Self, Vec<EntryError>) {
+        let mut managed = Self::new();
+        let mut faults = Vec::new();
+        match list {
+            None | Some(Value::Null) => {}
+            Some(Value::List(entries)) => {
+                for (index, value) in entries.iter().enumerate() {
+                    match Entry::from_value(index, value) {
+                        Ok(entry) => managed.add(entry),
+                        Err(fault) => faults.push(fault),
+                    }
+                }
+            }
+            Some(other) => faults.push(EntryError {
+                index: 0,
+                manager: None,
+                member: "",
+                message: format!("expected a list of entries, got {}", other.kind()),
+            }),
+        }
+        (managed, faults)
+    }
+
+    /// Reads the entries of an object.
+    ///
+    /// # Errors
+    ///
+    /// [`EntryError`] of the first entry that cannot be read.
+    pub fn of_object(object: &Value) -> Result<Self, EntryError> {
+        Self::decode(list_of(object))
+    }
+
+    /// Adds an entry. What its manager owns already stays owned.
+    pub fn add(&mut self, entry: Entry) {
+        let identifier = entry.identity().identifier();
+        let set = match self.managers.get(&identifier) {
+            Some(before) => before.set().union(&entry.fields),
+            None => entry.fields,
+        };
+        let applied = entry.operation == Operation::Apply;
+        if let Some(time) = entry.time {
+            let known = self.times.entry(identifier.clone()).or_insert(time);
+            *known = time.max(*known);
+        }
+        self.managers.insert(identifier, VersionedSet::new(set, entry.api_version, applied));
+    }
+
+    /// The entries, in the order in which they are written: appliers first, then by time, the oldest first, those
+    /// without a time before them, then by manager, version and subresource.
+    pub fn entries(&self) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = self.managers.iter().filter_map(|(id, owned)| self.entry(id, owned)).collect();
+        let seconds = |entry: &Entry| entry.time.map_or(0, Time::unix_seconds);
+        entries.sort_by(|a, b| {
+            let key = |e: &Entry| (e.operation, seconds(e));
+            key(a).cmp(&key(b)).then_with(|| {
+                (&a.manager, &a.api_version, &a.subresource).cmp(&(&b.manager, &b.api_version, &b.subresource))
+            })
+        });
+        entries
+    }
+
+    fn entry(&self, identifier: &Str, owned: &VersionedSet) -> Option<Entry> {
+        let identity = Identity::of_identifier(identifier)?;
+        Some(Entry {
+            manager: identity.manager,
+            operation: if owned.is_applied() { Operation::Apply } else { identity.operation },
+            api_version: owned.api_version().clone(),
+            time: self.times.get(identifier).copied(),
+            subresource: identity.subresource,
+            fields: owned.set().clone(),
+        })
+    }
+
+    /// What one manager owns; none if it has no entry.
+    pub fn get(&self, identity: &Identity) -> Option<&VersionedSet> {
+        self.managers.get(&identity.identifier())
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.managers.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.managers.is_empty()
+    }
+
+    /// The list of entries as it is in an object; none if there is no entry.
+    pub fn encode(&self) -> Option<Value> {
+        let entries = self.entries();
+        (!entries.is_empty()).then(|| Value::List(entries.iter().map(Entry::to_value).collect()))
+    }
+
+    /// The object with these entries instead of its own. Without entries it has no `managedFields`.
+    ///
+    /// Anything but a map stays as it is, and so does an object whose `metadata` is no map.
+    #[must_use]
+    pub fn set_in(&self, object: &Value) -> Value {
+        with_list(object, self.encode())
+    }
+}
+
+/// The `metadata.managedFields` of an object as they are.
+pub(crate) fn list_of(object: &Value) -> Option<&Value> {
+    object.get("metadata")?.get(MANAGED_FIELDS)
+}
+
+/// The object with another list of entries.
+pub(crate) fn with_list(object: &Value, list: Option<Value>) -> Value {
+    let Value::Map(fields) = object else {
+        return object.clone();
+    };
+    let metadata = match (fields.get("metadata"), &list) {
+        (Some(Value::Map(metadata)), _) => metadata.clone(),
+        (None, Some(_)) => Map::new(),
+        _ => return object.clone(),
+    };
+    if list.is_none() && !metadata.contains(MANAGED_FIELDS) {
+        return object.clone();
+    }
+    let edit = (Str::from(MANAGED_FIELDS), list);
+    let metadata = Value::Map(metadata.with_edits(vec![edit]));
+    Value::Map(fields.with_edits(vec![("metadata".into(), Some(metadata))]))
+}

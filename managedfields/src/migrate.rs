@@ -1,0 +1,206 @@
+//! Giving what managers own to others.
+
+use fieldmanager_fieldpath::ApiVersion;
+use fieldmanager_value::Str;
+
+use crate::entry::Entry;
+use crate::identity::Operation;
+use crate::managed::ManagedFields;
+
+/// Which entries of a manager are meant: all of them, or those with a certain operation, subresource or version.
+///
+/// ```
+/// use fieldmanager_managedfields::{Operation, Selector};
+/// let updates_of_status = Selector::manager("ci").operation(Operation::Update).subresource("status");
+/// assert_eq!(updates_of_status, updates_of_status.clone());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector {
+    manager: Str,
+    operation: Option<Operation>,
+    subresource: Option<Str>,
+    version: Option<ApiVersion>,
+}
+
+impl Selector {
+    /// All entries of a manager.
+    pub fn manager(name: impl Into<Str>) -> Self {
+        Selector { manager: name.into(), operation: None, subresource: None, version: None }
+    }
+
+    /// Only those written in one way.
+    #[must_use]
+    pub fn operation(mut self, operation: Operation) -> Self {
+        self.operation = Some(operation);
+        self
+    }
+
+    /// Only those of a subresource; the empty one is the object itself.
+    #[must_use]
+    pub fn subresource(mut self, subresource: impl Into<Str>) -> Self {
+        self.subresource = Some(subresource.into());
+        self
+    }
+
+    /// Only those at a version.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<ApiVersion>) -> Self {
+        self.version = Some(version.into());
+        self
+    }
+
+    /// Whether an entry is meant.
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::{Entry, Operation, Selector};
+    /// use fieldmanager_value::Value;
+    /// let json = r#"{"apiVersion":"v1","fieldsType":"FieldsV1","manager":"ci","operation":"Apply"}"#;
+    /// let entry = Entry::from_value(0, &Value::from_json(json)?)?;
+    /// assert!(Selector::manager("ci").subresource("").version("v1").selects(&entry));
+    /// assert!(!Selector::manager("ci").operation(Operation::Update).selects(&entry));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn selects(&self, entry: &Entry) -> bool {
+        self.manager == entry.manager
+            && self.operation.is_none_or(|operation| operation == entry.operation)
+            && self.subresource.as_ref().is_none_or(|subresource| *subresource == entry.subresource)
+            && self.version.as_ref().is_none_or(|version| *version == entry.api_version)
+    }
+}
+
+/// Entries cannot be given to a manager.
+///
+/// ```
+/// use fieldmanager_managedfields::{ManagedFields, Selector};
+/// use fieldmanager_value::Value;
+/// let managed = ManagedFields::decode(Some(&Value::from_json(r#"[
+///     {"manager": "a", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1"},
+///     {"manager": "b", "operation": "Apply", "apiVersion": "v2", "fieldsType": "FieldsV1"}
+/// ]"#)?))?;
+/// let error = managed.rename(&Selector::manager("a"), "b").unwrap_err();
+/// assert_eq!(error.to_string(), r#"cannot unite entries of "b" at v1 and v2: expected one version, apply again first"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot unite entries of {manager} at {from} and {to}: expected one version, apply again first")]
+pub struct MigrateError {
+    /// Who would get them, as in messages.
+    pub manager: String,
+    /// The version of what would be given.
+    pub from: ApiVersion,
+    /// The version of what the manager has: the same field may have another path there.
+    pub to: ApiVersion,
+}
+
+impl ManagedFields {
+    /// The entries that a selector means.
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::{ManagedFields, Selector};
+    /// assert!(ManagedFields::new().selected(&Selector::manager("ci")).is_empty());
+    /// ```
+    pub fn selected(&self, selector: &Selector) -> Vec<Entry> {
+        self.entries().into_iter().filter(|entry| selector.selects(entry)).collect()
+    }
+
+    /// Without the selected entries: what they own belongs to whoever else owns it, or to nobody.
+    ///
+    /// ```
+    /// # use fieldmanager_managedfields::{ManagedFields, Operation, Selector};
+    /// # use fieldmanager_value::Value;
+    /// let managed = ManagedFields::decode(Some(&Value::from_json(r#"[
+    ///     {"manager": "ci", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1"},
+    ///     {"manager": "ci", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    /// ]"#)?))?;
+    /// let left = managed.without(&Selector::manager("ci").operation(Operation::Update)).entries();
+    /// assert_eq!((left.len(), left[0].operation), (1, Operation::Apply));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn without(&self, selector: &Selector) -> ManagedFields {
+        let mut left = ManagedFields::new();
+        for entry in self.entries().into_iter().filter(|entry| !selector.selects(entry)) {
+            left.add(entry);
+        }
+        left
+    }
+
+    /// The selected entries under another name. What the other name owns already is united with them, entry by
+    /// entry, and the later time counts.
+    ///
+    /// # Errors
+    ///
+    /// [`MigrateError`] if two entries of an applier at different versions would have to become one.
+    ///
+    /// ```
+    /// # use fieldmanager_managedfields::{ManagedFields, Selector};
+    /// # use fieldmanager_value::Value;
+    /// let managed = ManagedFields::decode(Some(&Value::from_json(r#"[
+    ///     {"manager": "old", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+    ///      "fieldsV1": {"f:a": {}}},
+    ///     {"manager": "new", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+    ///      "fieldsV1": {"f:b": {}}}
+    /// ]"#)?))?;
+    /// let renamed = managed.rename(&Selector::manager("old"), "new")?.entries();
+    /// assert_eq!((renamed.len(), renamed[0].fields.to_string().as_str()), (1, ".a\n.b"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rename(&self, selector: &Selector, to: impl Into<Str>) -> Result<ManagedFields, MigrateError> {
+        let to = to.into();
+        self.moved(selector, |entry| entry.manager = to.clone())
+    }
+
+    /// The selected entries as ones of a manager, with the operation and the subresource given: an updater's fields
+    /// become an applier's, or those of `status` go to the object itself. Otherwise as [`rename`](Self::rename).
+    ///
+    /// # Errors
+    ///
+    /// [`MigrateError`] if two entries of an applier at different versions would have to become one.
+    ///
+    /// ```
+    /// # use fieldmanager_managedfields::{ManagedFields, Operation, Selector};
+    /// # use fieldmanager_value::Value;
+    /// let managed = ManagedFields::decode(Some(&Value::from_json(r#"[
+    ///     {"manager": "before-first-apply", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+    ///      "fieldsV1": {"f:a": {}}}
+    /// ]"#)?))?;
+    /// let from = Selector::manager("before-first-apply");
+    /// let given = managed.transfer(&from, "ci", Operation::Apply, "")?.entries();
+    /// assert_eq!((given[0].manager.as_str(), given[0].operation), ("ci", Operation::Apply));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn transfer(
+        &self,
+        selector: &Selector,
+        to: impl Into<Str>,
+        operation: Operation,
+        subresource: impl Into<Str>,
+    ) -> Result<ManagedFields, MigrateError> {
+        let (to, subresource) = (to.into(), subresource.into());
+        self.moved(selector, |entry| {
+            entry.manager = to.clone();
+            entry.operation = operation;
+            entry.subresource = subresource.clone();
+        })
+    }
+
+    fn moved(&self, selector: &Selector, change: impl Fn(&mut Entry)) -> Result<ManagedFields, MigrateError> {
+        let mut out = self.without(selector);
+        for mut entry in self.selected(selector) {
+            change(&mut entry);
+            let identity = entry.identity();
+            // Updaters at different versions are different, so this happens to appliers only.
+            if let Some(known) = out.get(&identity)
+                && *known.api_version() != entry.api_version
+            {
+                return Err(MigrateError {
+                    manager: identity.in_messages(),
+                    from: entry.api_version,
+                    to: known.api_version().clone(),
+                });
+            }
+            out.add(entry);
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,159 @@
+//! Errors as Kubernetes sends them.
+
+use fieldmanager_openapi::{FieldError, GroupVersionKind};
+use serde::Serialize;
+
+/// The answer of an apiserver to a request that failed: `kind: Status` of `v1`.
+///
+/// It serialises to the JSON of the API.
+///
+/// ```
+/// use fieldmanager_managedfields::Status;
+/// let status = Status::bad_request("metadata.managedFields must be nil");
+/// assert_eq!(
+///     serde_json::to_string(&status)?,
+///     r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"metadata.managedFields must be nil","reason":"BadRequest","code":400}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Status {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: Empty,
+    status: &'static str,
+    /// For people.
+    pub message: String,
+    /// For programs: `Conflict`, `Invalid`, ...
+    pub reason: &'static str,
+    /// What the request was about, and the causes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Details>,
+    /// The HTTP status code.
+    pub code: u16,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+struct Empty {}
+
+/// What a [`Status`] is about.
+///
+/// ```
+/// use fieldmanager_managedfields::Details;
+/// assert_eq!(serde_json::to_string(&Details::default())?, "{}");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Details {
+    /// The object's name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The object's group.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// The object's kind or resource.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// What was found, one by one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
+}
+
+/// One cause of a [`Status`].
+///
+/// ```
+/// use fieldmanager_managedfields::Cause;
+/// let cause = Cause {
+///     reason: "FieldManagerConflict".into(),
+///     message: r#"conflict with "ci""#.into(),
+///     field: ".spec.replicas".into(),
+/// };
+/// assert!(serde_json::to_string(&cause)?.ends_with(r#""field":".spec.replicas"}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cause {
+    /// For programs.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+    /// The field, in the notation of the reason.
+    pub field: String,
+}
+
+impl Status {
+    fn new(code: u16, reason: &'static str, message: String, details: Option<Details>) -> Self {
+        let status = "Failure";
+        Status { kind: "Status", api_version: "v1", metadata: Empty {}, status, message, reason, details, code }
+    }
+
+    /// 400: the request makes no sense.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message.into(), None)
+    }
+
+    /// 409: other managers own what was to be changed. The causes are the conflicts, in order.
+    pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
+        let details = Details { causes, ..Details::default() };
+        Self::new(409, "Conflict", message.into(), Some(details))
+    }
+
+    /// 422: fields of the object or of the request's options do not do.
+    ///
+    /// Behaviour: `NewInvalid` of `k8s.io/apimachinery/pkg/api/errors`.
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::Status;
+    /// use fieldmanager_openapi::{FieldError, FieldPath, GroupVersionKind};
+    /// let kind = GroupVersionKind::new("meta.k8s.io", "", "PatchOptions");
+    /// let error = FieldError::required(FieldPath::root("fieldManager"), "is required for apply patch");
+    /// let status = Status::invalid(&kind, "", &[error]);
+    /// assert_eq!(
+    ///     status.message,
+    ///     r#"PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch"#,
+    /// );
+    /// assert_eq!(status.code, 422);
+    /// ```
+    pub fn invalid(kind: &GroupVersionKind, name: &str, errors: &[FieldError]) -> Self {
+        let group_kind = match kind.group.is_empty() {
+            true => kind.kind.to_string(),
+            false => format!("{}.{}", kind.kind, kind.group),
+        };
+        let causes = errors
+            .iter()
+            .map(|error| Cause {
+                reason: error.kind.reason().to_owned(),
+                message: error.message(),
+                field: error.path.to_string(),
+            })
+            .collect();
+        let mut texts: Vec<String> = Vec::with_capacity(errors.len());
+        for error in errors {
+            let text = error.to_string();
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        let all = match texts.as_slice() {
+            [one] => one.clone(),
+            all => format!("[{}]", all.join(", ")),
+        };
+        let message = format!("{group_kind} {} is invalid: {all}", fieldmanager_openapi::go_quote(name));
+        let details = Details {
+            name: name.to_owned(),
+            group: kind.group.to_string(),
+            kind: kind.kind.to_string(),
+            causes,
+        };
+        Self::new(422, "Invalid", message, Some(details))
+    }
+
+    /// 500: the server is at fault.
+    ///
+    /// Behaviour: `NewInternalError` and the handling of errors that are no Status in `k8s.io/apiserver`.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(500, "InternalError", message.into(), None)
+    }
+}

@@ -1,0 +1,73 @@
+//! Times of entries that alone would change an object.
+
+use fieldmanager_value::{List, Map, Str, Value};
+
+use crate::managed::{MANAGED_FIELDS, list_of, with_list};
+use crate::time::Time;
+
+/// The new object with the times of the old one's entries, if these times are all that changed; otherwise the new
+/// object as it is. An apiserver does so before it stores an object, so that a write that changes nothing does not
+/// give the object a new version.
+///
+/// Behaviour: `IgnoreManagedFieldsTimestampsTransformer` of `k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager`
+/// for custom resources: null and absent, and empty and absent, are different.
+///
+/// ```
+/// use fieldmanager_managedfields::keep_times;
+/// use fieldmanager_value::Value;
+/// let object = |time, data| Value::from_json(&format!(
+///     r#"{{"data":"{data}","metadata":{{"managedFields":[{{"manager":"ci","time":"2026-01-31T{time}:00:00Z"}}]}}}}"#
+/// ));
+/// assert_eq!(keep_times(&object(12, "a")?, &object(13, "a")?), object(12, "a")?);
+/// assert_eq!(keep_times(&object(12, "a")?, &object(13, "b")?), object(13, "b")?);
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[must_use]
+pub fn keep_times(old: &Value, new: &Value) -> Value {
+    let (Some(Value::List(before)), Some(Value::List(after))) = (list_of(old), list_of(new)) else {
+        return new.clone();
+    };
+    let (Some(before_entries), Some(after_entries)) = (entries(before), entries(after)) else {
+        return new.clone();
+    };
+    let pairs = || before_entries.iter().zip(&after_entries);
+    let suppress = before.len() == after.len()
+        && pairs().any(|(before, after)| time(before) != time(after))
+        && pairs().all(|(before, after)| without(before, TIME).identical(&without(after, TIME)))
+        && same_but_entries(old, new);
+    if !suppress {
+        return new.clone();
+    }
+    // The lists are the same but for times, and so the old one is the new one with the old times.
+    with_list(new, list_of(old).cloned())
+}
+
+const TIME: &str = "time";
+
+/// The entries as maps; none if one is something else.
+fn entries(list: &List) -> Option<Vec<&Map>> {
+    list.iter().map(Value::as_map).collect()
+}
+
+/// The time of an entry: texts of one moment are the same.
+fn time(entry: &Map) -> Option<Result<Time, &Value>> {
+    let value = entry.get(TIME).filter(|value| !value.is_null())?;
+    Some(value.as_str().and_then(|text| text.parse().ok()).ok_or(value))
+}
+
+fn without(map: &Map, name: &str) -> Value {
+    Value::Map(map.with_edits(vec![(Str::from(name), None)]))
+}
+
+/// Whether two objects are the same but for their entries. Both have some.
+fn same_but_entries(old: &Value, new: &Value) -> bool {
+    let (Value::Map(old), Value::Map(new)) = (old, new) else {
+        return false;
+    };
+    let metadata = |object: &Map| Some(without(object.get("metadata")?.as_map()?, MANAGED_FIELDS));
+    let same_metadata = match (metadata(old), metadata(new)) {
+        (Some(old), Some(new)) => old.identical(&new),
+        _ => false,
+    };
+    same_metadata && without(old, "metadata").identical(&without(new, "metadata"))
+}

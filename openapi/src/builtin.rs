@@ -1,0 +1,48 @@
+//! The schema of the built-in Kubernetes types, which comes with the library.
+//!
+//! Made by the crate `bundle` of the repository from the OpenAPI definitions of a release, with corrections where
+//! these say less than the apiserver does.
+//!
+//! ```
+//! use fieldmanager_openapi::{GroupVersionKind, builtin};
+//!
+//! let deployment = builtin::types().of(&GroupVersionKind::of("apps/v1", "Deployment"))?;
+//! assert_eq!(deployment.name(), "io.k8s.api.apps.v1.Deployment");
+//! # Ok::<(), fieldmanager_openapi::KindError>(())
+//! ```
+
+use std::sync::LazyLock;
+
+use fieldmanager_schema::Schema;
+use fieldmanager_value::Value;
+
+use crate::Types;
+
+/// The Kubernetes release whose types these are.
+///
+/// ```
+/// assert_eq!(fieldmanager_openapi::builtin::RELEASE, "1.37");
+/// ```
+pub const RELEASE: &str = include_str!("builtin/release.txt");
+
+const TEXT: &str = include_str!("builtin/kubernetes.json");
+
+/// The built-in types of Kubernetes. They are read once, by the first call, in a few milliseconds.
+///
+/// ```
+/// use fieldmanager_openapi::builtin;
+/// use fieldmanager_value::Value;
+///
+/// let object = Value::from_yaml("{apiVersion: v1, kind: Pods}")?;
+/// let error = builtin::types().of_object(&object).unwrap_err();
+/// assert!(error.to_string().starts_with("no corresponding type for /v1, Kind=Pods, did you mean v1 Pod"));
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn types() -> Types {
+    static TYPES: LazyLock<Types> = LazyLock::new(|| {
+        let loaded = Value::from_json(TEXT).ok().and_then(|document| Types::load(&document).ok());
+        // A test reads the text, which is a part of the program; so this never comes to pass.
+        loaded.unwrap_or_else(|| Types::from(Schema::deduced().schema().clone()))
+    });
+    TYPES.clone()
+}

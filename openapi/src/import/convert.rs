@@ -1,0 +1,329 @@
+//! From one OpenAPI schema to what a type may be.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use fieldmanager_schema::{
+    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, UNTYPED_ATOMIC,
+    UNTYPED_DEDUCED,
+};
+use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
+
+use super::extensions::{self, ExtensionFault, PRESERVE};
+use super::targets::{Target, Targets, last_segment};
+use super::{Fault, Importer, kinds, unions, untyped};
+use crate::GroupVersionKind;
+
+/// Known by their names: the schema of a quantity allows several types, and that of a raw extension says
+/// nothing about it.
+const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
+
+/// How many faults look for what may have been meant.
+const HINTS: usize = 20;
+
+/// Converts definitions and collects what is wrong with them.
+pub(super) struct Converter<'i> {
+    importer: &'i Importer,
+    targets: Targets<'i>,
+    untyped_atomic: Str,
+    untyped_deduced: Str,
+    definition: Str,
+    path: String,
+    depth: usize,
+    pub(super) faults: Vec<Fault>,
+    pub(super) warnings: Vec<Fault>,
+    pub(super) kinds: Vec<(GroupVersionKind, Str)>,
+}
+
+impl<'i> Converter<'i> {
+    pub(super) fn new(importer: &'i Importer, all: &[(&'i Str, &'i Value)], dropped: &BTreeSet<Str>) -> Self {
+        Converter {
+            importer,
+            targets: Targets::new(all, dropped),
+            untyped_atomic: UNTYPED_ATOMIC.into(),
+            untyped_deduced: UNTYPED_DEDUCED.into(),
+            definition: Str::default(),
+            path: String::new(),
+            depth: 0,
+            faults: Vec::new(),
+            warnings: Vec::new(),
+            kinds: Vec::new(),
+        }
+    }
+
+    /// The types of all definitions, and the two that any import ends with.
+    pub(super) fn all(&mut self, definitions: &[(&'i Str, &'i Value)]) -> Vec<TypeDef> {
+        let mut out = Vec::with_capacity(definitions.len() + 2);
+        for (name, schema) in definitions {
+            self.definition = (*name).clone();
+            let own = match self.targets.get(name) {
+                Some(Target::Dropped) | None => continue,
+                Some(Target::Alias(next)) => self.alias(next),
+                Some(Target::Type) => {
+                    let atom = self.definition(schema);
+                    out.push(TypeDef { name: (*name).clone(), atom });
+                    Some((*name).clone())
+                }
+            };
+            if let (Value::Map(schema), Some(own)) = (schema, own) {
+                match kinds::kinds(schema) {
+                    Ok(found) => self.kinds.extend(found.into_iter().map(|kind| (kind, own.clone()))),
+                    Err(message) => self.at(&[".", kinds::EXTENSION], |c| c.fault(message)),
+                }
+            }
+        }
+        let own: BTreeSet<&Str> = definitions.iter().map(|(name, _)| *name).collect();
+        out.extend(untyped().filter(|def| !own.contains(&def.name)));
+        out
+    }
+
+    fn definition(&mut self, schema: &Value) -> AtomDef {
+        match self.definition.as_str() {
+            QUANTITY => AtomDef { scalar: Some(Scalar::Untyped), ..AtomDef::default() },
+            RAW_EXTENSION => {
+                untyped().find(|def| def.name == UNTYPED_ATOMIC).map(|def| def.atom).unwrap_or_default()
+            }
+            _ => self.schema(schema, self.importer.preserve_unknown_fields),
+        }
+    }
+
+    fn fault(&mut self, message: impl Into<String>) {
+        self.faults.push(Fault {
+            definition: self.definition.to_string(),
+            path: self.path.clone(),
+            message: message.into(),
+        });
+    }
+
+    /// Runs `f` some steps deeper in the definition.
+    fn at<T>(&mut self, steps: &[&str], f: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.path.len();
+        self.path.extend(steps.iter().copied());
+        let out = f(self);
+        self.path.truncate(length);
+        out
+    }
+
+    /// The value of an extension, or a fault and a value instead.
+    fn extension<T>(&mut self, found: Result<T, ExtensionFault>, instead: T) -> T {
+        found.unwrap_or_else(|(name, message)| {
+            self.at(&[".", name], |c| c.fault(message));
+            instead
+        })
+    }
+
+    /// What a schema in place may be. `preserve` says whether something above it keeps unknown fields.
+    fn schema(&mut self, schema: &Value, preserve: bool) -> AtomDef {
+        let Value::Map(schema) = schema else {
+            self.fault(format!("a schema must be a map, got {}", schema.kind()));
+            return AtomDef::default();
+        };
+        if self.depth >= MAX_DEPTH {
+            self.fault(format!("nesting is deeper than {MAX_DEPTH} levels"));
+            return AtomDef::default();
+        }
+        // A reference that is a text has been followed by now.
+        if let Some(other) = schema.get("$ref").filter(|other| !other.is_null() && other.as_str().is_none()) {
+            let message = format!("expected string, got {}", other.kind());
+            self.at(&[".$ref"], |c| c.fault(message));
+        }
+        let preserve = match schema.get(PRESERVE) {
+            None | Some(Value::Null) => preserve,
+            Some(Value::Bool(flag)) => preserve | *flag,
+            Some(other) => {
+                let message = format!("expected boolean, got {}", other.kind());
+                self.at(&[".", PRESERVE], |c| c.fault(message));
+                preserve
+            }
+        };
+        self.depth += 1;
+        let atom = match self.type_name(schema) {
+            "" => AtomDef {
+                scalar: Some(Scalar::Untyped),
+                list: Some(Box::new(self.list(schema, preserve, false))),
+                map: Some(Box::new(self.map(schema, preserve))),
+            },
+            "object" => AtomDef { map: Some(Box::new(self.map(schema, preserve))), ..AtomDef::default() },
+            "array" => {
+                AtomDef { list: Some(Box::new(self.list(schema, preserve, true))), ..AtomDef::default() }
+            }
+            name => AtomDef { scalar: Some(self.scalar(name, schema)), ..AtomDef::default() },
+        };
+        self.depth -= 1;
+        atom
+    }
+
+    /// The type that a schema names; of several the first one, as in Go.
+    fn type_name<'v>(&mut self, schema: &'v Map) -> &'v str {
+        let named = match schema.get("type") {
+            None | Some(Value::Null) => return "",
+            Some(Value::List(names)) => match names.get(0) {
+                None => return "",
+                Some(name) => name,
+            },
+            Some(name) => name,
+        };
+        match named {
+            Value::String(name) => name,
+            other => {
+                let message = format!("expected string or a list of strings, got {}", other.kind());
+                self.at(&[".type"], |c| c.fault(message));
+                ""
+            }
+        }
+    }
+
+    fn scalar(&mut self, name: &str, schema: &Map) -> Scalar {
+        match name {
+            "integer" | "number" => Scalar::Numeric,
+            "boolean" => Scalar::Boolean,
+            // A text of another format may be written as something else, as int-or-string says by its name.
+            "string" => match schema.get("format") {
+                None | Some(Value::Null) => Scalar::String,
+                Some(Value::String(format)) if format.is_empty() || *format == "byte" => Scalar::String,
+                Some(Value::String(_)) => Scalar::Untyped,
+                Some(other) => {
+                    let message = format!("expected string, got {}", other.kind());
+                    self.at(&[".format"], |c| c.fault(message));
+                    Scalar::Untyped
+                }
+            },
+            other => {
+                let message = format!(
+                    "unrecognized type `{other}`: array, boolean, integer, number, object and string are accepted"
+                );
+                self.at(&[".type"], |c| c.fault(message));
+                Scalar::Untyped
+            }
+        }
+    }
+
+    fn list(&mut self, schema: &Map, preserve: bool, typed: bool) -> ListDef {
+        let (relationship, keys) =
+            self.extension(extensions::list(schema), (Relationship::Atomic, Vec::new()));
+        let element = match schema.get("items") {
+            None | Some(Value::Null) => {
+                if typed {
+                    self.fault("`items` must be specified on arrays");
+                }
+                named(self.untyped_atomic.clone())
+            }
+            Some(Value::List(_)) => {
+                self.at(&[".items"], |c| c.fault("expected one schema for all items, got a list of schemas"));
+                named(self.untyped_deduced.clone())
+            }
+            Some(items) => self.at(&[".items"], |c| c.type_ref(items, preserve)),
+        };
+        ListDef { element, relationship: Some(relationship), keys }
+    }
+
+    fn map(&mut self, schema: &Map, preserve: bool) -> MapDef {
+        let properties = match schema.get("properties") {
+            None | Some(Value::Null) => None,
+            Some(Value::Map(properties)) => Some(properties),
+            Some(other) => {
+                let message = format!("expected a map of schemas, got {}", other.kind());
+                self.at(&[".properties"], |c| c.fault(message));
+                None
+            }
+        };
+        let mut fields = Vec::with_capacity(properties.map_or(0, Map::len));
+        for (name, property) in properties.into_iter().flatten() {
+            let ty = self.at(&[".properties.", name.as_str()], |c| c.type_ref(property, preserve));
+            let default = property.get("default").filter(|default| !default.is_null()).cloned();
+            fields.push(FieldDef { name: name.clone(), ty, default });
+        }
+        let deduced = || Some(named(self.untyped_deduced.clone()));
+        let element = match schema.get("additionalProperties") {
+            // A map that declares nothing is free in its form; one that declares fields has no others.
+            None | Some(Value::Null) if preserve || fields.is_empty() => deduced(),
+            None | Some(Value::Null | Value::Bool(false)) => None,
+            Some(Value::Bool(true)) => deduced(),
+            Some(schema) => Some(self.at(&[".additionalProperties"], |c| c.type_ref(schema, preserve))),
+        };
+        let found = unions::of_struct(schema, properties, self.importer.unions);
+        for (path, message) in found.faults {
+            self.at(&[&path], |c| c.fault(message));
+        }
+        for (path, message) in found.warnings {
+            let path = format!("{}{path}", self.path);
+            self.warnings.push(Fault { definition: self.definition.to_string(), path, message });
+        }
+        let relationship = self.extension(extensions::map(schema), None);
+        MapDef { fields, unions: found.unions, element, relationship }
+    }
+
+    /// A property, item or additional property: a reference to a definition, or a type in place.
+    fn type_ref(&mut self, schema: &Value, preserve: bool) -> TypeRef {
+        let Value::Map(map) = schema else {
+            self.fault(format!("a schema must be a map, got {}", schema.kind()));
+            return TypeRef::default();
+        };
+        let nullable = match map.get("nullable") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(nullable)) => *nullable,
+            Some(other) => {
+                let message = format!("expected boolean, got {}", other.kind());
+                self.at(&[".nullable"], |c| c.fault(message));
+                false
+            }
+        };
+        let Some(reference) = self.reference(map) else {
+            return TypeRef { inlined: self.schema(schema, preserve), nullable, ..TypeRef::default() };
+        };
+        // Beside a reference only the relationship of the map counts.
+        let relationship = self.extension(extensions::map(map), None);
+        match self.target(reference) {
+            Some(name) => TypeRef { nullable, relationship, ..named(name) },
+            None => TypeRef { nullable, ..named(self.untyped_deduced.clone()) },
+        }
+    }
+
+    /// The name that a schema refers to, be it directly or by an `allOf` of that one reference.
+    fn reference<'v>(&mut self, schema: &'v Map) -> Option<&'v str> {
+        let said = |reference: &&Value| !reference.is_null() && reference.as_str() != Some("");
+        if let Some(reference) = schema.get("$ref").filter(said) {
+            // One that is no text is found where the schema itself is read.
+            return reference.as_str().map(last_segment).filter(|name| !name.is_empty());
+        }
+        let Value::List(all) = schema.get("allOf")? else {
+            return None;
+        };
+        let only = if all.len() == 1 { all.get(0)?.get("$ref").filter(said)? } else { return None };
+        if only.as_str().is_none() {
+            let message = format!("expected string, got {}", only.kind());
+            self.at(&[".allOf[0].$ref"], |c| c.fault(message));
+        }
+        only.as_str().map(last_segment).filter(|name| !name.is_empty())
+    }
+
+    /// The name of the type that the definition at hand, which only refers to `next`, means.
+    fn alias(&mut self, next: &str) -> Option<Str> {
+        let found = self.target(next);
+        if found.is_none() && self.targets.is_circle(&self.definition) {
+            self.fault(format!("definition `{}` refers to itself", self.definition));
+        }
+        found
+    }
+
+    /// The name of the type that a name means. There is none if the name is unknown, which is a fault of who
+    /// uses it, or if it leads on to a definition with a fault, which is that one's.
+    fn target(&mut self, name: &str) -> Option<Str> {
+        if self.targets.get(name).is_none() {
+            let mut message = format!("there is no definition `{name}`");
+            // Looking for a likely one is dear, and only the first hints are read.
+            if self.faults.len() < HINTS
+                && let Some(near) = self.targets.nearest(name)
+            {
+                let _ = write!(message, ", did you mean `{near}`");
+            }
+            self.at(&[".$ref"], |c| c.fault(message));
+        }
+        self.targets.leads_to(name)
+    }
+}
+
+fn named(name: Str) -> TypeRef {
+    TypeRef { named: Some(name), ..TypeRef::default() }
+}

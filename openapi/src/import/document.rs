@@ -1,0 +1,171 @@
+//! Documents that hold definitions.
+
+use fieldmanager_schema::Schema;
+use fieldmanager_value::{Map, Str, Value};
+
+use super::{ImportError, Importer};
+use crate::crd::{self, CrdError, CustomResource};
+use crate::{GroupVersionKind, Types};
+
+/// Why a document is no source of types.
+///
+/// ```
+/// use fieldmanager_openapi::{LoadError, Types};
+/// use fieldmanager_value::Value;
+/// let error = Types::load(&Value::from_yaml("{kind: Pod}")?).unwrap_err();
+/// assert!(matches!(error, LoadError::Unknown { .. }));
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// It is no OpenAPI document.
+    #[error(
+        "not an OpenAPI document: expected `definitions` (version 2), `components.schemas` (version 3) or `$defs`"
+    )]
+    NotOpenApi,
+    /// The place where the definitions should be holds something else.
+    #[error("{path}: expected a map of schemas, got {found}")]
+    NotDefinitions {
+        /// Where, in field-path notation.
+        path: &'static str,
+        /// What is there.
+        found: fieldmanager_value::Kind,
+    },
+    /// It is none of the documents that types are loaded from.
+    #[error(
+        "no schema: expected an OpenAPI document, a CustomResourceDefinition, or a schema with `types`, got {found}"
+    )]
+    Unknown {
+        /// What it looks like.
+        found: String,
+    },
+    /// A document in the format of structured-merge-diff has faults.
+    #[error(transparent)]
+    Schema(#[from] fieldmanager_schema::Error),
+    /// The kinds beside a schema have faults.
+    #[error(".kinds[{index}]: expected a map with the strings group, version, kind and type")]
+    Kinds {
+        /// Which entry, from 0.
+        index: usize,
+    },
+    /// Definitions have faults.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// A custom resource definition has faults.
+    #[error(transparent)]
+    CustomResource(#[from] CrdError),
+}
+
+/// The definitions of an OpenAPI document; none if it is no such document.
+pub(crate) fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
+    for (path, at) in [
+        (".components.schemas", document.get("components").and_then(|components| components.get("schemas"))),
+        (".definitions", document.get("definitions")),
+        (".$defs", document.get("$defs")),
+    ] {
+        match at {
+            None => {}
+            Some(Value::Map(definitions)) => return Some(Ok(definitions)),
+            Some(other) => return Some(Err(LoadError::NotDefinitions { path, found: other.kind() })),
+        }
+    }
+    None
+}
+
+impl Types {
+    /// Loads types from a document of any supported kind, with the usual options:
+    ///
+    /// - an OpenAPI document, version 2 or 3 ([`Importer`]);
+    /// - a `CustomResourceDefinition` of `apiextensions.k8s.io/v1`, with the types of all its versions;
+    /// - a schema in the format of structured-merge-diff: `types`, and beside them `kinds`, a list of
+    ///   `{group, version, kind, type}`. Without `kinds` types are found by their names.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`].
+    ///
+    /// ```
+    /// use fieldmanager_openapi::Types;
+    /// use fieldmanager_value::Value;
+    /// let types = Types::load(&Value::from_yaml("
+    /// types: [{name: shop, map: {elementType: {scalar: string}}}]
+    /// kinds: [{group: '', version: v1, kind: Shop, type: shop}]
+    /// ")?)?;
+    /// let object = Value::from_yaml("{apiVersion: v1, kind: Shop}")?;
+    /// assert_eq!(types.of_object(&object)?.name(), "shop");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load(document: &Value) -> Result<Types, LoadError> {
+        if let Value::Map(map) = document
+            && map.contains("types")
+        {
+            return schema_with_kinds(map);
+        }
+        if crd::is_definition(document) {
+            return Ok(CustomResource::from_value(document)?.types()?);
+        }
+        if definitions(document).is_some() {
+            return Ok(Importer::new().document(document)?.types);
+        }
+        let found = match GroupVersionKind::of_object(document) {
+            Some(kind) => format!("{} {}", kind.api_version(), kind.kind),
+            None => document.kind().to_string(),
+        };
+        Err(LoadError::Unknown { found })
+    }
+
+    /// The types as a document that [`load`](Self::load) reads: a schema in the format of structured-merge-diff,
+    /// with `kinds` beside its `types`, which other readers of that format ignore.
+    ///
+    /// ```
+    /// use fieldmanager_openapi::Types;
+    /// use fieldmanager_value::Value;
+    /// let text = r#"{"kinds":[{"group":"","kind":"Shop","type":"shop","version":"v1"}],"types":[{"name":"shop","scalar":"string"}]}"#;
+    /// assert_eq!(Types::load(&Value::from_json(text)?)?.to_value().to_json(), text);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_value(&self) -> Value {
+        let mut document = self.schema().to_value();
+        let mut kinds: Vec<Value> = Vec::new();
+        for (kind, names) in self.kinds() {
+            for name in names {
+                let fields = [
+                    ("group", &kind.group),
+                    ("version", &kind.version),
+                    ("kind", &kind.kind),
+                    ("type", name),
+                ];
+                let fields = fields.map(|(name, text)| (Str::from(name), Value::String(text.clone())));
+                kinds.push(Value::Map(fields.into_iter().collect()));
+            }
+        }
+        if let Value::Map(map) = &mut document
+            && !kinds.is_empty()
+        {
+            map.insert("kinds", Value::List(kinds.into_iter().collect()));
+        }
+        document
+    }
+}
+
+fn schema_with_kinds(document: &Map) -> Result<Types, LoadError> {
+    let mut schema = document.clone();
+    let kinds = schema.remove("kinds");
+    let schema = Schema::from_value(&Value::Map(schema))?;
+    let entries = match &kinds {
+        None | Some(Value::Null) => return Ok(Types::from(schema)),
+        Some(Value::List(entries)) => entries,
+        Some(other) => return Err(LoadError::NotDefinitions { path: ".kinds", found: other.kind() }),
+    };
+    let mut kinds = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        let text = |name: &str| match entry.get(name) {
+            Some(Value::String(text)) => Ok(text.clone()),
+            _ => Err(LoadError::Kinds { index }),
+        };
+        let kind = GroupVersionKind { group: text("group")?, version: text("version")?, kind: text("kind")? };
+        kinds.push((kind, text("type")?));
+    }
+    Ok(Types::new(schema, kinds))
+}

@@ -1,0 +1,101 @@
+//! List keys that items do not have.
+
+use std::collections::HashMap;
+
+use fieldmanager_schema::{AtomDef, ListDef, MapDef, Relationship, TypeDef, TypeRef};
+use fieldmanager_value::Str;
+
+use super::Fault;
+
+/// Makes lists atomic whose items declare no field of the name of a key, and says so.
+///
+/// Published documents have such lists: in those of Kubernetes before 1.28, `CSIStorageCapacityList.items` has the
+/// key `name`. With the key no object that has an item would fit the type.
+pub(super) fn drop_unknown(types: &mut [TypeDef]) -> Vec<Fault> {
+    let fields: HashMap<Str, Option<Fields>> =
+        types.iter().map(|def| (def.name.clone(), Fields::of(&def.atom))).collect();
+    let mut walk = Walk { fields, definition: Str::default(), path: String::new(), warnings: Vec::new() };
+    for def in types {
+        walk.definition = def.name.clone();
+        walk.atom(&mut def.atom);
+    }
+    walk.warnings
+}
+
+/// The fields that a struct has; none where it may have any.
+struct Fields(Vec<Str>);
+
+impl Fields {
+    fn of(atom: &AtomDef) -> Option<Self> {
+        let map = atom.map.as_deref().filter(|map| map.element.is_none())?;
+        Some(Fields(map.fields.iter().map(|field| field.name.clone()).collect()))
+    }
+}
+
+struct Walk {
+    fields: HashMap<Str, Option<Fields>>,
+    definition: Str,
+    path: String,
+    warnings: Vec<Fault>,
+}
+
+impl Walk {
+    fn atom(&mut self, atom: &mut AtomDef) {
+        if let Some(list) = &mut atom.list {
+            self.list(list);
+        }
+        if let Some(map) = &mut atom.map {
+            self.map(map);
+        }
+    }
+
+    fn at(&mut self, steps: &[&str], reference: &mut TypeRef) {
+        // What is named is looked at where it is defined.
+        if reference.named.is_some() {
+            return;
+        }
+        let length = self.path.len();
+        self.path.extend(steps.iter().copied());
+        self.atom(&mut reference.inlined);
+        self.path.truncate(length);
+    }
+
+    fn map(&mut self, map: &mut MapDef) {
+        for field in &mut map.fields {
+            self.at(&[".properties.", &field.name], &mut field.ty);
+        }
+        if let Some(element) = &mut map.element {
+            self.at(&[".additionalProperties"], element);
+        }
+    }
+
+    fn list(&mut self, list: &mut ListDef) {
+        let own;
+        let known = match &list.element.named {
+            Some(name) => self.fields.get(name).and_then(Option::as_ref),
+            None => {
+                own = Fields::of(&list.element.inlined);
+                own.as_ref()
+            }
+        };
+        let unknown = known.and_then(|known| list.keys.iter().find(|key| !known.0.contains(key)));
+        if let (Some(key), Some(known)) = (unknown, known) {
+            let names: Vec<&str> = known.0.iter().map(Str::as_str).collect();
+            self.warnings.push(Fault {
+                definition: self.definition.to_string(),
+                path: format!("{}.x-kubernetes-list-map-keys", self.path),
+                message: format!(
+                    "key `{key}` is no field of the items, the list is taken for atomic: {}",
+                    if names.is_empty() {
+                        "there are no fields".to_owned()
+                    } else {
+                        format!("fields are {}", names.join(", "))
+                    }
+                ),
+            });
+            list.keys.clear();
+            list.relationship = Some(Relationship::Atomic);
+        }
+        self.at(&[".items"], &mut list.element);
+    }
+}

@@ -1,0 +1,108 @@
+//! Where references lead.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fieldmanager_value::{Str, Value};
+
+/// The definitions by name, with those that only refer to another one followed to their ends.
+pub(super) struct Targets<'i> {
+    targets: BTreeMap<&'i str, Target<'i>>,
+    /// Names are shared among references.
+    names: BTreeMap<&'i str, Str>,
+    /// The definitions that only refer, with the type that they mean, if they mean one.
+    ends: Ends<'i>,
+    circles: BTreeSet<&'i str>,
+}
+
+type Ends<'i> = BTreeMap<&'i str, Option<&'i str>>;
+
+/// What a definition is for those who refer to it.
+#[derive(Clone, Copy)]
+pub(super) enum Target<'i> {
+    /// A type of its own.
+    Type,
+    /// It only refers to another one.
+    Alias(&'i str),
+    /// It was left out.
+    Dropped,
+}
+
+impl<'i> Targets<'i> {
+    pub(super) fn new(all: &[(&'i Str, &'i Value)], dropped: &BTreeSet<Str>) -> Self {
+        let mut targets = BTreeMap::new();
+        let mut names = BTreeMap::new();
+        for (name, schema) in all {
+            let target = match schema.get("$ref").and_then(Value::as_str).filter(|text| !text.is_empty()) {
+                _ if dropped.contains(name.as_str()) => Target::Dropped,
+                Some(reference) => Target::Alias(last_segment(reference)),
+                None => Target::Type,
+            };
+            targets.insert(name.as_str(), target);
+            names.insert(name.as_str(), (*name).clone());
+        }
+        let (ends, circles) = ends(&targets);
+        Targets { targets, names, ends, circles }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<Target<'i>> {
+        self.targets.get(name).copied()
+    }
+
+    /// The name of the type that a name means, if it means one.
+    pub(super) fn leads_to(&self, name: &str) -> Option<Str> {
+        let end = match self.targets.get_key_value(name)? {
+            (name, Target::Type) => name,
+            (name, Target::Alias(_)) => self.ends.get(name).copied().flatten()?,
+            (_, Target::Dropped) => return None,
+        };
+        self.names.get(end).cloned()
+    }
+
+    /// Whether a definition refers to itself, be it by way of others.
+    pub(super) fn is_circle(&self, name: &str) -> bool {
+        self.circles.contains(name)
+    }
+
+    /// The name that resembles another one most, if it does so enough.
+    pub(super) fn nearest(&self, name: &str) -> Option<&str> {
+        let likeness = |known: &&str| strsim::jaro_winkler(known, name);
+        let near = self.names.keys().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+        Some(near).filter(|near| likeness(near) > 0.9)
+    }
+}
+
+/// Where each definition that only refers leads, and those that lead to themselves. Each is walked once, however
+/// long the chains are.
+fn ends<'i>(targets: &BTreeMap<&'i str, Target<'i>>) -> (Ends<'i>, BTreeSet<&'i str>) {
+    let mut ends = Ends::new();
+    let mut circles = BTreeSet::new();
+    for start in targets.keys().copied() {
+        let mut chain = Vec::new();
+        let mut at = start;
+        let end = loop {
+            match targets.get(at) {
+                Some(Target::Alias(next)) => {
+                    if let Some(known) = ends.get(at) {
+                        // Going in a circle leads to where this walk has been before.
+                        circles.extend(chain.iter().skip_while(|name| **name != at));
+                        break *known;
+                    }
+                    ends.insert(at, None);
+                    chain.push(at);
+                    at = next;
+                }
+                Some(Target::Type) => break Some(at),
+                Some(Target::Dropped) | None => break None,
+            }
+        };
+        for name in chain {
+            ends.insert(name, end);
+        }
+    }
+    (ends, circles)
+}
+
+/// The name at the end of a reference, `#/definitions/NAME`.
+pub(super) fn last_segment(reference: &str) -> &str {
+    reference.rsplit('/').next().unwrap_or_default()
+}

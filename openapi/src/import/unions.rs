@@ -1,0 +1,193 @@
+//! Unions, in the two forms of KEP-1027.
+
+use fieldmanager_schema::{Union, UnionField};
+use fieldmanager_value::{Map, Str, Value};
+
+use super::ListUnions;
+
+pub(super) const EXTENSION: &str = "x-kubernetes-unions";
+
+/// What was found: unions, faults and warnings, the latter two with their place below the struct.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) unions: Vec<Union>,
+    pub(super) faults: Vec<(String, String)>,
+    pub(super) warnings: Vec<(String, String)>,
+}
+
+/// The unions of a struct: the list form on it, and the object form on its properties.
+pub(super) fn of_struct(schema: &Map, properties: Option<&Map>, list: ListUnions) -> Found {
+    let mut found = Found::default();
+    match schema.get(EXTENSION) {
+        None => {}
+        Some(Value::List(entries)) => {
+            for (i, entry) in entries.iter().enumerate() {
+                let path = format!(".{EXTENSION}[{i}]");
+                if let Some(mut union) = found.list_entry(&path, entry) {
+                    union.deduce = union.discriminator.is_some() && list == ListUnions::Deducing;
+                    found.keep(&path, union, properties);
+                }
+            }
+        }
+        Some(other) => found.fault(
+            format!(".{EXTENSION}"),
+            format!(
+                "a struct has a list of unions, got {}: the other form belongs to the discriminator",
+                other.kind()
+            ),
+        ),
+    }
+    for (name, property) in properties.into_iter().flatten() {
+        let path = format!(".properties.{name}.{EXTENSION}");
+        match property.get(EXTENSION) {
+            // A list on a property that is a struct is that struct's own.
+            None | Some(Value::List(_)) => {}
+            Some(Value::Map(union)) => {
+                if let Some(mut union) = found.object(&path, union) {
+                    union.discriminator = Some(name.clone());
+                    union.closed = true;
+                    found.keep(&path, union, properties);
+                }
+            }
+            // What may be a struct is looked at as one.
+            Some(_) if matches!(property.get("type").and_then(Value::as_str), None | Some("object")) => {}
+            Some(other) => found.fault(
+                path,
+                format!("expected a list of unions or a map with `fieldMembers`, got {}", other.kind()),
+            ),
+        }
+    }
+    found
+}
+
+impl Found {
+    fn fault(&mut self, path: String, message: String) {
+        self.faults.push((path, message));
+    }
+
+    /// `{discriminator, fields-to-discriminateBy: {field: value}}`; `fields` is the name of the older proposal.
+    fn list_entry(&mut self, path: &str, entry: &Value) -> Option<Union> {
+        const FIELDS: &str = "fields-to-discriminateBy";
+        let Value::Map(entry) = entry else {
+            self.fault(path.to_owned(), format!("a union must be a map, got {}", entry.kind()));
+            return None;
+        };
+        let mut union = Union::default();
+        match entry.get("discriminator") {
+            None => {}
+            Some(Value::String(name)) => union.discriminator = Some(name.clone()),
+            Some(other) => {
+                self.fault(format!("{path}.discriminator"), format!("expected string, got {}", other.kind()));
+                return None;
+            }
+        }
+        let (name, fields) = match (entry.get(FIELDS), entry.get("fields")) {
+            (Some(_), Some(_)) => {
+                self.fault(
+                    path.to_owned(),
+                    format!("`{FIELDS}` and `fields` are the same, give one of them"),
+                );
+                return None;
+            }
+            (None, None) => return Some(union),
+            (Some(fields), None) => (FIELDS, fields),
+            (None, Some(fields)) => ("fields", fields),
+        };
+        let Value::Map(fields) = fields else {
+            let message =
+                format!("expected a map from fields to discriminator values, got {}", fields.kind());
+            self.fault(format!("{path}.{name}"), message);
+            return None;
+        };
+        for (field, value) in fields {
+            match value {
+                Value::String(value) => {
+                    union.fields.push(UnionField {
+                        field: field.clone(),
+                        value: value.clone(),
+                        optional: false,
+                    });
+                }
+                other => {
+                    let message = format!("a discriminator value must be a string, got {}", other.kind());
+                    self.fault(format!("{path}.{name}.{field}"), message);
+                }
+            }
+        }
+        Some(union)
+    }
+
+    /// `{fieldMembers: {value: {name, optional} or null}}`.
+    fn object(&mut self, path: &str, union: &Map) -> Option<Union> {
+        let path = format!("{path}.fieldMembers");
+        let Some(Value::Map(members)) = union.get("fieldMembers") else {
+            let got =
+                union.get("fieldMembers").map_or("nothing".to_owned(), |other| other.kind().to_string());
+            self.fault(path, format!("expected a map from discriminator values to members, got {got}"));
+            return None;
+        };
+        let mut out = Union::default();
+        for (value, member) in members {
+            let name = match member {
+                Value::Null => {
+                    out.empty_members.push(value.clone());
+                    continue;
+                }
+                Value::Map(member) => member.get("name"),
+                _ => None,
+            };
+            let optional = member.get("optional");
+            match (name, optional) {
+                (Some(Value::String(name)), None | Some(Value::Bool(_))) => out.fields.push(UnionField {
+                    field: name.clone(),
+                    value: value.clone(),
+                    optional: optional == Some(&Value::Bool(true)),
+                }),
+                _ => self.fault(
+                    format!("{path}.{value}"),
+                    "a member is null, or a map with a string `name` and a boolean `optional`".to_owned(),
+                ),
+            }
+        }
+        out.fields.sort_by(|a, b| a.field.cmp(&b.field));
+        Some(out)
+    }
+
+    /// Keeps a union, and says what of it can never apply.
+    fn keep(&mut self, path: &str, union: Union, properties: Option<&Map>) {
+        let property = |name: &Str| properties.and_then(|properties| properties.get(name));
+        for field in union.fields.iter().filter(|field| property(&field.field).is_none()) {
+            let message = format!("member `{}` is no property of the struct", field.field);
+            self.warnings.push((path.to_owned(), message));
+        }
+        if let Some(name) = &union.discriminator {
+            match property(name) {
+                None => {
+                    let message = format!(
+                        "discriminator `{name}` is no property of the struct, the union means nothing"
+                    );
+                    self.warnings.push((path.to_owned(), message));
+                }
+                Some(discriminator) => self.check_values(path, name, &union, discriminator),
+            }
+        }
+        self.unions.push(union);
+    }
+
+    /// A value that the discriminator's `enum` does not have selects nothing.
+    fn check_values(&mut self, path: &str, name: &Str, union: &Union, discriminator: &Value) {
+        let Some(Value::List(values)) = discriminator.get("enum") else {
+            return;
+        };
+        let accepted: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+        for field in union.fields.iter().filter(|field| !accepted.contains(&field.value.as_str())) {
+            let message = format!(
+                "value `{}` of member `{}` is not in the enum of `{name}`: {}",
+                field.value,
+                field.field,
+                accepted.join(", ")
+            );
+            self.warnings.push((path.to_owned(), message));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the walks over objects share.
+
+use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
+
+use super::{Error, Node, Structural};
+
+/// Fails where a list or map at `depth`, counted from 0, is too deep.
+pub(super) fn check(depth: usize) -> Result<(), Error> {
+    if depth < MAX_DEPTH { Ok(()) } else { Err(Error::TooDeep) }
+}
+
+/// Fails where the value nests too deeply for its place.
+pub(super) fn check_value(value: &Value, depth: usize) -> Result<(), Error> {
+    match value {
+        Value::List(list) => {
+            check(depth)?;
+            list.iter().try_for_each(|item| check_value(item, depth + 1))
+        }
+        Value::Map(map) => {
+            check(depth)?;
+            map.iter().try_for_each(|(_, value)| check_value(value, depth + 1))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a walk found out about a value: what it becomes, or none if it stays. Nothing is allocated for none.
+pub(super) type Edit = Option<Value>;
+
+/// The map with its edits, or none.
+pub(super) fn edit_map(map: &Map, edits: Vec<(Str, Option<Value>)>) -> Edit {
+    (!edits.is_empty()).then(|| Value::Map(map.with_edits(edits)))
+}
+
+/// What each item becomes by a function from position and item.
+pub(super) fn edit_items(
+    list: &List,
+    mut item_edit: impl FnMut(usize, &Value) -> Result<Edit, Error>,
+) -> Result<Edit, Error> {
+    let mut edits = Vec::new();
+    for (at, item) in list.iter().enumerate() {
+        if let Some(edited) = item_edit(at, item)? {
+            edits.push((at, edited));
+        }
+    }
+    Ok((!edits.is_empty()).then(|| Value::List(list.with_edits(edits, Vec::new()))))
+}
+
+/// The schema of a field.
+pub(super) enum Field<'a> {
+    /// It is one of the properties.
+    Property(&'a Structural),
+    /// `additionalProperties` covers it; with a boolean there is no schema.
+    Additional(Option<&'a Structural>),
+    /// Nothing covers it.
+    Unknown,
+}
+
+impl Node {
+    pub(super) fn field(&self, name: &str) -> Field<'_> {
+        if let Some(property) = self.properties.get(name) {
+            return Field::Property(property);
+        }
+        match &self.additional_properties {
+            Some(additional) => Field::Additional(additional.schema()),
+            None => Field::Unknown,
+        }
+    }
+}
+
+impl<'a> Field<'a> {
+    /// The schema, if there is one.
+    pub(super) fn schema(self) -> Option<&'a Structural> {
+        match self {
+            Field::Property(schema) => Some(schema),
+            Field::Additional(schema) => schema,
+            Field::Unknown => None,
+        }
+    }
+}
+
+/// Whether a field is one of the three that every resource has.
+pub(super) fn is_meta(name: &str) -> bool {
+    matches!(name, "apiVersion" | "kind" | "metadata")
+}

@@ -1,0 +1,205 @@
+//! From what an object says it is to its type.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use fieldmanager_schema::{Schema, Type, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
+use fieldmanager_value::{Str, Value};
+
+use crate::GroupVersionKind;
+
+/// A schema, and which of its types the objects of a kind have. Cloning is O(1).
+///
+/// ```
+/// use fieldmanager_openapi::{GroupVersionKind, Types};
+/// use fieldmanager_value::Value;
+///
+/// let document = Value::from_yaml("
+/// swagger: '2.0'
+/// definitions:
+///   com.example.v1.Shop:
+///     type: object
+///     properties:
+///       replicas: {type: integer}
+///     x-kubernetes-group-version-kind: [{group: example.com, version: v1, kind: Shop}]
+/// ")?;
+/// let types = Types::load(&document)?;
+/// let shop = types.of(&GroupVersionKind::new("example.com", "v1", "Shop"))?;
+/// assert_eq!(shop.name(), "com.example.v1.Shop");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Types {
+    schema: Schema,
+    /// Usually one type for each kind; more than one is an error of whoever asks for it.
+    kinds: Arc<BTreeMap<GroupVersionKind, Vec<Str>>>,
+}
+
+/// Why there is no type for an object.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KindError {
+    /// The object does not say what it is.
+    #[error("the object has no apiVersion and kind")]
+    Unnamed,
+    /// No type is that of the kind.
+    #[error("no corresponding type for {kind}{}", hint(nearest))]
+    Unknown {
+        /// The kind.
+        kind: GroupVersionKind,
+        /// Kinds that resemble it, the most alike first, at most three.
+        nearest: Vec<GroupVersionKind>,
+    },
+    /// Several types claim to be that of the kind. The Go package takes the last one that it meets, in
+    /// random order.
+    #[error("several types claim {kind}: {}", .types.join(", "))]
+    Ambiguous {
+        /// The kind.
+        kind: GroupVersionKind,
+        /// The names of the types.
+        types: Vec<String>,
+    },
+}
+
+fn hint(nearest: &[GroupVersionKind]) -> String {
+    if nearest.is_empty() {
+        return String::new();
+    }
+    let near: Vec<String> =
+        nearest.iter().map(|kind| format!("{} {}", kind.api_version(), kind.kind)).collect();
+    format!(", did you mean {}", near.join(" or "))
+}
+
+impl Types {
+    /// A schema and the kinds of its types. A kind may be given several times.
+    ///
+    /// ```
+    /// use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("types: [{name: a, scalar: string}, {name: b, scalar: string}]")?;
+    /// let kind = GroupVersionKind::of("v1", "A");
+    /// let types = Types::new(schema, [(kind.clone(), "a".into()), (kind.clone(), "b".into())]);
+    /// assert!(matches!(types.of(&kind), Err(KindError::Ambiguous { .. })));
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
+    pub fn new(schema: Schema, kinds: impl IntoIterator<Item = (GroupVersionKind, Str)>) -> Self {
+        let mut map: BTreeMap<GroupVersionKind, Vec<Str>> = BTreeMap::new();
+        for (kind, name) in kinds {
+            let names = map.entry(kind).or_default();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Types { schema, kinds: Arc::new(map) }
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The kinds and the names of their types, sorted by kind. An ambiguous kind has several.
+    pub fn kinds(&self) -> impl Iterator<Item = (&GroupVersionKind, &[Str])> {
+        self.kinds.iter().map(|(kind, names)| (kind, names.as_slice()))
+    }
+
+    /// The type of the objects of a kind.
+    ///
+    /// A schema without any kinds, as files in the format of structured-merge-diff are, is searched for a
+    /// type whose name ends in group, version and kind (`io.k8s.api.apps.v1.Deployment`); if it has one type
+    /// only, that is it.
+    ///
+    /// # Errors
+    ///
+    /// [`KindError::Unknown`] and [`KindError::Ambiguous`].
+    pub fn of(&self, kind: &GroupVersionKind) -> Result<Type, KindError> {
+        let names: Vec<&str> = if self.kinds.is_empty() {
+            self.by_name(kind)
+        } else {
+            self.kinds.get(kind).into_iter().flatten().map(Str::as_str).collect()
+        };
+        match names.as_slice() {
+            [] => Err(KindError::Unknown { kind: kind.clone(), nearest: self.nearest(kind) }),
+            [name] => self
+                .schema
+                .type_named(name)
+                .ok_or_else(|| KindError::Unknown { kind: kind.clone(), nearest: Vec::new() }),
+            several => Err(KindError::Ambiguous {
+                kind: kind.clone(),
+                types: several.iter().map(|name| (*name).to_owned()).collect(),
+            }),
+        }
+    }
+
+    /// The type of an object, by its `apiVersion` and `kind`.
+    ///
+    /// # Errors
+    ///
+    /// [`KindError`]; [`KindError::Unnamed`] if the object does not say what it is and the schema leaves a
+    /// choice.
+    pub fn of_object(&self, object: &Value) -> Result<Type, KindError> {
+        match GroupVersionKind::of_object(object) {
+            Some(kind) => self.of(&kind),
+            None => self.only().ok_or(KindError::Unnamed),
+        }
+    }
+
+    /// The type of a schema that has no other.
+    fn only(&self) -> Option<Type> {
+        let mut names = self.own_names();
+        let name = names.next()?;
+        if names.next().is_some() { None } else { self.schema.type_named(name) }
+    }
+
+    fn own_names(&self) -> impl Iterator<Item = &str> {
+        self.schema.type_names().filter(|name| *name != UNTYPED_ATOMIC && *name != UNTYPED_DEDUCED)
+    }
+
+    /// The types whose names say that they are of the kind.
+    fn by_name(&self, kind: &GroupVersionKind) -> Vec<&str> {
+        let names: Vec<&str> = self.own_names().collect();
+        if let [_] = names.as_slice() {
+            return names;
+        }
+        let group = kind.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
+        let GroupVersionKind { version, kind, .. } = kind;
+        for suffix in [format!(".{group}.{version}.{kind}"), format!(".{version}.{kind}")] {
+            let found: Vec<&str> = names.iter().copied().filter(|name| name.ends_with(&suffix)).collect();
+            if !found.is_empty() {
+                return found;
+            }
+        }
+        names.into_iter().filter(|name| name.eq_ignore_ascii_case(kind)).collect()
+    }
+
+    fn nearest(&self, wanted: &GroupVersionKind) -> Vec<GroupVersionKind> {
+        let lower = wanted.kind.to_lowercase();
+        let likeness = |kind: &GroupVersionKind| {
+            let bonus = if kind.group == wanted.group { 0.05 } else { 0.0 };
+            strsim::jaro_winkler(&lower, &kind.kind.to_lowercase()) + bonus
+        };
+        let mut near: Vec<(f64, &GroupVersionKind)> = self
+            .kinds
+            .keys()
+            .map(|kind| (likeness(kind), kind))
+            .filter(|(likeness, _)| *likeness > 0.9)
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        near.truncate(3);
+        near.into_iter().map(|(_, kind)| kind.clone()).collect()
+    }
+}
+
+/// A schema without kinds: types are found by their names.
+impl From<Schema> for Types {
+    fn from(schema: Schema) -> Self {
+        Types::new(schema, [])
+    }
+}
+
+impl fmt::Debug for Types {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Types").field("schema", &self.schema).field("kinds", &self.kinds).finish()
+    }
+}

@@ -1,0 +1,316 @@
+//! A custom resource from its definition to conflicts: three versions, two managers, lists of every kind, defaults
+//! and a union, with a converter between the versions.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(clippy::print_stderr)]
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, PathElement};
+use fieldmanager_merge::{ConvertError, Converter, Force, Updater};
+use fieldmanager_openapi::crd::CustomResource;
+use fieldmanager_openapi::{GroupVersionKind, Types};
+use fieldmanager_typed::{Duplicates, TypedValue};
+use fieldmanager_value::{Map, Value};
+
+/// At `v1` and `v2` the replicas are `spec.replicas`, at `v3` they are `spec.size`. `v2` is not served.
+const DEFINITION: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: shops.example.com}
+spec:
+  group: example.com
+  names: {kind: Shop, plural: shops}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: &schema
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              replicas: &number {type: integer, default: 1}
+              ports: &ports
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [number, protocol]
+                items:
+                  type: object
+                  required: [number]
+                  properties:
+                    number: {type: integer}
+                    protocol: {type: string, default: TCP}
+                    name: {type: string}
+              owners: &owners {type: array, x-kubernetes-list-type: set, items: {type: string}}
+              command: &command {type: array, x-kubernetes-list-type: atomic, items: {type: string}}
+              roof: &roof
+                type: object
+                x-kubernetes-unions: [{discriminator: type, fields-to-discriminateBy: {straw: Straw, stone: Stone}}]
+                properties:
+                  type: {type: string}
+                  straw: {type: object, properties: {bales: {type: integer}}}
+                  stone: {type: object, properties: {slabs: {type: integer}}}
+          status: &status {type: object, properties: {ready: {type: boolean}}}
+  - name: v2
+    served: false
+    storage: false
+    schema: *schema
+  - name: v3
+    served: true
+    storage: false
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties: {size: *number, ports: *ports, owners: *owners, command: *command, roof: *roof}
+          status: *status
+";
+
+/// Moves `spec.replicas` to `spec.size` and back.
+struct Rename(Types);
+
+impl Converter for Rename {
+    fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError> {
+        let missing = || ConvertError::MissingVersion { version: version.clone() };
+        let ty = self.0.of(&GroupVersionKind::of(version.as_str(), "Shop")).map_err(|_| missing())?;
+        let Value::Map(object) = object.value() else {
+            return Ok(TypedValue::null(ty));
+        };
+        let (from, to) = match version.as_str() {
+            "example.com/v3" => ("replicas", "size"),
+            _ => ("size", "replicas"),
+        };
+        let mut object = object.clone();
+        object.insert("apiVersion", version.as_str());
+        if let Some(Value::Map(spec)) = object.get("spec") {
+            let mut spec: Map = spec.clone();
+            if let Some(number) = spec.remove(from) {
+                spec.insert(to, number);
+            }
+            object.insert("spec", spec);
+        }
+        TypedValue::new(object.into(), ty, Duplicates::Refuse)
+            .map_err(|error| ConvertError::Failed { version: version.clone(), message: error.to_string() })
+    }
+}
+
+struct World {
+    types: Types,
+    updater: Updater,
+    live: TypedValue,
+    managers: Managers,
+}
+
+impl World {
+    fn new() -> Self {
+        let resource = CustomResource::from_value(&Value::from_yaml(DEFINITION).unwrap()).unwrap();
+        assert_eq!(resource.violations(), []);
+        let types = resource.types().unwrap();
+        let mut updater = Updater::builder().converter(Rename(types.clone()));
+        for version in &resource.versions {
+            for (version, set) in resource.reset_fields(&version.name, "").unwrap() {
+                updater = updater.filter(version, Filter::Exclude(set));
+            }
+        }
+        let live = TypedValue::null(types.of(&resource.kind("v1")).unwrap());
+        World { types, updater: updater.build(), live, managers: Managers::new() }
+    }
+
+    fn typed(&self, version: &str, rest: &str) -> TypedValue {
+        let text =
+            format!("{{apiVersion: example.com/{version}, kind: Shop, metadata: {{name: corner}}, {rest}}}");
+        let value = Value::from_yaml(&text).unwrap();
+        let ty = self.types.of_object(&value).unwrap();
+        TypedValue::new(value, ty, Duplicates::Refuse).unwrap()
+    }
+
+    /// Applies, and returns the conflicts.
+    fn apply(&mut self, manager: &str, version: &str, rest: &str, force: Force) -> Vec<String> {
+        let config = self.typed(version, rest);
+        let at = ApiVersion::from(format!("example.com/{version}"));
+        let live = match self.live.value().get("apiVersion").and_then(Value::as_str) {
+            Some(known) if known != at.as_str() => {
+                Rename(self.types.clone()).convert(&self.live, &at).unwrap()
+            }
+            Some(_) => self.live.clone(),
+            None => TypedValue::null(config.ty().clone()),
+        };
+        match self.updater.apply(&live, &config, &at, &self.managers, manager, force) {
+            Ok(applied) => {
+                self.live = applied.object.unwrap_or(live);
+                self.managers = applied.managers;
+                Vec::new()
+            }
+            Err(error) => match error.conflicts() {
+                Some(conflicts) => conflicts.iter().map(ToString::to_string).collect(),
+                None => panic!("{error}"),
+            },
+        }
+    }
+
+    fn spec(&self) -> String {
+        self.live.value().get("spec").unwrap().to_json()
+    }
+
+    /// What a manager owns below `spec`. Who applies owns what it says of the object's name and version too; to
+    /// leave that out is for the layer above.
+    fn owned(&self, manager: &str) -> String {
+        let spec = PathElement::field("spec");
+        self.managers.get(manager).map(|entry| entry.set().with_prefix(&spec).to_json()).unwrap_or_default()
+    }
+}
+
+#[test]
+fn lists_merge_by_what_the_definition_says() {
+    let mut world = World::new();
+    let spec =
+        "spec: {ports: [{number: 80, name: web}], owners: [ann], command: [run]}, status: {ready: true}";
+    assert_eq!(world.apply("ops", "v1", spec, Force::No), [""; 0]);
+    // The key that is left out has its default, and the status belongs to nobody.
+    assert_eq!(
+        world.owned("ops"),
+        r#"{"f:command":{},"f:owners":{"v:\"ann\"":{}},"f:ports":{"k:{\"number\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:number":{}}}}"#
+    );
+    // Another item, another owner: nobody is in the way. The command is one field.
+    let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob], command: [stop]}";
+    assert_eq!(world.apply("dev", "v1", spec, Force::No), [r#"conflict with "ops": .spec.command"#]);
+    let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob]}";
+    assert_eq!(world.apply("dev", "v1", spec, Force::No), [""; 0]);
+    assert_eq!(
+        world.spec(),
+        r#"{"command":["run"],"owners":["ann","bob"],"ports":[{"name":"web","number":80},{"number":80,"protocol":"UDP"}]}"#
+    );
+}
+
+#[test]
+fn conflicts_are_seen_through_versions() {
+    let mut world = World::new();
+    assert_eq!(world.apply("ops", "v1", "spec: {replicas: 3, owners: [ann]}", Force::No), [""; 0]);
+    // The other manager writes the same field by its other name.
+    assert_eq!(
+        world.apply("dev", "v3", "spec: {size: 5}", Force::No),
+        [r#"conflict with "ops": .spec.replicas"#]
+    );
+    assert_eq!(world.apply("dev", "v3", "spec: {size: 3}", Force::No), [""; 0]);
+    assert_eq!(world.apply("dev", "v3", "spec: {size: 5}", Force::Yes), [""; 0]);
+    assert_eq!(world.spec(), r#"{"owners":["ann"],"size":5}"#);
+    assert_eq!(world.owned("ops"), r#"{"f:owners":{"v:\"ann\"":{}}}"#);
+    assert_eq!(world.managers.get("dev").unwrap().api_version().as_str(), "example.com/v3");
+    // A version that is not served has its type all the same.
+    assert_eq!(
+        world.apply("old", "v2", "spec: {replicas: 1}", Force::No),
+        [r#"conflict with "dev": .spec.size"#]
+    );
+}
+
+#[test]
+fn a_switch_of_a_union_is_a_conflict_for_who_owns_it() {
+    let mut world = World::new();
+    assert_eq!(world.apply("ops", "v1", "spec: {roof: {straw: {bales: 9}}}", Force::No), [""; 0]);
+    assert_eq!(world.spec(), r#"{"roof":{"straw":{"bales":9},"type":"Straw"}}"#);
+    let stone = "spec: {roof: {stone: {slabs: 2}}}";
+    assert_eq!(world.apply("dev", "v3", stone, Force::No), [r#"conflict with "ops": .spec.roof.type"#]);
+    assert_eq!(world.apply("dev", "v3", stone, Force::Yes), [""; 0]);
+    assert_eq!(world.spec(), r#"{"roof":{"stone":{"slabs":2},"type":"Stone"}}"#);
+    assert_eq!(world.owned("ops"), "{}");
+}
+
+#[test]
+fn unknown_fields_are_refused_and_defaults_are_known() {
+    let world = World::new();
+    let value = Value::from_yaml("{apiVersion: example.com/v1, kind: Shop, spec: {colour: red}}").unwrap();
+    let ty = world.types.of_object(&value).unwrap();
+    let error = TypedValue::new(value, ty, Duplicates::Refuse).unwrap_err();
+    assert!(error.to_string().contains(".spec.colour"), "{error}");
+
+    let resource = CustomResource::from_value(&Value::from_yaml(DEFINITION).unwrap()).unwrap();
+    let schema = resource.structural("v3").unwrap().unwrap();
+    let object = schema.default_object(&Value::from_yaml("{spec: {ports: [{number: 1}]}}").unwrap()).unwrap();
+    assert_eq!(object.to_json(), r#"{"spec":{"ports":[{"number":1,"protocol":"TCP"}],"size":1}}"#);
+}
+
+/// A definition of a real operator. It is of the old version of the API, with one schema for all versions, and its
+/// schemas name no types; both are changed here into what the apiserver takes now.
+fn prometheus() -> Option<Value> {
+    let Some(folder) = std::env::var_os("FIELDMANAGER_SHARED") else {
+        eprintln!("note: FIELDMANAGER_SHARED is not set, nothing was checked");
+        return None;
+    };
+    let file = PathBuf::from(folder).join("data/objects/prometheus-crd.yaml");
+    let document = Value::from_yaml(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let old = document.get("spec").unwrap().as_map().unwrap();
+    let schema = typed(old.get("validation").unwrap().get("openAPIV3Schema").unwrap());
+    let version = Value::from_yaml("{name: v1, served: true, storage: true}").unwrap();
+    let mut version = version.as_map().unwrap().clone();
+    version.insert("schema", Map::single("openAPIV3Schema", schema));
+    let mut spec = old.clone();
+    spec.insert("versions", Value::from(vec![Value::Map(version)]));
+    let mut out = document.as_map().unwrap().clone();
+    out.insert("apiVersion", "apiextensions.k8s.io/v1");
+    out.insert("spec", spec);
+    Some(out.into())
+}
+
+/// The schema with the types that it implies.
+fn typed(schema: &Value) -> Value {
+    let Value::Map(map) = schema else {
+        return schema.clone();
+    };
+    let mut out = map.clone();
+    for name in ["items", "additionalProperties"] {
+        if let Some(inner) = map.get(name) {
+            out.insert(name, typed(inner));
+        }
+    }
+    if let Some(Value::Map(properties)) = map.get("properties") {
+        let properties: Map = properties.iter().map(|(name, inner)| (name.clone(), typed(inner))).collect();
+        out.insert("properties", properties);
+    }
+    if !map.contains("type") {
+        if map.contains("items") {
+            out.insert("type", "array");
+        } else if map.contains("anyOf") {
+            out.insert("x-kubernetes-int-or-string", true);
+            out.remove("anyOf");
+        } else {
+            out.insert("type", "object");
+        }
+    }
+    out.into()
+}
+
+#[test]
+fn a_large_definition_becomes_types() {
+    let Some(document) = prometheus() else { return };
+    let resource = CustomResource::from_value(&document).unwrap();
+    assert_eq!(resource.violations().iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
+    let types = resource.types().unwrap();
+    let ty = types.of(&resource.kind("v1")).unwrap();
+    let fields = ty.atom().map.as_ref().unwrap();
+    assert!(fields.field("spec").is_some() && fields.element.is_none());
+
+    let best = (0..20)
+        .map(|_| {
+            let start = Instant::now();
+            let resource = CustomResource::from_value(&document).unwrap();
+            let types = resource.types().unwrap();
+            assert!(types.of(&resource.kind("v1")).is_ok());
+            start.elapsed()
+        })
+        .min()
+        .unwrap();
+    let start = Instant::now();
+    let violations = resource.violations().len();
+    eprintln!("from the document to types: {best:?}; rules: {:?}, {violations} faults", start.elapsed());
+    if !cfg!(debug_assertions) {
+        assert!(best.as_millis() < 10, "{best:?}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Large and deep documents end in a result or an error, in bounded time.
+
+use std::time::{Duration, Instant};
+
+use fieldmanager_openapi::Importer;
+use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
+
+use super::{faults_of, import};
+
+/// Far more than any of these takes, and far less than a walk that is not bounded would.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// What wraps a schema into `depth` others, built by hand since no text is read that deep.
+fn nested(depth: usize, wrap: impl Fn(Value) -> Map) -> Value {
+    let mut schema = Value::Map(Map::single("type", "string"));
+    for _ in 0..depth {
+        schema = Value::Map(wrap(schema));
+    }
+    schema
+}
+
+fn error_of(schema: &Value) -> String {
+    let definitions = [(Str::from("t"), schema.clone())];
+    let result = Importer::new().definitions(definitions.iter().map(|(name, schema)| (name, schema)));
+    result.map_or_else(|error| error.to_string(), |_| "none".to_owned())
+}
+
+#[test]
+fn a_large_text_of_nested_all_of_is_refused() {
+    let start = Instant::now();
+    let levels = 1_000_000;
+    let text =
+        format!("{{\"definitions\":{{\"t\":{}{{}}{}}}}}", "{\"allOf\":[".repeat(levels), "]}".repeat(levels));
+    assert!(text.len() > 10_000_000);
+    let error = Value::from_json(&text).unwrap_err();
+    assert!(error.to_string().contains("256"), "{error}");
+    assert!(start.elapsed() < LIMIT);
+}
+
+/// They say nothing about the type, however deep.
+#[test]
+fn nested_all_of_is_not_walked() {
+    let deep = nested(MAX_DEPTH, |schema| Map::single("allOf", Value::List([schema].into_iter().collect())));
+    let property = Map::single("t", deep);
+    let mut schema = Map::single("type", "object");
+    schema.insert("properties", property);
+    assert_eq!(error_of(&Value::Map(schema)), "none");
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let property = |schema: Value| {
+        let mut out = Map::single("type", "object");
+        out.insert("properties", Map::single("a", schema));
+        out
+    };
+    let items = |schema: Value| {
+        let mut out = Map::single("type", "array");
+        out.insert("items", schema);
+        out
+    };
+    let additional = |schema: Value| Map::single("additionalProperties", schema);
+    assert_eq!(error_of(&nested(MAX_DEPTH - 1, property)), "none");
+    assert_eq!(error_of(&nested(MAX_DEPTH - 1, items)), "none");
+    assert_eq!(error_of(&nested(MAX_DEPTH - 1, additional)), "none");
+    let cases: [(&str, Value); 3] = [
+        (".properties.a", nested(MAX_DEPTH, property)),
+        (".items", nested(MAX_DEPTH + 50, items)),
+        (".additionalProperties", nested(MAX_DEPTH + 50, additional)),
+    ];
+    for (step, schema) in cases {
+        let place = step.repeat(MAX_DEPTH);
+        let expected = format!("definition `t`: {place}: nesting is deeper than 256 levels");
+        assert_eq!(error_of(&schema), expected);
+    }
+}
+
+/// Looking for what was meant by a name is dear: many wrong names must not make it dearer by as many.
+#[test]
+fn many_faults_take_bounded_time() {
+    let start = Instant::now();
+    let definitions: String =
+        (0..20_000).map(|i| format!("d{i}: {{type: array, items: {{$ref: missing{i}}}}}\n")).collect();
+    assert_eq!(faults_of(&definitions).len(), 20_000);
+    let imported = import(&Importer::new().keep_good(true), &definitions).unwrap();
+    assert_eq!(imported.faults.len(), 20_000);
+    assert!(start.elapsed() < LIMIT);
+}
+
+#[test]
+fn many_fields_take_bounded_time() {
+    let start = Instant::now();
+    let fields: String = (0..50_000).map(|i| format!("f{i}: {{type: string}}, ")).collect();
+    let members: String = (0..2_000).map(|i| format!("f{i}: F{i}, ")).collect();
+    let definitions = format!(
+        "{{t: {{type: object, properties: {{{fields}}}, x-kubernetes-unions: [{{fields: {{{members}}}}}]}}}}"
+    );
+    assert!(import(&Importer::new(), &definitions).is_ok());
+    assert!(start.elapsed() < LIMIT);
+}

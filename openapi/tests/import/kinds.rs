@@ -1,0 +1,103 @@
+//! From kinds to types.
+
+use fieldmanager_openapi::{GroupVersionKind, Importer, KindError, Types};
+
+use super::{faults_of, import, yaml};
+
+const SHOP: &str = "{group: example.com, version: v1, kind: Shop}";
+
+fn types(definitions: &str) -> Types {
+    import(&Importer::new(), definitions).unwrap_or_else(|error| panic!("{definitions}: {error}")).types
+}
+
+#[test]
+fn a_definition_may_have_several_kinds() {
+    let types = types(&format!(
+        "{{a: {{type: object, x-kubernetes-group-version-kind: [{SHOP}, {{group: '', version: v1, kind: Shop}}]}},
+           b: {{type: object, x-kubernetes-group-version-kind: []}}, c: {{type: object}}}}"
+    ));
+    let found: Vec<(String, &str)> =
+        types.kinds().map(|(kind, names)| (kind.to_string(), names[0].as_str())).collect();
+    assert_eq!(found, [("/v1, Kind=Shop".into(), "a"), ("example.com/v1, Kind=Shop".into(), "a")]);
+    assert_eq!(types.of(&GroupVersionKind::new("", "v1", "Shop")).unwrap().name(), "a");
+    assert_eq!(types.of_object(&yaml("{apiVersion: example.com/v1, kind: Shop}")).unwrap().name(), "a");
+}
+
+/// An entry without a kind means nothing, as in Go.
+#[test]
+fn entries_without_a_kind_are_left_out() {
+    let types =
+        types("{a: {type: object, x-kubernetes-group-version-kind: [{group: '', version: v1, kind: ''}]}}");
+    assert_eq!(types.kinds().count(), 0);
+}
+
+/// Go takes the last one that it meets, in random order.
+#[test]
+fn kinds_that_several_types_claim_are_errors() {
+    let types = types(&format!(
+        "{{a: {{type: object, x-kubernetes-group-version-kind: [{SHOP}]}},
+           b: {{type: object, x-kubernetes-group-version-kind: [{SHOP}, {SHOP}]}}}}"
+    ));
+    let error = types.of(&GroupVersionKind::of("example.com/v1", "Shop")).unwrap_err();
+    assert_eq!(error.to_string(), "several types claim example.com/v1, Kind=Shop: a, b");
+    assert!(matches!(error, KindError::Ambiguous { types, .. } if types == ["a", "b"]));
+}
+
+/// Twice the same kind at one type is no choice.
+#[test]
+fn a_kind_may_be_named_twice() {
+    let types = types(&format!("{{b: {{type: object, x-kubernetes-group-version-kind: [{SHOP}, {SHOP}]}}}}"));
+    assert_eq!(types.of(&GroupVersionKind::of("example.com/v1", "Shop")).unwrap().name(), "b");
+}
+
+#[test]
+fn the_kinds_of_an_alias_are_those_of_its_target() {
+    let types =
+        types(&format!("{{a: {{$ref: b, x-kubernetes-group-version-kind: [{SHOP}]}}, b: {{type: object}}}}"));
+    assert_eq!(types.of(&GroupVersionKind::of("example.com/v1", "Shop")).unwrap().name(), "b");
+}
+
+#[test]
+fn unknown_kinds_are_errors_with_a_hint() {
+    let types = types(&format!("{{b: {{type: object, x-kubernetes-group-version-kind: [{SHOP}]}}}}"));
+    let error = |api_version: &str, kind: &str| {
+        types.of(&GroupVersionKind::of(api_version, kind)).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error("example.com/v1", "Shopp"),
+        "no corresponding type for example.com/v1, Kind=Shopp, did you mean example.com/v1 Shop"
+    );
+    assert_eq!(error("v1", "Pod"), "no corresponding type for /v1, Kind=Pod");
+    assert_eq!(
+        error("example.com/v2", "Shop"),
+        "no corresponding type for example.com/v2, Kind=Shop, did you mean example.com/v1 Shop"
+    );
+}
+
+#[test]
+fn faults_of_the_extension() {
+    let cases = [
+        ("{}", "expected a list of group, version and kind, got map"),
+        ("text", "expected a list of group, version and kind, got string"),
+        ("null", "expected a list of group, version and kind, got null"),
+        ("[{group: g, version: v}]", "an entry needs group, version and kind, `kind` is missing"),
+        ("[{}]", "an entry needs group, version and kind, `group` is missing"),
+        ("[text]", "an entry needs group, version and kind, `group` is missing"),
+        ("[{group: 7, version: v, kind: K}]", "`group` must be a string, got integer"),
+        ("[{group: '', version: null, kind: K}]", "`version` must be a string, got null"),
+    ];
+    for (text, message) in cases {
+        let expected = format!("definition `t`: .x-kubernetes-group-version-kind: {message}");
+        let found = faults_of(&format!("{{t: {{type: object, x-kubernetes-group-version-kind: {text}}}}}"));
+        assert_eq!(found, [expected], "{text}");
+    }
+}
+
+/// Only definitions describe objects.
+#[test]
+fn the_extension_below_a_definition_means_nothing() {
+    let types = types(&format!(
+        "{{t: {{type: object, additionalProperties: {{type: object, x-kubernetes-group-version-kind: [{SHOP}]}}}}}}"
+    ));
+    assert_eq!(types.kinds().count(), 0);
+}
