@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 use fieldmanager_value::{Escape, MAX_DEPTH, Str, TextPosition, Value, write_number, write_string};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
-use crate::{Error, PathElement, Set, SetBuilder};
+use crate::{Error, PathElement, Set, SetBuilder, fields_v1_plain};
 
 impl Set {
     /// Reads FieldsV1.
@@ -34,6 +34,9 @@ impl Set {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     pub fn from_json(text: &[u8]) -> Result<Set, Error> {
+        if let Some(set) = fields_v1_plain::read(text) {
+            return Ok(set);
+        }
         let failure = RefCell::new(None);
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         // The seed bounds the depth itself, with an error of its own.

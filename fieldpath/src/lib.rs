@@ -23,6 +23,7 @@ mod algebra;
 mod element;
 mod error;
 mod fields_v1;
+mod fields_v1_plain;
 mod filter;
 mod managers;
 mod path;

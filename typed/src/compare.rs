@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::{Filter, PathElement, Set, SetBuilder};
-use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_schema::{Atom, ListType, MapType, Schema, TypeId};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::error::{Error, Fault, Faults};
-use crate::items::element_of;
+use crate::items::{element_of, same_element};
 use crate::shape::{Shape, empty_type, entries, items, scalar_fault, shape};
 use crate::typed_value::TypedValue;
 use crate::validate::position;
@@ -183,6 +183,20 @@ impl Compare<'_> {
             return Delta::default();
         }
         let atom = self.schema.atom(ty);
+        if self.keyed && self.unique {
+            // All of what is on one side only is added or removed.
+            match (left, right) {
+                (None, Some(value)) if can_be(atom, value) => {
+                    let added = Part { itself: true, below: self.all(ty, value) };
+                    return Delta { added, ..Delta::default() };
+                }
+                (Some(value), None) if can_be(atom, value) => {
+                    let removed = Part { itself: true, below: self.all(ty, value) };
+                    return Delta { removed, ..Delta::default() };
+                }
+                _ => {}
+            }
+        }
         let (left_kinds, left_shape) = shape(atom, left);
         let (right_kinds, right_shape) = shape(atom, right);
         let mut delta = Delta::default();
@@ -206,6 +220,30 @@ impl Compare<'_> {
             delta.removed.itself |= right.is_none();
         }
         delta
+    }
+
+    /// Every field below a value that is on one side only.
+    fn all(&self, ty: TypeId, value: &Value) -> Set {
+        let mut set = SetBuilder::default();
+        match (shape(self.schema.atom(ty), Some(value)).1, value) {
+            (Shape::List(list), Value::List(items)) if !list.atomic => {
+                for item in items {
+                    if let Ok(element) = element_of(list, item) {
+                        set.push(element, true, self.all(list.element, item));
+                    }
+                }
+            }
+            (Shape::Map(map), Value::Map(entries)) if !map.atomic => {
+                set = SetBuilder::with_capacity(entries.len());
+                for (name, value) in entries {
+                    if let Some(ty) = map.type_of(name) {
+                        set.push(PathElement::Field(name.clone()), true, self.all(ty, value));
+                    }
+                }
+            }
+            _ => {}
+        }
+        set.build()
     }
 
     /// Compares two values taken for one shape; says whether that made them leaves.
@@ -297,11 +335,18 @@ impl Compare<'_> {
     /// Items of lists without duplicates: those at the same place in memory are left out unseen, the rest
     /// is matched.
     fn unique_items(&mut self, list: &ListType, left: &List, right: &List) -> Delta {
-        let (mut old, mut new) = (Vec::new(), Vec::new());
-        left.for_each_difference(right, |_, a, b| {
-            old.extend(a.and_then(|item| Some((element_of(list, item).ok()?, item))));
-            new.extend(b.and_then(|item| Some((element_of(list, item).ok()?, item))));
-        });
+        let mut pairs = Vec::new();
+        left.for_each_difference(right, |_, a, b| pairs.push((a, b)));
+        let same = |pair: &(Option<&Value>, Option<&Value>)| match pair {
+            (Some(old), Some(new)) => same_element(list, old, new),
+            _ => false,
+        };
+        if pairs.iter().all(same) {
+            return self.same_items(list, &pairs);
+        }
+        let element = |item| Some((element_of(list, item).ok()?, item));
+        let mut old: Vec<_> = pairs.iter().filter_map(|(item, _)| item.and_then(element)).collect();
+        let mut new: Vec<_> = pairs.iter().filter_map(|(_, item)| item.and_then(element)).collect();
         old.sort_by(|a, b| a.0.cmp(&b.0));
         new.sort_by(|a, b| a.0.cmp(&b.0));
         let mut out = DeltaBuilder::default();
@@ -315,6 +360,19 @@ impl Compare<'_> {
         }
         for (element, added) in new {
             self.item(list, &element, None, Some(added), &mut out);
+        }
+        out.build()
+    }
+
+    /// Items that are where they were: nothing was added, removed or moved.
+    fn same_items(&mut self, list: &ListType, pairs: &[(Option<&Value>, Option<&Value>)]) -> Delta {
+        let mut out = DeltaBuilder::default();
+        for (old, new) in pairs {
+            let element = || new.and_then(|item| element_of(list, item).ok()).unwrap_or_else(|| position(0));
+            let mark = self.faults.mark();
+            let delta = self.values(list.element, *old, *new);
+            self.faults.prefix(mark, element);
+            out.push(element, delta);
         }
         out.build()
     }
@@ -359,6 +417,15 @@ impl Compare<'_> {
             out.push(|| element.clone(), marker);
         }
         out.build()
+    }
+}
+
+/// Whether a value is of a kind that a type allows, so that there is one way to walk it.
+fn can_be(atom: &Atom, value: &Value) -> bool {
+    match value {
+        Value::List(_) => atom.list.is_some(),
+        Value::Map(_) => atom.map.is_some(),
+        _ => atom.scalar.is_some(),
     }
 }
 

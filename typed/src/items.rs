@@ -107,7 +107,7 @@ pub(crate) fn element_of(list: &ListType, item: &Value) -> Result<PathElement, I
     };
     let no_keys = || ItemFault::NoKeys { keys: list.keys.iter().map(|key| key.name.to_string()).collect() };
     let field = |key: &fieldmanager_schema::KeyField| match fields.get_entry(&key.name) {
-        Some((name, value)) => Some((name.clone(), value.clone())),
+        Some((_, value)) => Some((key.name.clone(), value.clone())),
         None => key.default.clone().map(|default| (key.name.clone(), default)),
     };
     if let [key] = list.keys.as_slice() {

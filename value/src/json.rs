@@ -1,7 +1,7 @@
 //! JSON text in and out.
 
 use crate::de::Seed;
-use crate::{Error, TextPosition, Value, number};
+use crate::{Error, TextPosition, Value, json_plain, number};
 
 impl Value {
     /// Reads one JSON document.
@@ -35,6 +35,9 @@ impl Value {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_json_slice(text: &[u8]) -> Result<Value, Error> {
+        if let Some(value) = std::str::from_utf8(text).ok().and_then(json_plain::read) {
+            return Ok(value);
+        }
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         // The seed bounds the depth itself, with an error of its own.
         deserializer.disable_recursion_limit();

@@ -28,9 +28,11 @@
 //! the Kubernetes apiserver. Integers and floats compare by their exact mathematical value. JSON and YAML
 //! texts cannot bring in NaN or an infinity: they are refused.
 
+mod common;
 mod de;
 mod error;
 mod json;
+mod json_plain;
 mod lineage;
 mod list;
 mod map;

@@ -1,10 +1,13 @@
 //! Shared immutable strings.
 
 use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 
 use arcstr::ArcStr;
+
+use crate::common::common;
 
 /// An immutable string that is shared when it is cloned.
 ///
@@ -17,7 +20,7 @@ use arcstr::ArcStr;
 /// assert_eq!(name.len(), 8);
 /// assert!(name < Str::from("selector"));
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Str(ArcStr);
 
 impl Str {
@@ -30,12 +33,33 @@ impl Str {
     ///
     /// ```
     /// use fieldmanager_value::Str;
-    /// let name = Str::from("replicas");
+    /// let name = Str::from("my-own-name");
     /// assert!(name.ptr_eq(&name.clone()));
-    /// assert!(name == Str::from("replicas") && !name.ptr_eq(&Str::from("replicas")));
+    /// assert!(name == Str::from("my-own-name") && !name.ptr_eq(&Str::from("my-own-name")));
     /// ```
     pub fn ptr_eq(&self, other: &Str) -> bool {
         ArcStr::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Str {
+    /// A text that is never freed, and whose clones are counted by nobody.
+    pub(crate) fn forever(text: &str) -> Str {
+        let text = ArcStr::from(text);
+        text.leak();
+        Str(text)
+    }
+}
+
+impl Ord for Str {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self.ptr_eq(other) { Ordering::Equal } else { self.as_str().cmp(other.as_str()) }
+    }
+}
+
+impl PartialOrd for Str {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -59,15 +83,16 @@ impl AsRef<str> for Str {
     }
 }
 
+/// A text that nearly every Kubernetes object has is made without allocation.
 impl From<&str> for Str {
     fn from(text: &str) -> Self {
-        Str(ArcStr::from(text))
+        common(text).unwrap_or_else(|| Str(ArcStr::from(text)))
     }
 }
 
 impl From<String> for Str {
     fn from(text: String) -> Self {
-        Str(ArcStr::from(text))
+        Str::from(text.as_str())
     }
 }
 
