@@ -92,7 +92,7 @@ fn merge_error(result: &Value) -> bool {
 
 /// Whether a set has a path, and either more below it or, in the object, a list
 /// or map that is not empty.
-fn has_inner_member(fields: &Value, object: &Value) -> bool {
+pub(crate) fn has_inner_member(fields: &Value, object: &Value) -> bool {
     let nodes = fields.as_object().into_iter().flatten();
     nodes.filter(|(key, _)| *key != ".").any(|(key, below)| {
         let children = below.as_object();

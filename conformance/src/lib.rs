@@ -13,6 +13,7 @@ mod error;
 pub mod generate;
 pub mod managed;
 pub mod oracle;
+pub mod patches;
 pub mod run;
 pub mod schemas;
 pub mod shrink;

@@ -173,7 +173,8 @@ pub fn kind_of<T: k8s_openapi::Resource>() -> GroupVersionKind {
 /// assert_eq!(kind_of_object(&object).map(|kind| kind.to_string()), Some("apps/v1, Kind=Deployment".into()));
 /// ```
 pub fn kind_of_object(object: &DynamicObject) -> Option<GroupVersionKind> {
-    let types = object.types.as_ref().filter(|types| !types.api_version.is_empty() && !types.kind.is_empty())?;
+    let types =
+        object.types.as_ref().filter(|types| !types.api_version.is_empty() && !types.kind.is_empty())?;
     Some(GroupVersionKind::of(&types.api_version, &types.kind))
 }
 

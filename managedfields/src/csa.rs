@@ -176,7 +176,8 @@ impl CsaUpgrade {
         };
         let is_source = |entry: &Value| is(entry, name, Operation::Update);
         let applier = entries.iter().find(|(_, entry)| is(entry, &self.to, Operation::Apply));
-        let Some((target, entry)) = applier.or_else(|| entries.iter().find(|(_, entry)| is_source(entry))) else {
+        let Some((target, entry)) = applier.or_else(|| entries.iter().find(|(_, entry)| is_source(entry)))
+        else {
             return Ok(entries);
         };
         let (target, version) = (*target, text(entry, "apiVersion").to_owned());

@@ -175,12 +175,10 @@ impl FieldManager {
 
 fn changes(old: &TypedValue, new: &TypedValue, comparison: &Comparison) -> Vec<Change> {
     let all = [&comparison.added, &comparison.modified, &comparison.removed];
-    let paths: BTreeSet<Path> = all.into_iter().flat_map(|set| set.leaves().paths().collect::<Vec<_>>()).collect();
-    let change = |path: Path| Change {
-        before: old.get(&path).cloned(),
-        after: new.get(&path).cloned(),
-        path,
-    };
+    let paths: BTreeSet<Path> =
+        all.into_iter().flat_map(|set| set.leaves().paths().collect::<Vec<_>>()).collect();
+    let change =
+        |path: Path| Change { before: old.get(&path).cloned(), after: new.get(&path).cloned(), path };
     paths.into_iter().map(change).collect()
 }
 

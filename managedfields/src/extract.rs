@@ -11,7 +11,7 @@ use crate::convert::at_version;
 use crate::entry::{Entry, EntryError};
 use crate::error::Error;
 use crate::identity::Operation;
-use crate::managed::list_of;
+use crate::managed::{list_of, with_list};
 use crate::manager::FieldManager;
 
 /// What an extracted configuration is for.
@@ -70,7 +70,9 @@ impl FieldManager {
             return Ok(None);
         };
         let (object, ty) = match form {
-            ExtractForm::AsGo => (self.versioned(live, "convert live object to proper version")?, self.ty.clone()),
+            ExtractForm::AsGo => {
+                (self.versioned(live, "convert live object to proper version")?, self.ty.clone())
+            }
             ExtractForm::Reapply => {
                 let fail = |source| Error::Convert {
                     action: "convert live object to the version of the entry",
@@ -164,11 +166,14 @@ fn extract_entry(object: &Value, ty: &Type, entry: &Entry, form: ExtractForm) ->
         ExtractForm::Reapply => (Duplicates::Allow, KeyFields::Append),
         ExtractForm::AsGo => (Duplicates::Refuse, KeyFields::AsGiven),
     };
-    let typed = TypedValue::new(object.clone(), ty.clone(), duplicates).map_err(|source| Error::Invalid {
-        action: "convert object to smd typed",
-        object: described(object),
-        callers: false,
-        source,
+    // Nobody owns the entries themselves.
+    let typed = TypedValue::new(with_list(object, None), ty.clone(), duplicates).map_err(|source| {
+        Error::Invalid {
+            action: "convert object to smd typed",
+            object: described(object),
+            callers: false,
+            source,
+        }
     })?;
     let part = typed.extract_items(&entry.fields.leaves(), keys).into_value();
     let part = match form {
@@ -261,13 +266,20 @@ fn likeness(element: &PathElement, item: &Value) -> u8 {
 }
 
 fn best<T>(all: impl Iterator<Item = T>, likeness: impl Fn(&T) -> u8) -> Option<T> {
-    all.map(|one| (likeness(&one), one)).filter(|(likeness, _)| *likeness > 0).max_by_key(|(l, _)| *l).map(|(_, one)| one)
+    all.map(|one| (likeness(&one), one))
+        .filter(|(likeness, _)| *likeness > 0)
+        .max_by_key(|(l, _)| *l)
+        .map(|(_, one)| one)
 }
 
 /// An object in messages: namespace, name and kind.
 fn described(object: &Value) -> String {
     let metadata = |name: &str| {
-        object.get("metadata").and_then(|metadata| metadata.get(name)).and_then(Value::as_str).unwrap_or_default()
+        object
+            .get("metadata")
+            .and_then(|metadata| metadata.get(name))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     };
     let kind = GroupVersionKind::of_object(object).unwrap_or_default();
     format!("{}/{}; {kind}", metadata("namespace"), metadata("name"))

@@ -106,7 +106,11 @@ impl fmt::Display for Finding {
         match self {
             Finding::Unreadable(error) => write!(f, "{error}: every apply fails until the entry is removed"),
             Finding::Duplicate { identity } => {
-                write!(f, "{} has several entries, of which an apiserver reads the last", identity.in_messages())
+                write!(
+                    f,
+                    "{} has several entries, of which an apiserver reads the last",
+                    identity.in_messages()
+                )
             }
             Finding::OwnsNothingAlone { identity, appliers } => {
                 let appliers: Vec<String> = appliers.iter().map(Identity::in_messages).collect();

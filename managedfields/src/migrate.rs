@@ -28,6 +28,11 @@ impl Selector {
         Selector { manager: name.into(), operation: None, subresource: None, version: None }
     }
 
+    /// The entry of a manager that is the one of another entry, at whatever version.
+    pub(crate) fn of(entry: &Entry) -> Self {
+        Self::manager(entry.manager.clone()).operation(entry.operation).subresource(entry.subresource.clone())
+    }
+
     /// Only those written in one way.
     #[must_use]
     pub fn operation(mut self, operation: Operation) -> Self {

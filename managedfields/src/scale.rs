@@ -8,6 +8,7 @@ use fieldmanager_value::Str;
 use crate::entry::Entry;
 use crate::identity::Operation;
 use crate::managed::ManagedFields;
+use crate::migrate::Selector;
 
 /// The version of `Scale` objects.
 const SCALE: &str = "autoscaling/v1";
@@ -133,15 +134,31 @@ impl ScaleHandler {
             }
             out.add(entry);
         }
-        let Some(Some(path)) = self.replicas.get(&self.version) else {
-            return out;
-        };
         for (who, owner) in owners {
             if !kept.contains(&who) && owns_replicas(&owner) {
-                out.add(Entry { api_version: self.version.clone(), fields: Set::from_iter([path]), ..owner });
+                self.give(&mut out, owner);
             }
         }
         out
+    }
+
+    /// Notes that who owns the replicas in a `Scale` owns them in the object.
+    fn give(&self, managed: &mut ManagedFields, owner: Entry) {
+        let path = |version: &ApiVersion| self.replicas.get(version).and_then(Option::as_ref);
+        let Some(own_path) = path(&self.version) else {
+            return;
+        };
+        let mut given =
+            Entry { api_version: self.version.clone(), fields: Set::from_iter([own_path]), ..owner };
+        // An applier has one entry for all versions, and its paths mean nothing at another one.
+        let known = managed.get(&given.identity()).map(|known| known.api_version().clone());
+        if let Some(version) = known.filter(|version| *version != self.version) {
+            match path(&version) {
+                Some(path) => given = Entry { api_version: version, fields: Set::from_iter([path]), ..given },
+                None => *managed = managed.without(&Selector::of(&given)),
+            }
+        }
+        managed.add(given);
     }
 }
 

@@ -1,5 +1,5 @@
 //! The upgrade from client-side apply.
-#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::CsaUpgrade;
 use fieldmanager_value::Value;
@@ -41,7 +41,11 @@ fn upgrades() {
         ("nothing to do", &["A ssa v1 - a", "U other v1 - b"], &["A ssa v1 - a", "U other v1 - b"]),
         ("two managers", &["U csa v1 - a", "U old v1 - b"], &["A ssa v1 - a,b"]),
         ("two managers, in the order given", &["U old v1 - b", "U csa v2 - a"], &["A ssa v2 - a"]),
-        ("other subresources stay", &["U csa v1 status a", "U csa v1 - b"], &["U csa v1 status a", "A ssa v1 - b"]),
+        (
+            "other subresources stay",
+            &["U csa v1 status a", "U csa v1 - b"],
+            &["U csa v1 status a", "A ssa v1 - b"],
+        ),
         ("applies of the name stay", &["A csa v1 - a", "U csa v1 - b"], &["A csa v1 - a", "A ssa v1 - b"]),
     ];
     for (what, before, after) in cases {

@@ -1,5 +1,5 @@
 //! What requests would do.
-#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{DryRun, Error, FieldManager, Force, StripOptions, Time, strip_for_apply};
 use fieldmanager_openapi::GroupVersionKind;
@@ -14,11 +14,15 @@ fn noon() -> Time {
 }
 
 fn config(data: &str) -> Value {
-    Value::from_json(&format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"x"}},"data":{data}}}"#)).unwrap()
+    Value::from_json(&format!(
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"x"}},"data":{data}}}"#
+    ))
+    .unwrap()
 }
 
 fn live() -> Value {
-    let live = manager().apply(&Value::Null, &config(r#"{"a":"1","b":"1"}"#), "ci", Force::No, noon()).unwrap();
+    let live =
+        manager().apply(&Value::Null, &config(r#"{"a":"1","b":"1"}"#), "ci", Force::No, noon()).unwrap();
     manager().apply(&live.object, &config(r#"{"c":"1"}"#), "ops", Force::No, noon()).unwrap().object
 }
 
@@ -51,14 +55,20 @@ fn an_apply_with_conflicts() {
     assert_eq!(conflicts.iter().map(|conflict| conflict.path.to_string()).collect::<Vec<_>>(), [".data.a"]);
     assert_eq!(changes(&dry), [r#".data.a: "1" -> "2""#]);
     assert_eq!(ownership(&dry), [r#""ci" + -.data.a"#, r#""ops" +.data.a -"#]);
-    let forced = manager().apply(&live(), &config(r#"{"a":"2","c":"1"}"#), "ops", Force::Yes, noon()).unwrap();
+    let forced =
+        manager().apply(&live(), &config(r#"{"a":"2","c":"1"}"#), "ops", Force::Yes, noon()).unwrap();
     assert_eq!(dry.outcome.object, forced.object);
 }
 
 #[test]
 fn an_apply_of_the_same() {
     let dry = manager().dry_run_apply(&live(), &config(r#"{"c":"1"}"#), "ops", noon()).unwrap();
-    assert!(dry.conflicts.is_none() && dry.comparison.is_same() && dry.changes.is_empty() && dry.ownership.is_empty());
+    assert!(
+        dry.conflicts.is_none()
+            && dry.comparison.is_same()
+            && dry.changes.is_empty()
+            && dry.ownership.is_empty()
+    );
     assert!(!dry.outcome.changed);
 }
 
@@ -69,7 +79,10 @@ fn an_update() {
     let dry = manager().dry_run_update(&live(), &Value::from_json(&new).unwrap(), "edit", noon()).unwrap();
     assert_eq!(changes(&dry), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
     // The map is owned by its appliers still.
-    assert_eq!(ownership(&dry), [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]);
+    assert_eq!(
+        ownership(&dry),
+        [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]
+    );
 }
 
 #[test]
@@ -93,7 +106,8 @@ fn what_was_read_can_be_applied_when_stripped() {
     );
     let some = strip_for_apply(&read, StripOptions::default());
     assert_eq!(some.get("status"), read.get("status"));
-    let annotations = |object: &Value| object.get("metadata").and_then(|metadata| metadata.get("annotations")).cloned();
+    let annotations =
+        |object: &Value| object.get("metadata").and_then(|metadata| metadata.get("annotations")).cloned();
     assert_eq!(annotations(&some), annotations(&read));
     assert!(manager().apply(&Value::Null, &all, "ci", Force::No, noon()).is_ok());
     assert_eq!(strip_for_apply(&Value::Null, StripOptions::all()), Value::Null);

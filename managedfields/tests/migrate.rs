@@ -1,5 +1,5 @@
 //! Giving what managers own to others.
-#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{ManagedFields, Operation, Selector};
 use fieldmanager_value::Value;
@@ -48,8 +48,7 @@ fn selectors() {
 #[test]
 fn rename_unites_entry_by_entry() {
     let renamed = managed().rename(&Selector::manager("a"), "b").unwrap();
-    let expected =
-        ["b Apply v1 |.b,.x", "b Update v1 |.y", "b Update v1 status|.status", "b Update v2 |.z"];
+    let expected = ["b Apply v1 |.b,.x", "b Update v1 |.y", "b Update v1 status|.status", "b Update v2 |.z"];
     assert_eq!(short(&renamed), expected);
     assert_eq!(renamed.entries()[0].time.unwrap().to_string(), "2026-01-31T12:00:00Z");
 }

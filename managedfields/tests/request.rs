@@ -1,5 +1,5 @@
 //! Names of managers and options of requests.
-#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{RequestKind, RequestOptions, manager_name, validate_managed_fields};
 use fieldmanager_openapi::FieldPath;
@@ -33,7 +33,11 @@ fn options_of_requests() {
         (Apply, of(""), &["fieldManager: Required value: is required for apply patch"]),
         (Patch, of(""), &[]),
         (Create, of("ci"), &[]),
-        (Update, of("é\0"), &[r#"fieldManager: Invalid value: "é\x00": invalid character U+0000 (at position 2)"#]),
+        (
+            Update,
+            of("é\0"),
+            &[r#"fieldManager: Invalid value: "é\x00": invalid character U+0000 (at position 2)"#],
+        ),
         (Apply, of(&"a".repeat(129)), &["fieldManager: Too long: may not be more than 128 bytes"]),
         (Apply, RequestOptions { force: Some(true), ..of("ci") }, &[]),
         (
@@ -106,10 +110,10 @@ fn entries_that_clients_send() {
         ),
         (&long, &["metadata.managedFields[0].subresource: Too long: may not be more than 256 bytes"]),
         ("{}", &["metadata.managedFields: Invalid value: {}: expected list, got map"]),
-        ("[1]", &["metadata.managedFields[0]: Invalid value: 1: expected map, got number"]),
+        ("[1]", &["metadata.managedFields[0]: Invalid value: 1: expected map, got integer"]),
         (
             r#"[{"operation":1}]"#,
-            &["metadata.managedFields[0].operation: Invalid value: 1: expected string, got number"],
+            &["metadata.managedFields[0].operation: Invalid value: 1: expected string, got integer"],
         ),
     ];
     let path = FieldPath::root("metadata").child("managedFields");

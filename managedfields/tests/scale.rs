@@ -1,5 +1,5 @@
 //! Managed fields of scale subresources.
-#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{ManagedFields, ScaleHandler};
 use fieldmanager_value::Value;
@@ -42,10 +42,10 @@ fn handler() -> ScaleHandler {
 fn to_subresource() {
     let cases: [(&[&str], &[&str]); 4] = [
         (&["A ci apps/v1 - 12 spec.replicas,spec.selector"], &["A ci autoscaling/v1 - 12 spec.replicas"]),
-        (&["U ci apps/v1 - - spec.replicas", "A b apps/v2 scale - spec.size"], &[
-            "A b autoscaling/v1 scale - spec.replicas",
-            "U ci autoscaling/v1 - - spec.replicas",
-        ]),
+        (
+            &["U ci apps/v1 - - spec.replicas", "A b apps/v2 scale - spec.size"],
+            &["A b autoscaling/v1 scale - spec.replicas", "U ci autoscaling/v1 - - spec.replicas"],
+        ),
         // No replicas, another field of the same name, no replicas at this version, an unknown version.
         (
             &[
@@ -69,7 +69,9 @@ fn to_subresource() {
 
 #[test]
 fn to_parent() {
-    let cases: [(&str, &[&str], &[&str], &[&str]); 11] = [
+    // What happens, entries of the object, entries of its scale, entries of the object afterwards.
+    type Case = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+    let cases: [Case; 13] = [
         (
             "another manager takes the replicas",
             &["A ci apps/v1 - 12 spec.replicas,spec.selector"],
@@ -110,7 +112,11 @@ fn to_parent() {
             "replicas elsewhere are taken too, and versions without any are kept",
             &["A ci apps/v2 - - spec.size,spec.selector", "A b apps/v0 - - spec.replicas"],
             &["U hpa autoscaling/v1 scale - spec.replicas"],
-            &["A ci apps/v2 - - spec.selector", "A b apps/v0 - - spec.replicas", "U hpa apps/v1 scale - spec.replicas"],
+            &[
+                "A ci apps/v2 - - spec.selector",
+                "A b apps/v0 - - spec.replicas",
+                "U hpa apps/v1 scale - spec.replicas",
+            ],
         ),
         (
             "an untouched updater stays one entry",
@@ -135,6 +141,18 @@ fn to_parent() {
             &["U ci apps/v1 - 12 spec.selector"],
             &["U ci autoscaling/v1 - 13 spec.replicas"],
             &["U ci apps/v1 - 13 spec.replicas,spec.selector"],
+        ),
+        (
+            "an applier at another version gets them at that one",
+            &["A ci apps/v2 - - spec.selector"],
+            &["A ci autoscaling/v1 - - spec.replicas"],
+            &["A ci apps/v2 - - spec.selector,spec.size"],
+        ),
+        (
+            "an applier at a version without replicas",
+            &["A ci apps/v0 - - spec.selector"],
+            &["A ci autoscaling/v1 - - spec.replicas"],
+            &["A ci apps/v1 - - spec.replicas"],
         ),
     ];
     for (what, parent, scale, expected) in cases {

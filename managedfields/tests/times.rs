@@ -1,11 +1,12 @@
 //! Times that alone would change an object.
-#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::keep_times;
 use fieldmanager_value::Value;
 
 fn object(data: &str, entries: &str) -> Value {
-    Value::from_json(&format!(r#"{{"data":{data},"metadata":{{"name":"x","managedFields":{entries}}}}}"#)).unwrap()
+    Value::from_json(&format!(r#"{{"data":{data},"metadata":{{"name":"x","managedFields":{entries}}}}}"#))
+        .unwrap()
 }
 
 #[test]
@@ -13,10 +14,20 @@ fn times_are_kept_only_if_nothing_else_changed() {
     let old = r#"[{"manager":"a","time":"2026-01-31T12:00:00Z"},{"manager":"b"}]"#;
     let cases = [
         ("a time", "1", r#"[{"manager":"a","time":"2026-01-31T13:00:00Z"},{"manager":"b"}]"#, true),
-        ("a new time", "1", r#"[{"manager":"a","time":"2026-01-31T12:00:00Z"},{"manager":"b","time":"2026-01-31T12:00:00Z"}]"#, true),
+        (
+            "a new time",
+            "1",
+            r#"[{"manager":"a","time":"2026-01-31T12:00:00Z"},{"manager":"b","time":"2026-01-31T12:00:00Z"}]"#,
+            true,
+        ),
         ("a time is gone", "1", r#"[{"manager":"a"},{"manager":"b"}]"#, true),
         ("the data", "2", r#"[{"manager":"a","time":"2026-01-31T13:00:00Z"},{"manager":"b"}]"#, false),
-        ("how the data is written", "1.0", r#"[{"manager":"a","time":"2026-01-31T13:00:00Z"},{"manager":"b"}]"#, false),
+        (
+            "how the data is written",
+            "1.0",
+            r#"[{"manager":"a","time":"2026-01-31T13:00:00Z"},{"manager":"b"}]"#,
+            false,
+        ),
         ("a manager", "1", r#"[{"manager":"c","time":"2026-01-31T13:00:00Z"},{"manager":"b"}]"#, false),
         ("fewer", "1", r#"[{"manager":"a","time":"2026-01-31T13:00:00Z"}]"#, false),
         ("none", "1", "[]", false),

@@ -17,9 +17,6 @@ use fieldmanager_conformance::managed::tally::Tally;
 use fieldmanager_conformance::oracle::CoProcess;
 use serde_json::{Value, json};
 
-/// How many smaller requests to try for a difference.
-const SHRINK_TRIES: usize = 5000;
-
 /// How many requests are sent at a time.
 const BATCH: u64 = 32;
 
@@ -49,6 +46,9 @@ struct Arguments {
     /// Stop after this many differences
     #[arg(long, default_value_t = 1)]
     keep_going: usize,
+    /// How many smaller requests to try for a difference
+    #[arg(long, default_value_t = 5000)]
+    shrink: usize,
     /// A built oracle to use instead of building it
     #[arg(long)]
     oracle: Option<PathBuf>,
@@ -94,7 +94,7 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
         failures = found;
     }
     for (request, difference) in failures.into_iter().take(arguments.keep_going) {
-        let (request, difference) = sides().shrink(&request, &difference, SHRINK_TRIES);
+        let (request, difference) = sides().shrink(&request, &difference, arguments.shrink);
         let path = keep(&arguments.corpus, request.clone())?;
         report(out, &request, &difference, &path).map_err(printed)?;
     }

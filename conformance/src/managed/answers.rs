@@ -1,29 +1,71 @@
-//! The ops that are no sequence: what the library says about entries.
+//! The ops that are no sequence: what the library says.
 
-use fieldmanager_fieldpath::Set;
-use fieldmanager_managedfields::ManagedFields;
+use fieldmanager_fieldpath::{Path, PathElement, Set};
+use fieldmanager_managedfields::{
+    CsaUpgrade, Entry, ExtractForm, ManagedFields, RequestKind, RequestOptions, ScaleHandler, extract,
+    validate_managed_fields,
+};
+use fieldmanager_openapi::{FieldPath, Importer};
+use fieldmanager_schema::Schema;
+use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};
 
-use super::candidate::back;
+use super::candidate::{back, text};
+use super::deviations::{
+    DUPLICATE_ENTRIES, ENTRIES_AS_WRITTEN, EXTRACT_SIBLINGS, EXTRACT_WITHOUT_FIELDS, SCALE_KEEPS, UNREADABLE_ENTRIES, has_duplicates, readable,
+};
 use super::resource::own;
+use crate::compare::same_value;
+use crate::deviations::{has_inner_member, leaves};
+
+/// What the library says where it differs, and what the difference is.
+pub(crate) struct Answer {
+    pub(crate) what: &'static str,
+    pub(crate) ours: Json,
+    /// The name of the deviation, if it is one.
+    pub(crate) deviation: Option<&'static str>,
+}
 
 /// What differs about a request other than `managed`.
-pub(crate) fn differs(request: &Json, reference: &Json) -> Option<(&'static str, Json)> {
-    match request.get("op").and_then(Json::as_str) {
-        Some("entries") => entries(request, reference),
-        _ => Some(("op", Json::Null)),
+pub(crate) fn differs(request: &Json, reference: &Json) -> Option<Answer> {
+    if reference.get("requestError").is_some() {
+        return None;
+    }
+    let entries = member(request, "managedFields");
+    let duplicates = || has_duplicates(entries).then_some(DUPLICATE_ENTRIES);
+    match text(request, "op") {
+        "entries" => {
+            let (what, ours) = entries_differ(request, reference)?;
+            Some(Answer { what, ours, deviation: duplicates() })
+        }
+        "scale" => scale(request, reference),
+        "extract" => extracted(request, reference),
+        "upgrade" => upgraded(request, reference),
+        "requestvalidation" => {
+            let ours = validated(request);
+            (ours != *reference).then_some(Answer { what: "errors", ours, deviation: None })
+        }
+        _ => Some(Answer { what: "op", ours: Json::Null, deviation: None }),
     }
 }
 
-fn entries(request: &Json, reference: &Json) -> Option<(&'static str, Json)> {
-    let list = request.get("managedFields").unwrap_or(&Json::Null);
+fn member<'a>(value: &'a Json, name: &str) -> &'a Json {
+    value.get(name).unwrap_or(&Json::Null)
+}
+
+fn encoded(managed: &ManagedFields) -> Json {
+    managed.encode().map_or(Json::Null, |list| back(&list))
+}
+
+fn entries_differ(request: &Json, reference: &Json) -> Option<(&'static str, Json)> {
+    let list = member(request, "managedFields");
     let decoded = ManagedFields::decode(Some(&own(list)));
     let failed = reference.get("error").is_some() || reference.get("decodeError").is_some();
     match (&decoded, failed) {
         (Err(_), true) => {}
         (Ok(managed), false) => {
-            let encoded = managed.encode().map_or(Json::Null, |list| back(&list));
-            if reference.get("managedFields") != Some(&encoded) {
+            let encoded = encoded(managed);
+            if member(reference, "managedFields") != &encoded {
                 return Some(("managedFields", encoded));
             }
         }
@@ -42,4 +84,139 @@ fn entries(request: &Json, reference: &Json) -> Option<(&'static str, Json)> {
         }
     }
     None
+}
+
+fn scale(request: &Json, reference: &Json) -> Option<Answer> {
+    let mut handler = ScaleHandler::new(text(request, "groupVersion"));
+    for (version, names) in request.get("mappings").and_then(Json::as_object).into_iter().flatten() {
+        handler = match names.as_array() {
+            Some(names) => {
+                let fields = names.iter().filter_map(Json::as_str).map(PathElement::field);
+                handler.replicas(version.as_str(), fields.collect::<Path>())
+            }
+            None => handler.without_replicas(version.as_str()),
+        };
+    }
+    let read = |name: &str| ManagedFields::decode(Some(&own(member(request, name))));
+    let (Ok(parent), Ok(scale)) = (read("managedFields"), read("scaleEntries")) else {
+        return reference.get("managedFields").is_some().then(|| Answer {
+            what: "outcome",
+            ours: Json::Null,
+            deviation: None,
+        });
+    };
+    let to_parent = text(request, "direction") == "toParent";
+    let ours = if to_parent { handler.to_parent(&parent, &scale) } else { handler.to_subresource(&parent) };
+    let theirs = member(reference, "managedFields");
+    if *theirs == encoded(&ours) {
+        return None;
+    }
+    let duplicates = ["managedFields", "scaleEntries"].iter().any(|name| has_duplicates(member(request, name)));
+    let deviation = match ManagedFields::decode(Some(&own(theirs))) {
+        _ if duplicates => Some(DUPLICATE_ENTRIES),
+        // Nobody has less than in Go, entries of one identity taken together.
+        Ok(theirs) if to_parent && owns_as_much(&ours.entries(), &theirs.entries()) => Some(SCALE_KEEPS),
+        _ => None,
+    };
+    Some(Answer { what: "managedFields", ours: encoded(&ours), deviation })
+}
+
+fn owns_as_much(ours: &[Entry], theirs: &[Entry]) -> bool {
+    theirs.iter().all(|theirs| {
+        ours.iter().any(|ours| ours.identity() == theirs.identity() && theirs.fields.is_subset(&ours.fields))
+    })
+}
+
+fn extracted(request: &Json, reference: &Json) -> Option<Answer> {
+    let mut ty = Schema::deduced();
+    if let Some(definitions) = request.pointer("/schemas/definitions") {
+        let definitions = own(definitions);
+        let imported = Importer::new().definitions(definitions.as_map().into_iter().flatten()).ok()?;
+        ty = imported.types.schema().type_named(text(request, "type"))?;
+    }
+    let object = own(member(request, "object"));
+    let ours = extract(&object, &ty, text(request, "manager"), text(request, "subresource"), ExtractForm::AsGo);
+    let list = request.pointer("/object/metadata/managedFields").unwrap_or(&Json::Null);
+    let (what, ours) = match (ours, reference.get("error")) {
+        (Err(_), Some(_)) => return None,
+        (Err(error), None) => ("outcome", json!({"error": error.to_string()})),
+        (Ok(own), failed) => {
+            let own = own.map_or(Json::Null, |own| back(&own));
+            if failed.is_none() && same_value(&own, member(reference, "object")) {
+                return None;
+            }
+            (if failed.is_some() { "outcome" } else { "object" }, own)
+        }
+    };
+    let own_entry = |entry: &&Json| {
+        text(entry, "manager") == text(request, "manager") && text(entry, "operation") == "Apply"
+    };
+    let inner = list.as_array().into_iter().flatten().filter(own_entry).any(|entry| {
+        has_inner_member(&leaves(member(entry, "fieldsV1")), member(request, "object"))
+    });
+    let deviation = match what {
+        _ if !readable(list) => Some(UNREADABLE_ENTRIES),
+        "outcome" if text(reference, "error").contains("marshalling FieldsV1") => Some(EXTRACT_WITHOUT_FIELDS),
+        "object" if inner => Some(EXTRACT_SIBLINGS),
+        "object" if has_duplicates(list) => Some(DUPLICATE_ENTRIES),
+        _ => None,
+    };
+    Some(Answer { what, ours, deviation })
+}
+
+fn upgraded(request: &Json, reference: &Json) -> Option<Answer> {
+    let names = request.get("csaManagers").and_then(Json::as_array);
+    let names = names.into_iter().flatten().filter_map(Json::as_str);
+    let upgrade = CsaUpgrade::new(names, text(request, "ssaManager")).subresource(text(request, "subresource"));
+    let object = own(member(request, "object"));
+    let list = request.pointer("/object/metadata/managedFields").unwrap_or(&Json::Null);
+    let deviation = (!readable(list)).then_some(UNREADABLE_ENTRIES);
+    let ours = match (upgrade.upgrade(&object), upgrade.patch(&object)) {
+        (Ok(object), Ok(patch)) => json!({"object": back(&object), "patch": patch.map(|patch| back(&patch))}),
+        (Err(error), _) | (_, Err(error)) => {
+            return reference.get("object").is_some().then(|| Answer {
+                what: "outcome",
+                ours: json!({"error": error.to_string()}),
+                deviation,
+            });
+        }
+    };
+    let what = ["object", "patch"].into_iter().find(|what| !same_value(member(reference, what), member(&ours, what)))?;
+    let deviation = deviation.or_else(|| same_upgrade(reference, &ours).then_some(ENTRIES_AS_WRITTEN));
+    Some(Answer { what, ours, deviation })
+}
+
+/// Whether two upgrades give the same entries, however they are written. What one writes anew, the other need not
+/// patch.
+fn same_upgrade(theirs: &Json, ours: &Json) -> bool {
+    let entries = |answer: &Json, pointer: &str| -> Vec<Option<Entry>> {
+        let list = answer.pointer(pointer).and_then(Json::as_array);
+        list.into_iter().flatten().map(|entry| Entry::from_value(0, &own(entry)).ok()).collect()
+    };
+    let same = |pointer: &str| entries(theirs, pointer) == entries(ours, pointer);
+    same("/object/metadata/managedFields") && (member(ours, "patch").is_null() || same("/patch/0/value"))
+}
+
+fn validated(request: &Json) -> Json {
+    let texts = |errors: Vec<String>| json!(errors);
+    let options = |name: &str, kind: RequestKind| {
+        let options = member(request, name);
+        let dry_run = options.get("dryRun").and_then(Json::as_array).into_iter().flatten();
+        let options = RequestOptions {
+            field_manager: text(options, "fieldManager").to_owned(),
+            force: options.get("force").and_then(Json::as_bool),
+            dry_run: dry_run.filter_map(Json::as_str).map(str::to_owned).collect(),
+            field_validation: text(options, "fieldValidation").to_owned(),
+        };
+        let errors = options.validate(kind).err().map(|invalid| invalid.errors).unwrap_or_default();
+        texts(errors.iter().map(ToString::to_string).collect())
+    };
+    let path = FieldPath::root("metadata").child("managedFields");
+    let entries = validate_managed_fields(Some(&own(member(request, "managedFields"))), &path);
+    json!({
+        "managedFields": texts(entries.iter().map(ToString::to_string).collect()),
+        "patchOptions": options("patchOptions", RequestKind::of_patch(text(request, "patchType"))),
+        "createOptions": options("createOptions", RequestKind::Create),
+        "updateOptions": options("updateOptions", RequestKind::Update),
+    })
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::answers;
+use super::answers::{Answer, differs as differs_otherwise};
 use super::candidate::Sequence;
 use super::compare::{differs, outcome, shown};
-use super::deviations::{Case, explain, has_duplicates};
+use super::deviations::{Case, explain};
 use super::resource::Known;
 use super::tally::Tally;
 use crate::compare::GO_MAP_ORDER;
@@ -70,7 +70,7 @@ impl Sides {
         }
         let answer = self.oracle.run(&[again])?.pop().unwrap_or_default();
         let variants = answer.get("variants").and_then(Value::as_array).cloned().unwrap_or_default();
-        for reference in variants {
+        for reference in answer.get("answer").cloned().into_iter().chain(variants) {
             let mut counts = Tally::default();
             if self.compare(request, &reference, &mut counts)?.is_none() {
                 counts.deviation(GO_MAP_ORDER);
@@ -90,9 +90,11 @@ impl Sides {
         tally.request(request);
         if request.get("op").and_then(Value::as_str) != Some("managed") {
             tally.other(request, reference);
-            let Some((what, ours)) = answers::differs(request, reference) else { return Ok(None) };
-            if has_duplicates(request.get("managedFields").unwrap_or(&Value::Null)) {
-                tally.deviation(super::deviations::DUPLICATE_ENTRIES);
+            let Some(Answer { what, ours, deviation }) = differs_otherwise(request, reference) else {
+                return Ok(None);
+            };
+            if let Some(name) = deviation {
+                tally.deviation(name);
                 return Ok(None);
             }
             return Ok(Some(Difference { step: None, what, reference: reference.clone(), ours }));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::candidate::text;
 use super::compare::{doing, same_status};
-use super::resource::own;
+use super::resource::{own, parse};
 
 /// Two entries of one identity: Go keeps the last, the library what both own.
 pub const DUPLICATE_ENTRIES: &str = "duplicate-entries";
@@ -22,8 +22,11 @@ pub const UNNAMED_KIND: &str = "unnamed-kind";
 pub const ENTRIES_TYPED: &str = "entries-typed";
 /// An object with duplicates where somebody owns something at another version: Go refuses it then and only then.
 pub const CONVERTED_DUPLICATES: &str = "converted-duplicates";
-/// The entries that an update without errors puts back: Go writes them anew, the library leaves them as they were.
-pub const RESTORED_AS_THEY_WERE: &str = "restored-as-they-were";
+/// Entries that an update without errors puts back, or that an upgrade has nothing to do with: Go writes them anew,
+/// the library leaves them as they are written.
+pub const ENTRIES_AS_WRITTEN: &str = "entries-as-written";
+/// Extracting from an entry without `fieldsV1`: an error in Go, nothing in the library.
+pub const EXTRACT_WITHOUT_FIELDS: &str = "extract-without-fields";
 /// A version without a type: there is no field manager for it, where Go has one that fails when it gets that far.
 pub const UNKNOWN_VERSION: &str = "unknown-version";
 /// A large number in the text of a path: Go writes floats with an exponent, the library integers with all digits.
@@ -33,6 +36,10 @@ pub const ODD_FIELDS_IN_CONFIG: &str = "odd-fields-in-configuration";
 /// Annotations that are no text, beside the one of client-side apply: Go makes text of null, and sees none at all if
 /// one is of another kind; here they stay.
 pub const ODD_ANNOTATIONS: &str = "odd-annotations";
+/// Managed fields that come back from a scale: Go loses fields and times, the library does not.
+pub const SCALE_KEEPS: &str = "scale-keeps";
+/// Extracting below a field that is in the set itself.
+pub const EXTRACT_SIBLINGS: &str = crate::deviations::EXTRACT_SIBLINGS;
 /// The step at which Go panicked.
 pub const GO_PANIC: &str = crate::compare::GO_PANIC;
 
@@ -67,15 +74,18 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
         return Some(METADATA_NO_MAP);
     }
     if quiet && entries(case.ours.get("live").unwrap_or(&Value::Null)) == lists[0] {
-        return Some(RESTORED_AS_THEY_WERE);
+        return Some(ENTRIES_AS_WRITTEN);
     }
     if case.what == "before" {
         return Some(UNKNOWN_VERSION);
     }
-    if case.what == "status" {
-        let (theirs, ours) = (case.reference.get("status")?, case.ours.get("status")?);
-        let plain = plain_numbers(theirs);
-        return (plain != *theirs && same_status(&plain, ours)).then_some(LARGE_NUMBERS);
+    let statuses = (case.reference.get("status"), case.ours.get("status"));
+    if case.what == "status"
+        && let (Some(theirs), Some(ours)) = statuses
+        && plain_numbers(theirs) != *theirs
+        && same_status(&plain_numbers(theirs), ours)
+    {
+        return Some(LARGE_NUMBERS);
     }
     if !is_named(object) || (!is_named(case.live) && !case.live.is_null()) {
         return Some(UNNAMED_KIND);
@@ -96,7 +106,8 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
     if lists.into_iter().any(has_duplicates) {
         return Some(DUPLICATE_ENTRIES);
     }
-    if case.what == "managedFields" && lists.into_iter().any(has_younger_bucket) {
+    let after = [case.reference, case.ours].map(|answer| entries(answer.get("live").unwrap_or(&Value::Null)));
+    if case.what == "managedFields" && lists.into_iter().any(|list| has_younger_bucket(list) || lost_bucket(list, after)) {
         return Some(CAP_BUCKET);
     }
     None
@@ -142,7 +153,8 @@ fn has_odd_annotations(object: &Value) -> bool {
 
 /// Whether an object says what it is.
 fn is_named(object: &Value) -> bool {
-    !text(object, "apiVersion").is_empty() && !text(object, "kind").is_empty()
+    let version = text(object, "apiVersion");
+    !version.is_empty() && parse(version).is_some() && !text(object, "kind").is_empty()
 }
 
 /// Whether all entries can be read.
@@ -167,12 +179,30 @@ pub(crate) fn has_duplicates(list: &Value) -> bool {
 /// Whether there are so many updaters that the oldest may be united, and a bucket that is not the oldest of its
 /// version.
 fn has_younger_bucket(list: &Value) -> bool {
-    let entries = all(list).enumerate().filter_map(|(index, entry)| Entry::from_value(index, &own(entry)).ok());
-    let updaters: Vec<Entry> = entries.filter(|entry| entry.operation == Operation::Update).collect();
+    let updaters = updaters(list);
     let age = |entry: &Entry| (entry.time.map_or(0, Time::unix_seconds), entry.identity().identifier());
     let older = |bucket: &Entry| {
         updaters.iter().any(|other| other.api_version == bucket.api_version && age(other) < age(bucket))
     };
-    let is_bucket = |entry: &&Entry| entry.manager == ANCIENT_CHANGES && entry.subresource.is_empty();
-    updaters.len() >= MAX_UPDATERS && updaters.iter().filter(is_bucket).any(older)
+    updaters.len() >= MAX_UPDATERS && updaters.iter().filter(|entry| is_bucket(entry)).any(older)
+}
+
+/// Whether there are so many updaters, and a bucket that Go has lost and the library has: the time of the step was
+/// before that of the bucket.
+fn lost_bucket(list: &Value, [theirs, ours]: [&Value; 2]) -> bool {
+    let has = |list: &Value, bucket: &Entry| {
+        updaters(list).iter().any(|entry| is_bucket(entry) && entry.api_version == bucket.api_version)
+    };
+    let before = updaters(list);
+    before.len() >= MAX_UPDATERS
+        && before.iter().filter(|entry| is_bucket(entry)).any(|bucket| !has(theirs, bucket) && has(ours, bucket))
+}
+
+fn updaters(list: &Value) -> Vec<Entry> {
+    let entries = all(list).enumerate().filter_map(|(index, entry)| Entry::from_value(index, &own(entry)).ok());
+    entries.filter(|entry| entry.operation == Operation::Update).collect()
+}
+
+fn is_bucket(entry: &Entry) -> bool {
+    entry.manager == ANCIENT_CHANGES && entry.subresource.is_empty()
 }

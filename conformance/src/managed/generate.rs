@@ -5,7 +5,7 @@ use serde_json::{Map as JsonMap, Value, json};
 use super::kinds::{Kind, definitions, real};
 use super::objects::{Version, api_version};
 use super::steps::Story;
-use super::{entries, schema};
+use super::{others, schema};
 use crate::generate::fields;
 use crate::generate::objects::Objects;
 use crate::generate::random::Random;
@@ -23,8 +23,8 @@ pub struct Real {
 /// The request that a seed stands for.
 pub fn request(seed: u64, document: Option<&Real>) -> Value {
     let mut rng = Random::new(seed);
-    if rng.chance(4) {
-        return entries_request(&mut rng);
+    if rng.chance(35) {
+        return others::request(&mut rng);
     }
     let document = document.filter(|_| rng.chance(30));
     match document.and_then(|document| Some((document, real(&mut rng, &document.definitions)?))) {
@@ -36,19 +36,6 @@ pub fn request(seed: u64, document: Option<&Real>) -> Value {
         }
         None => made(&mut rng),
     }
-}
-
-fn entries_request(rng: &mut Random) -> Value {
-    let kind = schema::random(rng);
-    let object = Objects::new(&kind.types, false).object(rng);
-    let versions = [version("example.com/v1"), version("v1")];
-    let crowd = rng.chance(20);
-    let list = if rng.chance(15) { entries::garbage(rng) } else { entries::list(rng, &kind, &versions, &object, crowd) };
-    json!({"op": "entries", "managedFields": list})
-}
-
-fn version(name: &str) -> Version {
-    Version { name: name.to_owned(), names: Names::new() }
 }
 
 /// A kind that exists nowhere else, at one version or more, or one without a schema.

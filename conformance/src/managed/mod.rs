@@ -14,6 +14,7 @@ mod entries;
 pub mod generate;
 mod kinds;
 mod objects;
+mod others;
 mod resource;
 mod schema;
 mod steps;

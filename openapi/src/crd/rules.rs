@@ -143,7 +143,13 @@ pub(super) fn check(schema: &Value, path: &FieldPath, status: bool) -> Vec<Field
 fn at_root_beside_status(schema: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let list_and_map_type = [("XListType", "x-kubernetes-list-type"), ("XMapType", "x-kubernetes-map-type")];
     for (name, keyword) in ROOT_FIELDS.iter().chain(&list_and_map_type) {
-        let says_nothing = |value: &Value| is_zero(value) && *keyword != "additionalProperties";
+        // Keywords that tell an empty value from none.
+        let says_nothing = |value: &Value| match *keyword {
+            "additionalProperties" | "$ref" | "x-kubernetes-list-type" | "x-kubernetes-map-type" => {
+                value.is_null()
+            }
+            _ => is_zero(value),
+        };
         let Some(value) = schema.get(keyword).filter(|value| !says_nothing(value)) else {
             continue;
         };

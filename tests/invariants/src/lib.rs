@@ -13,6 +13,7 @@
 //!
 //! - [`check_value`], [`check_schema`], [`check_fields_v1`] and [`check_paths`] read a text. Most texts are refused;
 //!   that must not panic. What is read must be written and read back as the same.
+//! - [`check_patches`] reads objects and patches, one a line.
 //! - [`check_scenario`] makes a schema and a row of applies and updates from bytes, and looks at every step.
 //! - [`texts`] makes texts that are more often accepted than raw bytes are.
 
@@ -29,6 +30,7 @@ mod choices;
 mod fields_v1;
 mod laws;
 mod objects;
+mod patch;
 mod path;
 mod scenario;
 mod schema;
@@ -37,6 +39,7 @@ pub mod texts;
 mod value;
 
 pub use fields_v1::check_fields_v1;
+pub use patch::check_patches;
 pub use path::check_paths;
 pub use scenario::check_scenario;
 pub use schema::check_schema;

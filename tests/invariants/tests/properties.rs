@@ -1,7 +1,7 @@
 //! The invariants as properties: what the fuzz targets look for, for a bounded number of inputs.
 
 use fieldmanager_invariants::{
-    check_fields_v1, check_paths, check_scenario, check_schema, check_value, texts,
+    check_fields_v1, check_patches, check_paths, check_scenario, check_schema, check_value, texts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,6 +13,25 @@ fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
 /// Cases, without files for failures: a failure prints its input, shrunk.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// YAML in one line, with many directives.
+fn patch_text() -> impl Strategy<Value = String> {
+    let leaf = prop::sample::select(vec![
+        "1", "2", "1.5", "x", "''", "null", "replace", "delete", "merge", "[]", "{}",
+    ]);
+    let names = vec!["a", "r", "u", "l", "v", "s", "k", "$patch", "$retainKeys"];
+    let beside =
+        vec!["$setElementOrder/l", "$setElementOrder/s", "$deleteFromPrimitiveList/s", "$setElementOrder"];
+    leaf.prop_map(str::to_owned).prop_recursive(4, 24, 4, move |inner| {
+        let name =
+            prop_oneof![6 => prop::sample::select(names.clone()), 1 => prop::sample::select(beside.clone())];
+        let map = prop::collection::btree_map(name, inner.clone(), 0..5).prop_map(|fields| {
+            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+            format!("{{{}}}", fields.join(", "))
+        });
+        prop_oneof![3 => map, 1 => vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(", ")))]
+    })
 }
 
 fn holds(result: Result<(), String>) -> Result<(), TestCaseError> {
@@ -38,6 +57,11 @@ proptest! {
     fn fields_v1_round_trips(bytes in bytes(80)) {
         holds(check_fields_v1(&bytes))?;
         holds(check_fields_v1(texts::fields_v1(&bytes).as_bytes()))?;
+    }
+
+    #[test]
+    fn patches_hold(one in patch_text(), two in patch_text(), three in patch_text()) {
+        holds(check_patches(format!("{one}\n{two}\n{three}").as_bytes()))?;
     }
 
     #[test]

@@ -1,0 +1,263 @@
+//! The differences that are meant, each by a name. `docs/deviations.md` has a section for each.
+
+use serde_json::{Map, Value as Json};
+
+use super::check::{is_error, same};
+
+/// The rule that explains a difference from all that the reference can say.
+pub fn explain(case: &Json, theirs: &[Json], ours: &Json) -> Option<&'static str> {
+    let rules: [(&'static str, Rule); 12] = [
+        ("patch-go-panic", panics),
+        ("patch-directive-leak", leak),
+        ("patch-unknown-directive", unknown_directive),
+        ("patch-bad-delete-list", bad_delete_list),
+        ("patch-object-merge-key", object_merge_key),
+        ("patch-delete-list-conflict", delete_list_conflict),
+        ("patch-sorted-by-check", sorted_by_check),
+        ("patch-scalar-duplicates", scalar_duplicates),
+        ("patch-duplicate-keys", duplicate_keys),
+        ("merge-patch-document", merge_patch_document),
+        ("json-patch-test", json_patch_test),
+        ("json-patch-pointer", json_patch_pointer),
+    ];
+    rules.iter().find(|(_, rule)| rule(case, theirs, ours)).map(|(name, _)| *name)
+}
+
+type Rule = fn(&Json, &[Json], &Json) -> bool;
+
+fn class(answer: &Json) -> &str {
+    answer.get("class").and_then(Json::as_str).unwrap_or_default()
+}
+
+fn function(case: &Json) -> &str {
+    case.get("function").and_then(Json::as_str).unwrap_or_default()
+}
+
+fn results(theirs: &[Json]) -> impl Iterator<Item = &Json> {
+    theirs.iter().filter_map(|answer| answer.get("result"))
+}
+
+/// The reference crashes, where this library says what is wrong, or goes on.
+fn panics(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let strict = case.get("op").and_then(Json::as_str) == Some("smp") && function(case) != "conflicts";
+    theirs.iter().any(|answer| answer.get("panic").is_some()) && (is_error(ours) || !strict)
+}
+
+/// An object of the reference has directives in it that the live object had not. Without them it is the same; or the
+/// directive is faulty, and this library says so.
+fn leak(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let original = case.get("original").map(directives).unwrap_or_default();
+    if function(case) != "apply" || original > 0 {
+        return false;
+    }
+    let faulty =
+        matches!(class(ours), "badRetainKeys" | "badSetElementOrder" | "badPrimitiveList" | "directive");
+    // A directive that became an item of a list is then one without a key, or one that is no scalar.
+    let has_directive = case.get("patch").is_some_and(|patch| patch.to_string().contains("\"$patch\""));
+    let stumbled = theirs.iter().any(|answer| {
+        let text = |name: &str| answer.get(name).and_then(Json::as_str).unwrap_or_default();
+        (text("error").contains("$patch") && text("error").contains("merge key"))
+            || (has_directive && text("panic").contains("unhashable"))
+    });
+    if stumbled && ours.get("result").is_some() {
+        return true;
+    }
+    results(theirs).any(|result| {
+        directives(result) > 0
+            && (faulty
+                || ours.get("result").is_some_and(|ours| {
+                    same_but_directives(result, ours)
+                        || (case.get("original").is_some_and(has_twice)
+                            && same_but_directives(&as_sets(result), &as_sets(ours)))
+                }))
+    })
+}
+
+fn is_directive(name: &str) -> bool {
+    name == "$patch"
+        || name == "$retainKeys"
+        || name.starts_with("$setElementOrder")
+        || name.starts_with("$deleteFromPrimitiveList")
+}
+
+fn directives(value: &Json) -> usize {
+    match value {
+        Json::Object(members) => {
+            members.iter().map(|(name, value)| usize::from(is_directive(name)) + directives(value)).sum()
+        }
+        Json::Array(items) => items.iter().map(directives).sum(),
+        _ => 0,
+    }
+}
+
+/// Whether both are the same but for directives, and for maps with `$patch`.
+fn same_but_directives(theirs: &Json, ours: &Json) -> bool {
+    let has_patch = |value: &Json| value.get("$patch").is_some();
+    match (theirs, ours) {
+        _ if has_patch(theirs) => directives(ours) == 0,
+        (Json::Object(theirs), Json::Object(ours)) => {
+            ours.keys().all(|name| theirs.contains_key(name))
+                && theirs.iter().filter(|(name, _)| !is_directive(name)).all(|(name, theirs)| {
+                    ours.get(name).map_or(has_patch(theirs), |ours| same_but_directives(theirs, ours))
+                })
+                && !ours.keys().any(|name| is_directive(name))
+        }
+        (Json::Array(theirs), Json::Array(ours)) => {
+            let theirs: Vec<&Json> = theirs.iter().filter(|item| !has_patch(item)).collect();
+            theirs.len() == ours.len() && theirs.iter().zip(ours).all(|(a, b)| same_but_directives(a, b))
+        }
+        _ => same(theirs, ours),
+    }
+}
+
+/// A directive that means nothing stands where the reference does not look at it.
+fn unknown_directive(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let faulty =
+        matches!(class(ours), "badRetainKeys" | "badSetElementOrder" | "badPrimitiveList" | "directive");
+    function(case) == "apply" && faulty && results(theirs).next().is_some()
+}
+
+/// What is to be deleted from a list is no list of scalars.
+fn bad_delete_list(case: &Json, _: &[Json], ours: &Json) -> bool {
+    function(case) == "apply" && class(ours) == "badPrimitiveList"
+}
+
+/// A merge key is a list or a map, and the reference has not compared it with another one.
+fn object_merge_key(_: &Json, _: &[Json], ours: &Json) -> bool {
+    class(ours) == "keyType"
+}
+
+/// The reference looks a directive beside a list up as if it were a field.
+fn delete_list_conflict(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let checks = function(case) == "conflicts" || function(case) == "three-way";
+    checks
+        && !is_error(ours) | (class(ours) == "conflict")
+        && theirs.iter().any(|answer| {
+            let text = answer.get("error").and_then(Json::as_str).unwrap_or_default();
+            text.contains("unable to find api field \"$")
+        })
+}
+
+/// The reference sorts lists of the patch while it looks for conflicts.
+fn sorted_by_check(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let overwrites = case.get("overwrite").and_then(Json::as_bool).unwrap_or_default();
+    function(case) == "three-way"
+        && !overwrites
+        && ours.get("result").is_some_and(|ours| {
+            let ours = as_sets(ours);
+            results(theirs).any(|result| same(&as_sets(result), &ours))
+        })
+}
+
+/// Lists of scalars sorted, each value once.
+fn as_sets(value: &Json) -> Json {
+    match value {
+        Json::Object(members) => Json::Object(
+            members.iter().map(|(name, value)| (name.clone(), as_sets(value))).collect::<Map<_, _>>(),
+        ),
+        Json::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
+            let mut items = items.clone();
+            items.sort_by_key(Json::to_string);
+            items.dedup();
+            Json::Array(items)
+        }
+        Json::Array(items) => items.iter().map(as_sets).collect(),
+        other => other.clone(),
+    }
+}
+
+/// A list of scalars of the live object has one twice: what the reference takes for its order depends on how much
+/// memory it has for the list.
+fn scalar_duplicates(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let twice = ["original", "patches"].iter().any(|name| case.get(name).is_some_and(has_twice));
+    twice
+        && ours.get("result").is_some_and(|ours| {
+            let ours = as_sets(ours);
+            results(theirs).any(|result| same(&as_sets(result), &ours))
+        })
+}
+
+fn has_twice(value: &Json) -> bool {
+    match value {
+        Json::Object(members) => members.values().any(has_twice),
+        Json::Array(items) => {
+            items.iter().any(has_twice)
+                || items.iter().enumerate().any(|(at, item)| {
+                    !item.is_object() && items.iter().skip(at + 1).any(|other| other == item)
+                })
+        }
+        _ => false,
+    }
+}
+
+/// A list of more than twelve items has two with one key: the reference pairs items by a sort that is not stable
+/// for lists of that length.
+fn duplicate_keys(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let makes = function(case) == "two-way" || function(case) == "three-way";
+    let long = ["original", "modified", "current"]
+        .iter()
+        .any(|name| case.get(name).is_some_and(long_with_duplicates));
+    makes && long && ours.get("result").is_some() && results(theirs).next().is_some()
+}
+
+fn long_with_duplicates(value: &Json) -> bool {
+    let twice = |items: &[Json], key: &str| {
+        let keys: Vec<&Json> = items.iter().filter_map(|item| item.get(key)).collect();
+        keys.iter().enumerate().any(|(at, name)| keys.iter().skip(at + 1).any(|other| other == name))
+    };
+    match value {
+        Json::Object(members) => members.values().any(long_with_duplicates),
+        Json::Array(items) => {
+            (items.len() > 12 && (twice(items, "name") || twice(items, "port")))
+                || items.iter().any(long_with_duplicates)
+        }
+        _ => false,
+    }
+}
+
+fn operations(case: &Json) -> &[Json] {
+    let is_patch = case.get("op").and_then(Json::as_str) == Some("jsonpatch");
+    let patch = case.get("patch").filter(|_| is_patch).and_then(Json::as_array);
+    patch.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The reference refuses documents that are null or scalars, which the RFC merges too; for two lists of one length it
+/// makes a list of patches, which is no merge patch.
+fn merge_patch_document(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let part = |name: &str| case.get(name).unwrap_or(&Json::Null);
+    let odd =
+        |name: &str| case.get(name).is_some_and(|document| !document.is_object() && !document.is_array());
+    match (case.get("op").and_then(Json::as_str), function(case)) {
+        (Some("jsonmergepatch"), "create") => {
+            is_error(ours) && part("original").is_array() && part("modified").is_array()
+        }
+        (Some("jsonmergepatch"), _) => {
+            (odd("original") || odd("patch")) && theirs.iter().any(is_error) && !is_error(ours)
+        }
+        _ => false,
+    }
+}
+
+/// A test compares numbers by their text in the reference, and tells one null from another.
+fn json_patch_test(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let text = |value: Option<&Json>| value.map(Json::to_string).unwrap_or_default();
+    let fractions = text(case.get("original")).contains('.');
+    let tests =
+        operations(case).iter().filter(|operation| operation.get("op") == Some(&"test".into())).any(|test| {
+            let value = text(test.get("value"));
+            value.is_empty() || fractions || value.contains('.') || value.contains("null")
+        });
+    tests && is_error(ours) != theirs.iter().any(is_error)
+}
+
+/// A pointer does not start with a slash: the reference leaves out what stands before the first one.
+fn json_patch_pointer(_: &Json, theirs: &[Json], ours: &Json) -> bool {
+    class(ours) == "pointer" && theirs.iter().any(|answer| answer.get("result").is_some())
+}
+
+/// A case has several faults, and the sides name different ones. Which one the reference names depends on the order
+/// in which it visits maps, and on the order of its passes over a list.
+pub fn other_fault(case: &Json, theirs: &[Json], ours: &Json) -> Option<&'static str> {
+    let is_strategic = case.get("op").and_then(Json::as_str) == Some("smp");
+    (is_strategic && is_error(ours) && theirs.iter().all(is_error)).then_some("patch-other-fault")
+}

@@ -1,0 +1,331 @@
+//! Why a patch is refused.
+
+use std::fmt;
+
+use fieldmanager_fieldpath::{Path, PathElement};
+use fieldmanager_value::{Kind, MAX_DEPTH, Value};
+
+/// Why a patch cannot be made or applied, and where. Nothing was changed.
+///
+/// The text names the path and the fault; [`response`](Self::response) is what an apiserver answers.
+///
+/// ```
+/// use fieldmanager_patch::{Fault, PatchSchema, strategic};
+/// use fieldmanager_value::Value;
+///
+/// let live = Value::from_yaml("{spec: {strategy: {type: RollingUpdate}}}")?;
+/// let patch = Value::from_yaml("{spec: {strategy: {$retainKeys: [type], type: Recreate, extra: 1}}}")?;
+/// let error = strategic::apply(&live, &patch, PatchSchema::free()).unwrap_err();
+/// assert!(matches!(error.fault(), Fault::NotRetained { .. }));
+/// assert_eq!(
+///     error.to_string(),
+///     ".spec.strategy: field `extra` is set but not in $retainKeys: expected every field of the patch in it",
+/// );
+/// assert_eq!(error.response().code, 400);
+/// assert_eq!(error.response().message, "invalid patch format of retainKeys");
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    fault: Box<Fault>,
+    /// From the innermost element to the outermost: it is put together on the way up.
+    trail: Vec<PathElement>,
+}
+
+/// What is wrong.
+///
+/// ```
+/// use fieldmanager_patch::Fault;
+/// assert_eq!(Fault::TooDeep.to_string(), "nesting is deeper than 256 levels");
+/// ```
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Lists and maps nest deeper than [`MAX_DEPTH`].
+    #[error("nesting is deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+    /// A document is no object.
+    #[error("the {what} is no object: expected a map, got {found}")]
+    NotAnObject {
+        /// Which document.
+        what: &'static str,
+        /// What it is.
+        found: Kind,
+    },
+    /// A value of another kind than the directive, the schema or the other side asks for.
+    #[error("expected {expected}, got {found}")]
+    WrongType {
+        /// What would be accepted.
+        expected: &'static str,
+        /// What was found.
+        found: Kind,
+    },
+    /// The value of `$patch` is none that has a meaning there.
+    #[error("unknown patch type: {found}: expected {expected}")]
+    PatchDirective {
+        /// What would be accepted.
+        expected: &'static str,
+        /// What was found.
+        found: Value,
+    },
+    /// `$retainKeys` is no list of names.
+    #[error("invalid $retainKeys: expected a list of field names, got {found}")]
+    RetainKeys {
+        /// What was found.
+        found: Kind,
+    },
+    /// A patch sets a field that its `$retainKeys` does not list.
+    #[error("field `{field}` is set but not in $retainKeys: expected every field of the patch in it")]
+    NotRetained {
+        /// The field.
+        field: String,
+    },
+    /// `$deleteFromPrimitiveList` without a field, or with something else than a list of scalars.
+    #[error("invalid `{directive}`: expected `$deleteFromPrimitiveList/FIELD` with a list of scalars")]
+    DeleteFromPrimitiveList {
+        /// The name as it is in the patch.
+        directive: String,
+    },
+    /// `$setElementOrder` without a field, or with something else than a list.
+    #[error("invalid `{directive}`: expected `$setElementOrder/FIELD` with a list")]
+    SetElementOrder {
+        /// The name as it is in the patch.
+        directive: String,
+    },
+    /// Two patches give one field different orders, or different fields to retain.
+    #[error("`{directive}` differs between the patches: expected the same in both")]
+    DirectivesDiffer {
+        /// The name as it is in the patches.
+        directive: String,
+    },
+    /// The items of a patch are not in the order that its `$setElementOrder` gives, or not listed there.
+    #[error(
+        "the order of the items does not match `$setElementOrder/{field}`: expected the items of the patch in that order"
+    )]
+    OrderMismatch {
+        /// The field.
+        field: String,
+    },
+    /// A list of lists has no strategic merge.
+    #[error("lists of lists are not supported")]
+    ListOfLists,
+    /// Lists that are merged or compared must have items of one type.
+    #[error("list element types are not identical: expected {expected}, got {found}")]
+    MixedList {
+        /// The type of the first item.
+        expected: Kind,
+        /// That of this one.
+        found: Kind,
+    },
+    /// Null is no item that could be merged.
+    #[error("null in a list that is merged: expected maps, or scalars of one type")]
+    NullItem,
+    /// There is nothing in two lists that would say what their items are.
+    #[error("no items in either list: expected at least one in the list or in the patch")]
+    NoItems,
+    /// An item has no merge key.
+    #[error("item does not contain declared merge key: {key}")]
+    NoMergeKey {
+        /// The name of the key.
+        key: String,
+    },
+    /// The merge key of an item is a list or a map.
+    #[error("merge key `{key}` is a {found}: expected a string, a number or a boolean")]
+    MergeKeyType {
+        /// The name of the key.
+        key: String,
+        /// What it is.
+        found: Kind,
+    },
+    /// A list of maps is to be merged and the schema names no merge key.
+    #[error("cannot merge lists without merge key: expected `x-kubernetes-patch-merge-key` in the schema")]
+    NoDeclaredKey,
+    /// The schema has no such field, and what is there has to be merged.
+    #[error("unable to find api field \"{field}\"")]
+    UnknownField {
+        /// The field.
+        field: String,
+    },
+    /// The schema itself is at fault.
+    #[error("{message}")]
+    Schema {
+        /// What is wrong.
+        message: String,
+    },
+    /// What the patch changes was changed otherwise in the meantime.
+    #[error("patch:\n{patch}\nconflicts with changes made from original to current:\n{changes}\n")]
+    Conflict {
+        /// The patch.
+        patch: Value,
+        /// The changes in the meantime, as a patch.
+        changes: Value,
+    },
+    /// A patch touches a field that it must leave alone.
+    #[error("precondition failed: the patch changes the field, expected it to be left alone")]
+    Precondition,
+    /// The content type is not one of those that are taken.
+    #[error("the body of the request was in an unknown format - accepted media types include: {}", .accepted.join(", "))]
+    MediaType {
+        /// What would be accepted.
+        accepted: Vec<&'static str>,
+    },
+    /// A JSON merge patch of an object that is no object.
+    #[error("Invalid JSON Patch: expected an object, got {found}")]
+    MergePatch {
+        /// What it is.
+        found: Kind,
+    },
+    /// A JSON patch that is no list of operations.
+    #[error("invalid JSON patch: expected a list of operations, each a map, got {found}")]
+    Operations {
+        /// What was found.
+        found: Kind,
+    },
+    /// A JSON patch with more operations than an apiserver takes.
+    #[error("The allowed maximum operations in a JSON patch is {limit}, got {found}")]
+    TooManyOperations {
+        /// How many are taken.
+        limit: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// An operation of a JSON patch does not apply.
+    #[error("operation {index}: {fault}")]
+    Operation {
+        /// Which operation, from 0.
+        index: usize,
+        /// What is wrong.
+        fault: crate::json_patch::OperationFault,
+    },
+}
+
+/// What an apiserver answers to a patch that it refuses.
+///
+/// ```
+/// use fieldmanager_patch::json_patch;
+/// use fieldmanager_value::Value;
+/// let patch = Value::from_json(r#"[{"op": "remove", "path": "/missing"}]"#)?;
+/// let error = json_patch::apply(&Value::from_json("{}")?, &patch).unwrap_err();
+/// assert_eq!((error.response().code, error.response().reason), (422, "Invalid"));
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The HTTP status code.
+    pub code: u16,
+    /// The reason of the `Status`.
+    pub reason: &'static str,
+    /// The message of the `Status`.
+    pub message: String,
+}
+
+impl Error {
+    /// What is wrong.
+    pub fn fault(&self) -> &Fault {
+        &self.fault
+    }
+
+    /// Where it is wrong, from the root of the object.
+    ///
+    /// ```
+    /// use fieldmanager_patch::{PatchSchema, strategic};
+    /// use fieldmanager_value::Value;
+    /// let patch = Value::from_yaml("{spec: {$patch: merge}}")?;
+    /// let error = strategic::apply(&Value::from_yaml("{spec: {a: 1}}")?, &patch, PatchSchema::free());
+    /// assert_eq!(error.unwrap_err().path().to_string(), ".spec.$patch");
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn path(&self) -> Path {
+        self.trail.iter().rev().cloned().collect()
+    }
+
+    /// What an apiserver answers.
+    ///
+    /// Code and message are those of the patch handler where it has one for the fault: 400, 413, 415 or 422. It
+    /// lets other errors through as 500; what the caller can mend is 400 here, and 500 a fault of the schema.
+    ///
+    /// Behaviour: `interpretStrategicMergePatchError` and `applyJSPatch` in `endpoints/handlers/patch.go` of
+    /// `k8s.io/apiserver`.
+    pub fn response(&self) -> Response {
+        const REJECTED: &str = "the server rejected our request due to an error in our request";
+        let (code, message) = match self.fault.as_ref() {
+            Fault::NotAnObject { .. } => (400, "invalid JSON document".to_owned()),
+            Fault::RetainKeys { .. } | Fault::NotRetained { .. } => {
+                (400, "invalid patch format of retainKeys".to_owned())
+            }
+            Fault::DeleteFromPrimitiveList { .. } => {
+                (400, "invalid patch format of primitive list".to_owned())
+            }
+            Fault::SetElementOrder { .. } => (400, "invalid patch format of setElementOrder list".to_owned()),
+            Fault::MergePatch { .. } => (400, "Invalid JSON Patch".to_owned()),
+            Fault::TooManyOperations { .. } => (413, format!("Request entity too large: {}", self.fault)),
+            Fault::MediaType { .. } => (415, self.fault.to_string()),
+            Fault::ListOfLists | Fault::Operation { .. } => (422, REJECTED.to_owned()),
+            Fault::Conflict { .. } => (409, self.to_string()),
+            Fault::Schema { .. } | Fault::NoDeclaredKey => (500, self.to_string()),
+            _ => (400, self.to_string()),
+        };
+        let reason = match code {
+            409 => "Conflict",
+            413 => "RequestEntityTooLarge",
+            415 => "UnsupportedMediaType",
+            422 => "Invalid",
+            500 => "InternalError",
+            _ => "BadRequest",
+        };
+        Response { code, reason, message }
+    }
+
+    /// The same error, seen from one level up.
+    pub(crate) fn under(mut self, element: PathElement) -> Self {
+        self.trail.push(element);
+        self
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Error { fault: Box::new(fault), trail: Vec::new() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.trail.is_empty() {
+            write!(f, "{}: ", self.path())?;
+        }
+        self.fault.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Adds where a result was looked for to its error.
+pub(crate) trait Under<T> {
+    /// Below a field.
+    fn under_field(self, name: &str) -> Result<T, Error>;
+    /// Below the item at a position.
+    fn under_index(self, at: usize) -> Result<T, Error>;
+    /// Below the item with a merge key.
+    fn under_key(self, name: &str, value: &Value) -> Result<T, Error>;
+}
+
+impl<T, E: Into<Error>> Under<T> for Result<T, E> {
+    fn under_field(self, name: &str) -> Result<T, Error> {
+        self.map_err(|error| error.into().under(PathElement::field(name)))
+    }
+
+    fn under_index(self, at: usize) -> Result<T, Error> {
+        let at = i64::try_from(at).unwrap_or(i64::MAX);
+        self.map_err(|error| error.into().under(PathElement::Index(at)))
+    }
+
+    fn under_key(self, name: &str, value: &Value) -> Result<T, Error> {
+        self.map_err(|error| error.into().under(PathElement::key([(name, value.clone())])))
+    }
+}
+
+/// One level deeper, or an error where there are none left.
+pub(crate) fn deeper(depth: usize) -> Result<usize, Error> {
+    if depth >= MAX_DEPTH { Err(Fault::TooDeep.into()) } else { Ok(depth + 1) }
+}

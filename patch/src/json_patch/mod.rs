@@ -1,0 +1,72 @@
+//! JSON patch, RFC 6902.
+//!
+//! Where `gopkg.in/evanphx/json-patch.v4`, which an apiserver uses, is laxer or stricter than the RFC, this is as
+//! that: `replace` sets a member that is not there, `test` takes a member that is not there for null, `copy` copies
+//! it as null, an index below zero counts from the end, and the whole document can be replaced and tested, but not
+//! added, removed, moved or copied.
+
+mod create;
+mod document;
+mod fault;
+mod operation;
+mod pointer;
+
+use fieldmanager_value::Value;
+
+use crate::{Error, Fault};
+use document::Document;
+use operation::Operation;
+
+pub use create::create;
+pub use fault::OperationFault;
+
+/// How many operations an apiserver takes in one patch.
+pub const MAX_OPERATIONS: usize = 10_000;
+
+/// How many bytes of JSON the `copy` operations of one patch may copy in an apiserver with default flags.
+pub const MAX_COPY_BYTES: usize = 3 << 20;
+
+/// Applies a patch to a document. What the patch does not touch is shared with it.
+///
+/// # Errors
+///
+/// [`Fault::Operations`], 400, if it is no list of operations; [`Fault::TooManyOperations`], 413;
+/// [`Fault::Operation`], 422, with the first operation that does not apply. Nothing is changed then.
+///
+/// Behaviour: `applyJSPatch` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
+///
+/// ```
+/// use fieldmanager_patch::json_patch;
+/// use fieldmanager_value::Value;
+/// let live = Value::from_json(r#"{"spec": {"replicas": 1}, "status": {}}"#)?;
+/// let patch = Value::from_json(r#"[
+///     {"op": "test", "path": "/spec/replicas", "value": 1},
+///     {"op": "replace", "path": "/spec/replicas", "value": 2}
+/// ]"#)?;
+/// let new = json_patch::apply(&live, &patch)?;
+/// assert_eq!(new.to_json(), r#"{"spec":{"replicas":2},"status":{}}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn apply(original: &Value, patch: &Value) -> Result<Value, Error> {
+    let operations = match patch {
+        Value::List(operations) => operations,
+        // Go reads null as no operations at all.
+        Value::Null => return Ok(original.clone()),
+        other => return Err(Fault::Operations { found: other.kind() }.into()),
+    };
+    for operation in operations {
+        if !matches!(operation, Value::Map(_) | Value::Null) {
+            return Err(Fault::Operations { found: operation.kind() }.into());
+        }
+    }
+    if operations.len() > MAX_OPERATIONS {
+        return Err(Fault::TooManyOperations { limit: MAX_OPERATIONS, found: operations.len() }.into());
+    }
+    let mut document = Document::new(original);
+    for (index, operation) in operations.iter().enumerate() {
+        Operation::read(operation)
+            .and_then(|operation| document.apply(&operation))
+            .map_err(|fault| Fault::Operation { index, fault })?;
+    }
+    Ok(document.finish())
+}

@@ -1,0 +1,53 @@
+//! The operations.
+
+use fieldmanager_value::Value;
+
+use super::OperationFault;
+use super::pointer::Pointer;
+
+/// What an operation does.
+#[derive(Clone, Copy)]
+pub(super) enum Verb {
+    Add,
+    Remove,
+    Replace,
+    Move,
+    Copy,
+    Test,
+}
+
+/// One operation of a patch. A value that is missing is null.
+pub(super) struct Operation<'p> {
+    pub(super) verb: Verb,
+    pub(super) path: Pointer<'p>,
+    pub(super) from: Option<Pointer<'p>>,
+    pub(super) value: &'p Value,
+}
+
+impl<'p> Operation<'p> {
+    pub(super) fn read(operation: &'p Value) -> Result<Self, OperationFault> {
+        let verb = match operation.get("op").and_then(Value::as_str) {
+            Some("add") => Verb::Add,
+            Some("remove") => Verb::Remove,
+            Some("replace") => Verb::Replace,
+            Some("move") => Verb::Move,
+            Some("copy") => Verb::Copy,
+            Some("test") => Verb::Test,
+            other => return Err(OperationFault::Kind { found: other.unwrap_or("unknown").to_owned() }),
+        };
+        let from = match verb {
+            Verb::Move | Verb::Copy => Some(pointer(operation, "from")?),
+            _ => None,
+        };
+        let value = operation.get("value").unwrap_or(&Value::Null);
+        Ok(Operation { verb, path: pointer(operation, "path")?, from, value })
+    }
+}
+
+fn pointer<'p>(operation: &'p Value, name: &'static str) -> Result<Pointer<'p>, OperationFault> {
+    match operation.get(name) {
+        None | Some(Value::Null) => Err(OperationFault::NoMember { name }),
+        Some(Value::String(text)) => Pointer::read(text),
+        Some(other) => Err(OperationFault::MemberType { name, found: other.kind() }),
+    }
+}

@@ -1,0 +1,106 @@
+//! Content that is new, without the directives in it.
+
+use fieldmanager_value::{ListBuilder, Map, Value};
+
+use super::directive::{self, DELETE_FROM_LIST, PATCH, Patch, RETAIN_KEYS, SET_ORDER};
+use crate::Error;
+use crate::error::{Under, deeper};
+
+/// What becomes of the nulls in maps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    Keep,
+    /// As for a field that the object does not have yet.
+    Drop,
+}
+
+/// A value of a patch as data: its directives are checked and left out, maps with `$patch` with all they hold. None
+/// if it is such a map itself. What has no directives is shared.
+pub(super) fn clean(value: &Value, nulls: Nulls, depth: usize) -> Result<Option<Value>, Error> {
+    match value {
+        Value::Map(map) => {
+            if let Some(directive) = map.get(PATCH) {
+                directive::patch_directive(directive, &[Patch::Replace, Patch::Delete, Patch::Merge])?;
+                return Ok(None);
+            }
+            fields(map, nulls, depth).map(|map| Some(Value::Map(map)))
+        }
+        Value::List(list) => {
+            let depth = deeper(depth)?;
+            let mut same = true;
+            let mut items = ListBuilder::with_capacity(list.len());
+            for (at, item) in list.iter().enumerate() {
+                match clean(item, nulls, depth).under_index(at)? {
+                    Some(new) => {
+                        same = same && new.ptr_eq(item);
+                        items.push(new);
+                    }
+                    None => same = false,
+                }
+            }
+            Ok(Some(if same { value.clone() } else { Value::List(items.build()) }))
+        }
+        _ => Ok(Some(value.clone())),
+    }
+}
+
+/// The fields of a map as data, where the map itself stays.
+pub(super) fn fields(map: &Map, nulls: Nulls, depth: usize) -> Result<Map, Error> {
+    let depth = deeper(depth)?;
+    if let Some(list) = map.get(RETAIN_KEYS) {
+        directive::retained(list, map)?;
+    }
+    let mut edits = Vec::new();
+    for (name, value) in map {
+        let new = if name == RETAIN_KEYS || (value.is_null() && nulls == Nulls::Drop) {
+            None
+        } else if name.starts_with(DELETE_FROM_LIST) {
+            directive::deletion(name, value)?;
+            None
+        } else if name.starts_with(SET_ORDER) {
+            // The items of the patch must come in this order anyway.
+            directive::order(name, value)?;
+            None
+        } else {
+            clean(value, nulls, depth).under_field(name)?
+        };
+        if !new.as_ref().is_some_and(|new| new.ptr_eq(value)) {
+            edits.push((name.clone(), new));
+        }
+    }
+    Ok(if edits.is_empty() { map.clone() } else { map.with_edits(edits) })
+}
+
+/// A value of a patch that becomes part of another patch: maps with `$patch` are left out, as Go does it.
+pub(super) fn without_patch_maps(value: &Value, depth: usize) -> Result<Option<Value>, Error> {
+    match value {
+        Value::Map(map) if map.contains(PATCH) => Ok(None),
+        Value::Map(map) => {
+            let depth = deeper(depth)?;
+            let mut edits = Vec::new();
+            for (name, value) in map {
+                let new = without_patch_maps(value, depth).under_field(name)?;
+                if !new.as_ref().is_some_and(|new| new.ptr_eq(value)) {
+                    edits.push((name.clone(), new));
+                }
+            }
+            Ok(Some(Value::Map(if edits.is_empty() { map.clone() } else { map.with_edits(edits) })))
+        }
+        Value::List(list) => {
+            let depth = deeper(depth)?;
+            let mut same = true;
+            let mut items = ListBuilder::with_capacity(list.len());
+            for (at, item) in list.iter().enumerate() {
+                match without_patch_maps(item, depth).under_index(at)? {
+                    Some(new) => {
+                        same = same && new.ptr_eq(item);
+                        items.push(new);
+                    }
+                    None => same = false,
+                }
+            }
+            Ok(Some(if same { value.clone() } else { Value::List(items.build()) }))
+        }
+        _ => Ok(Some(value.clone())),
+    }
+}

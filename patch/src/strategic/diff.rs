@@ -1,0 +1,163 @@
+//! Making a patch: what differs between two objects.
+
+use fieldmanager_value::{List, Map, MapBuilder, Value};
+
+use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
+use crate::error::{Under, deeper};
+use crate::{Error, Fault, PatchSchema, Strategy};
+
+/// Which differences a patch is to have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    All,
+    /// Changes and additions.
+    Changes,
+    Deletions,
+}
+
+/// Makes patches.
+#[derive(Clone, Copy)]
+pub(super) struct Diff {
+    pub(super) part: Part,
+    /// Whether a `$setElementOrder` is made.
+    pub(super) order: bool,
+}
+
+impl Diff {
+    pub(super) fn changes(self) -> bool {
+        self.part != Part::Deletions
+    }
+
+    pub(super) fn deletions(self) -> bool {
+        self.part != Part::Changes
+    }
+
+    /// The differences of two maps; with `retain` also the fields that remain, if there are any differences.
+    ///
+    /// Behaviour: `diffMaps` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
+    pub(super) fn maps(
+        self,
+        original: &Map,
+        modified: &Map,
+        schema: PatchSchema<'_>,
+        retain: bool,
+        depth: usize,
+    ) -> Result<Map, Error> {
+        let depth = deeper(depth)?;
+        let mut patch = MapBuilder::default();
+        let mut empty = true;
+        let mut lost = false;
+        for (name, old, new) in original.join(modified) {
+            let mut put = |value: Value| {
+                patch.push(name.clone(), value);
+                empty = false;
+            };
+            match (old, new) {
+                (Some(old), None) => {
+                    lost = lost || !old.is_null();
+                    if self.deletions() {
+                        put(Value::Null);
+                    }
+                }
+                (None, Some(new)) => {
+                    if self.changes() {
+                        put(new.clone());
+                    }
+                }
+                (Some(old), Some(new)) if name == PATCH => {
+                    for value in [old, new] {
+                        if value.as_str().is_none() {
+                            return Err(Fault::WrongType { expected: "a string", found: value.kind() })
+                                .under_field(PATCH);
+                        }
+                    }
+                    if old != new {
+                        put(new.clone());
+                    }
+                }
+                (Some(Value::Map(old)), Some(Value::Map(new))) => {
+                    if let Some(value) = self.map_field(name, old, new, schema, depth).under_field(name)? {
+                        put(value);
+                    }
+                }
+                (Some(Value::List(old)), Some(Value::List(new))) => {
+                    for (name, value) in self.list_field(name, old, new, schema, depth).under_field(name)? {
+                        patch.push(name.into(), value);
+                        empty = false;
+                    }
+                }
+                (Some(old), Some(new)) => {
+                    if self.changes() && !old.identical(new) {
+                        put(new.clone());
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        if retain && (!empty || lost) {
+            let names: List = modified
+                .iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, _)| name.clone().into())
+                .collect();
+            if !names.is_empty() {
+                patch.push(RETAIN_KEYS.into(), Value::List(names));
+            }
+        }
+        Ok(patch.build())
+    }
+
+    fn map_field(
+        self,
+        name: &str,
+        old: &Map,
+        new: &Map,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<Option<Value>, Error> {
+        let (rule, below) = match schema.look_up(name, false) {
+            Ok((rule, below)) => (rule.read()?, below),
+            // What does not differ needs no rule.
+            Err(_) if Value::Map(old.clone()).identical(&Value::Map(new.clone())) => return Ok(None),
+            Err(fault) => return Err(fault.into()),
+        };
+        if rule.strategy == Strategy::Replace {
+            return Ok(if self.changes() { Some(Value::Map(new.clone())) } else { None });
+        }
+        let patch = self.maps(old, new, below, rule.retain_keys, depth)?;
+        Ok(if patch.is_empty() { None } else { Some(Value::Map(patch)) })
+    }
+
+    /// The fields of the patch that a list takes: itself, what is deleted from it, and its order.
+    fn list_field(
+        self,
+        name: &str,
+        old: &List,
+        new: &List,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<Vec<(String, Value)>, Error> {
+        let same = || Value::List(old.clone()).identical(&Value::List(new.clone()));
+        let (rule, below) = match schema.look_up(name, true) {
+            Ok((rule, below)) => (rule.read()?, below),
+            Err(_) if same() => return Ok(Vec::new()),
+            Err(fault) => return Err(fault.into()),
+        };
+        let mut out = Vec::new();
+        if rule.strategy != Strategy::Merge {
+            if self.changes() && !same() {
+                out.push((name.to_owned(), Value::List(new.clone())));
+            }
+            return Ok(out);
+        }
+        let lists = self.lists(old, new, rule, below, depth)?;
+        for (prefix, list) in [("", lists.patch), (DELETE_FROM_LIST, lists.deleted), (SET_ORDER, lists.order)]
+        {
+            if !list.is_empty() {
+                let name = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+                out.push((name, Value::List(list)));
+            }
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,189 @@
+//! Making a patch for a list that is merged.
+
+use std::cmp::Ordering;
+
+use fieldmanager_value::{Kind, List, Map, Value};
+
+use super::diff::Diff;
+use super::directive::PATCH;
+use super::scalar::{Positions, Scalar, go_text, identities, item_kind, key_of, positions, sort_by_text};
+use crate::error::{Under, deeper};
+use crate::{Error, Fault, PatchRule, PatchSchema};
+
+/// How many scalars that are deleted are brought into the order in which Go leaves them; it takes the square of
+/// this many steps.
+const DEDUPLICATED: usize = 1000;
+
+/// What a patch has for a list.
+#[derive(Default)]
+pub(super) struct Lists {
+    pub(super) patch: List,
+    pub(super) deleted: List,
+    pub(super) order: List,
+}
+
+impl Diff {
+    /// The differences of two lists with the strategy `merge`.
+    ///
+    /// Behaviour: `diffLists` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
+    pub(super) fn lists(
+        self,
+        original: &List,
+        modified: &List,
+        rule: PatchRule<'_>,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<Lists, Error> {
+        let depth = deeper(depth)?;
+        if original.is_empty() {
+            let patch = if self.changes() { modified.clone() } else { List::new() };
+            return Ok(Lists { patch, ..Lists::default() });
+        }
+        match item_kind(&[original, modified])? {
+            Kind::Map => self.lists_of_maps(original, modified, rule, schema, depth),
+            _ => Ok(self.lists_of_scalars(original, modified)),
+        }
+    }
+
+    fn lists_of_maps(
+        self,
+        original: &List,
+        modified: &List,
+        rule: PatchRule<'_>,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<Lists, Error> {
+        let key = rule.merge_key;
+        if key.is_empty() {
+            return Err(Fault::NoDeclaredKey.into());
+        }
+        let (before, after) = (identities(original, key)?, identities(modified, key)?);
+        let sorted = |list: &List| {
+            let mut items: Vec<Value> = list.iter().cloned().collect();
+            sort_by_text(&mut items, |item| key_text(item, key));
+            items
+        };
+        let (old, new) = (sorted(original), sorted(modified));
+        let mut patch = Vec::new();
+        let mut deleted = Vec::new();
+        let (mut left, mut right) = (old.iter().peekable(), new.iter().peekable());
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => break,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(old), Some(new)) => key_text(old, key).cmp(&key_text(new, key)),
+            };
+            let old = if order.is_le() { left.next() } else { None };
+            let new = if order.is_ge() { right.next() } else { None };
+            match (old, new) {
+                (Some(Value::Map(old)), Some(Value::Map(new))) => {
+                    let name = new.get(key).cloned().unwrap_or_default();
+                    let mut changes =
+                        self.maps(old, new, schema, rule.retain_keys, depth).under_key(key, &name)?;
+                    if !changes.is_empty() {
+                        changes.insert(key, name);
+                        patch.push(Value::Map(changes));
+                    }
+                }
+                (None, Some(new)) if self.changes() => patch.push(new.clone()),
+                (Some(Value::Map(old)), None) if self.deletions() => {
+                    let name = old.get(key).cloned().unwrap_or_default();
+                    let mut item = Map::single(key, name);
+                    item.insert(PATCH, "delete");
+                    deleted.push(Value::Map(item));
+                }
+                _ => {}
+            }
+        }
+        let places = positions(after.iter().copied());
+        let mut patch = in_order(patch, key, &places)?;
+        patch.extend(deleted);
+        let changed = self.changes() && (!patch.is_empty() || before != after);
+        let lost = self.deletions() && !patch.is_empty();
+        let order = if self.order && (changed || lost) {
+            let name =
+                |item: &Value| Value::Map(Map::single(key, item.get(key).cloned().unwrap_or_default()));
+            modified.iter().map(name).collect()
+        } else {
+            List::new()
+        };
+        Ok(Lists { patch: patch.into_iter().collect(), deleted: List::new(), order })
+    }
+
+    fn lists_of_scalars(self, original: &List, modified: &List) -> Lists {
+        let sorted = |list: &List| {
+            let mut items: Vec<Value> = list.iter().cloned().collect();
+            sort_by_text(&mut items, go_text);
+            items
+        };
+        let (old, new) = (sorted(original), sorted(modified));
+        let (mut added, mut deleted) = (Vec::new(), Vec::new());
+        let (mut left, mut right) = (old.iter().peekable(), new.iter().peekable());
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => break,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(old), Some(new)) => go_text(old).cmp(&go_text(new)),
+            };
+            let old = if order.is_le() { left.next() } else { None };
+            let new = if order.is_ge() { right.next() } else { None };
+            match (old, new) {
+                (Some(old), None) if self.deletions() => deleted.push(old.clone()),
+                (None, Some(new)) if self.changes() => added.push(new.clone()),
+                _ => {}
+            }
+        }
+        let deleted = deduplicated(deleted);
+        let places = positions(modified.iter().filter_map(Scalar::of));
+        added.sort_by_key(|item| Scalar::of(item).and_then(|item| places.get(&item)).copied());
+        // Go has sorted the original by now: one that was not sorted counts as changed.
+        let unchanged = old.len() == modified.len() && old.iter().zip(modified).all(|(a, b)| a.identical(b));
+        let order =
+            self.order && ((self.deletions() && !deleted.is_empty()) || (self.changes() && !unchanged));
+        Lists {
+            patch: added.into_iter().collect(),
+            deleted: deleted.into_iter().collect(),
+            order: if order { modified.clone() } else { List::new() },
+        }
+    }
+}
+
+fn key_text<'v>(item: &'v Value, key: &str) -> std::borrow::Cow<'v, str> {
+    go_text(item.get(key).unwrap_or(&Value::Null))
+}
+
+/// The items of a patch as they come in the modified list; what looks like a deletion comes last.
+fn in_order(items: Vec<Value>, key: &str, places: &Positions<'_>) -> Result<Vec<Value>, Error> {
+    let is_delete = |item: &Value| item.get(PATCH).and_then(Value::as_str) == Some("delete");
+    let mut placed = Vec::with_capacity(items.len());
+    for item in items {
+        let place = places.get(&key_of(&item, key)?).copied();
+        placed.push(((is_delete(&item), place), item));
+    }
+    placed.sort_by_key(|((deletes, place), _)| (*deletes, if *deletes { None } else { *place }));
+    Ok(placed.into_iter().map(|(_, item)| item).collect())
+}
+
+/// Each scalar once. As in Go the last one moves into the place of one that is left out.
+fn deduplicated(mut items: Vec<Value>) -> Vec<Value> {
+    if items.len() > DEDUPLICATED {
+        items.dedup_by(|a, b| a.identical(b));
+        return items;
+    }
+    let mut at = 0;
+    while at < items.len() {
+        let mut other = at + 1;
+        while other < items.len() {
+            let same = matches!((items.get(at), items.get(other)), (Some(a), Some(b)) if a.identical(b));
+            if same {
+                items.swap_remove(other);
+            } else {
+                other += 1;
+            }
+        }
+        at += 1;
+    }
+    items
+}

@@ -1,0 +1,143 @@
+//! The names of directives, and what makes them valid.
+
+use std::collections::HashSet;
+
+use fieldmanager_value::{Kind, List, Map, Value};
+
+use super::scalar::Scalar;
+use crate::error::Under;
+use crate::{Error, Fault};
+
+/// Replaces or deletes the map or the item that it stands in.
+pub(super) const PATCH: &str = "$patch";
+/// Lists the fields of its map that remain.
+pub(super) const RETAIN_KEYS: &str = "$retainKeys";
+/// With a slash and a field: scalars that leave the list.
+pub(super) const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
+/// With a slash and a field: the order of the list.
+pub(super) const SET_ORDER: &str = "$setElementOrder";
+
+/// What a patch has at the field that a name is directed at: `PREFIX/FIELD`.
+fn target<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
+    name.strip_prefix(prefix)?.strip_prefix('/')
+}
+
+/// Whether a field of a patch is one of the directives that stand beside a list.
+pub(super) fn stands_beside_list(name: &str) -> bool {
+    name.starts_with(DELETE_FROM_LIST) || name.starts_with(SET_ORDER)
+}
+
+/// The values of `$patch`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patch {
+    Replace,
+    Delete,
+    Merge,
+}
+
+/// The value of `$patch`, which must be among those that are expected.
+pub(super) fn patch_directive(value: &Value, accepted: &[Patch]) -> Result<Patch, Error> {
+    let found = match value.as_str() {
+        Some("replace") => Some(Patch::Replace),
+        Some("delete") => Some(Patch::Delete),
+        Some("merge") => Some(Patch::Merge),
+        _ => None,
+    };
+    let expected =
+        if accepted.contains(&Patch::Merge) { "replace, delete or merge" } else { "replace or delete" };
+    found
+        .filter(|found| accepted.contains(found))
+        .ok_or_else(|| Fault::PatchDirective { expected, found: value.clone() })
+        .under_field(PATCH)
+}
+
+/// The fields that a `$retainKeys` lists, once it is sure that the patch sets no other.
+pub(super) fn retained<'v>(list: &'v Value, patch: &Map) -> Result<HashSet<&'v str>, Error> {
+    let format = |found: &Value| Fault::RetainKeys { found: found.kind() };
+    let names = list.as_list().ok_or_else(|| format(list)).under_field(RETAIN_KEYS)?;
+    let mut out = HashSet::with_capacity(names.len());
+    for (at, name) in names.iter().enumerate() {
+        match name {
+            Value::String(name) => {
+                out.insert(name.as_str());
+            }
+            Value::List(_) | Value::Map(_) => {
+                return Err(format(name)).under_index(at).under_field(RETAIN_KEYS);
+            }
+            // No field has such a name.
+            _ => {}
+        }
+    }
+    for (name, value) in patch {
+        let exempt = value.is_null() || name == RETAIN_KEYS || stands_beside_list(name);
+        if !exempt && !out.contains(name.as_str()) {
+            return Err(Fault::NotRetained { field: name.to_string() }.into());
+        }
+    }
+    Ok(out)
+}
+
+/// The field and the scalars of a `$deleteFromPrimitiveList`.
+pub(super) fn deletion<'n, 'v>(name: &'n str, value: &'v Value) -> Result<(&'n str, &'v List), Error> {
+    let scalars = |list: &&List| list.iter().all(Value::is_scalar);
+    match (target(name, DELETE_FROM_LIST), value.as_list().filter(scalars)) {
+        (Some(field), Some(list)) if !field.is_empty() => Ok((field, list)),
+        _ => Err(Fault::DeleteFromPrimitiveList { directive: name.to_owned() }).under_field(name),
+    }
+}
+
+/// The field and the items of a `$setElementOrder`.
+pub(super) fn order<'n, 'v>(name: &'n str, value: &'v Value) -> Result<(&'n str, &'v List), Error> {
+    match (target(name, SET_ORDER), value.as_list()) {
+        (Some(field), Some(list)) => Ok((field, list)),
+        _ => Err(Fault::SetElementOrder { directive: name.to_owned() }).under_field(name),
+    }
+}
+
+/// Checks that the items of a patch are in an order: each that has no directive is found further on.
+pub(super) fn check_order(field: &str, patch: &List, order: &List, merge_key: &str) -> Result<(), Error> {
+    if order.is_empty() || patch.is_empty() {
+        return Ok(());
+    }
+    let is_delete = |item: &&Value| item.get(PATCH).and_then(Value::as_str) == Some("delete");
+    if !merge_key.is_empty()
+        && let Some((at, item)) = patch.iter().enumerate().find(|(_, item)| item.kind() != Kind::Map)
+    {
+        return Err(Fault::WrongType { expected: "a map", found: item.kind() })
+            .under_index(at)
+            .under_field(field);
+    }
+    let identity = |item: &Value| -> Result<(), Fault> {
+        if merge_key.is_empty() { Ok(()) } else { super::scalar::key_of(item, merge_key).map(|_| ()) }
+    };
+    let mut wanted = patch.iter().filter(|item| merge_key.is_empty() || !is_delete(item)).peekable();
+    let mut places = order.iter().enumerate().peekable();
+    while let (Some(item), Some((at, place))) = (wanted.peek(), places.peek()) {
+        if item.get(PATCH).is_some() {
+            wanted.next();
+            continue;
+        }
+        identity(item).under_field(field)?;
+        let order_name = || format!("{SET_ORDER}/{field}");
+        identity(place).under_index(*at).under_field(&order_name())?;
+        if same(item, place, merge_key)? {
+            wanted.next();
+        }
+        places.next();
+    }
+    if wanted.peek().is_some() {
+        return Err(Fault::OrderMismatch { field: field.to_owned() }.into());
+    }
+    Ok(())
+}
+
+/// Whether two items are the same one.
+fn same(left: &Value, right: &Value, merge_key: &str) -> Result<bool, Error> {
+    if merge_key.is_empty() {
+        let scalar = |value| {
+            Scalar::of(value).ok_or(Fault::WrongType { expected: "a scalar", found: Value::kind(value) })
+        };
+        return Ok(scalar(left)? == scalar(right)?);
+    }
+    Ok(super::scalar::key_of(left, merge_key)? == super::scalar::key_of(right, merge_key)?)
+}

@@ -1,0 +1,244 @@
+//! Merging two lists.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use fieldmanager_value::{Kind, List, Value};
+
+use super::clean::{self, Nulls};
+use super::directive::{self, PATCH, Patch};
+use super::merge::{Merger, Mode};
+use super::order::{Item, arrange};
+use super::scalar::{Positions, Scalar, item_kind, key_of, positions};
+use crate::error::{Under, deeper};
+use crate::{Error, Fault, PatchSchema};
+
+/// A merged list, and where the items stood before they were ordered.
+pub(super) struct Merged<'v> {
+    pub(super) items: Vec<Item<'v>>,
+    /// What a `$setElementOrder` takes for the order of the object. In Go the merge writes over the list of the
+    /// object, as far as that reaches: an item that was added in the place of a deleted one counts as found.
+    pub(super) server: Positions<'v>,
+}
+
+impl<'v> Merged<'v> {
+    /// The same items, as those of a list that takes the place of another one.
+    pub(super) fn replacing(mut self, original: &'v List, merge_key: &str) -> Result<Self, Error> {
+        for item in &mut self.items {
+            item.from = None;
+        }
+        let of_maps = original.get(0).is_some_and(|item| item.kind() == Kind::Map);
+        self.server = match (of_maps, merge_key.is_empty()) {
+            (true, false) => positions(super::scalar::identities(original, merge_key)?),
+            _ => positions(original.iter().filter_map(Scalar::of)),
+        };
+        Ok(self)
+    }
+}
+
+/// The items of a list as they are.
+pub(super) fn unchanged<'v>(list: &'v List, merge_key: &str) -> Result<Merged<'v>, Error> {
+    let identities = super::scalar::identities(list, merge_key)?;
+    let items = list
+        .iter()
+        .zip(&identities)
+        .enumerate()
+        .map(|(at, (item, identity))| Item {
+            identity: *identity,
+            value: Cow::Borrowed(item),
+            from: Some(at),
+            deletes: is_delete(item),
+        })
+        .collect();
+    Ok(Merged { items, server: positions(identities) })
+}
+
+fn is_delete(item: &Value) -> bool {
+    item.get(PATCH).and_then(Value::as_str) == Some("delete")
+}
+
+impl Merger {
+    /// Merges a list of a patch into one with the strategy `merge`.
+    ///
+    /// Behaviour: `mergeSlice` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
+    pub(super) fn list<'v>(
+        &self,
+        original: &'v List,
+        patch: &'v List,
+        merge_key: &'v str,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<Merged<'v>, Error> {
+        let depth = deeper(depth)?;
+        if original.is_empty() && patch.is_empty() {
+            return Ok(Merged { items: Vec::new(), server: Positions::new() });
+        }
+        if item_kind(&[original, patch])? != Kind::Map {
+            return scalars(original, patch, merge_key);
+        }
+        if merge_key.is_empty() {
+            return Err(Fault::NoDeclaredKey.into());
+        }
+        self.maps(original, patch, merge_key, schema, depth)
+    }
+
+    fn maps<'v>(
+        &self,
+        original: &'v List,
+        patch: &'v List,
+        merge_key: &'v str,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<Merged<'v>, Error> {
+        let (mut plain, deleted, replace) = special_items(patch, merge_key)?;
+        let mut merged = Merging { merge_key, items: Vec::new(), index: HashMap::new() };
+        let before: usize;
+        if replace {
+            for (at, item) in plain.drain(..) {
+                let value = self.new_item(item, depth).under_index(at)?;
+                merged.push(Cow::Owned(value), None, identity(item, merge_key).under_index(at)?);
+            }
+            before = merged.items.len();
+        } else {
+            for (at, item) in original.iter().enumerate() {
+                let identity = match identity(item, merge_key).under_index(at)? {
+                    Some(identity) if deleted.contains(&identity) => continue,
+                    identity => identity,
+                };
+                merged.push(Cow::Borrowed(item), Some(at), identity);
+            }
+            before = merged.items.len();
+            for (at, item) in &plain {
+                let key = key_of(item, merge_key).under_index(*at)?;
+                let name = item.get(merge_key).unwrap_or(&Value::Null);
+                self.one(&mut merged, item, key, schema, depth).under_key(merge_key, name)?;
+            }
+        }
+        let wanted: Vec<Scalar<'_>> =
+            plain.iter().filter_map(|(_, item)| identity(item, merge_key).ok().flatten()).collect();
+        let (items, identities) = merged.finish()?;
+        let server = positions(identities.iter().take(before).copied());
+        let backing = match replace {
+            false => positions(identities.iter().take(original.len()).copied()),
+            true => positions(original.iter().filter_map(|item| {
+                identity(item, merge_key).ok().flatten().filter(|identity| !deleted.contains(identity))
+            })),
+        };
+        Ok(Merged { items: arrange(items, &positions(wanted), &server), server: backing })
+    }
+
+    /// Merges one item into the first one with its key, or adds it.
+    fn one<'v>(
+        &self,
+        merged: &mut Merging<'v>,
+        item: &'v Value,
+        key: Scalar<'v>,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<(), Error> {
+        let slot = merged.index.get(&key).and_then(|at| merged.items.get_mut(*at));
+        let Some((value, _, _)) = slot else {
+            let value = self.new_item(item, depth)?;
+            merged.push(Cow::Owned(value), None, Some(key));
+            return Ok(());
+        };
+        let (Value::Map(old), Value::Map(patch)) = (value.as_ref(), item) else {
+            return Err(Fault::WrongType { expected: "a map", found: item.kind() }.into());
+        };
+        let new = Value::Map(self.map(old, patch, schema, depth)?);
+        if !new.as_map().is_some_and(|map| map.contains(merged.merge_key)) {
+            return Err(Fault::NoMergeKey { key: merged.merge_key.to_owned() }.into());
+        }
+        if !new.ptr_eq(value) {
+            *value = Cow::Owned(new);
+        }
+        Ok(())
+    }
+
+    /// An item that the list does not have yet. As in Go its nulls stay.
+    fn new_item(&self, item: &Value, depth: usize) -> Result<Value, Error> {
+        match (self.mode(), item) {
+            (Mode::Apply, Value::Map(map)) => clean::fields(map, Nulls::Keep, depth).map(Value::Map),
+            _ => Ok(item.clone()),
+        }
+    }
+}
+
+type Special<'v> = (Vec<(usize, &'v Value)>, HashSet<Scalar<'v>>, bool);
+
+/// The items of a patch that are no directives; the keys that it deletes; whether it replaces the list.
+fn special_items<'v>(patch: &'v List, merge_key: &str) -> Result<Special<'v>, Error> {
+    let mut plain = Vec::with_capacity(patch.len());
+    let mut deleted = HashSet::new();
+    let mut replace = false;
+    for (at, item) in patch.iter().enumerate() {
+        let Some(directive) = item.get(PATCH) else {
+            plain.push((at, item));
+            continue;
+        };
+        match directive::patch_directive(directive, &[Patch::Replace, Patch::Delete]).under_index(at)? {
+            Patch::Delete => {
+                deleted.insert(key_of(item, merge_key).under_index(at)?);
+            }
+            _ => replace = true,
+        }
+    }
+    Ok((plain, deleted, replace))
+}
+
+/// The merge key of an item, if it has one.
+fn identity<'v>(item: &'v Value, merge_key: &str) -> Result<Option<Scalar<'v>>, Fault> {
+    match key_of(item, merge_key) {
+        Ok(identity) => Ok(Some(identity)),
+        Err(Fault::NoMergeKey { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+type Slot<'v> = (Cow<'v, Value>, Option<usize>, Option<Scalar<'v>>);
+
+/// The list while items are merged into it.
+struct Merging<'v> {
+    merge_key: &'v str,
+    items: Vec<Slot<'v>>,
+    index: HashMap<Scalar<'v>, usize>,
+}
+
+impl<'v> Merging<'v> {
+    fn push(&mut self, value: Cow<'v, Value>, from: Option<usize>, identity: Option<Scalar<'v>>) {
+        if let Some(identity) = identity {
+            self.index.entry(identity).or_insert(self.items.len());
+        }
+        self.items.push((value, from, identity));
+    }
+
+    fn finish(self) -> Result<(Vec<Item<'v>>, Vec<Scalar<'v>>), Error> {
+        let mut items = Vec::with_capacity(self.items.len());
+        let mut identities = Vec::with_capacity(self.items.len());
+        for (at, (value, from, identity)) in self.items.into_iter().enumerate() {
+            let missing = || Fault::NoMergeKey { key: self.merge_key.to_owned() };
+            let identity = identity.ok_or_else(missing).under_index(from.unwrap_or(at))?;
+            let deletes = is_delete(&value);
+            identities.push(identity);
+            items.push(Item { identity, value, from, deletes });
+        }
+        Ok((items, identities))
+    }
+}
+
+/// A list that is a set: each value once, those of the patch where it wants them.
+fn scalars<'v>(original: &'v List, patch: &'v List, merge_key: &str) -> Result<Merged<'v>, Error> {
+    let before = super::scalar::identities(original, merge_key)?;
+    let wanted = super::scalar::identities(patch, merge_key)?;
+    let server = positions(before.iter().copied());
+    let wanted = positions(wanted);
+    let mut seen = HashSet::new();
+    let mut items = Vec::new();
+    let both = original.iter().enumerate().map(|(at, item)| (Some(at), item));
+    for (from, item) in both.chain(patch.iter().map(|item| (None, item))) {
+        if let Some(identity) = Scalar::of(item).filter(|identity| seen.insert(*identity)) {
+            items.push(Item { identity, value: Cow::Borrowed(item), from, deletes: false });
+        }
+    }
+    Ok(Merged { items: arrange(items, &wanted, &server), server })
+}

@@ -1,0 +1,301 @@
+//! Merging a patch into an object, or into another patch.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use fieldmanager_value::{Kind, List, Map, Str, Value};
+
+use super::clean::{self, Nulls};
+use super::directive::{self, DELETE_FROM_LIST, PATCH, Patch, RETAIN_KEYS, SET_ORDER};
+use super::lists::unchanged;
+use super::order::{arrange, build};
+use super::scalar::{Scalar, identities, item_kind, positions};
+use crate::error::{Under, deeper};
+use crate::{Error, Fault, PatchSchema, Strategy};
+
+/// What the patch is merged into.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// An object: directives are carried out.
+    Apply,
+    /// Another patch: nulls, and the directives beside lists, are kept.
+    Compose,
+}
+
+/// Merges patches.
+pub(super) struct Merger {
+    mode: Mode,
+}
+
+/// A map with what changes in it.
+struct Edited<'m> {
+    original: &'m Map,
+    edits: BTreeMap<Str, Option<Value>>,
+}
+
+impl Edited<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        match self.edits.get(name) {
+            Some(edit) => edit.as_ref(),
+            None => self.original.get(name),
+        }
+    }
+
+    /// Sets a field, or removes it. What is written alike stays as it is.
+    fn set(&mut self, name: &Str, value: Option<Value>) {
+        let same = match (self.get(name), &value) {
+            (Some(old), Some(new)) => old.identical(new),
+            (None, None) => true,
+            _ => false,
+        };
+        if !same {
+            self.edits.insert(name.clone(), value);
+        }
+    }
+
+    fn finish(self) -> Map {
+        if self.edits.is_empty() {
+            return self.original.clone();
+        }
+        self.original.with_edits(self.edits.into_iter().collect())
+    }
+}
+
+impl Merger {
+    pub(super) fn new(mode: Mode) -> Self {
+        Merger { mode }
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Merges a map of a patch.
+    ///
+    /// Behaviour: `mergeMap` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
+    pub(super) fn map(
+        &self,
+        original: &Map,
+        patch: &Map,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<Map, Error> {
+        let depth = deeper(depth)?;
+        if let Some(directive) = patch.get(PATCH) {
+            return self.replaced(directive, patch, depth);
+        }
+        let mut out = Edited { original, edits: BTreeMap::new() };
+        self.retain_keys(&mut out, patch)?;
+        let mut done = BTreeSet::new();
+        for (name, value) in patch {
+            if name.starts_with(SET_ORDER) {
+                done.extend(self.ordered(&mut out, patch, name, value, schema, depth)?);
+            }
+        }
+        for (name, value) in patch {
+            if name == RETAIN_KEYS || name.starts_with(SET_ORDER) || done.contains(name) {
+                continue;
+            }
+            if name.starts_with(DELETE_FROM_LIST) {
+                self.delete_from_list(&mut out, name, value, schema)?;
+            } else {
+                self.field(&mut out, name, value, schema, depth)?;
+            }
+        }
+        Ok(out.finish())
+    }
+
+    /// A map with `$patch`.
+    fn replaced(&self, directive: &Value, patch: &Map, depth: usize) -> Result<Map, Error> {
+        if directive::patch_directive(directive, &[Patch::Replace, Patch::Delete])? == Patch::Delete {
+            return Ok(Map::new());
+        }
+        let mut rest = patch.clone();
+        rest.remove(PATCH);
+        match self.mode {
+            Mode::Apply => clean::fields(&rest, Nulls::Keep, depth),
+            Mode::Compose => Ok(rest),
+        }
+    }
+
+    /// Clears the fields that `$retainKeys` does not list.
+    fn retain_keys(&self, out: &mut Edited<'_>, patch: &Map) -> Result<(), Error> {
+        let Some((name, list)) = patch.get_entry(RETAIN_KEYS) else {
+            return Ok(());
+        };
+        if self.mode == Mode::Compose {
+            return copy_directive(out, name, list);
+        }
+        let retained: HashSet<&str> = directive::retained(list, patch)?;
+        for (name, _) in out.original {
+            if !retained.contains(name.as_str()) {
+                out.set(name, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges and orders the list that a `$setElementOrder` stands beside. Returns the field if that is done.
+    ///
+    /// Behaviour: `mergePatchIntoOriginal` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
+    fn ordered(
+        &self,
+        out: &mut Edited<'_>,
+        patch: &Map,
+        name: &Str,
+        value: &Value,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<Option<Str>, Error> {
+        if self.mode == Mode::Compose {
+            copy_directive(out, name, value)?;
+        }
+        let (field, order) = directive::order(name, value)?;
+        let list = |value: Option<&Value>| match value {
+            None => Ok(None),
+            Some(Value::List(list)) => Ok(Some(list.clone())),
+            Some(other) => {
+                Err(Fault::WrongType { expected: "a list", found: other.kind() }).under_field(field)
+            }
+        };
+        let (old, new) = (list(out.get(field))?, list(patch.get(field))?);
+        let (rule, below) = schema.list_field(field).under_field(field)?;
+        let (key, empty) = (rule.merge_key, List::new());
+        directive::check_order(field, new.as_ref().unwrap_or(&empty), order, key)?;
+        let was_there = old.is_some();
+        let (replacing, old) = (new.is_some(), old.unwrap_or_default());
+        let new = match new {
+            None if !was_there => return Ok(None),
+            new => new.unwrap_or_default(),
+        };
+        let cleaned;
+        let merged = if !replacing {
+            unchanged(&old, key)
+        } else if was_there && rule.strategy == Strategy::Merge {
+            self.list(&old, &new, key, below, depth)
+        } else {
+            cleaned = self.verbatim_list(&new, !was_there, depth).under_field(field)?;
+            unchanged(&cleaned, key).and_then(|merged| merged.replacing(&old, key))
+        }
+        .under_field(field)?;
+        let keyless = item_kind(&[&old, &new]).under_field(field)? == Kind::Map && key.is_empty();
+        if keyless && !(merged.items.is_empty() && order.is_empty() && old.is_empty()) {
+            return Err(Fault::NoDeclaredKey).under_field(field);
+        }
+        if !keyless && was_there && replacing && old.get(0).is_some_and(|item| item.kind() == Kind::Map) {
+            // The order of the object is asked for, also where none of its items remains.
+            identities(&old, key).under_field(field)?;
+        }
+        let wanted = positions(identities(order, key).under_field(name)?);
+        let items = arrange(merged.items, &wanted, &merged.server);
+        let field = Str::from(field);
+        out.set(&field, Some(Value::List(build(&old, items))));
+        Ok(Some(field))
+    }
+
+    /// A list of a patch that takes the place of another one, or of none.
+    fn verbatim_list(&self, list: &List, new: bool, depth: usize) -> Result<List, Error> {
+        let value = Value::List(list.clone());
+        let cleaned = match self.mode {
+            Mode::Apply => clean::clean(&value, Nulls::Keep, depth)?,
+            Mode::Compose if new => clean::without_patch_maps(&value, depth)?,
+            Mode::Compose => Some(value),
+        };
+        Ok(cleaned.as_ref().and_then(Value::as_list).cloned().unwrap_or_default())
+    }
+
+    /// Takes values out of a list of scalars.
+    fn delete_from_list(
+        &self,
+        out: &mut Edited<'_>,
+        name: &Str,
+        value: &Value,
+        schema: PatchSchema<'_>,
+    ) -> Result<(), Error> {
+        if self.mode == Mode::Compose {
+            out.set(name, Some(value.clone()));
+            return Ok(());
+        }
+        let (field, deleted) = directive::deletion(name, value)?;
+        let Some(Value::List(list)) = out.get(field) else {
+            return Ok(());
+        };
+        schema.list_field(field).under_field(field)?;
+        if list.is_empty() && deleted.is_empty() {
+            return Ok(());
+        }
+        item_kind(&[list, deleted]).under_field(field)?;
+        let gone: HashSet<Scalar<'_>> = deleted.iter().filter_map(Scalar::of).collect();
+        let kept: List = list
+            .iter()
+            .filter(|item| !Scalar::of(item).is_some_and(|item| gone.contains(&item)))
+            .cloned()
+            .collect();
+        let field = Str::from(field);
+        out.set(&field, Some(Value::List(kept)));
+        Ok(())
+    }
+
+    fn field(
+        &self,
+        out: &mut Edited<'_>,
+        name: &Str,
+        value: &Value,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<(), Error> {
+        if value.is_null() {
+            out.set(name, if self.mode == Mode::Apply { None } else { Some(Value::Null) });
+            return Ok(());
+        }
+        let new = match (out.get(name), value) {
+            (Some(Value::Map(old)), Value::Map(patch)) => {
+                let (rule, below) = schema.map_field(name).under_field(name)?;
+                let new = match rule.strategy {
+                    Strategy::Replace => self.replacing(patch, depth),
+                    _ => self.map(old, patch, below, depth),
+                };
+                Some(Value::Map(new.under_field(name)?))
+            }
+            (Some(Value::List(old)), Value::List(patch)) => {
+                let (rule, below) = schema.list_field(name).under_field(name)?;
+                let new = match rule.strategy {
+                    Strategy::Merge => self
+                        .list(old, patch, rule.merge_key, below, depth)
+                        .map(|merged| build(old, merged.items)),
+                    _ => self.verbatim_list(patch, false, depth),
+                };
+                Some(Value::List(new.under_field(name)?))
+            }
+            _ => match self.mode {
+                Mode::Apply => clean::clean(value, Nulls::Drop, depth),
+                Mode::Compose => clean::without_patch_maps(value, depth),
+            }
+            .under_field(name)?,
+        };
+        out.set(name, new);
+        Ok(())
+    }
+
+    /// A map of a patch that replaces one by strategy.
+    fn replacing(&self, patch: &Map, depth: usize) -> Result<Map, Error> {
+        match (self.mode, patch.get(PATCH)) {
+            (Mode::Compose, _) => Ok(patch.clone()),
+            (Mode::Apply, Some(directive)) => self.replaced(directive, patch, depth),
+            (Mode::Apply, None) => clean::fields(patch, Nulls::Keep, depth),
+        }
+    }
+}
+
+/// Hands a directive on from one patch to the patch that both become.
+fn copy_directive(out: &mut Edited<'_>, name: &Str, value: &Value) -> Result<(), Error> {
+    match out.get(name) {
+        Some(old) if !old.identical(value) => {
+            Err(Fault::DirectivesDiffer { directive: name.to_string() }).under_field(name)
+        }
+        Some(_) => Ok(()),
+        None => {
+            out.set(name, Some(value.clone()));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The order of a list that was merged.
+
+use std::borrow::Cow;
+
+use fieldmanager_value::{List, Value};
+
+use super::scalar::{Positions, Scalar};
+
+/// Up to here Go sorts by insertion, which shows where an item has no place in the order.
+const INSERTION: usize = 20;
+
+/// An item on its way into a list.
+pub(super) struct Item<'v> {
+    /// Its merge key, or itself.
+    pub(super) identity: Scalar<'v>,
+    /// Borrowed while it is the original's.
+    pub(super) value: Cow<'v, Value>,
+    /// Where it stands in the original list.
+    pub(super) from: Option<usize>,
+    /// Whether it only says that an item is deleted, which is so in patches that are merged.
+    pub(super) deletes: bool,
+}
+
+/// Brings the items that the patch names into its order and the others into that of the object, and then merges
+/// both rows: an item of the object comes first only if it stands before the item of the patch in the object.
+///
+/// Behaviour: `normalizeElementOrder` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
+pub(super) fn arrange<'v>(
+    items: Vec<Item<'v>>,
+    wanted: &Positions<'_>,
+    server: &Positions<'_>,
+) -> Vec<Item<'v>> {
+    let size = items.len();
+    let (named, others): (Vec<_>, Vec<_>) =
+        items.into_iter().partition(|item| wanted.contains_key(&item.identity));
+    let mut named = sorted(named, wanted).into_iter().peekable();
+    let mut others = sorted(others, server).into_iter().peekable();
+    let mut out = Vec::with_capacity(size);
+    loop {
+        let other_first = match (others.peek(), named.peek()) {
+            (None, None) => return out,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (Some(other), Some(named)) => match (server.get(&other.identity), server.get(&named.identity)) {
+                (Some(other), Some(named)) => other < named,
+                _ => false,
+            },
+        };
+        out.extend(if other_first { others.next() } else { named.next() });
+    }
+}
+
+/// Items by their places in an order; those that only delete come last.
+fn sorted<'v>(items: Vec<Item<'v>>, order: &Positions<'_>) -> Vec<Item<'v>> {
+    let (deleting, mut items): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| item.deletes);
+    let place = |item: &Item<'_>| order.get(&item.identity).copied();
+    if items.len() > INSERTION || items.iter().all(|item| place(item).is_some()) {
+        items.sort_by_key(|item| place(item).unwrap_or(usize::MAX));
+    } else {
+        // An item without a place goes before all that are there already, one with a place before those without.
+        let mut out: Vec<Item<'v>> = Vec::with_capacity(items.len());
+        for item in items {
+            let at = out.iter().rposition(|before| match (place(&item), place(before)) {
+                (Some(item), Some(before)) => item >= before,
+                _ => false,
+            });
+            out.insert(at.map_or(0, |at| at + 1), item);
+        }
+        items = out;
+    }
+    items.extend(deleting);
+    items
+}
+
+/// The list of the items. It shares with the original what did not change.
+pub(super) fn build(original: &List, items: Vec<Item<'_>>) -> List {
+    let in_place = items.len() >= original.len()
+        && items.iter().take(original.len()).enumerate().all(|(at, item)| item.from == Some(at));
+    if !in_place {
+        return items.into_iter().map(|item| item.value.into_owned()).collect();
+    }
+    let mut replaced = Vec::new();
+    let mut appended = Vec::new();
+    for (at, item) in items.into_iter().enumerate() {
+        match item.value {
+            Cow::Owned(new) if at < original.len() => replaced.push((at, new)),
+            new if at >= original.len() => appended.push(new.into_owned()),
+            _ => {}
+        }
+    }
+    original.with_edits(replaced, appended)
+}

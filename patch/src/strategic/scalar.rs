@@ -1,0 +1,152 @@
+//! Scalars as Go compares them, and as it writes them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use fieldmanager_value::{Kind, List, Value};
+
+use crate::error::Under;
+use crate::{Error, Fault};
+
+/// A scalar or null, equal to another one if both are of one type and equal: `1` is not `1.0`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Scalar<'v> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// The bits, with zero having one form.
+    Float(u64),
+    Text(&'v str),
+}
+
+impl<'v> Scalar<'v> {
+    /// None for lists and maps.
+    pub(super) fn of(value: &'v Value) -> Option<Self> {
+        Some(match value {
+            Value::Null => Scalar::Null,
+            Value::Bool(b) => Scalar::Bool(*b),
+            Value::Int(i) => Scalar::Int(*i),
+            Value::Float(f) => Scalar::Float(if *f == 0.0 { 0 } else { f.to_bits() }),
+            Value::String(text) => Scalar::Text(text),
+            Value::List(_) | Value::Map(_) => return None,
+        })
+    }
+}
+
+/// Where each of some scalars stands first.
+pub(super) type Positions<'v> = HashMap<Scalar<'v>, usize>;
+
+pub(super) fn positions<'v>(scalars: impl IntoIterator<Item = Scalar<'v>>) -> Positions<'v> {
+    let mut out = Positions::new();
+    for (at, scalar) in scalars.into_iter().enumerate() {
+        out.entry(scalar).or_insert(at);
+    }
+    out
+}
+
+/// The merge key of an item.
+pub(super) fn key_of<'v>(item: &'v Value, key: &str) -> Result<Scalar<'v>, Fault> {
+    let Value::Map(map) = item else {
+        return Err(Fault::WrongType { expected: "a map", found: item.kind() });
+    };
+    let value = map.get(key).ok_or_else(|| Fault::NoMergeKey { key: key.to_owned() })?;
+    Scalar::of(value).ok_or_else(|| Fault::MergeKeyType { key: key.to_owned(), found: value.kind() })
+}
+
+/// What tells the items of a list apart: their merge keys, or without one the items themselves.
+pub(super) fn identities<'v>(list: &'v List, key: &str) -> Result<Vec<Scalar<'v>>, Error> {
+    let identity = |item: &'v Value| {
+        if !key.is_empty() {
+            return key_of(item, key);
+        }
+        Scalar::of(item).ok_or_else(|| Fault::WrongType { expected: "a scalar", found: item.kind() })
+    };
+    list.iter().enumerate().map(|(at, item)| identity(item).under_index(at)).collect()
+}
+
+/// The one kind that all items of some lists have.
+pub(super) fn item_kind(lists: &[&List]) -> Result<Kind, Error> {
+    let mut first = None;
+    for list in lists {
+        for (at, item) in list.iter().enumerate() {
+            let found = item.kind();
+            let fault = match first.unwrap_or(found) {
+                _ if found == Kind::Null => Fault::NullItem,
+                Kind::List => Fault::ListOfLists,
+                expected if expected != found => Fault::MixedList { expected, found },
+                expected => {
+                    first = Some(expected);
+                    continue;
+                }
+            };
+            return Err(fault).under_index(at);
+        }
+    }
+    first.ok_or_else(|| Fault::NoItems.into())
+}
+
+/// The text of a scalar as `%v` of Go's `fmt` writes it, which is what lists are sorted and paired by.
+pub(super) fn go_text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed("<nil>"),
+        Value::Bool(true) => Cow::Borrowed("true"),
+        Value::Bool(false) => Cow::Borrowed("false"),
+        Value::Int(i) => Cow::Owned(i.to_string()),
+        Value::Float(f) => Cow::Owned(go_float(*f)),
+        Value::String(text) => Cow::Borrowed(text),
+        Value::List(_) | Value::Map(_) => Cow::Owned(value.to_json()),
+    }
+}
+
+/// Shortest digits, with an exponent of at least two digits below 1e-4 and from 1e6 on.
+fn go_float(number: f64) -> String {
+    let text = format!("{number:e}");
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return text;
+    };
+    let power: i32 = exponent.parse().unwrap_or_default();
+    if (-4..GO_EXPONENT).contains(&power) {
+        return number.to_string();
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", power.abs())
+}
+
+/// From this power of ten on `%v` writes an exponent.
+const GO_EXPONENT: i32 = 6;
+
+/// The order that Go's sorts leave scalars in that are compared by text with "less or equal": those with one text
+/// come in reverse.
+pub(super) fn sort_by_text<T>(items: &mut [T], text: impl Fn(&T) -> Cow<'_, str>) {
+    items.reverse();
+    items.sort_by(|a, b| text(a).cmp(&text(b)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_are_written_as_go_writes_them() {
+        for (number, text) in [
+            (1.0, "1"),
+            (1.5, "1.5"),
+            (100_000.0, "100000"),
+            (1e6, "1e+06"),
+            (123_456_789.0, "1.23456789e+08"),
+            (1e21, "1e+21"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (2.5e-7, "2.5e-07"),
+        ] {
+            assert_eq!(go_text(&Value::Float(number)), text);
+        }
+        assert_eq!(go_text(&Value::Null), "<nil>");
+    }
+
+    #[test]
+    fn types_are_told_apart() {
+        assert!(Scalar::of(&Value::from(1)) != Scalar::of(&Value::from(1.0)));
+        assert!(Scalar::of(&Value::from(0.0)) == Scalar::of(&Value::from(-0.0)));
+    }
+}

@@ -1,0 +1,239 @@
+//! The table: only the fields that have rules, or lead to such.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use fieldmanager_value::{Map, MapBuilder, Str, Value};
+
+use super::openapi::{resolve, target};
+use super::{Form, Inner, Node, PatchSchema, PatchTypes, RawRule, TypesError, api_version, expect_map};
+
+const STRATEGY: &str = "x-kubernetes-patch-strategy";
+const MERGE_KEY: &str = "x-kubernetes-patch-merge-key";
+
+/// How deep schemas may be written inside each other.
+const MAX_INLINE: usize = 32;
+
+/// A field of the table. What it does not name has no rule and is free.
+pub(super) fn look_up<'t>(
+    types: &'t PatchTypes,
+    fields: &'t Value,
+    name: &str,
+) -> (RawRule<'t>, PatchSchema<'t>) {
+    let Some(field) = fields.get(name) else {
+        return (RawRule::default(), PatchSchema::free());
+    };
+    let text = |name: &str| field.get(name).and_then(Value::as_str);
+    let rule = RawRule { strategies: text("strategy"), merge_key: text("key").unwrap_or_default() };
+    let below = match text("type") {
+        Some(name) => types.0.definitions.get(name),
+        None => field.get("fields"),
+    };
+    (rule, below.map_or(PatchSchema::free(), |fields| PatchSchema { node: Node::At(types, fields) }))
+}
+
+/// Where a field leads.
+enum Below<'t> {
+    Nowhere,
+    Type(&'t str),
+    Fields(&'t Map),
+}
+
+impl PatchTypes {
+    /// The table as a document: what [`from_value`](Self::from_value) reads.
+    ///
+    /// It has the fields with a strategy or merge key, and those on the way to them. A field that is not in it has
+    /// no rule, and nothing below it: an unknown field is no error with a table.
+    ///
+    /// ```
+    /// use fieldmanager_patch::PatchTypes;
+    /// use fieldmanager_value::Value;
+    /// let types = PatchTypes::from_openapi(&Value::from_yaml("
+    /// definitions:
+    ///   shop:
+    ///     properties:
+    ///       name: {type: string}
+    ///       tags: {type: array, items: {type: string}, x-kubernetes-patch-strategy: merge}
+    ///   plain: {properties: {name: {type: string}}}
+    /// ")?)?;
+    /// assert_eq!(types.to_value().to_json(), r#"{"types":{"shop":{"tags":{"strategy":"merge"}}}}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_value(&self) -> Value {
+        if self.0.form == Form::Table {
+            return self.document(self.0.definitions.clone());
+        }
+        let useful = self.useful();
+        let mut types = MapBuilder::default();
+        for (name, schema) in &self.0.definitions {
+            if useful.contains(name.as_str())
+                && let Some(fields) = properties(schema).and_then(|all| self.fields(all, &useful, 0))
+            {
+                types.push(name.clone(), fields);
+            }
+        }
+        self.document(types.build())
+    }
+
+    fn document(&self, types: Map) -> Value {
+        let mut kinds = Vec::new();
+        for ((api_version, kind), name) in &self.0.kinds {
+            if types.contains(name) {
+                let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+                kinds.push(Value::Map(Map::from_iter([
+                    ("group", group),
+                    ("version", version),
+                    ("kind", kind),
+                    ("type", name),
+                ])));
+            }
+        }
+        let mut document = Map::single("types", types);
+        if !kinds.is_empty() {
+            document.insert("kinds", Value::from(kinds));
+        }
+        Value::Map(document)
+    }
+
+    /// The rules of a table.
+    ///
+    /// # Errors
+    ///
+    /// [`TypesError::NotTable`] and [`TypesError::WrongType`].
+    ///
+    /// ```
+    /// use fieldmanager_patch::{PatchTypes, Strategy};
+    /// use fieldmanager_value::Value;
+    /// let table = Value::from_yaml("
+    /// types: {shop: {goods: {strategy: merge, key: name}}}
+    /// kinds: [{group: '', version: v1, kind: Shop, type: shop}]
+    /// ")?;
+    /// let types = PatchTypes::from_value(&table)?;
+    /// let (rule, below) = types.of_kind("v1", "Shop").ok_or("it is there")?.list_field("goods")?;
+    /// assert_eq!((rule.strategy, rule.merge_key, below.is_free()), (Strategy::Merge, "name", true));
+    /// assert_eq!(types.to_value(), table);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_value(table: &Value) -> Result<Self, TypesError> {
+        let types = expect_map(".types", table.get("types").ok_or(TypesError::NotTable)?)?;
+        for (name, fields) in types {
+            check_fields(&format!(".types.{name}"), fields, 0)?;
+        }
+        let mut kinds = BTreeMap::new();
+        let list = table.get("kinds").and_then(Value::as_list);
+        for (at, claim) in list.into_iter().flatten().enumerate() {
+            let text = |field: &'static str| {
+                let found = claim.get(field).unwrap_or(&Value::Null);
+                found.as_str().ok_or_else(|| TypesError::WrongType {
+                    path: format!(".kinds[{at}].{field}"),
+                    expected: "a string",
+                    found: found.kind(),
+                })
+            };
+            kinds.insert(
+                (api_version(text("group")?, text("version")?), text("kind")?.into()),
+                text("type")?.into(),
+            );
+        }
+        Ok(PatchTypes(Arc::new(Inner { form: Form::Table, definitions: types.clone(), kinds })))
+    }
+
+    /// The definitions that have a rule, or lead to one that has.
+    fn useful(&self) -> BTreeSet<&str> {
+        let mut useful: BTreeSet<&str> = BTreeSet::new();
+        loop {
+            let before = useful.len();
+            for (name, schema) in &self.0.definitions {
+                if !useful.contains(name.as_str())
+                    && let Some(all) = properties(schema)
+                    && self.any_rule(all, &useful, 0)
+                {
+                    useful.insert(name);
+                }
+            }
+            if useful.len() == before {
+                return useful;
+            }
+        }
+    }
+
+    fn any_rule(&self, properties: &Map, useful: &BTreeSet<&str>, depth: usize) -> bool {
+        depth < MAX_INLINE
+            && properties.iter().any(|(_, property)| {
+                property.get(STRATEGY).is_some()
+                    || property.get(MERGE_KEY).is_some()
+                    || match self.below(property) {
+                        Below::Nowhere => false,
+                        Below::Type(name) => useful.contains(name),
+                        Below::Fields(fields) => self.any_rule(fields, useful, depth + 1),
+                    }
+            })
+    }
+
+    fn fields(&self, properties: &Map, useful: &BTreeSet<&str>, depth: usize) -> Option<Value> {
+        if depth >= MAX_INLINE {
+            return None;
+        }
+        let mut fields = MapBuilder::default();
+        for (name, property) in properties {
+            let mut field = MapBuilder::default();
+            for (short, long) in [("strategy", STRATEGY), ("key", MERGE_KEY)] {
+                if let Some(text) = property.get(long).filter(|value| value.as_str().is_some()) {
+                    field.push(Str::from(short), text.clone());
+                }
+            }
+            match self.below(property) {
+                Below::Type(name) if useful.contains(name) => field.push("type".into(), Value::from(name)),
+                Below::Fields(inline) => {
+                    if let Some(inline) = self.fields(inline, useful, depth + 1) {
+                        field.push("fields".into(), inline);
+                    }
+                }
+                Below::Nowhere | Below::Type(_) => {}
+            }
+            let field = field.build();
+            if !field.is_empty() {
+                fields.push(name.clone(), Value::Map(field));
+            }
+        }
+        let fields = fields.build();
+        if fields.is_empty() { None } else { Some(Value::Map(fields)) }
+    }
+
+    fn below<'t>(&'t self, property: &'t Value) -> Below<'t> {
+        let schema = property.get("items").unwrap_or(property);
+        let first = schema.get("allOf").and_then(Value::as_list).and_then(|all| all.get(0));
+        let schema = first.unwrap_or(schema);
+        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+            let exists = match self.0.form {
+                Form::V3 => resolve(self, schema).is_ok(),
+                _ => target(self, reference).is_ok(),
+            };
+            let name = reference.rsplit('/').next().unwrap_or_default();
+            return if exists { Below::Type(name) } else { Below::Nowhere };
+        }
+        properties(schema).map_or(Below::Nowhere, Below::Fields)
+    }
+}
+
+fn properties(schema: &Value) -> Option<&Map> {
+    schema.get("properties").and_then(Value::as_map)
+}
+
+fn check_fields(path: &str, fields: &Value, depth: usize) -> Result<(), TypesError> {
+    for (name, field) in expect_map(path, fields)? {
+        let path = format!("{path}.{name}");
+        for (part, value) in expect_map(&path, field)? {
+            let path = format!("{path}.{part}");
+            match part.as_str() {
+                "fields" if depth < MAX_INLINE => check_fields(&path, value, depth + 1)?,
+                "strategy" | "key" | "type" if value.as_str().is_some() => {}
+                _ => {
+                    let expected = "the strings strategy, key and type, or fields";
+                    return Err(TypesError::WrongType { path, expected, found: value.kind() });
+                }
+            }
+        }
+    }
+    Ok(())
+}
