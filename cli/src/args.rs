@@ -1,13 +1,20 @@
 //! The arguments.
 
+mod managed;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use managed::{
+    ApplyArgs, BlameArgs, CsaArgs, ExtractArgs, LintArgs, ManagersArgs, MigrateArgs, OperationName,
+    OwnedArgs, StripArgs, UpdateArgs, WriteArgs,
+};
+
 /// Server-side apply on files: merge configurations, track who owns which field, find conflicts.
 ///
-/// Files are YAML or JSON; `-` is standard input. Exit codes: 0 done, 1 conflicts or failed tests, 2 bad
-/// input.
+/// Files are YAML or JSON; `-` is standard input. Exit codes: 0 done, 1 conflicts, findings or failed
+/// tests, 2 bad input.
 #[derive(Parser)]
 #[command(name = "fieldmanager", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -20,7 +27,24 @@ pub(crate) enum Command {
     /// Apply a configuration to a live object and print the new object
     Apply(ApplyArgs),
     /// Replace a live object by a new one, as PUT and PATCH do, and print it with its new owners
-    Update(WriteArgs),
+    Update(UpdateArgs),
+    /// Print an object with the owners of every line
+    ///
+    /// A line begins with its owners: the manager, A for applied or U for updated, and the age of its entry. A dash
+    /// is for what nobody owns; a line without either is for a list or map of which only parts are owned.
+    Blame(BlameArgs),
+    /// List who owns how much of an object
+    Managers(ManagersArgs),
+    /// Print what a manager applied, with the values that the object has now
+    Extract(ExtractArgs),
+    /// Hand over what was applied on the client's side to a manager that applies on the server's side
+    UpgradeCsa(CsaArgs),
+    /// Remove what a configuration must not have from an object that was read from a server
+    Strip(StripArgs),
+    /// Look for what is odd about the managed fields of objects
+    Lint(LintArgs),
+    /// Give the fields of a manager to another, or to nobody
+    Migrate(MigrateArgs),
     /// Check that an object fits its type
     Validate(ValidateArgs),
     /// Merge one object into another, without managers
@@ -31,6 +55,10 @@ pub(crate) enum Command {
     Normalize(NormalizeArgs),
     /// Print the set of an object's fields as FieldsV1
     Fieldset(FieldsetArgs),
+    /// Remove what a CustomResourceDefinition does not know from an object
+    Prune(CustomArgs),
+    /// Fill in the defaults of a CustomResourceDefinition
+    Default(CustomArgs),
     /// Look at schemas
     #[command(subcommand)]
     Schema(SchemaCommand),
@@ -40,10 +68,14 @@ pub(crate) enum Command {
 
 #[derive(Subcommand)]
 pub(crate) enum SchemaCommand {
-    /// List the types of a schema
-    Types(SchemaFileArgs),
-    /// Check a schema and print every fault
-    Check(SchemaFileArgs),
+    /// List the types and kinds of a schema
+    Types(TypesArgs),
+    /// Show the fields of a type and how they are owned
+    Show(ShowArgs),
+    /// Check schemas, OpenAPI documents and CustomResourceDefinitions, and print every fault
+    Check(CheckArgs),
+    /// Turn an OpenAPI document or CustomResourceDefinitions into a schema
+    Import(ImportArgs),
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -55,10 +87,11 @@ pub(crate) enum Format {
 
 #[derive(clap::Args)]
 pub(crate) struct TypeArgs {
-    /// The schema, in the format of structured-merge-diff
+    /// Where the types come from: a schema, an OpenAPI document, or CustomResourceDefinitions; left out, they
+    /// are those of Kubernetes
     #[arg(long, value_name = "FILE")]
-    pub(crate) schema: PathBuf,
-    /// The type of the object; found by the object's apiVersion and kind if left out
+    pub(crate) schema: Option<PathBuf>,
+    /// The type of the object, or a kind; found by the object's apiVersion and kind if left out
     #[arg(long = "type", value_name = "NAME")]
     pub(crate) type_name: Option<String>,
 }
@@ -68,38 +101,6 @@ pub(crate) struct OutputArgs {
     /// How to print the result
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) output: Format,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct WriteArgs {
-    /// Who does it: the name that will own the fields
-    #[arg(long, visible_alias = "field-manager", value_name = "NAME")]
-    pub(crate) manager: String,
-    #[command(flatten)]
-    pub(crate) of: TypeArgs,
-    /// The live object, with its metadata.managedFields; left out if there is none yet
-    #[arg(long, value_name = "FILE")]
-    pub(crate) live: Option<PathBuf>,
-    /// The configuration to apply, or the new object
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// The time to note for the manager, like 2026-01-31T12:00:00Z; none is noted without it
-    #[arg(long, value_name = "TIME")]
-    pub(crate) time: Option<jiff::Timestamp>,
-    /// Whether unions are normalized
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
-    pub(crate) unions: bool,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct ApplyArgs {
-    #[command(flatten)]
-    pub(crate) write: WriteArgs,
-    /// Take fields that other managers own
-    #[arg(long, visible_alias = "force-conflicts")]
-    pub(crate) force: bool,
 }
 
 #[derive(clap::Args)]
@@ -174,9 +175,66 @@ pub(crate) struct FieldsetArgs {
 }
 
 #[derive(clap::Args)]
-pub(crate) struct SchemaFileArgs {
-    /// The schema, in the format of structured-merge-diff
+pub(crate) struct CustomArgs {
+    /// The CustomResourceDefinition; of several in one file, that of the object's kind counts
+    #[arg(long, visible_alias = "crd", value_name = "FILE")]
+    pub(crate) schema: PathBuf,
+    /// The object
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct TypesArgs {
+    /// A schema, an OpenAPI document, or CustomResourceDefinitions; left out, the types are those of Kubernetes
+    pub(crate) file: Option<PathBuf>,
+    /// List only the kinds, and the types of their objects
+    #[arg(long)]
+    pub(crate) kinds: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ShowArgs {
+    /// A type: its name or the end of it (Container), a kind (Deployment, deploy), or apps/v1/Deployment
+    #[arg(value_name = "TYPE")]
+    pub(crate) name: String,
+    /// A schema, an OpenAPI document, or CustomResourceDefinitions; left out, the types are those of Kubernetes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+    /// How many levels of fields to show
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) depth: usize,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct CheckArgs {
+    /// A schema, an OpenAPI document, or CustomResourceDefinitions
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum From {
+    Openapi,
+    Crd,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ImportArgs {
+    /// An OpenAPI document, or CustomResourceDefinitions
+    pub(crate) file: PathBuf,
+    /// What the file must be; left out, it may be either
+    #[arg(long, value_enum)]
+    pub(crate) from: Option<From>,
+    /// Respect discriminators as they are, instead of deducing them from the member that is set
+    #[arg(long)]
+    pub(crate) respecting: bool,
+    /// Leave out definitions with faults, instead of failing
+    #[arg(long)]
+    pub(crate) keep_good: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use fieldmanager_managedfields::Status;
 use fieldmanager_merge::Conflicts;
 use fieldmanager_typed::ValidationErrors;
 
@@ -9,8 +10,11 @@ use fieldmanager_typed::ValidationErrors;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// Other managers own what was to be changed.
-    #[error("{0}")]
-    Conflicts(Conflicts),
+    #[error("{conflicts}")]
+    Conflicts { conflicts: Conflicts, manager: String },
+    /// The answer of an apiserver, for a caller who asked for JSON.
+    #[error("{}", .0.message)]
+    Status(Box<Status>),
     /// An object does not fit its type.
     #[error("{}", each_line(.file, .errors))]
     Invalid { file: String, errors: ValidationErrors },
@@ -41,8 +45,13 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Closed => 0,
-            Failure::Conflicts(_) => 1,
-            Failure::Invalid { .. } | Failure::Input { .. } | Failure::Usage(_) | Failure::Other(_) => 2,
+            Failure::Conflicts { .. } => 1,
+            Failure::Status(status) if status.code == 409 => 1,
+            Failure::Status(_)
+            | Failure::Invalid { .. }
+            | Failure::Input { .. }
+            | Failure::Usage(_)
+            | Failure::Other(_) => 2,
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use fieldmanager_schema::Schema;
 use fieldmanager_value::Value;
 
 use crate::error::Failure;
@@ -28,11 +27,15 @@ pub(crate) fn value(path: &Path) -> Result<Value, Failure> {
     Value::from_yaml(&text(path)?).map_err(|error| Failure::input(name(path), error))
 }
 
-pub(crate) fn schema(path: &Path) -> Result<Schema, Failure> {
-    Schema::from_yaml(&text(path)?).map_err(|error| {
-        let file = name(path);
-        // Every fault on a line of its own, each with the file.
-        let message = error.to_string().replace('\n', &format!("\n       {file}: "));
-        Failure::input(file, message)
-    })
+/// The documents of a file, without empty ones.
+pub(crate) fn documents(path: &Path) -> Result<Vec<Value>, Failure> {
+    let text = text(path)?;
+    // OpenAPI documents are large, and JSON is read much faster than YAML.
+    if text.trim_start().starts_with('{')
+        && let Ok(document) = Value::from_json(&text)
+    {
+        return Ok(vec![document]);
+    }
+    let documents = Value::all_from_yaml(&text).map_err(|error| Failure::input(name(path), error))?;
+    Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
 }

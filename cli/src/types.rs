@@ -1,92 +1,164 @@
-//! Finding the type of an object.
+//! Where types come from, and finding the one of an object or of a name.
 
 use std::path::Path;
 
-use fieldmanager_schema::{Schema, Type, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
+use fieldmanager_openapi::crd::CustomResource;
+use fieldmanager_openapi::{
+    GroupVersionKind, Importer, KindError, SourceError, SourceKind, Types, builtin, sources,
+};
+use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};
 use fieldmanager_value::Value;
 
 use crate::args::TypeArgs;
 use crate::error::Failure;
-use crate::files;
+use crate::{files, names};
+
+/// Types, and what they are called in messages.
+pub(crate) struct Source {
+    pub(crate) types: Types,
+    /// The name of the file; none for the bundled schema.
+    file: Option<String>,
+    /// What is in the file.
+    documents: Vec<Value>,
+}
+
+/// The types of a file, or without one the bundled schema of Kubernetes.
+pub(crate) fn load(file: Option<&Path>) -> Result<Source, Failure> {
+    let Some(path) = file else {
+        return Ok(Source { types: builtin::types(), file: None, documents: Vec::new() });
+    };
+    let documents = files::documents(path)?;
+    let imported = Types::load_all(&documents, &Importer::new()).map_err(|error| faults(path, &error))?;
+    Ok(Source { types: imported.types, file: Some(files::name(path)), documents })
+}
+
+/// Every fault on a line of its own, each with the file.
+pub(crate) fn faults(path: &Path, error: &SourceError) -> Failure {
+    let file = files::name(path);
+    let message = error.to_string().replace('\n', &format!("\n       {file}: "));
+    Failure::input(file, message)
+}
 
 /// The type that the arguments name, or that the object's apiVersion and kind find.
-pub(crate) fn of(args: &TypeArgs, object: &Value) -> Result<Type, Failure> {
-    let schema = files::schema(&args.schema)?;
-    let file = &args.schema;
-    if let Some(name) = &args.type_name {
-        return match schema.type_named(name) {
-            Some(ty) => Ok(ty),
-            None if name == UNTYPED_DEDUCED => Ok(Schema::deduced()),
-            None => Err(unknown(&schema, file, name)),
-        };
-    }
-    let names: Vec<&str> = candidates(&schema, object);
-    match names.as_slice() {
-        [name] => schema.type_named(name).ok_or_else(|| unknown(&schema, file, name)),
-        [] => Err(Failure::input(
-            files::name(file),
-            format!(
-                "no type found for {}: name one with --type (`schema types` lists them)",
-                described(object)
-            ),
-        )),
-        several => Err(Failure::input(
-            files::name(file),
-            format!(
-                "several types may be that of {}, name one with --type: {}",
-                described(object),
-                several.join(", ")
-            ),
-        )),
-    }
+pub(crate) fn of(args: &TypeArgs, object: &Value, object_file: &Path) -> Result<Type, Failure> {
+    load(args.schema.as_deref())?.of(args.type_name.as_deref(), object, object_file)
 }
 
-fn text<'v>(object: &'v Value, name: &str) -> &'v str {
-    object.get(name).and_then(Value::as_str).unwrap_or_default()
+/// The definition of a kind among documents, and what else is defined there.
+pub(crate) fn definition(
+    documents: &[Value],
+    kind: &GroupVersionKind,
+) -> Result<(Option<CustomResource>, Vec<String>), String> {
+    let mut others = Vec::new();
+    for document in sources(documents) {
+        if SourceKind::of(&document) != Some(SourceKind::CustomResource) {
+            continue;
+        }
+        let resource = CustomResource::from_value(&document).map_err(|error| error.to_string())?;
+        if resource.group == kind.group && resource.names.kind == kind.kind {
+            return Ok((Some(resource), others));
+        }
+        others.push(format!("{} of {}", resource.names.kind, resource.group));
+    }
+    Ok((None, others))
 }
 
-fn described(object: &Value) -> String {
-    match (text(object, "apiVersion"), text(object, "kind")) {
-        ("", "") => "an object without apiVersion and kind".into(),
-        (version, kind) => format!("apiVersion `{version}` and kind `{kind}`"),
-    }
-}
-
-/// The types whose names say that they are of the object's kind. Those of Kubernetes end in group, version
-/// and kind, like `io.k8s.api.apps.v1.Deployment`; a schema with one type leaves no choice.
-fn candidates<'s>(schema: &'s Schema, object: &Value) -> Vec<&'s str> {
-    let own = |name: &&str| *name != UNTYPED_ATOMIC && *name != UNTYPED_DEDUCED;
-    let names: Vec<&str> = schema.type_names().filter(own).collect();
-    if let [_] = names.as_slice() {
-        return names;
-    }
-    let (group, version) = match text(object, "apiVersion").split_once('/') {
-        Some((group, version)) => (group.split('.').next().unwrap_or_default(), version),
-        None => ("core", text(object, "apiVersion")),
-    };
-    let kind = text(object, "kind");
-    if kind.is_empty() {
-        return Vec::new();
-    }
-    for suffix in [format!(".{group}.{version}.{kind}"), format!(".{version}.{kind}")] {
-        let found: Vec<&str> = names.iter().copied().filter(|name| name.ends_with(&suffix)).collect();
-        if !found.is_empty() {
-            return found;
+impl Source {
+    /// The bundled schema or the file, as messages call it.
+    pub(crate) fn name(&self) -> String {
+        match &self.file {
+            Some(file) => file.clone(),
+            None => format!("bundled schema (Kubernetes {})", builtin::RELEASE),
         }
     }
-    names.into_iter().filter(|name| name.eq_ignore_ascii_case(kind)).collect()
-}
 
-fn unknown(schema: &Schema, file: &Path, name: &str) -> Failure {
-    let lower = name.to_lowercase();
-    let near: Vec<&str> = schema
-        .type_names()
-        .filter(|known| known.to_lowercase().contains(&lower) || lower.contains(&known.to_lowercase()))
-        .take(5)
-        .collect();
-    let hint = match near.as_slice() {
-        [] => "`schema types` lists those there are".to_owned(),
-        near => format!("similar are {}", near.join(", ")),
-    };
-    Failure::input(files::name(file), format!("there is no type `{name}`: {hint}"))
+    /// The type of a name, or without one that of an object.
+    pub(crate) fn of(
+        &self,
+        type_name: Option<&str>,
+        object: &Value,
+        object_file: &Path,
+    ) -> Result<Type, Failure> {
+        match type_name {
+            Some(name) => self.named(name),
+            None => self.of_object(object, object_file),
+        }
+    }
+
+    /// The definition of a kind, if it is a custom resource of the file.
+    pub(crate) fn custom_resource(&self, kind: &GroupVersionKind) -> Result<Option<CustomResource>, Failure> {
+        let found = definition(&self.documents, kind).map_err(|error| Failure::input(self.name(), error))?;
+        Ok(found.0)
+    }
+
+    fn of_object(&self, object: &Value, object_file: &Path) -> Result<Type, Failure> {
+        if let Some(ty) = self.of_plain_kind(object) {
+            return Ok(ty);
+        }
+        self.types.of_object(object).map_err(|error| {
+            let hint = match &error {
+                KindError::Unknown { nearest, .. } if !nearest.is_empty() => String::new(),
+                KindError::Unknown { .. } if self.file.is_none() => {
+                    format!(" in the {}: --schema FILE loads another", self.name())
+                }
+                KindError::Unknown { .. } => {
+                    format!(" in {}: name one with --type (`schema types` lists them)", self.name())
+                }
+                _ => ": name its type with --type (`schema types` lists them)".to_owned(),
+            };
+            Failure::input(files::name(object_file), format!("{error}{hint}"))
+        })
+    }
+
+    /// In a schema that knows no kinds, the type that an object without apiVersion calls its kind.
+    fn of_plain_kind(&self, object: &Value) -> Option<Type> {
+        let kind = object.get("kind").and_then(Value::as_str).filter(|kind| !kind.is_empty())?;
+        if object.get("apiVersion").is_some() || self.types.kinds().next().is_some() {
+            return None;
+        }
+        let schema = self.types.schema();
+        let name = schema.type_names().find(|name| name.eq_ignore_ascii_case(kind))?;
+        schema.type_named(name)
+    }
+
+    /// The type of a name: that of a type, of a kind, or of a kind with its group and version.
+    pub(crate) fn named(&self, name: &str) -> Result<Type, Failure> {
+        let schema = self.types.schema();
+        if let Some(ty) = schema.type_named(name) {
+            return Ok(ty);
+        }
+        if name == UNTYPED_DEDUCED {
+            return Ok(Schema::deduced());
+        }
+        let of_kind =
+            |kind: &GroupVersionKind| self.types.of(kind).map_err(|error| Failure::input(self.name(), error));
+        if let Some((version, kind)) = name.rsplit_once('/') {
+            return of_kind(&GroupVersionKind::of(version, kind));
+        }
+        let kinds: Vec<GroupVersionKind> = self.types.kinds().map(|(kind, _)| kind.clone()).collect();
+        match names::kind(name, &kinds) {
+            names::Found::One(kind) => return of_kind(&kind),
+            names::Found::Several(groups) => {
+                let groups: Vec<String> =
+                    groups.iter().map(|kind| format!("{}/{}", kind.api_version(), kind.kind)).collect();
+                let message = format!("several kinds are called `{name}`: {}", groups.join(", "));
+                return Err(Failure::input(self.name(), message));
+            }
+            names::Found::None => {}
+        }
+        if let Some(found) = names::last_segment(name, schema.type_names()) {
+            return schema.type_named(found).ok_or_else(|| self.unknown(name));
+        }
+        Err(self.unknown(name))
+    }
+
+    fn unknown(&self, name: &str) -> Failure {
+        let kinds = self.types.kinds().map(|(kind, _)| format!("{}/{}", kind.api_version(), kind.kind));
+        let near = names::nearest(name, kinds, self.types.schema().type_names());
+        let hint = match near.as_slice() {
+            [] => "`schema types` lists those there are".to_owned(),
+            near => format!("similar are {}", near.join(", ")),
+        };
+        Failure::input(self.name(), format!("there is no type `{name}`: {hint}"))
+    }
 }

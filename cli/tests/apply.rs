@@ -316,7 +316,7 @@ fn bad_input() {
         ),
         (
             &format!("{apply} -f @/managed.yaml"),
-            "@/managed.yaml: metadata.managedFields must not be set in a configuration: remove it",
+            "@/managed.yaml: metadata.managedFields must be nil in a configuration: `fieldmanager strip` removes it",
         ),
         (
             &format!("{apply} -f @/one.yaml --type ap"),
@@ -336,11 +336,11 @@ fn bad_input() {
         ),
         (
             "apply --manager m --schema @/schema-two.yaml -f @/one.yaml",
-            "@/schema-two.yaml: no type found for an object without apiVersion and kind: name one with --type (`schema types` lists them)",
+            "@/one.yaml: the object has no apiVersion and kind: name its type with --type (`schema types` lists them)",
         ),
         (
             "apply --manager m --schema examples/deployment/schema.yaml -f @/one.yaml",
-            "examples/deployment/schema.yaml: no type found for an object without apiVersion and kind: name one with --type (`schema types` lists them)",
+            "@/one.yaml: the object has no apiVersion and kind: name its type with --type (`schema types` lists them)",
         ),
     ]);
 }
@@ -351,11 +351,11 @@ fn bad_managed_fields() {
     check_error(&[
         (
             &format!("{apply} --live @/nolist.yaml"),
-            "@/nolist.yaml: .metadata.managedFields: expected list, got string",
+            "@/nolist.yaml: .metadata.managedFields[0]: expected a list of entries, got string",
         ),
         (
             &format!("{apply} --live @/operation.yaml"),
-            "@/operation.yaml: .metadata.managedFields[0].operation: operation must be `Apply` or `Update`",
+            "@/operation.yaml: .metadata.managedFields[0].operation: operation must be `Apply` or `Update`, got `Change`",
         ),
         (
             &format!("{apply} --live @/version.yaml"),
@@ -363,7 +363,7 @@ fn bad_managed_fields() {
         ),
         (
             &format!("{apply} --live @/type.yaml"),
-            "@/type.yaml: .metadata.managedFields[0].fieldsType: fieldsType must be `FieldsV1`",
+            "@/type.yaml: .metadata.managedFields[0].fieldsType: missing fieldsType, `FieldsV1` is accepted",
         ),
         (
             &format!("{apply} --live @/fields.yaml"),
@@ -371,7 +371,7 @@ fn bad_managed_fields() {
         ),
         (
             &format!("{apply} --live @/time.yaml"),
-            "@/time.yaml: .metadata.managedFields[0].time: expected a time like 2026-01-31T12:00:00Z",
+            "@/time.yaml: .metadata.managedFields[0].time: expected a time like 2026-01-31T12:00:00Z, got `now`",
         ),
     ]);
 }
@@ -394,8 +394,10 @@ fn a_live_object_at_another_version() {
 #[test]
 fn arguments_are_checked() {
     for (arguments, expected) in [
-        ("apply --schema a -f b", "--manager <NAME>"),
-        ("apply --manager m -f b", "--schema <FILE>"),
+        (
+            "apply --schema a -f b",
+            "fieldManager: Required value: is required for apply patch (--manager NAME)",
+        ),
         ("apply --manager m --schema a", "--filename <FILE>"),
         ("apply --manager m --schema a -f b -o xml", "[possible values: yaml, json]"),
         ("apply --manager m --schema a -f b --time yesterday", "--time <TIME>"),
@@ -406,5 +408,12 @@ fn arguments_are_checked() {
         assert!(run.err.starts_with("error: ") && run.err.contains(expected), "{arguments}: {}", run.err);
     }
     let run = common::run(&["apply", "--manager", "", "--schema", "a", "-f", "b"]);
-    assert_eq!(run, Run { code: 2, out: String::new(), err: "error: --manager: expected a name\n".into() });
+    assert_eq!(
+        run,
+        Run {
+            code: 2,
+            out: String::new(),
+            err: "error: fieldManager: Required value: is required for apply patch (--manager NAME)\n".into()
+        }
+    );
 }

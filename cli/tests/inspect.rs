@@ -43,25 +43,6 @@ fn check_error(rows: &[(&str, &str)]) {
 }
 
 #[test]
-fn schemas() {
-    check(&[("schema types @/schema.yaml", "app\n")]);
-    let types = prints("schema types examples/deployment/schema.yaml");
-    assert_eq!(types.lines().next(), Some("apps.v1.Deployment"));
-    assert_eq!(types.lines().count(), 15);
-    assert_eq!(
-        prints("schema check examples/deployment/schema.yaml"),
-        "examples/deployment/schema.yaml: valid, 15 types\n"
-    );
-    check_error(&[
-        (
-            "schema check @/old.yaml",
-            "@/old.yaml: .finalizers: unknown field, accepted are types\n       @/old.yaml: .labels: unknown field, accepted are types\n       @/old.yaml: .replicas: unknown field, accepted are types",
-        ),
-        ("schema types @/none.yaml", "@/none.yaml: cannot be read: No such file or directory (os error 2)"),
-    ]);
-}
-
-#[test]
 fn validation() {
     let validate = "validate --schema @/schema.yaml";
     check(&[
@@ -132,11 +113,30 @@ fn field_sets() {
 #[test]
 fn help_says_what_the_exit_codes_mean() {
     let help = prints("--help");
-    for command in ["apply", "update", "validate", "merge", "compare", "fieldset", "schema", "test"] {
+    for command in [
+        "apply",
+        "update",
+        "blame",
+        "managers",
+        "extract",
+        "upgrade-csa",
+        "strip",
+        "lint",
+        "migrate",
+        "validate",
+        "merge",
+        "compare",
+        "fieldset",
+        "schema",
+        "test",
+    ] {
         assert!(help.lines().any(|line| line.trim_start().starts_with(command)), "{command}");
         assert!(!prints(&format!("{command} --help")).is_empty());
     }
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains("Exit codes: 0 done, 1 conflicts or failed tests, 2 bad input"), "{help}");
+    assert!(
+        help.contains("Exit codes: 0 done, 1 conflicts, findings or failed tests, 2 bad input"),
+        "{help}"
+    );
     assert!(prints("--version").starts_with("fieldmanager "));
 }

@@ -55,3 +55,12 @@ fn commands_print_what_the_readme_says() {
     }
     assert!(checked >= 4, "only {checked} commands of the README have output beside them");
 }
+
+#[test]
+fn the_readme_shows_the_example() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let example = std::fs::read_to_string(root.join("examples/embed.rs")).unwrap();
+    assert!(example.lines().count() < 60, "it has to stay short");
+    assert!(blocks(&readme).iter().any(|block| block.language == "rust" && block.text == example));
+}

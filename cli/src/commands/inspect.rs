@@ -15,7 +15,7 @@ use crate::{files, output, types};
 
 fn read(path: &Path, of: &TypeArgs, duplicates: Duplicates) -> Result<TypedValue, Failure> {
     let value = files::value(path)?;
-    let ty = types::of(of, &value)?;
+    let ty = types::of(of, &value, path)?;
     typed(value, ty, duplicates, path)
 }
 

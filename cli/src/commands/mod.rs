@@ -1,6 +1,11 @@
 //! The commands, by what they do.
 
+pub(crate) mod blame;
+pub(crate) mod custom;
+pub(crate) mod entries;
 pub(crate) mod inspect;
+pub(crate) mod lint;
+pub(crate) mod managers;
 pub(crate) mod schema;
 pub(crate) mod test;
 pub(crate) mod write;

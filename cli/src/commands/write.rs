@@ -2,118 +2,100 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_fieldpath::ApiVersion;
-use fieldmanager_merge::{Error, Force, Updater};
-use fieldmanager_schema::Type;
-use fieldmanager_typed::{Duplicates, TypedValue};
+use fieldmanager_managedfields::{Error, Force, RequestKind, RequestOptions, manager_name};
 use fieldmanager_value::Value;
 
-use crate::args::{ApplyArgs, WriteArgs};
+use crate::args::{ApplyArgs, Format, UpdateArgs, WriteArgs};
 use crate::error::Failure;
-use crate::managed::{self, Identity, ManagedFields};
-use crate::{files, output, types};
+use crate::requests::{Request, Server, failure};
+use crate::{conflict, difference, files, output};
 
-/// What both commands start from.
-struct Input {
-    live: TypedValue,
-    managed: ManagedFields,
-    given: Value,
-    ty: Type,
-    version: ApiVersion,
+/// The object that is given and the live one.
+fn read(args: &WriteArgs) -> Result<(Value, Value), Failure> {
+    let given = files::value(&args.file)?;
+    let file = files::name(&args.file);
+    if !matches!(given, Value::Map(_)) {
+        let message = format!("expected an object, got {}", given.kind());
+        return Err(Failure::input(file, message));
+    }
+    let live = match &args.live {
+        Some(path) => files::value(path)?,
+        None => Value::Null,
+    };
+    let live_file = args.live.as_deref().map(files::name).unwrap_or_default();
+    if !matches!(live, Value::Map(_) | Value::Null) {
+        let message = format!("expected an object, got {}", live.kind());
+        return Err(Failure::input(live_file, message));
+    }
+    let version = |object: &Value| object.get("apiVersion").and_then(Value::as_str).map(str::to_owned);
+    if let (Some(live_version), Some(version)) = (version(&live), version(&given))
+        && live_version != version
+    {
+        let message = format!("apiVersion is `{live_version}`, expected `{version}` as in {file}");
+        return Err(Failure::input(live_file, message));
+    }
+    Ok((given, live))
 }
 
-impl Input {
-    fn read(args: &WriteArgs) -> Result<Self, Failure> {
-        if args.manager.is_empty() {
-            return Err(Failure::Usage("--manager: expected a name".into()));
-        }
-        let given = files::value(&args.file)?;
-        let file = files::name(&args.file);
-        if !matches!(given, Value::Map(_)) {
-            let message = format!("expected an object, got {}", given.kind());
-            return Err(Failure::input(file, message));
-        }
-        let mut live = match &args.live {
-            Some(path) => files::value(path)?,
-            None => Value::Null,
-        };
-        let live_file = args.live.as_deref().map(files::name).unwrap_or_default();
-        let managed = ManagedFields::take_from(&mut live, &live_file)?;
-        let ty = types::of(&args.of, &given)?;
-        let version = match given.get("apiVersion") {
-            Some(Value::String(version)) => version.clone(),
-            // An object that has no versions is always at the same one.
-            _ => "v1".into(),
-        };
-        if let Some(Value::String(live_version)) = live.get("apiVersion")
-            && *live_version != version
-        {
-            let message = format!("apiVersion is `{live_version}`, expected `{version}` as in {file}");
-            return Err(Failure::input(live_file, message));
-        }
-        Ok(Input {
-            live: typed(live, &ty, Duplicates::Allow, &live_file)?,
-            managed,
-            given,
-            ty,
-            version: version.into(),
-        })
+/// Checks what an apiserver checks of the parameters.
+fn check(kind: RequestKind, args: &WriteArgs, force: Option<bool>) -> Result<(), Failure> {
+    let options = RequestOptions { field_manager: args.manager.clone(), force, ..RequestOptions::default() };
+    options.validate(kind).map_err(|invalid| match args.output {
+        Some(Format::Json) => Failure::Status(Box::new(invalid.status())),
+        _ if args.manager.is_empty() => Failure::Usage(format!("{invalid} (--manager NAME)")),
+        _ => Failure::Usage(invalid.to_string()),
+    })
+}
+
+/// An error as it is reported: for people, or for programs that asked for JSON.
+fn refused(error: Error, args: &WriteArgs) -> Failure {
+    match args.output {
+        Some(Format::Json) => Failure::Status(Box::new(error.status())),
+        _ => failure(error, &args.manager, &args.file, args.live.as_deref()),
     }
 }
 
-fn typed(value: Value, ty: &Type, duplicates: Duplicates, file: &str) -> Result<TypedValue, Failure> {
-    TypedValue::new(value, ty.clone(), duplicates)
-        .map_err(|errors| Failure::Invalid { file: file.into(), errors })
+fn print(object: &Value, args: &WriteArgs) -> Result<ExitCode, Failure> {
+    output::print(object, args.output.unwrap_or_default())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether only the difference is asked for. With an output format it is the object, as kubectl has it.
+fn wants_difference(args: &WriteArgs) -> bool {
+    args.dry_run.is_some() && args.output.is_none()
 }
 
 pub(crate) fn apply(args: &ApplyArgs) -> Result<ExitCode, Failure> {
     let write = &args.write;
-    let mut input = Input::read(write)?;
-    let file = files::name(&write.file);
-    if managed::is_set(&input.given) {
-        let message = "metadata.managedFields must not be set in a configuration: remove it";
-        return Err(Failure::input(file, message));
+    check(RequestKind::Apply, write, Some(args.force))?;
+    let (given, live) = read(write)?;
+    let server = Server::new(write, &given, &live)?;
+    let request = Request::new(&live, &given, &write.manager, write.time)?;
+    if wants_difference(write) {
+        let run = server.dry_run_apply(&request).map_err(|error| refused(error, write))?;
+        difference::print(&run)?;
+        return match &run.conflicts {
+            Some(conflicts) if !args.force => {
+                conflict::print(conflicts)?;
+                Ok(ExitCode::from(1))
+            }
+            _ => Ok(ExitCode::SUCCESS),
+        };
     }
-    let config = typed(input.given, &input.ty, Duplicates::Refuse, &file)?;
-    let actor = Identity::applier(&write.manager);
     let force = if args.force { Force::Yes } else { Force::No };
-    let applied = Updater::builder()
-        .unions(write.unions)
-        .build()
-        .apply(&input.live, &config, &input.version, &input.managed.managers, &actor.name(), force)
-        .map_err(|error| failure(error, &file))?;
-    // As in the apiserver, an apply that changes nothing leaves the time alone.
-    let time = write.time.filter(|_| applied.object.is_some());
-    let object = applied.object.unwrap_or(input.live).into_value();
-    input.managed.note(applied.managers, &actor, time);
-    print(object, &input.managed, write)
+    print(&server.apply(&request, force).map_err(|error| refused(error, write))?, write)
 }
 
-pub(crate) fn update(args: &WriteArgs) -> Result<ExitCode, Failure> {
-    let mut input = Input::read(args)?;
-    let file = files::name(&args.file);
-    // What the new object says of its owners does not count: the live object knows.
-    ManagedFields::take_from(&mut input.given, &file)?;
-    let new = typed(input.given, &input.ty, Duplicates::Allow, &file)?;
-    let actor = Identity::updater(&args.manager, input.version.as_str());
-    let updated = Updater::builder()
-        .unions(args.unions)
-        .build()
-        .update(&input.live, &new, &input.version, &input.managed.managers, &actor.name())
-        .map_err(|error| failure(error, &file))?;
-    input.managed.note(updated.managers, &actor, args.time);
-    print(updated.object.into_value(), &input.managed, args)
-}
-
-fn print(mut object: Value, managed: &ManagedFields, args: &WriteArgs) -> Result<ExitCode, Failure> {
-    managed.put_into(&mut object);
-    output::print(&object, args.output.output)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn failure(error: Error, file: &str) -> Failure {
-    match error {
-        Error::Conflicts(conflicts) => Failure::Conflicts(conflicts),
-        other => Failure::input(file, other),
+pub(crate) fn update(args: &UpdateArgs) -> Result<ExitCode, Failure> {
+    let write = &args.write;
+    check(RequestKind::Update, write, None)?;
+    let (given, live) = read(write)?;
+    let server = Server::new(write, &given, &live)?;
+    let name = manager_name(&write.manager, &args.user_agent);
+    let request = Request::new(&live, &given, &name, write.time)?;
+    if wants_difference(write) {
+        difference::print(&server.dry_run_update(&request).map_err(|error| refused(error, write))?)?;
+        return Ok(ExitCode::SUCCESS);
     }
+    print(&server.update(&request).map_err(|error| refused(error, write))?, write)
 }

@@ -41,6 +41,24 @@ pub(crate) fn line(arguments: &str) -> Run {
     run(&arguments.split_whitespace().collect::<Vec<_>>())
 }
 
+/// What a command prints for a terminal of so many columns, and its exit code.
+pub(crate) fn at_width(columns: usize, arguments: &str) -> (i32, String) {
+    let mut command = cargo_bin_cmd!("fieldmanager");
+    command.env_remove("CLICOLOR_FORCE").env("COLUMNS", columns.to_string()).current_dir("..");
+    let output = command.args(arguments.split_whitespace()).output().expect("the command runs");
+    (output.status.code().expect("the command ends by itself"), String::from_utf8(output.stdout).unwrap())
+}
+
+/// Compares a text with a file in `tests/snapshots`. `UPDATE_SNAPSHOTS=1` writes the file instead.
+pub(crate) fn snapshot(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, expected, "{name}: UPDATE_SNAPSHOTS=1 writes it anew");
+}
+
 /// A command that succeeds and says nothing on standard error: what it prints.
 pub(crate) fn prints(arguments: &str) -> String {
     let run = line(arguments);

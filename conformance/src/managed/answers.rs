@@ -7,12 +7,11 @@ use fieldmanager_managedfields::{
 };
 use fieldmanager_openapi::{FieldPath, Importer};
 use fieldmanager_schema::Schema;
-use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};
 
 use super::candidate::{back, text};
 use super::deviations::{
-    DUPLICATE_ENTRIES, ENTRIES_AS_WRITTEN, EXTRACT_SIBLINGS, EXTRACT_WITHOUT_FIELDS, SCALE_KEEPS, UNREADABLE_ENTRIES, has_duplicates, readable,
+    DUPLICATE_ENTRIES, ENTRIES_AS_WRITTEN, EXTRACT_SIBLINGS, EXTRACT_NOTHING, SCALE_KEEPS, UNREADABLE_ENTRIES, has_duplicates, readable,
 };
 use super::resource::own;
 use crate::compare::same_value;
@@ -154,9 +153,12 @@ fn extracted(request: &Json, reference: &Json) -> Option<Answer> {
     let inner = list.as_array().into_iter().flatten().filter(own_entry).any(|entry| {
         has_inner_member(&leaves(member(entry, "fieldsV1")), member(request, "object"))
     });
+    let error = text(reference, "error");
     let deviation = match what {
         _ if !readable(list) => Some(UNREADABLE_ENTRIES),
-        "outcome" if text(reference, "error").contains("marshalling FieldsV1") => Some(EXTRACT_WITHOUT_FIELDS),
+        "outcome" if error.contains("marshalling FieldsV1") || error.contains("expected map, got <nil>") => {
+            Some(EXTRACT_NOTHING)
+        }
         "object" if inner => Some(EXTRACT_SIBLINGS),
         "object" if has_duplicates(list) => Some(DUPLICATE_ENTRIES),
         _ => None,

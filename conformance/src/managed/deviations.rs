@@ -25,8 +25,8 @@ pub const CONVERTED_DUPLICATES: &str = "converted-duplicates";
 /// Entries that an update without errors puts back, or that an upgrade has nothing to do with: Go writes them anew,
 /// the library leaves them as they are written.
 pub const ENTRIES_AS_WRITTEN: &str = "entries-as-written";
-/// Extracting from an entry without `fieldsV1`: an error in Go, nothing in the library.
-pub const EXTRACT_WITHOUT_FIELDS: &str = "extract-without-fields";
+/// Extracting where a manager owns nothing that is there: an error in Go, an object without fields in the library.
+pub const EXTRACT_NOTHING: &str = "extract-nothing";
 /// A version without a type: there is no field manager for it, where Go has one that fails when it gets that far.
 pub const UNKNOWN_VERSION: &str = "unknown-version";
 /// A large number in the text of a path: Go writes floats with an exponent, the library integers with all digits.

@@ -1,0 +1,90 @@
+//! An object as YAML, line by line with its owners.
+
+mod html;
+mod owned;
+mod terminal;
+mod yaml;
+
+use fieldmanager_fieldpath::Set;
+use fieldmanager_schema::Type;
+use fieldmanager_value::Value;
+
+use crate::owners::Owned;
+
+pub(crate) use html::page;
+pub(crate) use terminal::lines as terminal_lines;
+
+/// A line of YAML.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    /// Blanks, and the dashes of items that begin here.
+    pub(crate) lead: String,
+    /// The name of the field that begins here, with its colon; empty in the middle of a text.
+    pub(crate) key: String,
+    pub(crate) rest: String,
+    /// Who owns what the line says: numbers of entries.
+    pub(crate) owners: Vec<usize>,
+    /// Whether somebody owns a part of what the line begins, as with a map whose fields have owners.
+    pub(crate) has_owned_parts: bool,
+    /// The path of what begins here.
+    pub(crate) path: String,
+    /// The line that must be shown if this one is.
+    parent: Option<usize>,
+}
+
+impl Line {
+    pub(crate) fn text(&self) -> String {
+        format!("{}{}{}", self.lead, self.key, self.rest)
+    }
+
+    /// Whether nobody owns what the line says, and nothing of what it begins.
+    pub(crate) fn is_unowned(&self) -> bool {
+        self.owners.is_empty() && !self.has_owned_parts
+    }
+}
+
+/// The lines of an object without its managed fields. The type says what is atomic and how items are told apart;
+/// without it the paths that managers own say so.
+pub(crate) fn lines(owned: &Owned, ty: Option<&Type>) -> Vec<Line> {
+    let sets: Vec<Set> = owned
+        .owners
+        .iter()
+        .map(|owner| {
+            let set = &owner.entry.fields;
+            // What was granular or atomic when it was written may not be so now.
+            let now = ty.and_then(|ty| fieldmanager_typed::reconcile(set, ty));
+            now.unwrap_or_else(|| set.clone())
+        })
+        .collect();
+    yaml::lines(&without_entries(&owned.object), ty, &sets)
+}
+
+fn without_entries(object: &Value) -> Value {
+    let (Value::Map(fields), Some(Value::Map(metadata))) = (object, object.get("metadata")) else {
+        return object.clone();
+    };
+    let metadata = metadata.with_edits(vec![("managedFields".into(), None)]);
+    Value::Map(fields.with_edits(vec![("metadata".into(), Some(Value::Map(metadata)))]))
+}
+
+/// The lines that entries own, and what these are in. Without any entries that are asked for, all lines.
+pub(crate) fn only(lines: Vec<Line>, wanted: Option<&[usize]>) -> Vec<Line> {
+    let Some(wanted) = wanted else {
+        return lines;
+    };
+    let mut shown = vec![false; lines.len()];
+    // Parents stand above, so one walk from the end is enough.
+    for (at, line) in lines.iter().enumerate().rev() {
+        if line.owners.iter().any(|owner| wanted.contains(owner))
+            && let Some(shown) = shown.get_mut(at)
+        {
+            *shown = true;
+        }
+        if shown.get(at) == Some(&true)
+            && let Some(shown) = line.parent.and_then(|parent| shown.get_mut(parent))
+        {
+            *shown = true;
+        }
+    }
+    lines.into_iter().zip(shown).filter_map(|(line, shown)| shown.then_some(line)).collect()
+}

@@ -1,0 +1,167 @@
+//! Who owns a part of an object, on the way down.
+
+use fieldmanager_fieldpath::{PathElement, Set};
+use fieldmanager_schema::{ListType, Type, TypeId, UNTYPED_DEDUCED};
+use fieldmanager_value::{Map, Value};
+
+/// What one entry owns below some place of the object.
+#[derive(Clone, Copy)]
+struct Share<'s> {
+    owner: usize,
+    /// Whether the place itself is owned.
+    member: bool,
+    /// Whether everything below belongs to the entry too, since the place is atomic.
+    whole: bool,
+    below: Option<&'s Set>,
+}
+
+/// A place in an object: its type, if that is known, and what entries own there.
+#[derive(Clone)]
+pub(super) struct Place<'s> {
+    ty: Option<(&'s Type, TypeId)>,
+    shares: Vec<Share<'s>>,
+}
+
+impl<'s> Place<'s> {
+    pub(super) fn root(ty: Option<&'s Type>, sets: &'s [Set]) -> Self {
+        let share = |(owner, set)| Share { owner, member: false, whole: false, below: Some(set) };
+        Place { ty: ty.map(|ty| (ty, ty.id())), shares: sets.iter().enumerate().map(share).collect() }
+    }
+
+    pub(super) fn owners(&self) -> Vec<usize> {
+        self.shares.iter().filter(|share| share.member).map(|share| share.owner).collect()
+    }
+
+    /// The field of a map.
+    pub(super) fn field(&self, name: &str, value: &Value) -> Self {
+        let ty = self.ty.and_then(|(ty, id)| Some((ty, ty.schema().atom(id).map.as_ref()?.type_of(name)?)));
+        self.child(&[PathElement::field(name)], ty, value)
+    }
+
+    /// How the items of a list are told apart here: by the type, or by the paths that somebody owns.
+    pub(super) fn items(&self) -> Items<'s> {
+        let typed = self.known().and_then(|(ty, id)| {
+            let list = ty.schema().atom(id).list.as_ref()?;
+            Some((list, (ty, list.element)))
+        });
+        match typed {
+            Some((list, element)) => Items { list: Some(list), element: Some(element), keys: Vec::new() },
+            None => Items { list: None, element: None, keys: self.key_names() },
+        }
+    }
+
+    /// The item of a list, and how it is called in paths.
+    pub(super) fn item(&self, items: &Items<'s>, at: usize, value: &Value) -> (Self, PathElement) {
+        let elements = items.elements(at, value);
+        let place = self.child(&elements, items.element, value);
+        let owned =
+            elements.iter().find(|element| self.shares.iter().any(|share| share.get(element).is_some()));
+        let index = PathElement::Index(i64::try_from(at).unwrap_or(i64::MAX));
+        let name = owned.or(elements.first().filter(|_| items.list.is_some())).cloned().unwrap_or(index);
+        (place, name)
+    }
+
+    fn child(&self, elements: &[PathElement], ty: Option<(&'s Type, TypeId)>, value: &Value) -> Self {
+        let mut shares = Vec::new();
+        for share in &self.shares {
+            if share.whole {
+                shares.push(*share);
+            } else if let Some((member, below)) = elements.iter().find_map(|element| share.get(element)) {
+                shares.push(Share { owner: share.owner, member, whole: false, below: Some(below) });
+            }
+        }
+        let mut place = Place { ty, shares };
+        place.spread(value);
+        place
+    }
+
+    /// Marks the shares whose owner has the whole value.
+    fn spread(&mut self, value: &Value) {
+        let atomic = match (self.known(), value) {
+            (Some((ty, id)), Value::Map(_)) => {
+                ty.schema().atom(id).map.as_ref().is_some_and(|map| map.atomic)
+            }
+            (Some((ty, id)), Value::List(_)) => {
+                ty.schema().atom(id).list.as_ref().is_some_and(|list| list.atomic)
+            }
+            // Of an unknown type: nobody owns a part of what somebody owns, so it has no parts.
+            (None, Value::Map(_) | Value::List(_)) => self.shares.iter().all(|share| share.is_leaf()),
+            _ => false,
+        };
+        for share in self.shares.iter_mut().filter(|share| share.member && atomic) {
+            share.whole = true;
+        }
+    }
+
+    /// The type, unless it says only that anything goes.
+    fn known(&self) -> Option<(&'s Type, TypeId)> {
+        self.ty.filter(|(ty, id)| {
+            let atom = ty.schema().atom(*id);
+            atom.inlined || atom.name != UNTYPED_DEDUCED
+        })
+    }
+
+    /// The key fields by which entries own items here, each combination once.
+    fn key_names(&self) -> Vec<Vec<&'s str>> {
+        let mut found: Vec<Vec<&str>> = Vec::new();
+        for set in self.shares.iter().filter_map(|share| share.below) {
+            for (element, _) in set.nodes() {
+                if let PathElement::Key(fields) = element {
+                    let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+                    if !found.contains(&names) {
+                        found.push(names);
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+impl<'s> Share<'s> {
+    fn get(&self, element: &PathElement) -> Option<(bool, &'s Set)> {
+        self.below?.get(element).map(|node| (node.is_member(), node.children()))
+    }
+
+    fn is_leaf(&self) -> bool {
+        self.whole || self.below.is_none_or(Set::is_empty)
+    }
+}
+
+/// How the items of a list are told apart.
+pub(super) struct Items<'s> {
+    list: Option<&'s ListType>,
+    element: Option<(&'s Type, TypeId)>,
+    /// Without a type: the key fields that paths have.
+    keys: Vec<Vec<&'s str>>,
+}
+
+impl Items<'_> {
+    /// What the path of an item may end in.
+    fn elements(&self, at: usize, item: &Value) -> Vec<PathElement> {
+        let index = PathElement::Index(i64::try_from(at).unwrap_or(i64::MAX));
+        let Some(list) = self.list else {
+            let key = |names: &Vec<&str>| -> Option<PathElement> {
+                let fields: Option<Map> = names
+                    .iter()
+                    .map(|name| Some(((*name).into(), item.get(name)?.clone())))
+                    .collect::<Option<Vec<(fieldmanager_value::Str, Value)>>>()
+                    .map(|fields| fields.into_iter().collect());
+                fields.map(PathElement::Key)
+            };
+            let value = item.is_scalar().then(|| PathElement::Value(item.clone()));
+            return self.keys.iter().filter_map(key).chain(value).chain([index]).collect();
+        };
+        if list.atomic {
+            return vec![index];
+        }
+        if list.keys.is_empty() {
+            return vec![PathElement::Value(item.clone())];
+        }
+        let field = |key: &fieldmanager_schema::KeyField| {
+            let value = item.get(&key.name).or(key.default.as_ref())?;
+            Some((key.name.clone(), value.clone()))
+        };
+        vec![PathElement::Key(list.keys.iter().filter_map(field).collect())]
+    }
+}

@@ -1,0 +1,123 @@
+//! Lines with their owners for a terminal.
+
+use super::Line;
+use crate::output::Style;
+use crate::owners::{Owned, Palette, mark, shown_name};
+use crate::text;
+
+/// Names are not made shorter than this.
+const SHORTEST: usize = 8;
+
+/// What stands for nobody.
+const NOBODY: &str = "-";
+
+/// One owner of a line: the name as it is, as it is shown, and what is said of it.
+struct Cell<'o> {
+    name: &'o str,
+    shown: String,
+    /// The mark of the operation, and the age.
+    about: String,
+}
+
+/// The owners, a bar, and the line, each fitting into the room that there is.
+pub(crate) fn lines(owned: &Owned, lines: &[Line], room: Option<usize>) -> Vec<String> {
+    let palette = Palette::of(&owned.owners);
+    let ages: Vec<String> = owned.owners.iter().map(|owner| owned.age(&owner.entry)).collect();
+    let age_width = ages.iter().map(String::len).max().unwrap_or_default();
+    let cells: Vec<Cell<'_>> = owned
+        .owners
+        .iter()
+        .zip(&ages)
+        .map(|(owner, age)| Cell {
+            name: owner.entry.manager.as_str(),
+            shown: shown_name(&owner.entry.manager),
+            about: match age_width {
+                0 => format!(" {}", mark(owner.entry.operation)),
+                _ => format!(" {} {age:>age_width$}", mark(owner.entry.operation)),
+            },
+        })
+        .collect();
+    let layout = Layout::new(&cells, lines, room.map(|room| room * 45 / 100));
+    let left_room = room.map(|room| room.saturating_sub(layout.width + 3));
+    let mut out = Vec::new();
+    for line in lines {
+        let owners = layout.owners(&cells, line, &palette);
+        let parts = text::wrap(&text::printable_line(&line.text()), left_room, line.lead.len() + 4);
+        for row in 0..owners.len().max(parts.len()) {
+            let (width, painted) =
+                owners.get(row).map_or((0, ""), |(width, painted)| (*width, painted.as_str()));
+            let blanks = " ".repeat(layout.width.saturating_sub(width));
+            let bar = Style::Faint.paint("│");
+            let part = parts.get(row).map_or("", String::as_str);
+            out.push(format!("{painted}{blanks} {bar} {part}").trim_end().to_owned());
+        }
+    }
+    out
+}
+
+/// How owners are laid out: how wide names and the whole column are, and whether several owners of a line stand
+/// below each other.
+struct Layout {
+    names: usize,
+    width: usize,
+    stacked: bool,
+}
+
+impl Layout {
+    /// One row for a line if all names fit, as they always do where the output is for a file or a program; otherwise
+    /// one row for each owner, and names that are no longer than what fits.
+    fn new(cells: &[Cell<'_>], lines: &[Line], most: Option<usize>) -> Self {
+        let mut used = vec![false; cells.len()];
+        for owner in lines.iter().flat_map(|line| &line.owners) {
+            if let Some(used) = used.get_mut(*owner) {
+                *used = true;
+            }
+        }
+        let shown = || cells.iter().zip(&used).filter(|(_, used)| **used).map(|(cell, _)| cell);
+        let longest = shown().map(|cell| text::width(&cell.shown)).max().unwrap_or_default();
+        let in_a_row =
+            lines.iter().map(|line| row_width(cells, &line.owners, longest)).max().unwrap_or_default();
+        let Some(most) = most.filter(|most| *most < in_a_row) else {
+            return Layout { names: longest, width: in_a_row.max(NOBODY.len()), stacked: false };
+        };
+        let about = shown().map(|cell| text::width(&cell.about)).max().unwrap_or_default();
+        let names = longest.min(most.saturating_sub(about).max(SHORTEST));
+        Layout { names, width: names + about, stacked: true }
+    }
+
+    /// The owners of a line, row by row: how wide they are, and how they are painted.
+    fn owners(&self, cells: &[Cell<'_>], line: &Line, palette: &Palette) -> Vec<(usize, String)> {
+        if line.is_unowned() {
+            return vec![(NOBODY.len(), Style::Faint.paint(NOBODY))];
+        }
+        let mut rows: Vec<(usize, String)> = Vec::new();
+        for cell in line.owners.iter().filter_map(|owner| cells.get(*owner)) {
+            let name = text::shortened(&cell.shown, self.names);
+            match rows.last_mut().filter(|_| !self.stacked) {
+                Some((width, painted)) => {
+                    let shown = format!("{name} {}", cell.about.trim_start());
+                    *width += 2 + text::width(&shown);
+                    painted.push_str(", ");
+                    painted.push_str(&palette.paint(cell.name, &shown));
+                }
+                None => {
+                    let shown = format!("{}{}", text::padded(&name, self.names), cell.about);
+                    rows.push((text::width(&shown), palette.paint(cell.name, &shown)));
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// The width of owners in a row. The first name is padded, so that what follows is aligned.
+fn row_width(cells: &[Cell<'_>], owners: &[usize], names: usize) -> usize {
+    let mut total = 0;
+    for (i, cell) in owners.iter().filter_map(|owner| cells.get(*owner)).enumerate() {
+        total += match i {
+            0 => names + text::width(&cell.about),
+            _ => ", ".len() + text::width(&cell.shown) + " ".len() + text::width(cell.about.trim_start()),
+        };
+    }
+    total
+}

@@ -1,0 +1,190 @@
+//! YAML, written line by line so that each knows whose it is. The text is that of `Value::to_yaml`.
+
+use fieldmanager_fieldpath::{Path, PathElement, Set};
+use fieldmanager_schema::Type;
+use fieldmanager_value::{List, Map, Value};
+
+use super::Line;
+use super::owned::Place;
+
+pub(super) fn lines(object: &Value, ty: Option<&Type>, sets: &[Set]) -> Vec<Line> {
+    let mut writer = Writer { lines: Vec::new(), path: Path::default() };
+    let root = Place::root(ty, sets);
+    let start = Start { lead: String::new(), indent: 0, parent: None, begins: Vec::new() };
+    match object {
+        Value::Map(map) if !map.is_empty() => writer.map(map, &root, start),
+        other => writer.text(&other.to_yaml(), "", &root, &start),
+    };
+    writer.lines
+}
+
+struct Writer {
+    lines: Vec<Line>,
+    path: Path,
+}
+
+/// Where a value begins.
+struct Start {
+    /// What stands before it on its first line.
+    lead: String,
+    /// The column of its further lines.
+    indent: usize,
+    /// The line that it is in.
+    parent: Option<usize>,
+    /// The owners of items that begin on its first line.
+    begins: Vec<usize>,
+}
+
+impl Start {
+    /// Further lines of the same value: they need the first one.
+    fn next(&mut self, first: usize) {
+        if !self.lead.trim_start().is_empty() {
+            self.parent = Some(first);
+        }
+        self.lead = " ".repeat(self.indent);
+        self.begins.clear();
+    }
+}
+
+impl Writer {
+    /// Writes a map that has fields, and says whether somebody owns a part of it.
+    fn map(&mut self, map: &Map, place: &Place<'_>, mut start: Start) -> bool {
+        let mut any = false;
+        for (name, value) in map {
+            self.path.push(PathElement::field(name.clone()));
+            let field = place.field(name, value);
+            let first = self.lines.len();
+            let header = header(name);
+            any |= match value {
+                Value::Map(_) | Value::List(_) if !is_empty(value) => {
+                    let mut line = self.line(&start, &field);
+                    if line.owners.is_empty() {
+                        line.owners.clone_from(&start.begins);
+                    }
+                    line.key = header;
+                    self.lines.push(line);
+                    let indent = start.indent + if matches!(value, Value::Map(_)) { 2 } else { 0 };
+                    let inner =
+                        Start { lead: " ".repeat(indent), indent, parent: Some(first), begins: Vec::new() };
+                    let parts = self.container(value, &field, inner);
+                    if let Some(line) = self.lines.get_mut(first) {
+                        line.has_owned_parts = parts;
+                    }
+                    parts || !field.owners().is_empty()
+                }
+                scalar => self.text(
+                    &Value::Map(Map::single(name.clone(), scalar.clone())).to_yaml(),
+                    &header,
+                    &field,
+                    &start,
+                ),
+            };
+            start.next(first);
+            self.path.pop();
+        }
+        any
+    }
+
+    fn list(&mut self, list: &List, place: &Place<'_>, mut start: Start) -> bool {
+        let items = place.items();
+        let mut any = false;
+        for (at, value) in list.iter().enumerate() {
+            let (item, element) = place.item(&items, at, value);
+            self.path.push(element);
+            let first = self.lines.len();
+            let owners = item.owners();
+            any |= !owners.is_empty();
+            any |= if is_empty(value) || value.is_scalar() || value.is_null() {
+                let text = Value::from(vec![value.clone()]).to_yaml();
+                self.text(&text, "", &item, &start)
+            } else {
+                let inner = Start {
+                    lead: format!("{}- ", start.lead),
+                    indent: start.indent + 2,
+                    parent: start.parent,
+                    begins: owners,
+                };
+                self.container(value, &item, inner)
+            };
+            start.next(first);
+            self.path.pop();
+        }
+        any
+    }
+
+    fn container(&mut self, value: &Value, place: &Place<'_>, start: Start) -> bool {
+        match value {
+            Value::Map(map) => self.map(map, place, start),
+            Value::List(list) => self.list(list, place, start),
+            _ => false,
+        }
+    }
+
+    /// Writes YAML that has one owner.
+    fn text(&mut self, text: &str, header: &str, place: &Place<'_>, start: &Start) -> bool {
+        let first = self.lines.len();
+        for (i, part) in text.lines().enumerate() {
+            let mut line = self.line(start, place);
+            let (key, rest) = match part.strip_prefix(header) {
+                Some(rest) if i == 0 => (header, rest),
+                _ => ("", part),
+            };
+            line.key = key.to_owned();
+            line.rest = rest.to_owned();
+            if i > 0 {
+                line.lead = if part.is_empty() { String::new() } else { " ".repeat(start.indent) };
+                line.parent = Some(first);
+            }
+            self.lines.push(line);
+        }
+        !place.owners().is_empty()
+    }
+
+    fn line(&self, start: &Start, place: &Place<'_>) -> Line {
+        Line {
+            lead: start.lead.clone(),
+            owners: place.owners(),
+            path: self.path.to_string(),
+            parent: start.parent,
+            ..Line::default()
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        _ => false,
+    }
+}
+
+/// The name of a field as YAML has it, with its colon.
+fn header(name: &str) -> String {
+    let text = Value::Map(Map::single(name, 0)).to_yaml();
+    match text.strip_suffix(" 0\n") {
+        Some(header) if !header.contains('\n') => header.to_owned(),
+        // JSON is YAML too.
+        _ => format!("{}:", Value::from(name).to_json()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_that_of_a_document() {
+        for text in [
+            "{a: 1, b: {c: [1, {d: x, e: [y, z]}, [], {}, [[1, 2], [3]], null]}, f: [], g: {}, h: null}",
+            "{'yes': 'no', '1': '1', 'a b': 'c: d', '': '', '#x': '# y', 'quote\"': \"it's\"}",
+            "{text: \"one\\ntwo\\n\\nthree\\n\", list: [\"a\\nb\\n\", {t: \"a\\n  b\", u: \"\\tx\\n\"}], end: \"a\\nb\"}",
+            "{l: [[{a: [{b: 1, c: 2}], d: 1}]], long: 'aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb cccccccccccccccccccccccccccccccc ddddddddd'}",
+            "{m: {'a.b/c-d': {e: {f: [{g: {h: i}}]}}}}",
+        ] {
+            let value = Value::from_yaml(text).unwrap();
+            let lines: String = lines(&value, None, &[]).iter().map(|line| line.text() + "\n").collect();
+            assert_eq!(lines, value.to_yaml(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `prune` and `default`: what the apiserver does to a custom resource before it stores it.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use fieldmanager_openapi::GroupVersionKind;
+use fieldmanager_openapi::crd::CustomResource;
+use fieldmanager_openapi::structural::Structural;
+use fieldmanager_value::Value;
+
+use crate::args::CustomArgs;
+use crate::error::Failure;
+use crate::output::Style;
+use crate::{files, output, types};
+
+pub(crate) fn prune(args: &CustomArgs) -> Result<ExitCode, Failure> {
+    let (object, structural, resource) = read(args)?;
+    if resource.preserve_unknown_fields {
+        return print(&object, &[], args);
+    }
+    let pruned =
+        structural.prune(&object, true).map_err(|error| Failure::input(files::name(&args.file), error))?;
+    let lines: Vec<String> =
+        pruned.paths.iter().map(|path| Style::Removed.paint(&format!("- .{path}"))).collect();
+    print(&pruned.object, &lines, args)
+}
+
+pub(crate) fn default(args: &CustomArgs) -> Result<ExitCode, Failure> {
+    let (object, structural, _) = read(args)?;
+    let new =
+        structural.default_object(&object).map_err(|error| Failure::input(files::name(&args.file), error))?;
+    let mut paths = Vec::new();
+    added(&object, &new, "", &mut paths);
+    let lines: Vec<String> = paths.iter().map(|path| Style::Added.paint(&format!("+ {path}"))).collect();
+    print(&new, &lines, args)
+}
+
+fn print(object: &Value, changes: &[String], args: &CustomArgs) -> Result<ExitCode, Failure> {
+    let mut err = anstream::stderr();
+    for line in changes {
+        writeln!(err, "{line}")?;
+    }
+    output::print(object, args.output.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The object, and the definition of its kind with the schema of its version.
+fn read(args: &CustomArgs) -> Result<(Value, Structural, CustomResource), Failure> {
+    let object = files::value(&args.file)?;
+    let file = files::name(&args.schema);
+    let fault = |message: String| Failure::input(&file, message);
+    let kind = GroupVersionKind::of_object(&object)
+        .ok_or_else(|| Failure::input(files::name(&args.file), "the object has no apiVersion and kind"))?;
+    let (resource, others) = types::definition(&files::documents(&args.schema)?, &kind).map_err(fault)?;
+    let Some(resource) = resource else {
+        return Err(fault(match others.as_slice() {
+            [] => "expected a CustomResourceDefinition, found none".to_owned(),
+            known => format!("there is no definition of {kind}, those there are: {}", known.join(", ")),
+        }));
+    };
+    let version = resource.version(&kind.version).map_err(|error| fault(error.to_string()))?;
+    let none = Value::Map(fieldmanager_value::Map::new());
+    let structural = Structural::from_value(version.schema.as_ref().unwrap_or(&none))
+        .map_err(|error| fault(format!("version {}: {error}", version.name)))?;
+    Ok((object, structural, resource))
+}
+
+/// The paths of what the new object has more, whole values where the old one has nothing there.
+fn added(old: &Value, new: &Value, path: &str, out: &mut Vec<String>) {
+    match (old, new) {
+        (Value::Map(old), Value::Map(new)) if !old.ptr_eq(new) => {
+            for (name, value) in new {
+                let path = format!("{path}.{name}");
+                match old.get(name) {
+                    Some(before) => added(before, value, &path, out),
+                    None => out.push(path),
+                }
+            }
+        }
+        (Value::List(old), Value::List(new)) if !old.ptr_eq(new) => {
+            for (i, (before, value)) in old.iter().zip(new.iter()).enumerate() {
+                added(before, value, &format!("{path}[{i}]"), out);
+            }
+        }
+        (Value::Null, Value::Null) => {}
+        // Null gives way to a default.
+        (Value::Null, _) => out.push(path.to_owned()),
+        _ => {}
+    }
+}

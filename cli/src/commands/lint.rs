@@ -1,0 +1,120 @@
+//! `lint`: what is odd about managed fields.
+
+use std::process::ExitCode;
+
+use fieldmanager_managedfields::{Finding, LintOptions, LintReport, lint};
+use fieldmanager_value::{List, Map, Value};
+
+use crate::args::LintArgs;
+use crate::error::Failure;
+use crate::output::{self, Style};
+use crate::{files, owners, text};
+
+/// How much a finding matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    /// It may be as it should be.
+    Note,
+    /// Somebody will be surprised.
+    Warning,
+    /// Requests fail.
+    Error,
+}
+
+impl Level {
+    fn of(finding: &Finding) -> Self {
+        match finding {
+            Finding::Unreadable(_) => Level::Error,
+            Finding::AncientChanges { .. } | Finding::SeveralVersions { .. } | Finding::Large { .. } => {
+                Level::Note
+            }
+            _ => Level::Warning,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Level::Note => "note",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Level::Note => Style::Owned,
+            Level::Warning => Style::Modified,
+            Level::Error => Style::Error,
+        }
+    }
+}
+
+/// Prints all findings. What is more than a note makes the exit code 1.
+pub(crate) fn run(args: &LintArgs) -> Result<ExitCode, Failure> {
+    let served = args.served.iter().map(|version| version.as_str().into()).collect::<Vec<_>>();
+    let options = LintOptions { served: (!served.is_empty()).then_some(served), large_percent: args.large };
+    let mut reports = Vec::new();
+    for path in &args.files {
+        reports.push((files::name(path), lint(&owners::object(path)?, &options)));
+    }
+    let findings = || reports.iter().flat_map(|(_, report)| &report.findings);
+    match args.output {
+        Some(format) => {
+            output::print(&Value::from(reports.iter().map(document).collect::<Vec<_>>()), format)?
+        }
+        None => output::print_lines(reports.iter().flat_map(lines))?,
+    }
+    Ok(match findings().map(Level::of).max() {
+        Some(level) if level > Level::Note => ExitCode::from(1),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+fn lines((file, report): &(String, LintReport)) -> Vec<String> {
+    let mut lines = Vec::new();
+    for finding in &report.findings {
+        let level = Level::of(finding);
+        let line = format!("{}: {file}: {}", level.name(), text::printable(&finding.to_string()));
+        let mut parts = text::wrap(&line, output::room(), 4).into_iter();
+        let first = parts.next().unwrap_or_default();
+        let rest = first.strip_prefix(level.name()).unwrap_or(&first);
+        lines.push(format!("{}{rest}", level.style().paint(level.name())));
+        lines.extend(parts);
+    }
+    if lines.is_empty() {
+        lines.push(format!("{file}: nothing found"));
+    }
+    lines
+}
+
+fn document((file, report): &(String, LintReport)) -> Value {
+    let number = |number: usize| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
+    let findings: List = report
+        .findings
+        .iter()
+        .map(|finding| {
+            let mut map = Map::new();
+            map.insert("level", Level::of(finding).name());
+            map.insert("message", finding.to_string());
+            Value::Map(map)
+        })
+        .collect();
+    let sizes: List = report
+        .sizes
+        .iter()
+        .map(|size| {
+            let mut map = Map::new();
+            map.insert("manager", size.manager.clone());
+            map.insert("entries", number(size.entries));
+            map.insert("bytes", number(size.bytes));
+            Value::Map(map)
+        })
+        .collect();
+    let mut map = Map::new();
+    map.insert("file", file.as_str());
+    map.insert("findings", findings);
+    map.insert("sizes", sizes);
+    map.insert("managedBytes", number(report.managed_bytes));
+    map.insert("objectBytes", number(report.object_bytes));
+    Value::Map(map)
+}

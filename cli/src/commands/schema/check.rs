@@ -1,0 +1,68 @@
+//! `schema check`: what is wrong with a schema.
+
+use std::process::ExitCode;
+
+use fieldmanager_openapi::crd::CustomResource;
+use fieldmanager_openapi::{Importer, SourceKind, Types, sources};
+use fieldmanager_value::Value;
+
+use crate::args::CheckArgs;
+use crate::error::Failure;
+use crate::output::Style;
+use crate::{files, output, types};
+
+pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let documents = files::documents(&args.file)?;
+    let file = files::name(&args.file);
+    let sources = sources(&documents);
+    if sources.iter().any(|document| SourceKind::of(document) == Some(SourceKind::CustomResource)) {
+        return custom_resources(&file, &sources);
+    }
+    let imported =
+        Types::load_all(&documents, &Importer::new()).map_err(|error| types::faults(&args.file, &error))?;
+    let (types, kinds) = (imported.types.schema().type_names().count(), imported.types.kinds().count());
+    let kinds = if kinds == 0 {
+        String::new()
+    } else {
+        format!(", {kinds} kind{}", if kinds == 1 { "" } else { "s" })
+    };
+    let warnings = imported
+        .warnings
+        .iter()
+        .map(|warning| format!("{file}: {} {warning}", Style::Modified.paint("warning:")));
+    let valid = format!("{file}: valid, {types} types{kinds}");
+    output::print_lines(warnings.chain([valid]))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every definition on its own: whether its schemas are structural, and if not, everything that is against it.
+fn custom_resources(file: &str, documents: &[Value]) -> Result<ExitCode, Failure> {
+    let mut lines = Vec::new();
+    let mut good = true;
+    for document in documents {
+        let name = document.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
+        let prefix = name.map_or_else(|| file.to_owned(), |name| format!("{file}: {name}"));
+        let mut bad = |lines: &mut Vec<String>, faults: &[String]| {
+            good = false;
+            let count = faults.len();
+            let plural = if count == 1 { "" } else { "s" };
+            lines.push(format!("{prefix}: {}", Style::Error.paint(&format!("{count} fault{plural}"))));
+            lines.extend(faults.iter().map(|fault| format!("  {fault}")));
+        };
+        match CustomResource::from_value(document) {
+            Err(error) => bad(&mut lines, &error.to_string().lines().map(str::to_owned).collect::<Vec<_>>()),
+            Ok(resource) => {
+                let faults: Vec<String> = resource.violations().iter().map(ToString::to_string).collect();
+                if faults.is_empty() {
+                    let versions: Vec<&str> =
+                        resource.versions.iter().map(|version| version.name.as_str()).collect();
+                    lines.push(format!("{prefix}: valid, structural at {}", versions.join(", ")));
+                } else {
+                    bad(&mut lines, &faults);
+                }
+            }
+        }
+    }
+    output::print_lines(lines)?;
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}

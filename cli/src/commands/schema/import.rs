@@ -1,0 +1,39 @@
+//! `schema import`: from other documents to a schema.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use fieldmanager_openapi::{Importer, ListUnions, SourceKind, Types, sources};
+
+use crate::args::{From, ImportArgs};
+use crate::error::Failure;
+use crate::output::Style;
+use crate::{files, output, types};
+
+pub(crate) fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
+    let documents = files::documents(&args.file)?;
+    let file = files::name(&args.file);
+    let wanted = args.from.map(|from| match from {
+        From::Openapi => SourceKind::OpenApi,
+        From::Crd => SourceKind::CustomResource,
+    });
+    let found = sources(&documents).first().and_then(SourceKind::of);
+    if let (Some(wanted), Some(found)) = (wanted, found)
+        && wanted != found
+    {
+        return Err(Failure::input(file, format!("expected {wanted}, found {found}")));
+    }
+    let unions = if args.respecting { ListUnions::Respecting } else { ListUnions::Deducing };
+    let importer = Importer::new().unions(unions).keep_good(args.keep_good);
+    let imported =
+        Types::load_all(&documents, &importer).map_err(|error| types::faults(&args.file, &error))?;
+    let mut err = anstream::stderr();
+    for warning in &imported.warnings {
+        writeln!(err, "{} {file}: {warning}", Style::Modified.paint("warning:"))?;
+    }
+    for fault in &imported.faults {
+        writeln!(err, "{} {file}: {fault}, left out", Style::Modified.paint("warning:"))?;
+    }
+    output::print(&imported.types.to_value(), args.output.output)?;
+    Ok(ExitCode::SUCCESS)
+}

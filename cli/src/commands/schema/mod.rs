@@ -1,0 +1,57 @@
+//! Commands that look at schemas.
+
+mod check;
+mod import;
+mod show;
+
+use std::process::ExitCode;
+
+use crate::args::TypesArgs;
+use crate::error::Failure;
+use crate::{output, types};
+
+pub(crate) use check::check;
+pub(crate) use import::import;
+pub(crate) use show::show;
+
+/// The types and their kinds, or the kinds and their types.
+pub(crate) fn types(args: &TypesArgs) -> Result<ExitCode, Failure> {
+    let source = types::load(args.file.as_deref())?;
+    let kinds: Vec<(String, String, String)> = source
+        .types
+        .kinds()
+        .flat_map(|(kind, names)| {
+            names.iter().map(|name| (kind.api_version().to_string(), kind.kind.to_string(), name.to_string()))
+        })
+        .collect();
+    let rows: Vec<Vec<String>> = if args.kinds {
+        kinds.into_iter().map(|(version, kind, name)| vec![version, kind, name]).collect()
+    } else {
+        let of = |name: &str| -> Vec<String> {
+            let own = kinds.iter().filter(|(_, _, ty)| ty == name);
+            own.map(|(version, kind, _)| format!("{version} {kind}")).collect()
+        };
+        source.types.schema().type_names().map(|name| vec![name.to_owned(), of(name).join(", ")]).collect()
+    };
+    output::print_lines(aligned(&rows))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Rows as lines with aligned columns.
+fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or_default()
+    };
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}

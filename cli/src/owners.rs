@@ -1,0 +1,189 @@
+//! The managers of an object as commands show them: names, colours, ages and sizes.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+use fieldmanager_managedfields::{Entry, EntryError, Operation, Time};
+use fieldmanager_value::Value;
+
+use crate::args::OwnedArgs;
+use crate::error::Failure;
+use crate::requests::entries_of;
+use crate::{files, output, text};
+
+/// An entry of `metadata.managedFields`, and how large it is there.
+pub(crate) struct Owner {
+    pub(crate) entry: Entry,
+    /// As JSON.
+    pub(crate) bytes: usize,
+}
+
+/// An object, who owns it, and the time from which ages are counted.
+pub(crate) struct Owned {
+    pub(crate) object: Value,
+    pub(crate) owners: Vec<Owner>,
+    pub(crate) now: Time,
+    pub(crate) file: String,
+}
+
+impl Owned {
+    /// Reads an object. Entries that cannot be read are reported on standard error and left out.
+    pub(crate) fn read(args: &OwnedArgs) -> Result<Self, Failure> {
+        let object = object(&args.file)?;
+        let file = files::name(&args.file);
+        let now = match args.now {
+            Some(now) => now,
+            None => Time::from_unix_seconds(jiff::Timestamp::now().as_second())
+                .map_err(|error| Failure::Other(format!("the clock is wrong: {error}")))?,
+        };
+        let (owners, faults) = owners(&object);
+        let mut err = anstream::stderr();
+        for fault in faults {
+            let warning = output::Style::Modified.paint("warning:");
+            writeln!(err, "{warning} {file}: {}", text::printable(&fault.to_string()))?;
+        }
+        Ok(Owned { object, owners, now, file })
+    }
+
+    /// How long ago an entry was written; empty if that is not known.
+    pub(crate) fn age(&self, entry: &Entry) -> String {
+        entry.time.map(|time| text::age(time, self.now)).unwrap_or_default()
+    }
+}
+
+/// The object of a file, which has to be a map.
+pub(crate) fn object(path: &Path) -> Result<Value, Failure> {
+    let object = files::value(path)?;
+    match object.as_map() {
+        Some(_) => Ok(object),
+        None => Err(Failure::input(files::name(path), format!("expected an object, got {}", object.kind()))),
+    }
+}
+
+fn owners(object: &Value) -> (Vec<Owner>, Vec<EntryError>) {
+    let mut owners = Vec::new();
+    let mut faults = Vec::new();
+    let list = match entries_of(object) {
+        None | Some(Value::Null) => return (owners, faults),
+        Some(Value::List(list)) => list,
+        Some(other) => {
+            faults.push(EntryError {
+                index: 0,
+                manager: None,
+                member: "",
+                message: format!("expected a list of entries, got {}", other.kind()),
+            });
+            return (owners, faults);
+        }
+    };
+    for (index, value) in list.iter().enumerate() {
+        match Entry::from_value(index, value) {
+            Ok(entry) => owners.push(Owner { entry, bytes: value.to_json().len() }),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    (owners, faults)
+}
+
+/// The letter of an operation.
+pub(crate) fn mark(operation: Operation) -> char {
+    match operation {
+        Operation::Apply => 'A',
+        Operation::Update => 'U',
+    }
+}
+
+/// The name of a manager as it is shown; an entry need not have one.
+pub(crate) fn shown_name(name: &str) -> String {
+    if name.is_empty() { "(no name)".to_owned() } else { text::printable(name) }
+}
+
+/// How many colours there are for managers.
+pub(crate) const COLOURS: usize = 12;
+
+/// The colours of a terminal that are not taken: red is for errors, white and black for text.
+const TERMINAL: [Style; COLOURS] = [
+    AnsiColor::Cyan.on_default(),
+    AnsiColor::Yellow.on_default(),
+    AnsiColor::Green.on_default(),
+    AnsiColor::Magenta.on_default(),
+    AnsiColor::Blue.on_default(),
+    AnsiColor::BrightRed.on_default(),
+    AnsiColor::BrightCyan.on_default(),
+    AnsiColor::BrightYellow.on_default(),
+    AnsiColor::BrightGreen.on_default(),
+    AnsiColor::BrightMagenta.on_default(),
+    AnsiColor::BrightBlue.on_default(),
+    AnsiColor::White.on_default().italic(),
+];
+
+/// The colour of each manager, by its name.
+///
+/// It follows from the name, so that a manager has the same colour in every object. Where two of one object would
+/// share a colour, the later by name takes the next that is free.
+pub(crate) struct Palette(BTreeMap<String, usize>);
+
+impl Palette {
+    pub(crate) fn new<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
+        let mut names: Vec<&str> = names.into_iter().collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut taken = [false; COLOURS];
+        let mut colours = BTreeMap::new();
+        for name in names {
+            let wanted = preferred(name);
+            let free = (0..COLOURS).map(|i| (wanted + i) % COLOURS).find(|i| taken.get(*i) == Some(&false));
+            let colour = free.unwrap_or(wanted);
+            if let Some(taken) = taken.get_mut(colour) {
+                *taken = true;
+            }
+            colours.insert(name.to_owned(), colour);
+        }
+        Palette(colours)
+    }
+
+    pub(crate) fn of(owners: &[Owner]) -> Self {
+        Self::new(owners.iter().map(|owner| owner.entry.manager.as_str()))
+    }
+
+    /// The number of a manager's colour.
+    pub(crate) fn colour(&self, name: &str) -> usize {
+        self.0.get(name).copied().unwrap_or_else(|| preferred(name))
+    }
+
+    pub(crate) fn paint(&self, name: &str, text: &str) -> String {
+        let style = TERMINAL.get(self.colour(name)).copied().unwrap_or_default();
+        format!("{style}{text}{style:#}")
+    }
+}
+
+/// FNV-1a: names differ little, and the last letter must matter as much as the first.
+fn preferred(name: &str) -> usize {
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    // The upper half is mixed better; the remainder of twelve fits.
+    usize::try_from((hash >> 32) % 12).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_follow_from_names_and_differ_while_there_are_enough() {
+        let names: Vec<String> = (0..COLOURS).map(|i| format!("manager-{i}")).collect();
+        let all = Palette::new(names.iter().map(String::as_str));
+        let mut colours: Vec<usize> = names.iter().map(|name| all.colour(name)).collect();
+        colours.sort_unstable();
+        assert_eq!(colours, (0..COLOURS).collect::<Vec<_>>());
+        for name in &names {
+            assert_eq!(Palette::new([name.as_str()]).colour(name), preferred(name));
+        }
+        // More managers than colours share them.
+        let many: Vec<String> = (0..40).map(|i| format!("m{i}")).collect();
+        assert!(many.iter().all(|name| Palette::new(many.iter().map(String::as_str)).colour(name) < COLOURS));
+    }
+}

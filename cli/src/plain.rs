@@ -1,0 +1,51 @@
+//! Objects that have no `apiVersion`. A field manager knows none: they get one for as long as it works on them.
+
+use fieldmanager_openapi::{GroupVersionKind, Types};
+use fieldmanager_schema::{FieldDef, Scalar, Schema, Type, TypeRef};
+use fieldmanager_value::{Map, Value};
+
+use crate::error::Failure;
+
+/// The version that they are always at.
+pub(crate) const VERSION: &str = "v1";
+
+const FIELD: &str = "apiVersion";
+
+/// Whether it is such an object.
+pub(crate) fn is_plain(object: &Value) -> bool {
+    object.get(FIELD).is_none()
+}
+
+/// The object with a version; nothing becomes one that has nothing else.
+pub(crate) fn versioned(object: &Value) -> Value {
+    let fields = object.as_map().cloned().unwrap_or_default();
+    Value::Map(fields.with_edits(vec![(FIELD.into(), Some(VERSION.into()))]))
+}
+
+/// The object without its version.
+pub(crate) fn unversioned(object: &Value) -> Value {
+    match object {
+        Value::Map(fields) => Value::Map(Map::with_edits(fields, vec![(FIELD.into(), None)])),
+        other => other.clone(),
+    }
+}
+
+/// The types with one more: that of the objects, with a version.
+pub(crate) fn types(ty: &Type, kind: &GroupVersionKind) -> Result<Types, Failure> {
+    let mut definitions = ty.schema().definitions().to_vec();
+    let name = ty.name();
+    let Some(mut own) = definitions.iter().find(|definition| definition.name == name).cloned() else {
+        return Ok(Types::new(ty.schema().clone(), [(kind.clone(), name.into())]));
+    };
+    own.name = format!("{name} at {VERSION}").into();
+    if let Some(map) = own.atom.map.as_mut().filter(|map| map.fields.iter().all(|field| field.name != FIELD))
+    {
+        let mut text = TypeRef::default();
+        text.inlined.scalar = Some(Scalar::String);
+        map.fields.push(FieldDef { name: FIELD.into(), ty: text, default: None });
+    }
+    let own_name = own.name.clone();
+    definitions.push(own);
+    let schema = Schema::from_definitions(definitions).map_err(|error| Failure::Other(error.to_string()))?;
+    Ok(Types::new(schema, [(kind.clone(), own_name)]))
+}

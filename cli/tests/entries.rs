@@ -1,0 +1,93 @@
+//! `extract`, `upgrade-csa`, `strip`, `lint` and `migrate`.
+
+mod common;
+
+use common::{Folder, fails, line, prints, run_with, snapshot};
+
+const FILE: &str = "-f cli/tests/data/web.yaml";
+
+#[test]
+fn what_a_manager_applied() {
+    snapshot("extract.yaml", &prints(&format!("extract --manager shop {FILE}")));
+    let (code, err) = fails(&format!("extract --manager autoscaler {FILE}"));
+    assert_eq!(code, 2);
+    assert_eq!(
+        err,
+        "error: cli/tests/data/web.yaml: `autoscaler` has applied nothing, \
+         who has: shop (Apply), platform-team-sidecar-injector (Apply)\n"
+    );
+    let (_, err) = fails(&format!("extract --manager shop --subresource status {FILE}"));
+    assert!(err.contains("`shop` has applied nothing to status"), "{err}");
+    // Go leaves the name out, which is not owned.
+    assert!(!prints(&format!("extract --manager shop --as-go {FILE}")).contains("name: shop-web"));
+}
+
+#[test]
+fn extracted_configurations_change_nothing() {
+    let folder = Folder::new(&[("config.yaml", &prints(&format!("extract --manager shop {FILE}")))]);
+    let dry = folder.line("apply --manager shop --live cli/tests/data/web.yaml -f @/config.yaml --dry-run");
+    assert_eq!(prints(&dry), "nothing would change\n");
+}
+
+#[test]
+fn from_the_clients_side_to_the_servers() {
+    let upgrade = format!("upgrade-csa --csa-manager kubectl-client-side-apply --manager kubectl {FILE}");
+    let upgraded = prints(&upgrade);
+    assert!(upgraded.contains("    manager: kubectl\n    operation: Apply\n"), "{upgraded}");
+    assert!(!upgraded.contains("kubectl-client-side-apply"), "{upgraded}");
+    let patch = prints(&format!("{upgrade} --patch -o json"));
+    assert!(
+        patch.starts_with("[\n")
+            && patch.contains("\"path\": \"/metadata/resourceVersion\",\n    \"value\": \"4711\"")
+    );
+    assert_eq!(prints(&format!("upgrade-csa --csa-manager x --manager y {FILE} --patch")), "[]\n");
+}
+
+#[test]
+fn what_a_configuration_must_not_have() {
+    let stripped = prints(&format!("strip {FILE}"));
+    for gone in ["managedFields", "uid", "resourceVersion", "generation:", "creationTimestamp", "status:"] {
+        assert!(!stripped.contains(gone), "{gone}: {stripped}");
+    }
+    assert!(prints(&format!("strip --keep-status {FILE}")).contains("\nstatus:\n"));
+}
+
+#[test]
+fn what_is_odd() {
+    let run = line(&format!("lint {FILE} --served apps/v2"));
+    assert_eq!((run.code, run.err.as_str()), (1, ""));
+    snapshot("lint.txt", &run.out);
+    // A note alone is no failure.
+    let run = line(&format!("lint {FILE}"));
+    assert_eq!(run.code, 0, "{}", run.out);
+    assert!(run.out.starts_with("note: cli/tests/data/web.yaml: managedFields are "), "{}", run.out);
+    assert_eq!(prints(&format!("lint --large 100 {FILE}")), "cli/tests/data/web.yaml: nothing found\n");
+    let broken = r#"{"metadata": {"managedFields": [{"manager": "x"}]}}"#;
+    let run = run_with(&["lint", "-f", "-", "-o", "json", "--large", "100"], broken);
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains(r#""level": "error""#), "{}", run.out);
+}
+
+#[test]
+fn entries_are_renamed_given_away_or_dropped() {
+    let renamed = prints(&format!("migrate --from shop --to market {FILE}"));
+    assert!(renamed.contains("manager: market\n") && !renamed.contains("manager: shop\n"), "{renamed}");
+    let dropped = prints(&format!("migrate --drop kubectl-client-side-apply {FILE}"));
+    assert!(!dropped.contains("kubectl-client-side-apply"), "{dropped}");
+    let given = prints(&format!("migrate --from kubectl-client-side-apply --to shop --to-applier {FILE}"));
+    assert!(
+        !given.contains("kubectl-client-side-apply") && given.matches("manager: shop\n").count() == 1,
+        "{given}"
+    );
+    let (code, err) = fails(&format!("migrate --drop autoscaler --operation apply {FILE}"));
+    assert_eq!(code, 2);
+    assert!(err.contains("`autoscaler` has no such entry, those there are: shop (Apply), "), "{err}");
+    for arguments in [
+        "migrate -f x",
+        "migrate --from a -f x",
+        "migrate --drop a --to b -f x",
+        "migrate --from a --to b --drop c -f x",
+    ] {
+        assert_eq!(line(arguments).code, 2, "{arguments}");
+    }
+}

@@ -1,0 +1,198 @@
+//! `apply` and `update` as an apiserver does them: managers, subresources, custom resources, dry runs, errors.
+
+mod common;
+
+use common::{Folder, at_width, fails, line, prints, run_with, snapshot};
+
+const WEB: &str = "--manager shop -f examples/deployment/web.yaml";
+const SCALE: &str = "--manager autoscaler -f examples/deployment/scale.yaml";
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+#[test]
+fn a_dry_run_shows_fields_owners_and_conflicts() {
+    let live = prints(&format!("apply {WEB}"));
+    let folder = Folder::new(&[("live.yaml", &live)]);
+    let run = |more: &str| line(&folder.line(&format!("apply {SCALE} --live @/live.yaml {more}")));
+    let dry = run("--dry-run");
+    assert_eq!((dry.code, dry.err.as_str()), (1, ""));
+    snapshot("dry-run-conflict.txt", &dry.out);
+    let forced = run("--dry-run=server --force");
+    assert_eq!((forced.code, forced.err.as_str()), (0, ""));
+    assert!(dry.out.starts_with(&forced.out) && !forced.out.contains("conflicts"), "{}", forced.out);
+    // With a format it is the object.
+    assert_eq!(run("--dry-run --force -o yaml").out, run("--force").out);
+    assert_eq!(
+        prints(&folder.line(&format!("apply {WEB} --live @/live.yaml --dry-run"))),
+        "nothing would change\n"
+    );
+    let narrow = at_width(50, &folder.line(&format!("apply {SCALE} --live @/live.yaml --dry-run"))).1;
+    assert!(narrow.lines().all(|line| line.chars().count() <= 50), "{narrow}");
+    let more =
+        Folder::new(&[("live.yaml", &live), ("new.yaml", &live.replace("replicas: 3", "replicas: 4"))]);
+    assert_eq!(
+        prints(&more.line("update --manager x --live @/live.yaml -f @/new.yaml --dry-run")),
+        "\
+fields
+  ~ .spec.replicas: 3 -> 4
+
+owners
+  shop (Apply)
+    - .spec.replicas
+  x (Update apps/v1)
+    + .spec.replicas
+"
+    );
+}
+
+#[test]
+fn errors_for_programs_are_a_status() {
+    let live = prints(&format!("apply {WEB}"));
+    let run = run_with(&words(&format!("apply {SCALE} --live - -o json")), &live);
+    assert_eq!((run.code, run.out.as_str()), (1, ""));
+    snapshot("conflict.json", &run.err);
+    let run = line("apply -f examples/deployment/web.yaml -o json");
+    assert_eq!((run.code, run.out.as_str()), (2, ""));
+    assert!(run.err.contains(r#""code": 422"#), "{}", run.err);
+    let run = line("apply --manager a\u{7}b -f examples/deployment/web.yaml");
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("invalid character U+0007 (at position 1)"), "{}", run.err);
+}
+
+#[test]
+fn an_update_is_named_after_its_user_agent() {
+    let file = "-f examples/deployment/web.yaml";
+    for (arguments, name) in [
+        ("--user-agent kubectl/v1.37.0", "kubectl"),
+        ("--user-agent kubectl/v1.37.0 --manager mine", "mine"),
+        ("", "unknown"),
+    ] {
+        let text = prints(&format!("update {file} {arguments}"));
+        assert!(text.contains(&format!("    manager: {name}\n    operation: Update\n")), "{text}");
+    }
+    let text = prints(&format!("update {file} --subresource scale --time 2026-01-31T12:00:00Z"));
+    assert!(text.contains("    subresource: scale\n    time: \"2026-01-31T12:00:00Z\"\n"), "{text}");
+}
+
+#[test]
+fn the_first_apply_finds_what_was_there_before() {
+    let live = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: '1', b: '2'}}";
+    let folder = Folder::new(&[("config.yaml", "{apiVersion: v1, kind: ConfigMap, data: {a: '2'}}")]);
+    let run = run_with(&words(&folder.line("apply --manager ci -f @/config.yaml --live -")), live);
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("before-first-apply (Update v1)"), "{}", run.err);
+}
+
+#[test]
+fn a_manager_in_conflict_with_itself_is_told_how_to_end_it() {
+    let live = prints("update --manager shop -f examples/deployment/web.yaml");
+    let folder = Folder::new(&[("live.yaml", &live)]);
+    let run = line(&folder.line("apply --manager shop -f examples/deployment/scale.yaml --live @/live.yaml"));
+    assert_eq!(run.code, 1);
+    let last = run.err.lines().last().unwrap_or_default();
+    assert_eq!(
+        last,
+        "`shop` owns some of them itself, by updates: `fieldmanager upgrade-csa --csa-manager shop --manager shop` makes them its own for applies"
+    );
+    // And so it does.
+    let upgraded = prints(&folder.line("upgrade-csa --csa-manager shop --manager shop -f @/live.yaml"));
+    let run = run_with(&words("apply --manager shop -f examples/deployment/scale.yaml --live -"), &upgraded);
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
+}
+
+#[test]
+fn times_are_noted_or_stay() {
+    let folder = Folder::new(&[
+        ("one.yaml", "{apiVersion: v1, kind: ConfigMap, data: {a: '1'}}"),
+        ("two.yaml", "{apiVersion: v1, kind: ConfigMap, data: {a: '2'}}"),
+    ]);
+    let apply = |file: &str, more: &str, live: &str| {
+        let run =
+            run_with(&words(&folder.line(&format!("apply --manager m -f @/{file} --live - {more}"))), live);
+        assert_eq!((run.code, run.err.as_str()), (0, ""));
+        run.out
+    };
+    let noon = "time: \"2026-01-31T12:00:00Z\"";
+    let first = apply("one.yaml", "--time 2026-01-31T12:00:00Z", "{apiVersion: v1, kind: ConfigMap}");
+    assert!(first.contains(noon), "{first}");
+    // Nobody says when: the time that is known stays.
+    let second = apply("two.yaml", "", &first);
+    assert!(second.contains(noon) && second.contains("a: \"2\""), "{second}");
+    assert!(apply("one.yaml", "--time 2026-01-31T13:00:00Z", &second).contains("T13:00:00Z"));
+    // What changes nothing is not noted.
+    assert_eq!(apply("two.yaml", "--time 2026-01-31T13:00:00Z", &second), second);
+}
+
+const CRD: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: shops.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Shop, plural: shops}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties: {size: {type: integer}, open: {type: boolean, default: true}}
+          status:
+            type: object
+            properties: {ready: {type: integer}}
+";
+
+#[test]
+fn custom_resources_have_defaults_and_a_status() {
+    let shop = |size, ready| {
+        format!(
+            "{{apiVersion: example.com/v1, kind: Shop, metadata: {{name: x}}, spec: {{size: {size}}}, status: {{ready: {ready}}}}}"
+        )
+    };
+    let (one, two) = (shop(1, 1), shop(2, 2));
+    let folder = Folder::new(&[("crd.yaml", CRD), ("one.yaml", &one), ("two.yaml", &two)]);
+    let created = prints(&folder.line("apply --manager ci --schema @/crd.yaml -f @/one.yaml"));
+    snapshot("custom-created.yaml", &created);
+    let status = "--manager controller --schema @/crd.yaml -f @/two.yaml --live - --subresource status";
+    let run = run_with(&words(&folder.line(&format!("apply {status}"))), &created);
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
+    snapshot("custom-status.yaml", &run.out);
+    let dry = run_with(&words(&folder.line(&format!("apply {status} --dry-run"))), &created);
+    assert_eq!(
+        dry.out,
+        "fields\n  + .status.ready: 2\n\nowners\n  controller (Apply, status)\n    + .status.ready\n"
+    );
+    // An apply to the object does not touch what the status says by now.
+    let again = run_with(
+        &words(&folder.line("apply --manager ci --schema @/crd.yaml -f @/one.yaml --live -")),
+        &run.out,
+    );
+    assert_eq!(again.out, run.out);
+    // Who updates owns the defaults too: they are there when the update is decoded.
+    let updated = prints(&folder.line("update --manager ed --schema @/crd.yaml -f @/one.yaml"));
+    assert!(updated.contains("\"f:open\": {}") && !updated.contains("status:"), "{updated}");
+}
+
+#[test]
+fn a_configuration_must_not_have_managed_fields() {
+    let live = prints(&format!("apply {WEB}"));
+    let folder = Folder::new(&[("read.yaml", &live)]);
+    let (code, err) = fails(&folder.line("apply --manager shop -f @/read.yaml"));
+    assert_eq!(code, 2);
+    assert!(
+        err.contains(
+            "metadata.managedFields must be nil in a configuration: `fieldmanager strip` removes it"
+        )
+    );
+    let stripped = prints(&folder.line("strip -f @/read.yaml"));
+    let applied = run_with(&words("apply --manager shop -f -"), &stripped);
+    assert_eq!((applied.code, applied.out), (0, live));
+}
