@@ -148,9 +148,11 @@ fn write_level(set: &Set, itself: bool, out: &mut String, scratch: &mut String) 
             out.push(',');
         }
         first = false;
-        scratch.clear();
-        write_element(element, scratch);
-        write_string(out, scratch, Escape::Json);
+        if !write_plain(element, out) {
+            scratch.clear();
+            write_element(element, scratch);
+            write_string(out, scratch, Escape::Json);
+        }
         out.push(':');
         if node.children().is_empty() {
             out.push_str("{}");
@@ -159,6 +161,47 @@ fn write_level(set: &Set, itself: bool, out: &mut String, scratch: &mut String) 
         }
     }
     out.push('}');
+}
+
+/// Writes the element as a JSON string, if nothing in it needs an escape but the quotes of a key's texts. Says whether
+/// it does.
+fn write_plain(element: &PathElement, out: &mut String) -> bool {
+    let is_plain = |text: &str| {
+        // 0xe2 begins the two line separators that are not safe inside HTML.
+        text.bytes().all(|byte| !matches!(byte, 0..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2))
+    };
+    match element {
+        PathElement::Field(name) if is_plain(name) => {
+            out.push_str("\"f:");
+            out.push_str(name);
+            out.push('"');
+            true
+        }
+        PathElement::Key(fields)
+            if fields.iter().all(|(name, value)| {
+                is_plain(name) && value.as_str().is_none_or(is_plain) && value.is_scalar()
+            }) =>
+        {
+            out.push_str("\"k:{");
+            for (i, (name, value)) in fields.iter().enumerate() {
+                out.push_str(if i > 0 { ",\\\"" } else { "\\\"" });
+                out.push_str(name);
+                out.push_str("\\\":");
+                match value {
+                    Value::String(text) => {
+                        out.push_str("\\\"");
+                        out.push_str(text);
+                        out.push_str("\\\"");
+                    }
+                    Value::Float(number) => write_number(out, *number),
+                    other => other.write_json(out),
+                }
+            }
+            out.push_str("}\"");
+            true
+        }
+        _ => false,
+    }
 }
 
 /// The element as a key of FieldsV1, before the key itself is written as a JSON string.

@@ -88,7 +88,6 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
     let mut failures: Failures = differing(kept, replayed).collect();
     if failures.is_empty() {
         writeln!(out, "{} requests of the corpus agree", tally.requests).map_err(printed)?;
-        tally = Tally::default();
         let (more, found) = run(arguments, real.as_ref(), &sides)?;
         tally.merge(more);
         failures = found;

@@ -184,7 +184,11 @@ fn upgraded(request: &Json, reference: &Json) -> Option<Answer> {
         }
     };
     let what = ["object", "patch"].into_iter().find(|what| !same_value(member(reference, what), member(&ours, what)))?;
-    let deviation = deviation.or_else(|| same_upgrade(reference, &ours).then_some(ENTRIES_AS_WRITTEN));
+    let deviation = match deviation {
+        None if same_upgrade(reference, &ours) => Some(ENTRIES_AS_WRITTEN),
+        None if has_duplicates(list) => Some(DUPLICATE_ENTRIES),
+        known => known,
+    };
     Some(Answer { what, ours, deviation })
 }
 
