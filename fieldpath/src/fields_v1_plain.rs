@@ -4,13 +4,15 @@
 //! This reads such a text byte by byte. At anything else it gives up, and the text is read by the rules, so that
 //! what is accepted, and every error, is decided in one place.
 
+use fieldmanager_value::sorted::SortedMap;
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
+use crate::set::Node;
 use crate::{PathElement, Set, SetBuilder};
 
 /// The set, if the text is plain.
 pub(crate) fn read(text: &[u8]) -> Option<Set> {
-    let mut plain = Plain { text, at: 0 };
+    let mut plain = Plain { text, at: 0, open: Vec::with_capacity(32) };
     let (set, _) = plain.level(0)?;
     (plain.at == text.len()).then_some(set)
 }
@@ -18,6 +20,8 @@ pub(crate) fn read(text: &[u8]) -> Option<Set> {
 struct Plain<'t> {
     text: &'t [u8],
     at: usize,
+    /// What was read of the levels that have not ended, one behind the other.
+    open: Vec<(PathElement, Node)>,
 }
 
 impl<'t> Plain<'t> {
@@ -68,7 +72,7 @@ impl<'t> Plain<'t> {
             self.at += 1;
             return Some((Set::new(), itself));
         }
-        let mut set = SetBuilder::with_capacity(4);
+        let start = self.open.len();
         loop {
             self.pass(b"\"")?;
             let element = match self.next()? {
@@ -87,14 +91,24 @@ impl<'t> Plain<'t> {
             if let Some(element) = element {
                 let (below, member) = self.level(depth + 1)?;
                 // A node without children is there for its own sake.
-                set.push(element, member || below.is_empty(), below);
+                let member = member || below.is_empty();
+                self.open.push((element, Node { member, children: below }));
             }
             match self.next()? {
                 b',' => {}
-                b'}' => return Some((set.build(), itself)),
+                b'}' => return Some((self.close(start), itself)),
                 _ => return None,
             }
         }
+    }
+
+    /// The set of a level that has ended.
+    fn close(&mut self, start: usize) -> Set {
+        let level = self.open.get(start..).unwrap_or_default();
+        if level.is_sorted_by(|a, b| a.0 < b.0) {
+            return Set(SortedMap::from_sorted_iter(self.open.drain(start..)));
+        }
+        SetBuilder::of(self.open.split_off(start)).build()
     }
 
     /// The element of a kind, with the quote behind it.

@@ -297,6 +297,11 @@ impl SetBuilder {
         SetBuilder(Vec::with_capacity(n))
     }
 
+    /// A builder that has elements already.
+    pub(crate) fn of(elements: Vec<(PathElement, Node)>) -> Self {
+        SetBuilder(elements)
+    }
+
     /// Adds an element: itself if `member` is set, and the paths below it. Nothing is added by neither.
     pub fn push(&mut self, element: PathElement, member: bool, children: Set) {
         let node = Node { member, children };

@@ -5,11 +5,17 @@
 //! so every error is decided in one place, and so is what is accepted.
 
 use crate::common::common;
-use crate::{List, MAX_DEPTH, MapBuilder, Str, Value};
+use crate::{List, MAX_DEPTH, Map, Str, Value};
 
 /// The value, if the text is plain.
 pub(crate) fn read(text: &str) -> Option<Value> {
-    let mut plain = Plain { text, at: 0, names: vec![None; NAMES] };
+    let mut plain = Plain {
+        text,
+        at: 0,
+        names: vec![None; NAMES],
+        entries: Vec::with_capacity(32),
+        items: Vec::with_capacity(32),
+    };
     let value = plain.value(0)?;
     plain.skip_space();
     (plain.at == text.len()).then_some(value)
@@ -23,6 +29,10 @@ struct Plain<'t> {
     at: usize,
     /// Names that are not common, by a hash.
     names: Vec<Option<Str>>,
+    /// What was read of the maps that have not ended, one behind the other.
+    entries: Vec<(Str, Value)>,
+    /// The same of lists.
+    items: Vec<Value>,
 }
 
 impl<'t> Plain<'t> {
@@ -72,11 +82,11 @@ impl<'t> Plain<'t> {
         if depth >= MAX_DEPTH {
             return None;
         }
-        let mut map = MapBuilder::default();
         if self.token()? == b'}' {
             self.at += 1;
-            return Some(Value::Map(map.build()));
+            return Some(Value::Map(Map::new()));
         }
+        let start = self.entries.len();
         loop {
             if self.token()? != b'"' {
                 return None;
@@ -90,12 +100,13 @@ impl<'t> Plain<'t> {
                 return None;
             }
             self.at += 1;
-            map.push(name, self.value(depth + 1)?);
+            let value = self.value(depth + 1)?;
+            self.entries.push((name, value));
             let next = self.token()?;
             self.at += 1;
             match next {
                 b',' => {}
-                b'}' => return Some(Value::Map(map.build())),
+                b'}' => return Some(Value::Map(Map::of(&mut self.entries, start))),
                 _ => return None,
             }
         }
@@ -109,14 +120,15 @@ impl<'t> Plain<'t> {
             self.at += 1;
             return Some(Value::List(List::new()));
         }
-        let mut items = Vec::new();
+        let start = self.items.len();
         loop {
-            items.push(self.value(depth + 1)?);
+            let item = self.value(depth + 1)?;
+            self.items.push(item);
             let next = self.token()?;
             self.at += 1;
             match next {
                 b',' => {}
-                b']' => return Some(Value::List(items.into_iter().collect())),
+                b']' => return Some(Value::List(List::of(self.items.drain(start..)))),
                 _ => return None,
             }
         }

@@ -113,6 +113,15 @@ impl List {
         }
     }
 
+    /// The list of the items that an iterator gives.
+    pub(crate) fn of(items: impl ExactSizeIterator<Item = Value>) -> Self {
+        match items.len() {
+            0 => List(None),
+            n if n < MEMO_FROM => List(Some(ThinArc::from_header_and_iter(None, items))),
+            _ => Self::from_vector(items.collect(), Lineage::default()),
+        }
+    }
+
     fn from_vec(items: Vec<Value>) -> Self {
         if items.is_empty() {
             List(None)

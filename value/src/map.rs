@@ -48,6 +48,15 @@ impl Map {
         self.0.ptr_eq(&other.0)
     }
 
+    /// The map of the last of some entries, from a position on; of entries with one name the last is kept.
+    pub(crate) fn of(entries: &mut Vec<(Str, Value)>, start: usize) -> Self {
+        let own = entries.get(start..).unwrap_or_default();
+        Map(match own.is_sorted_by(|a, b| a.0 < b.0) {
+            true => SortedMap::from_sorted_iter(entries.drain(start..)),
+            false => SortedMap::from_unsorted(entries.split_off(start)),
+        })
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.0.len()

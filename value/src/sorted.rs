@@ -140,12 +140,24 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// ```
     pub fn from_sorted(entries: Vec<(K, V)>) -> Self {
         debug_assert!(entries.is_sorted_by(|a, b| a.0 < b.0));
-        if entries.is_empty() {
+        Self::from_sorted_iter(entries.into_iter())
+    }
+
+    /// The map of the entries that an iterator gives, which must be sorted by key and free of duplicates.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let mut entries = vec![("x", 0), ("a", 1), ("b", 2)];
+    /// let map = SortedMap::from_sorted_iter(entries.drain(1..));
+    /// assert_eq!((map.len(), entries.len()), (2, 1));
+    /// ```
+    pub fn from_sorted_iter(entries: impl ExactSizeIterator<Item = (K, V)>) -> Self {
+        if entries.len() == 0 {
             SortedMap(None)
         } else if entries.len() <= SMALL {
-            SortedMap(Some(ThinArc::from_header_and_iter(None, entries.into_iter())))
+            SortedMap(Some(ThinArc::from_header_and_iter(None, entries)))
         } else {
-            Self::from_tree(entries.into_iter().collect())
+            Self::from_tree(entries.collect())
         }
     }
 
