@@ -56,6 +56,7 @@
     doc = "| `harness` (feature `harness`) | scenario files, how to run them, and reports |"
 )]
 //! | [`managedfields`] | `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply |
+//! | [`patch`] | JSON Patch, JSON Merge Patch and strategic merge patch: applying and making them |
 //! | [`openapi`] | where schemas come from: OpenAPI documents, custom resource definitions, the bundled Kubernetes types |
 //! | [`merge`] | the updater: apply, update, conflicts, pruning, version conversion |
 //! | [`typed`] | a value of a type: validation, field sets, merge, comparison, removal, extraction, unions |
@@ -77,6 +78,7 @@ pub use fieldmanager_harness as harness;
 pub use fieldmanager_managedfields as managedfields;
 pub use fieldmanager_merge as merge;
 pub use fieldmanager_openapi as openapi;
+pub use fieldmanager_patch as patch;
 pub use fieldmanager_schema as schema;
 pub use fieldmanager_typed as typed;
 pub use fieldmanager_value as value;
@@ -89,6 +91,7 @@ pub use fieldmanager_merge::{
     Applied, Conflict, Conflicts, ConvertError, Converter, Force, SameVersion, Updated, Updater,
 };
 pub use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
+pub use fieldmanager_patch::{PatchSchema, PatchType, PatchTypes};
 pub use fieldmanager_schema::{Schema, Type};
 pub use fieldmanager_typed::{Comparison, Duplicates, KeyFields, TypedValue};
 pub use fieldmanager_value::{List, Map, Value};

@@ -1,5 +1,5 @@
 //! Makes the schema that `fieldmanager-openapi` bundles: from the OpenAPI definitions of a Kubernetes release and
-//! a file of corrections to a compact text.
+//! a file of corrections to a compact text. Beside it the merge strategies that `fieldmanager-patch` bundles.
 //!
 //! ```
 //! use fieldmanager_bundle::{Corrections, bundle};
@@ -32,6 +32,7 @@
 //! ```
 
 mod corrections;
+mod patches;
 mod select;
 mod text;
 
@@ -40,6 +41,7 @@ use fieldmanager_schema::Schema;
 use fieldmanager_value::Value;
 
 pub use corrections::{Corrections, Fault};
+pub use patches::patches;
 
 /// Why there is no bundle.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +56,9 @@ pub enum Error {
     /// What is left after the corrections is no valid schema.
     #[error(transparent)]
     Schema(#[from] fieldmanager_schema::Error),
+    /// The OpenAPI document gives no merge strategies.
+    #[error(transparent)]
+    Patches(#[from] fieldmanager_patch::TypesError),
 }
 
 /// The text of the bundle: the kinds and types of an OpenAPI document with corrections, without what no object

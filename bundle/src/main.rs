@@ -1,11 +1,12 @@
-//! `fieldmanager-bundle`: writes the schema that `fieldmanager-openapi` bundles.
+//! `fieldmanager-bundle`: writes the schema that `fieldmanager-openapi` bundles, and the strategies of
+//! `fieldmanager-patch`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use fieldmanager_bundle::{Corrections, bundle};
+use fieldmanager_bundle::{Corrections, bundle, patches};
 use fieldmanager_openapi::Types;
 use fieldmanager_value::Value;
 
@@ -26,6 +27,9 @@ struct Args {
     /// Where to write the schema
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Where to write the merge strategies of strategic merge patches
+    #[arg(long, value_name = "FILE")]
+    patches: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -51,10 +55,18 @@ fn run(args: &Args) -> Result<String, String> {
     let text = bundle(&openapi, &corrections).map_err(|error| error.to_string())?;
     let types = Value::from_json(&text).map_err(|error| error.to_string())?;
     let types = Types::load(&types).map_err(|error| error.to_string())?;
+    let strategies = patches(&openapi, &types).map_err(|error| error.to_string())?;
     write(&args.out, &text)?;
+    write(&args.patches, &strategies)?;
     write(&args.out.with_file_name("release.txt"), &args.release)?;
     let (kinds, count) = (types.kinds().count(), types.schema().type_names().count());
-    Ok(format!("{}: {kinds} kinds, {count} types, {} bytes", args.out.display(), text.len()))
+    Ok(format!(
+        "{}: {kinds} kinds, {count} types, {} bytes\n{}: {} bytes",
+        args.out.display(),
+        text.len(),
+        args.patches.display(),
+        strategies.len()
+    ))
 }
 
 fn at(path: &Path, error: impl std::fmt::Display) -> String {

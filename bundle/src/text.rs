@@ -1,7 +1,7 @@
-//! The text of a bundle.
+//! The texts of a bundle.
 
 use fieldmanager_openapi::Types;
-use fieldmanager_value::Value;
+use fieldmanager_value::{Map, Value};
 
 /// JSON with a line for each kind and each type, so that a change of one is a change of its line.
 pub(crate) fn write(types: &Types) -> String {
@@ -26,4 +26,14 @@ fn line(item: &Value) -> String {
     rest.remove("name");
     let rest = Value::Map(rest).to_json();
     format!("{{\"name\":{},{}", name.to_json(), rest.strip_prefix('{').unwrap_or(&rest))
+}
+
+/// The merge strategies, with a line for each kind and each type.
+pub(crate) fn write_patches<'v>(kinds: impl Iterator<Item = &'v Value>, types: &Map) -> String {
+    let kinds: Vec<String> = kinds.map(Value::to_json).collect();
+    let types: Vec<String> = types
+        .iter()
+        .map(|(name, fields)| format!("{}:{}", Value::from(name.as_str()).to_json(), fields.to_json()))
+        .collect();
+    format!("{{\n\"kinds\":[\n{}\n],\n\"types\":{{\n{}\n}}\n}}\n", kinds.join(",\n"), types.join(",\n"))
 }

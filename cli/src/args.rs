@@ -1,6 +1,7 @@
 //! The arguments.
 
 mod managed;
+mod patch;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ pub(crate) use managed::{
     ApplyArgs, BlameArgs, CsaArgs, ExtractArgs, LintArgs, ManagersArgs, MigrateArgs, OperationName,
     OwnedArgs, StripArgs, UpdateArgs, WriteArgs,
 };
+pub(crate) use patch::{DiffArgs, PatchArgs, PatchKind};
 
 /// Server-side apply on files: merge configurations, track who owns which field, find conflicts.
 ///
@@ -28,6 +30,10 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Replace a live object by a new one, as PUT and PATCH do, and print it with its new owners
     Update(UpdateArgs),
+    /// Patch a live object and print it with its new owners
+    Patch(PatchArgs),
+    /// Print the patch that makes one object out of another; managed fields are left out
+    Diff(DiffArgs),
     /// Print an object with the owners of every line
     ///
     /// A line begins with its owners: the manager, A for applied or U for updated, and the age of its entry. A dash

@@ -31,6 +31,8 @@ fn main() -> ExitCode {
     let outcome = match args.command {
         Command::Apply(args) => commands::write::apply(&args),
         Command::Update(args) => commands::write::update(&args),
+        Command::Patch(args) => commands::patch::run(&args),
+        Command::Diff(args) => commands::patch::diff(&args),
         Command::Blame(args) => commands::blame::run(&args),
         Command::Managers(args) => commands::managers::run(&args),
         Command::Extract(args) => commands::entries::extract(&args),

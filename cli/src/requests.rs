@@ -8,6 +8,7 @@ use fieldmanager_managedfields::{
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_openapi::Types;
 use fieldmanager_openapi::structural::Structural;
+use fieldmanager_patch::{PatchSchema, PatchType};
 use fieldmanager_schema::Type;
 use fieldmanager_value::{Str, Value};
 
@@ -69,13 +70,22 @@ impl<'a> Request<'a> {
 impl Server {
     /// For the kind of the object that is given.
     pub(crate) fn new(args: &WriteArgs, given: &Value, live: &Value) -> Result<Self, Failure> {
-        let source = types::load(args.of.schema.as_deref())?;
+        Self::with(&types::load(args.of.schema.as_deref())?, args, given, live)
+    }
+
+    /// With types that are loaded already.
+    pub(crate) fn with(
+        source: &Source,
+        args: &WriteArgs,
+        given: &Value,
+        live: &Value,
+    ) -> Result<Self, Failure> {
         let ty = source.of(args.of.type_name.as_deref(), given, &args.file)?;
         let plain = plain::is_plain(given);
         let kind = kind_of(&if plain { plain::versioned(given) } else { given.clone() });
         let types = match plain {
             true => plain::types(&ty, &kind)?,
-            false => types_for(&source, &args.of, &ty, &kind, live),
+            false => types_for(source, &args.of, &ty, &kind, live),
         };
         let mut builder = FieldManager::builder(kind.clone())
             .types(types)
@@ -109,6 +119,19 @@ impl Server {
     pub(crate) fn update(&self, request: &Request<'_>) -> Result<Value, Error> {
         let (live, new) = (self.live(request), self.with_defaults(&self.given(request)));
         let outcome = self.manager.update(&live, &new, request.manager, request.clock.time)?;
+        Ok(self.after(request, &outcome))
+    }
+
+    /// What is given is the patch.
+    pub(crate) fn patch(
+        &self,
+        request: &Request<'_>,
+        how: PatchType,
+        schema: Option<PatchSchema<'_>>,
+    ) -> Result<Value, Error> {
+        let live = self.live(request);
+        let (patch, time) = (request.given, request.clock.time);
+        let outcome = self.manager.patch(&live, patch, how, schema, request.manager, time)?;
         Ok(self.after(request, &outcome))
     }
 

@@ -6,6 +6,7 @@ use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{
     GroupVersionKind, Importer, KindError, SourceError, SourceKind, Types, builtin, sources,
 };
+use fieldmanager_patch::PatchTypes;
 use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};
 use fieldmanager_value::Value;
 
@@ -89,6 +90,16 @@ impl Source {
     pub(crate) fn custom_resource(&self, kind: &GroupVersionKind) -> Result<Option<CustomResource>, Failure> {
         let found = definition(&self.documents, kind).map_err(|error| Failure::input(self.name(), error))?;
         Ok(found.0)
+    }
+
+    /// The strategies for strategic merge patches, which only OpenAPI documents and the bundled types have.
+    pub(crate) fn strategies(&self) -> Option<PatchTypes> {
+        if self.file.is_none() {
+            return Some(fieldmanager_patch::builtin::types().clone());
+        }
+        let found = sources(&self.documents);
+        let document = found.iter().find(|document| SourceKind::of(document) == Some(SourceKind::OpenApi))?;
+        PatchTypes::from_openapi(document).ok()
     }
 
     fn of_object(&self, object: &Value, object_file: &Path) -> Result<Type, Failure> {

@@ -82,8 +82,8 @@ impl Format<'_> {
                 Some(name) => Ok(SchemaSource::Builtin(name.into())),
                 None => {
                     let path = self.folder.join(text.as_str());
-                    match self.files.types(&path) {
-                        Ok(types) => Ok(SchemaSource::File { path, types }),
+                    match self.files.schema(&path) {
+                        Ok(source) => Ok(source),
                         Err(error) => reader.fault(error.to_string()),
                     }
                 }

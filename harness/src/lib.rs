@@ -33,6 +33,7 @@ mod junit;
 mod load;
 mod oracle;
 mod outcome;
+mod patches;
 mod place;
 mod read;
 mod report;

@@ -68,7 +68,7 @@ pub enum ErrorKind {
     Merge,
     /// The object cannot be converted to another version.
     Conversion,
-    /// The scenario asks for what this version cannot do.
+    /// The scenario asks for what cannot be done with its schema.
     Unsupported,
     /// Another.
     Other,
@@ -172,11 +172,8 @@ impl Refusal {
         Refusal::Error(StepError { kind: ErrorKind::Other, message })
     }
 
-    pub(crate) fn unsupported(what: &str) -> Self {
-        Refusal::Error(StepError {
-            kind: ErrorKind::Unsupported,
-            message: format!("{what} is not supported yet"),
-        })
+    pub(crate) fn unsupported(message: &str) -> Self {
+        Refusal::Error(StepError { kind: ErrorKind::Unsupported, message: message.into() })
     }
 
     fn of(kind: ErrorKind, error: &impl fmt::Display) -> Self {

@@ -2,12 +2,14 @@
 
 use fieldmanager_fieldpath::{ApiVersion, Managers, Set};
 use fieldmanager_merge::{Converter, Force, Updater};
+use fieldmanager_patch::PatchTypes;
 use fieldmanager_typed::{Duplicates, KeyFields, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
 
 use crate::convert::Versions;
 use crate::outcome::{ErrorKind, Outcome, Refusal, State, StepError};
-use crate::scenario::{Action, Scenario, SetOperation};
+use crate::patches;
+use crate::scenario::{Action, PatchFormat, Scenario, SetOperation};
 use crate::schemas::{SchemaError, SchemaSource};
 use crate::types::Types;
 
@@ -36,6 +38,7 @@ pub struct Runner<'s> {
     scenario: &'s Scenario,
     versions: Versions,
     updater: Updater,
+    strategies: Option<PatchTypes>,
     live: Option<TypedValue>,
     managers: Managers,
 }
@@ -48,7 +51,8 @@ impl<'s> Runner<'s> {
     /// [`SchemaError`] if the schema cannot be used.
     pub fn new(scenario: &'s Scenario) -> Result<Self, SchemaError> {
         let (versions, updater) = set_up(scenario, scenario.schema.types()?);
-        Ok(Runner { scenario, versions, updater, live: None, managers: Managers::new() })
+        let strategies = scenario.schema.strategies();
+        Ok(Runner { scenario, versions, updater, strategies, live: None, managers: Managers::new() })
     }
 
     /// The state after the steps so far.
@@ -77,6 +81,10 @@ impl<'s> Runner<'s> {
             Action::ExtractApply { manager, api_version, object } => {
                 let config = self.typed(object, api_version, Duplicates::Refuse)?;
                 self.extract_apply(&config, api_version, manager)
+            }
+            Action::Patch { manager, api_version, format, patch } => {
+                let new = self.patched(api_version, *format, patch)?;
+                self.update(&new, api_version, manager)
             }
             Action::ChangeSchema { schema } => self.change_schema(schema),
             Action::Validate { api_version, object, duplicates } => {
@@ -119,7 +127,6 @@ impl<'s> Runner<'s> {
                 let ratcheting = if *ratcheting { Ratcheting::On } else { Ratcheting::Off };
                 Ok(Outcome::Faults(old.validate_unions(&new, ratcheting)))
             }
-            Action::Patch { .. } => Err(Refusal::unsupported(&format!("step `{}`", action.name()))),
         }
     }
 
@@ -176,6 +183,14 @@ impl<'s> Runner<'s> {
         Ok(self.reach(updated.object, updated.managers))
     }
 
+    /// The live object at a version, patched. What comes out has to fit its type.
+    fn patched(&self, version: &ApiVersion, how: PatchFormat, patch: &Value) -> Result<TypedValue, Refusal> {
+        let live = self.live_at(version)?;
+        let strategies = self.strategies.as_ref();
+        let new = patches::patched(live.value(), patch, how, strategies, live.ty().name())?;
+        self.typed(&new, version, Duplicates::Allow)
+    }
+
     /// What a client does that extracts its own fields, changes them and applies them again.
     fn extract_apply(
         &mut self,
@@ -221,6 +236,7 @@ impl<'s> Runner<'s> {
         self.live = live;
         self.versions = versions;
         self.updater = updater;
+        self.strategies = schema.strategies();
         Ok(Outcome::State(self.state()))
     }
 }

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use fieldmanager_openapi::{Importer, SourceError, SourceKind, Types, builtin};
+use fieldmanager_patch::PatchTypes;
 use fieldmanager_value::Value;
 
 use crate::Error;
 use crate::files;
+use crate::patches;
 
 /// The schema of a scenario: `schema` in the file.
 ///
@@ -23,6 +25,8 @@ pub enum SchemaSource {
         path: PathBuf,
         /// The types in it.
         types: Result<Types, SchemaError>,
+        /// The merge strategies in it, if it is an OpenAPI document.
+        strategies: Option<PatchTypes>,
     },
     /// One that comes with the library, `builtin:NAME`.
     Builtin(String),
@@ -63,6 +67,29 @@ impl SchemaSource {
             SchemaSource::File { types, .. } => types.clone(),
             SchemaSource::Builtin(name) if name == KUBERNETES => Ok(builtin::types()),
             SchemaSource::Builtin(name) => Err(SchemaError::Unknown { name: name.clone() }),
+        }
+    }
+
+    /// The strategies for strategic merge patches: those of an OpenAPI document, or those that come with the library.
+    /// Custom resource definitions, and schemas in the format of structured-merge-diff, have none.
+    ///
+    /// ```
+    /// use fieldmanager_harness::SchemaSource;
+    /// use fieldmanager_value::Value;
+    ///
+    /// assert!(SchemaSource::Builtin("kubernetes".into()).strategies().is_some());
+    /// let schema = Value::from_yaml("types: [{name: app, scalar: string}]")?;
+    /// assert!(SchemaSource::Inline(schema).strategies().is_none());
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn strategies(&self) -> Option<PatchTypes> {
+        match self {
+            SchemaSource::Inline(document) => patches::strategies(std::slice::from_ref(document)),
+            SchemaSource::File { strategies, .. } => strategies.clone(),
+            SchemaSource::Builtin(name) if name == KUBERNETES => {
+                Some(fieldmanager_patch::builtin::types().clone())
+            }
+            SchemaSource::Builtin(_) => None,
         }
     }
 }
@@ -117,16 +144,21 @@ pub(crate) fn is_schema(document: &Value) -> bool {
 
 /// Reads each schema file once.
 #[derive(Default)]
-pub(crate) struct SchemaFiles(HashMap<PathBuf, Result<Types, SchemaError>>);
+pub(crate) struct SchemaFiles(HashMap<PathBuf, SchemaSource>);
 
 impl SchemaFiles {
-    /// The types of a file; the outer error says that there is no document to be read.
-    pub(crate) fn types(&mut self, path: &Path) -> Result<Result<Types, SchemaError>, Error> {
+    /// The schema of a file; the error says that there is no document to be read.
+    pub(crate) fn schema(&mut self, path: &Path) -> Result<SchemaSource, Error> {
         if let Some(known) = self.0.get(path) {
             return Ok(known.clone());
         }
-        let types = read(&files::values(path)?, Some(path));
-        self.0.insert(path.into(), types.clone());
-        Ok(types)
+        let documents = files::values(path)?;
+        let source = SchemaSource::File {
+            path: path.into(),
+            types: read(&documents, Some(path)),
+            strategies: patches::strategies(&documents),
+        };
+        self.0.insert(path.into(), source.clone());
+        Ok(source)
     }
 }

@@ -115,14 +115,16 @@ steps:
     );
 }
 
-/// What is not supported fails even where an error is expected.
+/// What cannot be done fails even where an error is expected.
 #[test]
-fn what_is_not_supported_fails() {
+fn what_cannot_be_done_fails() {
     for (schema, step, message) in [
         (
-            "{types: []}",
-            "patch: {manager: a, apiVersion: v1, type: json, patch: []}",
-            "step 1 (patch): step `patch` is not supported yet",
+            "{types: [{name: a, map: {elementType: {scalar: untyped}}}]}",
+            "update: {manager: a, apiVersion: v1, object: {a: 1}}\n\
+             - patch: {manager: a, apiVersion: v1, type: strategic, patch: {}}",
+            "step 2 (patch): the schema has no strategies for a strategic merge patch: expected an OpenAPI document \
+             or `builtin:kubernetes` as `schema`, or `type: merge`",
         ),
         (
             "builtin:openshift",
@@ -204,7 +206,8 @@ fn the_conformance_protocol() {
         {"set": {"op": "leaves", "lhs": {"f:a": {}}}},
         {"validate": {"apiVersion": "v1", "object": {}}},
         {"validate": {"apiVersion": "v1", "object": {}}},
-        {"patch": {"manager": "a", "apiVersion": "v1", "type": "json", "patch": []}}]}"#;
+        {"patch": {"manager": "a", "apiVersion": "v1", "type": "json", "patch": []}},
+        {"patch": {"manager": "a", "apiVersion": "v1", "type": "merge", "patch": {"x": "z"}}}]}"#;
     let results = concat!(
         r#"{"results":["#,
         r#"{"managed":{"b":{"apiVersion":"v1","fields":{"f:x":{},"f:y":{}},"operation":"Apply"}},"object":{"x":1,"y":1}},"#,
@@ -214,7 +217,8 @@ fn the_conformance_protocol() {
         r#"{"object":{"a":1,"b":1.5}},"#,
         r#"{"fields":{"f:a":{}}},"#,
         r#"{},{},"#,
-        r#"{"error":"step `patch` is not supported yet","kind":"other"}]}"#,
+        r#"{"managed":{"b":{"apiVersion":"v1","fields":{"f:x":{},"f:y":{}},"operation":"Apply"}},"object":{"x":1,"y":1}},"#,
+        r#"{"error":".x: expected numeric, got \"z\"","kind":"validation"}]}"#,
     );
     assert_eq!(answer_line(scenario), results);
     assert_eq!(answer_line(&format!(r#"{{"repeat": 3, "scenario": {scenario}}}"#)), results);

@@ -24,7 +24,8 @@ pub const ANCIENT_CHANGES: &str = "ancient-changes";
 /// Behaviour: `NewCapManagersManager` of `k8s.io/apimachinery/pkg/util/managedfields`.
 pub(crate) fn updaters(managed: &mut ManagedFields, limit: usize) {
     let updaters = managed.managers.iter().filter(|(_, owned)| !owned.is_applied());
-    let mut updaters: Vec<(Str, VersionedSet)> = updaters.map(|(id, owned)| (id.clone(), owned.clone())).collect();
+    let mut updaters: Vec<(Str, VersionedSet)> =
+        updaters.map(|(id, owned)| (id.clone(), owned.clone())).collect();
     let mut left = updaters.len();
     if left <= limit {
         return;
@@ -42,8 +43,7 @@ pub(crate) fn updaters(managed: &mut ManagedFields, limit: usize) {
             oldest.insert(version.to_string(), id);
             continue;
         };
-        let bucket =
-            Identity::new(ANCIENT_CHANGES, Operation::Update, version.clone(), "").identifier();
+        let bucket = Identity::new(ANCIENT_CHANGES, Operation::Update, version.clone(), "").identifier();
         let known = managed.managers.get(&bucket).cloned();
         let since: Option<Time> = managed.times.get(&id).copied();
         let waits = known.is_some() && bucket != id && bucket != *first;

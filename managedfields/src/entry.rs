@@ -160,6 +160,11 @@ impl Entry {
 
     /// Who the entry is of.
     pub fn identity(&self) -> Identity {
-        Identity::new(self.manager.clone(), self.operation, self.api_version.clone(), self.subresource.clone())
+        Identity::new(
+            self.manager.clone(),
+            self.operation,
+            self.api_version.clone(),
+            self.subresource.clone(),
+        )
     }
 }

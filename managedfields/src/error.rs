@@ -81,6 +81,38 @@ pub enum Error {
     /// The merge itself failed.
     #[error("{0}")]
     Merge(fieldmanager_merge::Error),
+    /// A patch is none, does not apply, or is of a type that is not taken.
+    #[error(transparent)]
+    Patch(#[from] fieldmanager_patch::Error),
+    /// There is no live object that could be patched.
+    #[error("there is no object of {kind} to patch")]
+    NoObject {
+        /// Its group, version and kind.
+        kind: String,
+    },
+    /// What a patch makes of the live object is no object of its kind.
+    #[error("the patched object is invalid: {source}")]
+    PatchResult {
+        /// What it makes, without managed fields.
+        object: fieldmanager_value::Value,
+        /// What is wrong.
+        source: Box<Error>,
+    },
+    /// A patch is meant for another state of the object than the live one.
+    #[error(
+        "Operation cannot be fulfilled on {object}: the object has been modified; please apply your changes to \
+         the latest version and try again (metadata.{field} is `{found}`, got `{wanted}`)"
+    )]
+    Modified {
+        /// Which object: namespace, name, group, version and kind.
+        object: String,
+        /// `resourceVersion` or `uid`.
+        field: &'static str,
+        /// What the patch says.
+        wanted: String,
+        /// What the live object has.
+        found: String,
+    },
 }
 
 /// Whose fault an [`Error`] is.
@@ -106,7 +138,9 @@ pub enum ErrorKind {
 /// What was being done to which object, as Go says it: the object comes before what was to become of it.
 fn doing(action: &str, object: &str, conversion: Option<&ConvertError>) -> String {
     let version = match conversion {
-        Some(ConvertError::MissingVersion { version } | ConvertError::Failed { version, .. }) => version.as_str(),
+        Some(ConvertError::MissingVersion { version } | ConvertError::Failed { version, .. }) => {
+            version.as_str()
+        }
         _ => "",
     };
     if let Some(action) = action.strip_suffix(" to proper version ()") {
@@ -140,6 +174,10 @@ impl Error {
                 MergeErrorKind::Conversion => ErrorKind::Conversion,
                 MergeErrorKind::Objects => ErrorKind::Request,
             },
+            Error::Patch(error) if error.response().code == 500 => ErrorKind::Schema,
+            Error::Patch(_) | Error::NoObject { .. } | Error::PatchResult { .. } | Error::Modified { .. } => {
+                ErrorKind::Request
+            }
         }
     }
 
@@ -151,13 +189,18 @@ impl Error {
         }
     }
 
-    /// The answer of an apiserver: 409 for conflicts, 400 for what the caller sent, 500 for anything else.
+    /// The answer of an apiserver: 409 for conflicts, 400 for what the caller sent, 500 for anything else. What
+    /// patches are refused with is at [`FieldManager::patch`](crate::FieldManager::patch).
     ///
     /// An apiserver answers 500 as well where an object does not fit its type. What the caller can mend is 400
     /// here, with the same text.
     pub fn status(&self) -> Status {
         match self {
             Error::Conflicts(conflicts) => conflict::status(conflicts),
+            Error::Patch(error) => Status::from(error.response()),
+            Error::NoObject { .. } => Status::not_found(self.to_string()),
+            Error::PatchResult { object, source } => Status::invalid_patch(object, source),
+            Error::Modified { .. } => Status::conflict(self.to_string()),
             other => match other.kind() {
                 ErrorKind::Request => Status::bad_request(other.to_string()),
                 _ => Status::internal(other.to_string()),

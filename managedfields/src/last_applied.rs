@@ -96,7 +96,8 @@ fn renewed(object: &Value, config: &Value) -> Value {
 
 /// The object with another text as its annotation, or without it. An object without annotations stays as it is.
 fn with_annotation(object: &Value, text: Option<&str>) -> Value {
-    let edit = |map: &Map, name: &str, value: Option<Value>| Value::Map(map.with_edits(vec![(name.into(), value)]));
+    let edit =
+        |map: &Map, name: &str, value: Option<Value>| Value::Map(map.with_edits(vec![(name.into(), value)]));
     let changed = || {
         let fields = object.as_map()?;
         let metadata = fields.get("metadata")?.as_map()?;

@@ -24,6 +24,7 @@ mod managed;
 mod manager;
 mod migrate;
 mod objects;
+mod patch;
 mod request;
 mod scale;
 mod state;

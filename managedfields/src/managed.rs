@@ -120,12 +120,17 @@ impl ManagedFields {
     /// The entries, in the order in which they are written: appliers first, then by time, the oldest first, those
     /// without a time before them, then by manager, version and subresource.
     pub fn entries(&self) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = self.managers.iter().filter_map(|(id, owned)| self.entry(id, owned)).collect();
+        let mut entries: Vec<Entry> =
+            self.managers.iter().filter_map(|(id, owned)| self.entry(id, owned)).collect();
         let seconds = |entry: &Entry| entry.time.map_or(0, Time::unix_seconds);
         entries.sort_by(|a, b| {
             let key = |e: &Entry| (e.operation, seconds(e));
             key(a).cmp(&key(b)).then_with(|| {
-                (&a.manager, &a.api_version, &a.subresource).cmp(&(&b.manager, &b.api_version, &b.subresource))
+                (&a.manager, &a.api_version, &a.subresource).cmp(&(
+                    &b.manager,
+                    &b.api_version,
+                    &b.subresource,
+                ))
             })
         });
         entries
@@ -166,7 +171,7 @@ impl ManagedFields {
 
     /// The object with these entries instead of its own. Without entries it has no `managedFields`.
     ///
-    /// Anything but a map stays as it is, and so does an object whose `metadata` is no map.
+    /// Anything but a map stays as it is, and so does an object whose `metadata` is neither map nor null.
     #[must_use]
     pub fn set_in(&self, object: &Value) -> Value {
         with_list(object, self.encode())
@@ -185,7 +190,8 @@ pub(crate) fn with_list(object: &Value, list: Option<Value>) -> Value {
     };
     let metadata = match (fields.get("metadata"), &list) {
         (Some(Value::Map(metadata)), _) => metadata.clone(),
-        (None, Some(_)) => Map::new(),
+        // Null metadata gives way: what is owned must not be lost with it.
+        (None | Some(Value::Null), Some(_)) => Map::new(),
         _ => return object.clone(),
     };
     if list.is_none() && !metadata.contains(MANAGED_FIELDS) {

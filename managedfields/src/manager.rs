@@ -226,7 +226,7 @@ impl FieldManager {
 }
 
 /// Objects are maps, and their metadata too.
-fn check_object(what: &'static str, object: &Value, may_be_null: bool) -> Result<(), Error> {
+pub(crate) fn check_object(what: &'static str, object: &Value, may_be_null: bool) -> Result<(), Error> {
     if object.is_null() && may_be_null {
         return Ok(());
     }

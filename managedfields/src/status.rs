@@ -1,6 +1,8 @@
 //! Errors as Kubernetes sends them.
 
-use fieldmanager_openapi::{FieldError, GroupVersionKind};
+use fieldmanager_openapi::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_patch::Response;
+use fieldmanager_value::Value;
 use serde::Serialize;
 
 /// The answer of an apiserver to a request that failed: `kind: Status` of `v1`.
@@ -86,12 +88,32 @@ pub struct Cause {
 impl Status {
     fn new(code: u16, reason: &'static str, message: String, details: Option<Details>) -> Self {
         let status = "Failure";
-        Status { kind: "Status", api_version: "v1", metadata: Empty {}, status, message, reason, details, code }
+        Status {
+            kind: "Status",
+            api_version: "v1",
+            metadata: Empty {},
+            status,
+            message,
+            reason,
+            details,
+            code,
+        }
     }
 
     /// 400: the request makes no sense.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message.into(), None)
+    }
+
+    /// 404: there is no such object. An apiserver says `deployments.apps "web" not found`; a field manager knows
+    /// neither the name of the resource nor that of the object.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(404, "NotFound", message.into(), None)
+    }
+
+    /// 409: the object is not any more what the request was made for.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(409, "Conflict", message.into(), None)
     }
 
     /// 409: other managers own what was to be changed. The causes are the conflicts, in order.
@@ -150,10 +172,36 @@ impl Status {
         Self::new(422, "Invalid", message, Some(details))
     }
 
+    /// 422: what a patch makes is no object of its kind.
+    ///
+    /// Behaviour: `applyPatchToCurrentObject` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`, which names
+    /// neither kind nor object.
+    pub(crate) fn invalid_patch(object: &Value, source: &impl ToString) -> Self {
+        let error = FieldError::invalid(FieldPath::root("patch"), object.to_json(), source.to_string());
+        Self::invalid(&GroupVersionKind::new("", "", ""), "", &[error])
+    }
+
     /// 500: the server is at fault.
     ///
     /// Behaviour: `NewInternalError` and the handling of errors that are no Status in `k8s.io/apiserver`.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "InternalError", message.into(), None)
+    }
+}
+
+/// The answer to a patch that is refused.
+///
+/// ```
+/// use fieldmanager_managedfields::Status;
+/// use fieldmanager_patch::json_merge;
+/// use fieldmanager_value::Value;
+/// let error = json_merge::apply_to_object(&Value::from_json("{}")?, &Value::from_json("[1]")?).unwrap_err();
+/// let status = Status::from(error.response());
+/// assert_eq!((status.code, status.reason, status.message.as_str()), (400, "BadRequest", "Invalid JSON Patch"));
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+impl From<Response> for Status {
+    fn from(response: Response) -> Self {
+        Self::new(response.code, response.reason, response.message, None)
     }
 }

@@ -212,8 +212,9 @@ impl FieldManager {
     /// A value that came from an object, converted back to the version that the object has.
     fn as_before(&self, object: &Value, value: &Value) -> Result<Value, Error> {
         match object.get("apiVersion").and_then(Value::as_str) {
-            Some(own) => at_version(&*self.converter, value, &own.into())
-                .map_err(|source| self.convert_error("convert new object back to its version", object, source)),
+            Some(own) => at_version(&*self.converter, value, &own.into()).map_err(|source| {
+                self.convert_error("convert new object back to its version", object, source)
+            }),
             None => Ok(value.clone()),
         }
     }
@@ -231,15 +232,20 @@ impl FieldManager {
             let text = object.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             Str::from(text.unwrap_or(otherwise))
         };
-        let kind = GroupVersionKind::of(&said("apiVersion", self.version.as_str()), &said("kind", &self.kind.kind));
+        let kind =
+            GroupVersionKind::of(&said("apiVersion", self.version.as_str()), &said("kind", &self.kind.kind));
         let ty = if kind == self.kind {
             self.ty.clone()
         } else {
             let fail = |source| Error::Kind { action, object: self.described(object), source };
             self.typing.of(&kind).map_err(fail)?
         };
-        TypedValue::new(object.clone(), ty, duplicates)
-            .map_err(|source| Error::Invalid { action, object: self.described(object), callers, source })
+        TypedValue::new(object.clone(), ty, duplicates).map_err(|source| Error::Invalid {
+            action,
+            object: self.described(object),
+            callers,
+            source,
+        })
     }
 
     fn convert_error(&self, action: &'static str, object: &Value, source: ConvertError) -> Error {

@@ -25,7 +25,7 @@ use fieldmanager_value::{Kind, MAX_DEPTH, Value};
 /// assert_eq!(error.response().message, "invalid patch format of retainKeys");
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     fault: Box<Fault>,
     /// From the innermost element to the outermost: it is put together on the way up.
@@ -38,7 +38,7 @@ pub struct Error {
 /// use fieldmanager_patch::Fault;
 /// assert_eq!(Fault::TooDeep.to_string(), "nesting is deeper than 256 levels");
 /// ```
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// Lists and maps nest deeper than [`MAX_DEPTH`].

@@ -6,6 +6,8 @@
 //! - [`json_merge`]: RFC 7386, and the three-way patches that clients make for custom resources.
 //! - [`json_patch`]: RFC 6902, with the limits of an apiserver.
 //!
+//! `builtin`, behind the feature of that name, has the strategies of the Kubernetes types.
+//!
 //! ```
 //! use fieldmanager_patch::{PatchSchema, strategic};
 //! use fieldmanager_value::Value;
@@ -27,6 +29,8 @@
 //! A patch that is refused leaves everything as it was, and the error says where it is at fault. No walk goes deeper
 //! than [`MAX_DEPTH`](fieldmanager_value::MAX_DEPTH). A directive of a strategic merge patch never becomes data.
 
+#[cfg(feature = "builtin")]
+pub mod builtin;
 mod error;
 pub mod json_merge;
 pub mod json_patch;

@@ -6,6 +6,7 @@ pub(crate) mod entries;
 pub(crate) mod inspect;
 pub(crate) mod lint;
 pub(crate) mod managers;
+pub(crate) mod patch;
 pub(crate) mod schema;
 pub(crate) mod test;
 pub(crate) mod write;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use clap::Parser;
@@ -73,7 +73,8 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
     let real = arguments.definitions.as_deref().map(read_document).transpose()?;
     if let Some(count) = arguments.print {
         for number in 0..count {
-            writeln!(out, "{}", request(arguments.seed.wrapping_add(number), real.as_ref())).map_err(printed)?;
+            writeln!(out, "{}", request(arguments.seed.wrapping_add(number), real.as_ref()))
+                .map_err(printed)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -103,7 +104,10 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
 
 type Failures = Vec<(Value, Difference)>;
 
-fn differing(requests: Vec<Value>, found: Vec<Option<Difference>>) -> impl Iterator<Item = (Value, Difference)> {
+fn differing(
+    requests: Vec<Value>,
+    found: Vec<Option<Difference>>,
+) -> impl Iterator<Item = (Value, Difference)> {
     requests.into_iter().zip(found).filter_map(|(request, found)| Some((request, found?)))
 }
 
@@ -121,10 +125,13 @@ fn run(
         let mut sides = sides();
         let mut tally = Tally::default();
         let mut failures = Vec::new();
-        while failed.load(Ordering::Relaxed) < arguments.keep_going && done.load(Ordering::Relaxed) < arguments.operations {
+        while failed.load(Ordering::Relaxed) < arguments.keep_going
+            && done.load(Ordering::Relaxed) < arguments.operations
+        {
             let first = next.fetch_add(BATCH, Ordering::Relaxed);
-            let requests: Vec<_> =
-                (first..first + BATCH).map(|number| request(arguments.seed.wrapping_add(number), real)).collect();
+            let requests: Vec<_> = (first..first + BATCH)
+                .map(|number| request(arguments.seed.wrapping_add(number), real))
+                .collect();
             let before = tally.operations;
             let found = sides.check(&requests, &mut tally)?;
             done.fetch_add(tally.operations - before, Ordering::Relaxed);

@@ -1,5 +1,7 @@
 //! The ops that are no sequence: what the library says.
 
+use std::collections::BTreeSet;
+
 use fieldmanager_fieldpath::{Path, PathElement, Set};
 use fieldmanager_managedfields::{
     CsaUpgrade, Entry, ExtractForm, ManagedFields, RequestKind, RequestOptions, ScaleHandler, extract,
@@ -11,7 +13,8 @@ use serde_json::{Value as Json, json};
 
 use super::candidate::{back, text};
 use super::deviations::{
-    DUPLICATE_ENTRIES, ENTRIES_AS_WRITTEN, EXTRACT_SIBLINGS, EXTRACT_NOTHING, SCALE_KEEPS, UNREADABLE_ENTRIES, has_duplicates, readable,
+    DUPLICATE_ENTRIES, ENTRIES_AS_WRITTEN, EXTRACT_NOTHING, EXTRACT_SIBLINGS, SCALE_KEEPS,
+    UNREADABLE_ENTRIES, UPGRADE_WITHOUT_FIELDS, has_duplicates, readable,
 };
 use super::resource::own;
 use crate::compare::same_value;
@@ -27,7 +30,8 @@ pub(crate) struct Answer {
 
 /// What differs about a request other than `managed`.
 pub(crate) fn differs(request: &Json, reference: &Json) -> Option<Answer> {
-    if reference.get("requestError").is_some() {
+    let unread = ["requestError", "decodeError"].iter().any(|name| reference.get(*name).is_some());
+    if unread && text(request, "op") != "entries" {
         return None;
     }
     let entries = member(request, "managedFields");
@@ -98,11 +102,8 @@ fn scale(request: &Json, reference: &Json) -> Option<Answer> {
     }
     let read = |name: &str| ManagedFields::decode(Some(&own(member(request, name))));
     let (Ok(parent), Ok(scale)) = (read("managedFields"), read("scaleEntries")) else {
-        return reference.get("managedFields").is_some().then(|| Answer {
-            what: "outcome",
-            ours: Json::Null,
-            deviation: None,
-        });
+        let found = Answer { what: "outcome", ours: Json::Null, deviation: None };
+        return reference.get("managedFields").is_some().then_some(found);
     };
     let to_parent = text(request, "direction") == "toParent";
     let ours = if to_parent { handler.to_parent(&parent, &scale) } else { handler.to_subresource(&parent) };
@@ -110,20 +111,37 @@ fn scale(request: &Json, reference: &Json) -> Option<Answer> {
     if *theirs == encoded(&ours) {
         return None;
     }
-    let duplicates = ["managedFields", "scaleEntries"].iter().any(|name| has_duplicates(member(request, name)));
+    let duplicates =
+        ["managedFields", "scaleEntries"].iter().any(|name| has_duplicates(member(request, name)));
     let deviation = match ManagedFields::decode(Some(&own(theirs))) {
         _ if duplicates => Some(DUPLICATE_ENTRIES),
         // Nobody has less than in Go, entries of one identity taken together.
-        Ok(theirs) if to_parent && owns_as_much(&ours.entries(), &theirs.entries()) => Some(SCALE_KEEPS),
+        Ok(theirs) if owns_as_much(request, &ours.entries(), &theirs.entries()) => Some(SCALE_KEEPS),
         _ => None,
     };
     Some(Answer { what: "managedFields", ours: encoded(&ours), deviation })
 }
 
-fn owns_as_much(ours: &[Entry], theirs: &[Entry]) -> bool {
-    theirs.iter().all(|theirs| {
-        ours.iter().any(|ours| ours.identity() == theirs.identity() && theirs.fields.is_subset(&ours.fields))
-    })
+/// Whether every manager owns in ours what it owns in theirs; the replicas are one field, whatever the version.
+fn owns_as_much(request: &Json, ours: &[Entry], theirs: &[Entry]) -> bool {
+    let owned = |entries: &[Entry]| {
+        let mut out = BTreeSet::new();
+        for entry in entries {
+            let version = entry.api_version.as_str();
+            let names =
+                request.get("mappings").and_then(|mappings| mappings.get(version)).and_then(Json::as_array);
+            let replicas: String =
+                names.into_iter().flatten().filter_map(Json::as_str).map(|name| format!(".{name}")).collect();
+            for path in entry.fields.paths().map(|path| path.to_string()) {
+                let field =
+                    if path == replicas { "replicas".to_owned() } else { format!("{version} {path}") };
+                let who = (entry.manager.to_string(), entry.operation.name(), entry.subresource.to_string());
+                out.insert((who, field));
+            }
+        }
+        out
+    };
+    owned(theirs).is_subset(&owned(ours))
 }
 
 fn extracted(request: &Json, reference: &Json) -> Option<Answer> {
@@ -134,7 +152,8 @@ fn extracted(request: &Json, reference: &Json) -> Option<Answer> {
         ty = imported.types.schema().type_named(text(request, "type"))?;
     }
     let object = own(member(request, "object"));
-    let ours = extract(&object, &ty, text(request, "manager"), text(request, "subresource"), ExtractForm::AsGo);
+    let ours =
+        extract(&object, &ty, text(request, "manager"), text(request, "subresource"), ExtractForm::AsGo);
     let list = request.pointer("/object/metadata/managedFields").unwrap_or(&Json::Null);
     let (what, ours) = match (ours, reference.get("error")) {
         (Err(_), Some(_)) => return None,
@@ -150,9 +169,12 @@ fn extracted(request: &Json, reference: &Json) -> Option<Answer> {
     let own_entry = |entry: &&Json| {
         text(entry, "manager") == text(request, "manager") && text(entry, "operation") == "Apply"
     };
-    let inner = list.as_array().into_iter().flatten().filter(own_entry).any(|entry| {
-        has_inner_member(&leaves(member(entry, "fieldsV1")), member(request, "object"))
-    });
+    let inner = list
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(own_entry)
+        .any(|entry| has_inner_member(&leaves(member(entry, "fieldsV1")), member(request, "object")));
     let error = text(reference, "error");
     let deviation = match what {
         _ if !readable(list) => Some(UNREADABLE_ENTRIES),
@@ -169,7 +191,8 @@ fn extracted(request: &Json, reference: &Json) -> Option<Answer> {
 fn upgraded(request: &Json, reference: &Json) -> Option<Answer> {
     let names = request.get("csaManagers").and_then(Json::as_array);
     let names = names.into_iter().flatten().filter_map(Json::as_str);
-    let upgrade = CsaUpgrade::new(names, text(request, "ssaManager")).subresource(text(request, "subresource"));
+    let upgrade =
+        CsaUpgrade::new(names, text(request, "ssaManager")).subresource(text(request, "subresource"));
     let object = own(member(request, "object"));
     let list = request.pointer("/object/metadata/managedFields").unwrap_or(&Json::Null);
     let deviation = (!readable(list)).then_some(UNREADABLE_ENTRIES);
@@ -183,10 +206,16 @@ fn upgraded(request: &Json, reference: &Json) -> Option<Answer> {
             });
         }
     };
-    let what = ["object", "patch"].into_iter().find(|what| !same_value(member(reference, what), member(&ours, what)))?;
+    let what = ["object", "patch"]
+        .into_iter()
+        .find(|what| !same_value(member(reference, what), member(&ours, what)))?;
     let deviation = match deviation {
         None if same_upgrade(reference, &ours) => Some(ENTRIES_AS_WRITTEN),
         None if has_duplicates(list) => Some(DUPLICATE_ENTRIES),
+        None if text(reference, "error").starts_with("failed to convert fields to set: ReadMapCB") => {
+            let without = |entry: &Json| entry.get("fieldsV1").is_none_or(Json::is_null);
+            list.as_array().is_some_and(|all| all.iter().any(without)).then_some(UPGRADE_WITHOUT_FIELDS)
+        }
         known => known,
     };
     Some(Answer { what, ours, deviation })

@@ -56,7 +56,8 @@ impl Sequence {
     }
 
     fn write(&mut self, step: &Json, index: usize) -> Result<Value, Failure> {
-        let object = step.get("object").filter(|object| object.is_object()).map_or(Value::Map(Map::new()), own);
+        let object =
+            step.get("object").filter(|object| object.is_object()).map_or(Value::Map(Map::new()), own);
         let (kind, subresource) = match text(step, "kind") {
             "status-update" => ("update", "status"),
             "status-apply" => ("apply", "status"),
@@ -64,7 +65,8 @@ impl Sequence {
             kind @ ("create" | "update" | "apply") => (kind, text(step, "subresource")),
             other => return Err(Failure::Before(format!("unknown kind of step `{other}`"))),
         };
-        let subresource = if subresource.is_empty() { self.subresource.clone() } else { subresource.to_owned() };
+        let subresource =
+            if subresource.is_empty() { self.subresource.clone() } else { subresource.to_owned() };
         let now = match text(step, "time") {
             "" => Time::from_unix_seconds(1_577_836_800 + i64::try_from(index).unwrap_or_default()),
             time => time.parse(),
@@ -99,7 +101,9 @@ impl Sequence {
         let mut result = result;
         if self.resource.has_status {
             let said = [("apiVersion", version), ("kind", self.resource.kind.as_str())];
-            let empty = || Value::Map(said.iter().map(|(name, text)| (Str::from(*name), Value::from(*text))).collect());
+            let empty = || {
+                Value::Map(said.iter().map(|(name, text)| (Str::from(*name), Value::from(*text))).collect())
+            };
             let old = if live.is_null() { empty() } else { live.clone() };
             result = other_half(&result, &old, subresource, created);
         }
@@ -115,7 +119,8 @@ impl Sequence {
         if !said.is_empty() {
             return said.to_owned();
         }
-        let own = object.get("apiVersion").and_then(Value::as_str).filter(|own| kind != "apply" && !own.is_empty());
+        let own =
+            object.get("apiVersion").and_then(Value::as_str).filter(|own| kind != "apply" && !own.is_empty());
         own.unwrap_or(&self.resource.version).to_owned()
     }
 

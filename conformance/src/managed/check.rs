@@ -105,7 +105,12 @@ impl Sides {
             (None, Err(_)) => return Ok(None),
             (_, ours) => {
                 let ours = ours.err().map_or(Value::Null, Value::from);
-                return Ok(Some(Difference { step: None, what: "setup", reference: reference.clone(), ours }));
+                return Ok(Some(Difference {
+                    step: None,
+                    what: "setup",
+                    reference: reference.clone(),
+                    ours,
+                }));
             }
         };
         let steps = request.get("steps").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -160,7 +165,8 @@ impl Sides {
         };
         let wanted = label(request, difference);
         let shrunk = shrink_all(request, tries, &mut |candidate| {
-            let found = self.check(std::slice::from_ref(candidate), &mut Tally::default()).unwrap_or_default();
+            let found =
+                self.check(std::slice::from_ref(candidate), &mut Tally::default()).unwrap_or_default();
             match found.into_iter().next().flatten() {
                 Some(found) if label(candidate, &found) == wanted => {
                     smallest = found;

@@ -74,7 +74,9 @@ pub fn doing(error: &str) -> &str {
         return "failed to decode managed fields";
     }
     match error.find("): ") {
-        Some(end) if error.starts_with("failed to ") && !error.starts_with("failed to update ManagedFields") => {
+        Some(end)
+            if error.starts_with("failed to ") && !error.starts_with("failed to update ManagedFields") =>
+        {
             error.get(..end).unwrap_or(error)
         }
         _ => "merge",
@@ -99,7 +101,9 @@ pub fn outcome(reference: &Value) -> String {
 /// What an answer is, in short, for reports.
 pub fn shown(what: &str, answer: &Value) -> Value {
     match (what, answer.get("live")) {
-        ("managedFields", Some(live)) => live.pointer("/metadata/managedFields").cloned().unwrap_or(json!(null)),
+        ("managedFields", Some(live)) => {
+            live.pointer("/metadata/managedFields").cloned().unwrap_or(json!(null))
+        }
         _ => answer.clone(),
     }
 }
@@ -120,7 +124,8 @@ mod tests {
 
     #[test]
     fn entries_are_compared_in_order() {
-        let live = |first: i32, second: i32| json!({"live": {"metadata": {"managedFields": [first, second]}}});
+        let live =
+            |first: i32, second: i32| json!({"live": {"metadata": {"managedFields": [first, second]}}});
         assert_eq!(differs(&live(1, 2), &live(1, 2)), None);
         assert_eq!(differs(&live(1, 2), &live(2, 1)), Some("managedFields"));
     }
@@ -129,7 +134,13 @@ mod tests {
     fn errors_name_what_was_being_done_to_what() {
         let theirs = json!({"error": "failed to create typed patch object (/x; v1, Kind=A): .spec: odd"});
         let ours = |message: &str| json!({"status": {"code": 400, "message": message}});
-        assert_eq!(differs(&theirs, &ours("failed to create typed patch object (/x; v1, Kind=A): bad")), None);
-        assert_eq!(differs(&theirs, &ours("failed to create typed live object (/x; v1, Kind=A): bad")), Some("error"));
+        assert_eq!(
+            differs(&theirs, &ours("failed to create typed patch object (/x; v1, Kind=A): bad")),
+            None
+        );
+        assert_eq!(
+            differs(&theirs, &ours("failed to create typed live object (/x; v1, Kind=A): bad")),
+            Some("error")
+        );
     }
 }

@@ -13,7 +13,7 @@ pub const DUPLICATE_ENTRIES: &str = "duplicate-entries";
 pub const UNREADABLE_ENTRIES: &str = "unreadable-entries";
 /// An updater that is older than the bucket of the oldest updaters: Go loses what the bucket owned.
 pub const CAP_BUCKET: &str = "cap-bucket";
-/// Metadata that is no map: Go goes on without it, the library refuses.
+/// Metadata that is no map: Go goes on without entries, the library refuses; null becomes a map with the entries.
 pub const METADATA_NO_MAP: &str = "metadata-no-map";
 /// An object that does not say what kind it is: Go finds no type, the library takes that of the field manager.
 pub const UNNAMED_KIND: &str = "unnamed-kind";
@@ -40,6 +40,8 @@ pub const ODD_ANNOTATIONS: &str = "odd-annotations";
 pub const SCALE_KEEPS: &str = "scale-keeps";
 /// Extracting below a field that is in the set itself.
 pub const EXTRACT_SIBLINGS: &str = crate::deviations::EXTRACT_SIBLINGS;
+/// Upgrading an entry without `fieldsV1`: an error in Go, which reads such an entry as an empty one elsewhere.
+pub const UPGRADE_WITHOUT_FIELDS: &str = "upgrade-without-fields";
 /// The step at which Go panicked.
 pub const GO_PANIC: &str = crate::compare::GO_PANIC;
 
@@ -69,8 +71,12 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
     if (text(case.ours, "error") == "entry" || quiet) && !readable(lists[0]) {
         return Some(UNREADABLE_ENTRIES);
     }
-    let odd = |object: &Value| object.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null());
-    if text(case.ours, "error") == "not an object" && (odd(object) || odd(case.live)) {
+    let odd = |object: &Value| object.get("metadata").is_some_and(|metadata| !metadata.is_object());
+    if (text(case.ours, "error") == "not an object" && (odd(object) || odd(case.live)))
+        || (odd(object)
+            && ["object", "managedFields"].contains(&case.what)
+            && !case.ours.get("live").is_some_and(odd))
+    {
         return Some(METADATA_NO_MAP);
     }
     if quiet && entries(case.ours.get("live").unwrap_or(&Value::Null)) == lists[0] {
@@ -94,7 +100,10 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
     if error.contains(".metadata.managedFields") {
         return Some(ENTRIES_TYPED);
     }
-    if error.contains("duplicate entries for key") && doing(error) == "merge" && case.ours.get("live").is_some() {
+    if error.contains("duplicate entries for key")
+        && doing(error) == "merge"
+        && case.ours.get("live").is_some()
+    {
         return Some(CONVERTED_DUPLICATES);
     }
     if text(case.ours, "error") == "managed fields in configuration" && !readable(lists[1]) {
@@ -107,7 +116,9 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
         return Some(DUPLICATE_ENTRIES);
     }
     let after = [case.reference, case.ours].map(|answer| entries(answer.get("live").unwrap_or(&Value::Null)));
-    if case.what == "managedFields" && lists.into_iter().any(|list| has_younger_bucket(list) || lost_bucket(list, after)) {
+    if case.what == "managedFields"
+        && lists.into_iter().any(|list| has_younger_bucket(list) || lost_bucket(list, after))
+    {
         return Some(CAP_BUCKET);
     }
     None
@@ -148,7 +159,8 @@ fn plain_numbers(value: &Value) -> Value {
 fn has_odd_annotations(object: &Value) -> bool {
     let annotations = object.pointer("/metadata/annotations");
     let all = annotations.and_then(Value::as_object).into_iter().flatten();
-    annotations.is_some_and(|annotations| !annotations.is_object()) || all.into_iter().any(|(_, text)| !text.is_string())
+    annotations.is_some_and(|annotations| !annotations.is_object())
+        || all.into_iter().any(|(_, text)| !text.is_string())
 }
 
 /// Whether an object says what it is.
@@ -160,7 +172,8 @@ fn is_named(object: &Value) -> bool {
 /// Whether all entries can be read.
 pub(crate) fn readable(list: &Value) -> bool {
     list.is_null()
-        || (list.is_array() && all(list).enumerate().all(|(index, entry)| Entry::from_value(index, &own(entry)).is_ok()))
+        || (list.is_array()
+            && all(list).enumerate().all(|(index, entry)| Entry::from_value(index, &own(entry)).is_ok()))
 }
 
 /// Whether two entries are of one identity.
@@ -195,11 +208,15 @@ fn lost_bucket(list: &Value, [theirs, ours]: [&Value; 2]) -> bool {
     };
     let before = updaters(list);
     before.len() >= MAX_UPDATERS
-        && before.iter().filter(|entry| is_bucket(entry)).any(|bucket| !has(theirs, bucket) && has(ours, bucket))
+        && before
+            .iter()
+            .filter(|entry| is_bucket(entry))
+            .any(|bucket| !has(theirs, bucket) && has(ours, bucket))
 }
 
 fn updaters(list: &Value) -> Vec<Entry> {
-    let entries = all(list).enumerate().filter_map(|(index, entry)| Entry::from_value(index, &own(entry)).ok());
+    let entries =
+        all(list).enumerate().filter_map(|(index, entry)| Entry::from_value(index, &own(entry)).ok());
     entries.filter(|entry| entry.operation == Operation::Update).collect()
 }
 

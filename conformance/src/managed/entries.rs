@@ -45,9 +45,16 @@ pub(crate) fn time(rng: &mut Random) -> &'static str {
 }
 
 /// A list of entries for an object.
-pub(crate) fn list(rng: &mut Random, kind: &Kind, versions: &[Version], object: &Value, crowd: bool) -> Value {
+pub(crate) fn list(
+    rng: &mut Random,
+    kind: &Kind,
+    versions: &[Version],
+    object: &Value,
+    crowd: bool,
+) -> Value {
     let count = if crowd { rng.between(6, 13) } else { rng.between(1, 4) };
-    let mut out: Vec<Value> = (0..count).map(|number| entry(rng, kind, versions, object, crowd.then_some(number))).collect();
+    let mut out: Vec<Value> =
+        (0..count).map(|number| entry(rng, kind, versions, object, crowd.then_some(number))).collect();
     if rng.chance(4) {
         let copy = out.first().cloned().unwrap_or_default();
         out.push(copy);
@@ -55,7 +62,13 @@ pub(crate) fn list(rng: &mut Random, kind: &Kind, versions: &[Version], object: 
     Value::Array(out)
 }
 
-fn entry(rng: &mut Random, kind: &Kind, versions: &[Version], object: &Value, number: Option<usize>) -> Value {
+fn entry(
+    rng: &mut Random,
+    kind: &Kind,
+    versions: &[Version],
+    object: &Value,
+    number: Option<usize>,
+) -> Value {
     let version = rng.pick(versions).cloned();
     let names = version.as_ref().map(|version| version.names.clone()).unwrap_or_default();
     let set = fields::renamed(&fields::random(rng, &kind.types, object), &names);

@@ -66,7 +66,8 @@ fn made(rng: &mut Random) -> Value {
     if count > 1 {
         out.insert("hub".to_owned(), json!("v1"));
         let renames = versions.iter().filter(|version| !version.names.is_empty()).map(|version| {
-            let paths = version.names.iter().map(|(old, new)| (format!("spec.{old}"), json!(format!("spec.{new}"))));
+            let paths =
+                version.names.iter().map(|(old, new)| (format!("spec.{old}"), json!(format!("spec.{new}"))));
             (version.name.clone(), Value::Object(paths.collect()))
         });
         out.insert("renames".to_owned(), Value::Object(renames.collect()));
@@ -152,15 +153,23 @@ fn defaults(rng: &mut Random, kind: &Kind, names: &Names) -> Value {
             }
         }
         let mut schema = json!({"type": "object", "properties": properties});
-        if rng.chance(30) {
-            schema["default"] = json!({});
+        if rng.chance(30)
+            && let Some(members) = schema.as_object_mut()
+        {
+            members.insert("default".to_owned(), json!({}));
         }
         halves.insert(half.to_owned(), schema);
     }
     json!({"type": "object", "properties": halves})
 }
 
-fn finish(rng: &mut Random, mut out: JsonMap<String, Value>, kind: Kind, versions: &[Version], served: usize) -> Value {
+fn finish(
+    rng: &mut Random,
+    mut out: JsonMap<String, Value>,
+    kind: Kind,
+    versions: &[Version],
+    served: usize,
+) -> Value {
     let uid = out.get("uid").and_then(Value::as_str).map(str::to_owned);
     let mut story = Story::new(rng, kind, versions.to_vec(), served, uid);
     if let Some(live) = story.live() {
@@ -168,4 +177,17 @@ fn finish(rng: &mut Random, mut out: JsonMap<String, Value>, kind: Kind, version
     }
     out.insert("steps".to_owned(), Value::Array(story.steps()));
     Value::Object(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_always_gives_the_same_request() {
+        for seed in 0..50 {
+            assert_eq!(request(seed, None), request(seed, None));
+            assert_ne!(request(seed, None), request(seed + 1, None));
+        }
+    }
 }

@@ -3,7 +3,9 @@
 use serde_json::{Map as JsonMap, Value, json};
 
 use crate::generate::random::Random;
-use crate::generate::types::{ATOMIC, Atom, Base, DEDUCED, Field, List, Map, Relation, Scalar, TypeRef, Types};
+use crate::generate::types::{
+    ATOMIC, Atom, Base, DEDUCED, Field, List, Map, Relation, Scalar, TypeRef, Types,
+};
 
 /// A kind of objects, with the generator's model of it.
 #[derive(Clone, Debug)]
@@ -89,31 +91,51 @@ impl Reader<'_> {
         self.rng.shuffle(&mut names);
         // What managers fight about most, and what tells items apart.
         let wanted = |name: &str| {
-            ["metadata", "spec", "status", "data", "template", "containers", "replicas", "ports", "conditions"]
-                .contains(&name)
+            [
+                "metadata",
+                "spec",
+                "status",
+                "data",
+                "template",
+                "containers",
+                "replicas",
+                "ports",
+                "conditions",
+            ]
+            .contains(&name)
                 || ["name", "containerPort", "protocol", "port", "type", "mountPath"].contains(&name)
         };
         names.sort_by_key(|name| !wanted(name));
         let first = names.iter().filter(|name| wanted(name)).count();
-        let root = name.rsplit('.').next().is_some_and(|last| REAL.iter().any(|(_, _, kind, _)| *kind == last));
+        let root =
+            name.rsplit('.').next().is_some_and(|last| REAL.iter().any(|(_, _, kind, _)| *kind == last));
         for name in names.into_iter().take(first.max(MAX_PROPERTIES)) {
             if root && (name == "apiVersion" || name == "kind") {
                 continue;
             }
             let Some(property) = properties.get(name) else { continue };
             let type_ref = self.type_ref(property);
-            out.fields.push(Field { name: name.clone(), type_ref, default: property.get("default").cloned() });
+            out.fields.push(Field {
+                name: name.clone(),
+                type_ref,
+                default: property.get("default").cloned(),
+            });
         }
         out
     }
 
     fn list(&mut self, schema: &Value) -> List {
-        let element = schema.get("items").map_or_else(|| TypeRef::scalar(Scalar::Untyped), |items| self.type_ref(items));
+        let element = schema
+            .get("items")
+            .map_or_else(|| TypeRef::scalar(Scalar::Untyped), |items| self.type_ref(items));
         let keys = schema.get("x-kubernetes-list-map-keys").and_then(Value::as_array);
-        let mut keys: Vec<String> = keys.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let mut keys: Vec<String> =
+            keys.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let merges = text_is(schema, "x-kubernetes-patch-strategy", "merge");
         if keys.is_empty() && merges {
-            keys.extend(schema.get("x-kubernetes-patch-merge-key").and_then(Value::as_str).map(str::to_owned));
+            keys.extend(
+                schema.get("x-kubernetes-patch-merge-key").and_then(Value::as_str).map(str::to_owned),
+            );
         }
         let set = text_is(schema, "x-kubernetes-list-type", "set");
         let relation = match keys.is_empty() && !set && !merges {
@@ -156,7 +178,11 @@ pub(crate) fn metadata(types: &mut Types) {
 }
 
 /// The definitions of a made kind at one version, where fields of `spec` may have other names.
-pub(crate) fn definitions(kind: &Kind, version: &str, names: &JsonMap<String, Value>) -> JsonMap<String, Value> {
+pub(crate) fn definitions(
+    kind: &Kind,
+    version: &str,
+    names: &JsonMap<String, Value>,
+) -> JsonMap<String, Value> {
     let writer = Writer { suffix: format!(".{version}") };
     let mut out = JsonMap::new();
     for (name, atom) in &kind.types.definitions {
@@ -186,7 +212,8 @@ pub(crate) fn definitions(kind: &Kind, version: &str, names: &JsonMap<String, Va
         } else if name == METADATA {
             add(&["name", "namespace", "uid", "creationTimestamp"]);
             if let Some(Value::Object(properties)) = members.get_mut("properties") {
-                let entries = json!({"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "atomic"});
+                let entries =
+                    json!({"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "atomic"});
                 properties.insert("managedFields".to_owned(), entries);
             }
         }
@@ -206,7 +233,9 @@ impl Writer {
 
     fn type_ref(&self, type_ref: &TypeRef) -> Value {
         match &type_ref.base {
-            Base::Named(name) if name == DEDUCED || name == ATOMIC => json!({"x-kubernetes-preserve-unknown-fields": true}),
+            Base::Named(name) if name == DEDUCED || name == ATOMIC => {
+                json!({"x-kubernetes-preserve-unknown-fields": true})
+            }
             Base::Named(name) => json!({"$ref": format!("#/definitions/{}", self.name(name))}),
             Base::Inline(atom) => self.atom(atom),
         }

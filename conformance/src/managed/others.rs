@@ -101,7 +101,8 @@ fn upgrade(rng: &mut Random, kind: &Kind, versions: &[Version], object: &Value) 
     let entries = list(rng, kind, versions, &object, false);
     set_metadata(&mut object, "managedFields", entries);
     let names: Vec<&str> = (0..rng.between(1, 2)).map(|_| rng.name(MANAGERS)).collect();
-    let mut out = json!({"op": "upgrade", "object": object, "csaManagers": names, "ssaManager": rng.name(MANAGERS)});
+    let mut out =
+        json!({"op": "upgrade", "object": object, "csaManagers": names, "ssaManager": rng.name(MANAGERS)});
     if rng.chance(10)
         && let Some(members) = out.as_object_mut()
     {
@@ -128,7 +129,8 @@ fn validation(rng: &mut Random) -> Value {
     }
     let mut options = |force: bool| {
         let mut out = json!({"fieldManager": name(rng)});
-        let mut put = |name: &str, value: Value| out.as_object_mut().map(|out| out.insert(name.to_owned(), value));
+        let mut put =
+            |name: &str, value: Value| out.as_object_mut().map(|out| out.insert(name.to_owned(), value));
         if force && rng.chance(50) {
             put("force", json!(rng.chance(50)));
         }
@@ -142,7 +144,8 @@ fn validation(rng: &mut Random) -> Value {
         out
     };
     let (patch, create, update) = (options(true), options(false), options(false));
-    let types = ["application/apply-patch+yaml", "application/merge-patch+json", "application/json-patch+json"];
+    let types =
+        ["application/apply-patch+yaml", "application/merge-patch+json", "application/json-patch+json"];
     json!({
         "op": "requestvalidation", "managedFields": entries, "patchOptions": patch, "createOptions": create,
         "updateOptions": update, "patchType": rng.name(&types),

@@ -34,7 +34,8 @@ pub(crate) fn own(json: &Json) -> Value {
 impl Resource {
     /// Reads a request of op `managed`.
     pub(crate) fn new(request: &Json, known: &mut Known) -> Result<Self, String> {
-        let text = |pointer: &str| request.pointer(pointer).and_then(Json::as_str).unwrap_or_default().to_owned();
+        let text =
+            |pointer: &str| request.pointer(pointer).and_then(Json::as_str).unwrap_or_default().to_owned();
         let group = text("/gvk/group");
         let version = text("/gvk/version");
         let full = |version: &str| match version.contains('/') || group.is_empty() {
@@ -171,8 +172,11 @@ impl ObjectConverter for Renames {
             if group(from) != group(version.as_str()) {
                 return Err(failed(format!("`{from}` is of another group")));
             }
-            if let Some(unknown) = [version.as_str(), from].into_iter().find(|version| !self.exists(version)) {
-                return Err(failed(format!("request to convert CR with an invalid group/version: {unknown}")));
+            if let Some(unknown) = [version.as_str(), from].into_iter().find(|version| !self.exists(version))
+            {
+                return Err(failed(format!(
+                    "request to convert CR with an invalid group/version: {unknown}"
+                )));
             }
         }
         let mut out = object.clone();

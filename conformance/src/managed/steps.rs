@@ -46,7 +46,13 @@ enum Step {
 }
 
 impl<'a> Story<'a> {
-    pub(crate) fn new(rng: &'a mut Random, kind: Kind, versions: Vec<Version>, served: usize, uid: Option<String>) -> Self {
+    pub(crate) fn new(
+        rng: &'a mut Random,
+        kind: Kind,
+        versions: Vec<Version>,
+        served: usize,
+        uid: Option<String>,
+    ) -> Self {
         let crowd = rng.chance(14);
         let kubectl = !crowd && rng.chance(30);
         let count = if crowd { 13 } else { rng.between(2, 4) };
@@ -114,8 +120,10 @@ impl<'a> Story<'a> {
 
     fn step(&mut self, step: Step) -> Value {
         let index = self.rng.below(self.managers.len());
-        let (name, home) =
-            self.managers.get(index).map_or(("m".to_owned(), 0), |manager| (manager.name.clone(), manager.version));
+        let (name, home) = self
+            .managers
+            .get(index)
+            .map_or(("m".to_owned(), 0), |manager| (manager.name.clone(), manager.version));
         let version = if self.rng.chance(85) { home } else { self.rng.below(self.served) };
         let (kind, object) = match step {
             Step::Apply => ("apply", self.config(index, version)),
@@ -128,7 +136,9 @@ impl<'a> Story<'a> {
         let mut out = json!({"kind": kind, "manager": name, "object": object});
         let applies = matches!(step, Step::Apply | Step::StatusApply);
         let version = self.versions.get(version).map(|version| json!(version.name)).unwrap_or_default();
-        let mut put = |name: &str, value: Value| out.as_object_mut().map(|members| members.insert(name.to_owned(), value));
+        let mut put = |name: &str, value: Value| {
+            out.as_object_mut().map(|members| members.insert(name.to_owned(), value))
+        };
         if (applies || self.rng.chance(5)) && !self.rng.chance(2) {
             put("apiVersion", version);
         }
@@ -253,10 +263,17 @@ impl<'a> Story<'a> {
     }
 
     fn at(&mut self, version: usize, object: &Value) -> Value {
+        let mut object = object.clone();
+        // Objects without any metadata are rare.
+        if self.rng.chance(90)
+            && let Some(members) = object.as_object_mut()
+        {
+            members.retain(|name, value| name != "metadata" || value.is_object());
+        }
         let uid = self.uid.clone().filter(|_| self.rng.chance(85));
         match self.versions.get(version) {
-            Some(version) => dressed(object, &self.kind, version, uid.as_deref()),
-            None => object.clone(),
+            Some(version) => dressed(&object, &self.kind, version, uid.as_deref()),
+            None => object,
         }
     }
 

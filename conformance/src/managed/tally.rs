@@ -40,7 +40,8 @@ impl Tally {
     /// Counts a request that is no sequence.
     pub fn other(&mut self, request: &Value, reference: &Value) {
         self.operations += 1;
-        let failed = ["error", "decodeError", "encodeError"].iter().any(|name| reference.get(*name).is_some());
+        let failed =
+            ["error", "decodeError", "encodeError"].iter().any(|name| reference.get(*name).is_some());
         self.ended(text(request, "op"), !failed);
     }
 
@@ -55,7 +56,9 @@ impl Tally {
             entries.into_iter().flatten().any(|entry| text(entry, "manager") == manager)
         };
         let mut seen = |name| *self.seen.entry(name).or_default() += 1;
-        for (name, manager) in [("before-first-apply", "before-first-apply"), ("ancient-changes", "ancient-changes")] {
+        for (name, manager) in
+            [("before-first-apply", "before-first-apply"), ("ancient-changes", "ancient-changes")]
+        {
             if has(after, manager) && !has(before, manager) {
                 seen(name);
             }
@@ -81,8 +84,8 @@ impl Tally {
     }
 
     fn ended(&mut self, kind: &str, success: bool) {
-        let counts = self.steps.entry(kind.to_owned()).or_default();
-        counts[usize::from(!success)] += 1;
+        let [successes, failures] = self.steps.entry(kind.to_owned()).or_default();
+        *if success { successes } else { failures } += 1;
     }
 
     /// Adds the counts of another part of the run.

@@ -9,7 +9,7 @@ use fieldmanager_value::{Kind, MAX_DEPTH, Value};
 /// let fault = OperationFault::Missing { path: "/spec".into() };
 /// assert_eq!(fault.to_string(), "there is no value at `/spec`");
 /// ```
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OperationFault {
     /// The operation has no name, or none that is known.

@@ -69,7 +69,7 @@ enum Form {
 pub enum TypesError {
     /// It is no OpenAPI document.
     #[error(
-        "not an OpenAPI document: expected `definitions` (version 2) or `components.schemas` (version 3)"
+        "not an OpenAPI document: expected `definitions` (version 2), `components.schemas` (version 3) or `$defs`"
     )]
     NotOpenApi,
     /// It is no table of patch types.
@@ -185,7 +185,8 @@ impl<'t> RawRule<'t> {
 }
 
 impl PatchTypes {
-    /// The rules of an OpenAPI document of version 2 or 3. Nothing is copied.
+    /// The rules of an OpenAPI document of version 2 or 3, or of a JSON schema with `$defs`, which is looked up as
+    /// version 2. Nothing is copied.
     ///
     /// # Errors
     ///
@@ -195,10 +196,11 @@ impl PatchTypes {
     /// `k8s.io/apimachinery/pkg/util/strategicpatch`.
     pub fn from_openapi(document: &Value) -> Result<Self, TypesError> {
         let schemas = document.get("components").and_then(|components| components.get("schemas"));
-        let (form, path, at) = match (schemas, document.get("definitions")) {
-            (Some(schemas), _) => (Form::V3, ".components.schemas", schemas),
-            (None, Some(definitions)) => (Form::V2, ".definitions", definitions),
-            (None, None) => return Err(TypesError::NotOpenApi),
+        let (form, path, at) = match (schemas, document.get("definitions"), document.get("$defs")) {
+            (Some(schemas), ..) => (Form::V3, ".components.schemas", schemas),
+            (None, Some(definitions), _) => (Form::V2, ".definitions", definitions),
+            (None, None, Some(definitions)) => (Form::V2, ".$defs", definitions),
+            (None, None, None) => return Err(TypesError::NotOpenApi),
         };
         let definitions = expect_map(path, at)?.clone();
         let mut kinds = BTreeMap::new();
@@ -212,6 +214,12 @@ impl PatchTypes {
             }
         }
         Ok(PatchTypes(Arc::new(Inner { form, definitions, kinds })))
+    }
+
+    /// No types at all.
+    #[cfg(feature = "builtin")]
+    pub(crate) fn none() -> Self {
+        PatchTypes(Arc::new(Inner { form: Form::Table, definitions: Map::new(), kinds: BTreeMap::new() }))
     }
 
     /// The type of a name.

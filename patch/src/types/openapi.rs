@@ -94,7 +94,8 @@ fn sort(schema: &Value) -> Sort<'_> {
 
 /// The definition that a reference of version 2 names.
 pub(super) fn target<'t>(types: &'t PatchTypes, reference: &str) -> Result<&'t Value, Fault> {
-    let name = reference.strip_prefix("#/definitions/").unwrap_or(reference);
+    let name = reference.strip_prefix("#/definitions/").or_else(|| reference.strip_prefix("#/$defs/"));
+    let name = name.unwrap_or(reference);
     types.0.definitions.get(name).ok_or_else(|| fault(format!("unknown model in reference: {reference}")))
 }
 

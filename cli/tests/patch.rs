@@ -1,0 +1,235 @@
+//! `patch` and `diff`.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::{Folder, line, prints};
+
+const WEB: &str = "apply --manager shop -f examples/deployment/web.yaml";
+
+const CRD: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: shops.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Shop, plural: shops, singular: shop, listKind: ShopList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              open: {type: boolean, default: true}
+              goods: {type: array, items: {type: string}}
+";
+
+/// A folder with a live Deployment, a patch and a custom resource.
+fn folder(patch: &str) -> Folder {
+    let shop = "{apiVersion: example.com/v1, kind: Shop, metadata: {name: s}, spec: {goods: [a, b]}}";
+    Folder::new(&[("live.yaml", &prints(WEB)), ("patch.yaml", patch), ("crd.yaml", CRD), ("shop.yaml", shop)])
+}
+
+#[test]
+fn a_strategic_merge_patch_is_what_built_in_kinds_get() {
+    let folder =
+        folder("spec: {template: {spec: {containers: [{name: nginx, image: 'nginx:2'}, {name: log}]}}}");
+    let text = prints(&folder.line("patch --manager ops --live @/live.yaml -f @/patch.yaml"));
+    let containers = "      containers:
+      - image: nginx:2
+        name: nginx
+        ports:
+        - containerPort: 80
+      - name: log
+";
+    assert!(text.contains(containers), "{text}");
+    let entry = "              \"k:{\\\"name\\\":\\\"log\\\"}\":
+                \".\": {}
+                \"f:name\": {}
+              \"k:{\\\"name\\\":\\\"nginx\\\"}\":
+                \"f:image\": {}
+    manager: ops
+    operation: Update
+";
+    assert!(text.contains(entry), "{text}");
+    assert_eq!(
+        prints(&folder.line("patch --type strategic --manager ops --live @/live.yaml -f @/patch.yaml")),
+        text
+    );
+    // The same as a merge patch replaces the list.
+    let merged = prints(&folder.line("patch --type merge --manager ops --live @/live.yaml -f @/patch.yaml"));
+    assert!(!merged.contains("containerPort: 80"), "{merged}");
+    let named = prints(&folder.line("patch --live @/live.yaml -f @/patch.yaml --time 2026-01-31T12:00:00Z"));
+    assert!(
+        named.contains("    manager: unknown\n    operation: Update\n    time: \"2026-01-31T12:00:00Z\"\n")
+    );
+}
+
+#[test]
+fn a_json_patch_is_a_list_of_operations() {
+    let folder = folder("[{op: replace, path: /spec/replicas, value: 5}]");
+    let text = prints(&folder.line("patch --type json --manager ops --live @/live.yaml -f @/patch.yaml"));
+    assert!(text.contains("spec:\n  replicas: 5\n"), "{text}");
+    let run = line(&folder.line("patch --type json --live @/patch.yaml -f @/patch.yaml"));
+    assert_eq!((run.code, run.out.as_str()), (2, ""));
+    assert_eq!(folder.shortened(&run.err), "error: @/patch.yaml: expected an object, got list\n");
+}
+
+#[test]
+fn refusals_say_what_is_wrong_and_where() {
+    let cases = [
+        ("merge", "[1]", 2, "Invalid JSON Patch: expected an object, got list", 400),
+        (
+            "json",
+            "[{op: remove, path: /spec/none}]",
+            2,
+            "operation 0: there is no value at `/spec/none`",
+            422,
+        ),
+        (
+            "strategic",
+            "{spec: {strategy: {$retainKeys: [type], extra: 1}}}",
+            2,
+            ".spec.strategy: field `extra` is set but not in $retainKeys: expected every field of the patch in it",
+            400,
+        ),
+        ("merge", "{spec: {replicas: many}}", 2, "patched object: .spec.replicas: expected numeric", 422),
+        ("merge", "{kind: Pod}", 2, "patched object: invalid object type: apps/v1, Kind=Pod", 422),
+    ];
+    for (kind, patch, code, message, status) in cases {
+        let folder = folder(patch);
+        let patch_line = folder.line(&format!("patch --type {kind} --live @/live.yaml -f @/patch.yaml"));
+        let run = line(&patch_line);
+        assert_eq!((run.code, run.out.as_str()), (code, ""), "{patch}");
+        let said = folder.shortened(&run.err);
+        assert!(said.starts_with(&format!("error: @/patch.yaml: {message}")), "{patch}: {said}");
+        let run = line(&format!("{patch_line} -o json"));
+        assert_eq!((run.code, run.out.as_str()), (code, ""), "{patch}");
+        assert!(run.err.contains(&format!("\"code\": {status}")), "{patch}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_patch_for_another_state_of_the_object_is_a_conflict() {
+    let live = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, resourceVersion: '7'}}";
+    let folder = Folder::new(&[("live.yaml", live), ("patch.yaml", "{metadata: {resourceVersion: '6'}}")]);
+    let run = line(&folder.line("patch --live @/live.yaml -f @/patch.yaml"));
+    assert_eq!((run.code, run.out.as_str()), (1, ""));
+    assert!(run.err.starts_with("error: Operation cannot be fulfilled on /x; /v1, Kind=ConfigMap: "));
+    let run = line(&folder.line("patch --live @/live.yaml -f @/patch.yaml -o json"));
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("\"code\": 409"), "{}", run.err);
+}
+
+#[test]
+fn custom_resources_have_merge_patches_and_defaults() {
+    let folder = folder("{spec: {goods: [c]}}");
+    let arguments = "patch --schema @/crd.yaml --manager ops --live @/shop.yaml -f @/patch.yaml";
+    let text = prints(&folder.line(arguments));
+    assert!(text.ends_with("spec:\n  goods:\n  - c\n  open: true\n"), "{text}");
+    let run = line(&folder.line(&format!("{arguments} --type strategic")));
+    assert_eq!(run.code, 2);
+    assert_eq!(
+        folder.shortened(&run.err),
+        "error: @/shop.yaml: @/crd.yaml has no strategies for patches of example.com/v1 Shop: expected --type merge \
+         or --type json\n"
+    );
+    let run = line(&folder.line(&format!("{arguments} --type strategic -o json")));
+    assert!(run.err.contains("\"code\": 415"), "{}", run.err);
+}
+
+#[test]
+fn an_openapi_document_has_strategies_of_its_own() {
+    let document = "
+definitions:
+  shop:
+    type: object
+    properties:
+      apiVersion: {type: string}
+      kind: {type: string}
+      metadata: {type: object, additionalProperties: {type: string}}
+      tags:
+        type: array
+        items: {type: string}
+        x-kubernetes-list-type: set
+        x-kubernetes-patch-strategy: merge
+    x-kubernetes-group-version-kind: [{group: example.com, version: v1, kind: Shop}]
+";
+    let shop = |tags: &str| format!("{{apiVersion: example.com/v1, kind: Shop, tags: [{tags}]}}");
+    let folder = Folder::new(&[
+        ("openapi.yaml", document),
+        ("old.yaml", &shop("a, b")),
+        ("new.yaml", &shop("b, c")),
+        ("patch.yaml", "{$deleteFromPrimitiveList/tags: [a]}"),
+    ]);
+    let text = prints(&folder.line("diff --schema @/openapi.yaml @/old.yaml @/new.yaml -o json"));
+    assert!(text.contains("\"$deleteFromPrimitiveList/tags\": [\n    \"a\"\n  ]"), "{text}");
+    let text = prints(&folder.line("patch --schema @/openapi.yaml --live @/old.yaml -f @/patch.yaml"));
+    assert!(text.contains("tags:\n- b\n"), "{text}");
+}
+
+#[test]
+fn a_diff_is_the_patch_from_one_object_to_the_other() {
+    let old = prints(WEB);
+    let new = old
+        .replace("replicas: 3", "replicas: 4")
+        .replace("nginx:1.29", "nginx:2")
+        .replace("manager: shop", "manager: house");
+    let folder = Folder::new(&[("old.yaml", &old), ("new.yaml", &new)]);
+    let strategic = prints(&folder.line("diff @/old.yaml @/new.yaml"));
+    assert_eq!(
+        strategic,
+        "\
+spec:
+  replicas: 4
+  template:
+    spec:
+      $setElementOrder/containers:
+      - name: nginx
+      containers:
+      - image: nginx:2
+        name: nginx
+"
+    );
+    for kind in ["json", "merge", "strategic"] {
+        let patch = prints(&folder.line(&format!("diff --type {kind} @/old.yaml @/new.yaml")));
+        std::fs::write(folder.path().join("patch.yaml"), patch).unwrap();
+        let arguments =
+            format!("patch --type {kind} --manager shop --live @/old.yaml -f @/patch.yaml -o json");
+        let patched = prints(&folder.line(&arguments));
+        std::fs::write(folder.path().join("patched.json"), patched).unwrap();
+        assert_eq!(prints(&folder.line("diff --type json @/new.yaml @/patched.json")), "[]\n");
+    }
+}
+
+#[test]
+fn a_diff_of_unknown_kinds_is_a_merge_patch() {
+    let folder = Folder::new(&[
+        ("old.yaml", "{apiVersion: example.com/v1, kind: Shop, spec: {a: 1, goods: [{name: a}]}}"),
+        ("new.yaml", "{apiVersion: example.com/v1, kind: Shop, spec: {goods: [{name: b}]}}"),
+        ("other.yaml", "{apiVersion: example.com/v2, kind: Shop}"),
+    ]);
+    assert_eq!(
+        prints(&folder.line("diff @/old.yaml @/new.yaml")),
+        "spec:\n  a: null\n  goods:\n  - name: b\n"
+    );
+    let run = line(&folder.line("diff --type strategic @/old.yaml @/new.yaml"));
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("has no strategies for patches of example.com/v1 Shop"), "{}", run.err);
+    let run = line(&folder.line("diff @/old.yaml @/other.yaml"));
+    assert_eq!(
+        (run.code, folder.shortened(&run.err)),
+        (
+            2,
+            "error: @/other.yaml: apiVersion is \"example.com/v2\", expected \"example.com/v1\" as in @/old.yaml\n"
+                .to_owned()
+        )
+    );
+}

@@ -1,0 +1,48 @@
+//! Patches in scenarios.
+
+use fieldmanager_openapi::{SourceKind, sources};
+use fieldmanager_patch::{Error, PatchSchema, PatchTypes, json_merge, json_patch, strategic};
+use fieldmanager_value::Value;
+
+use crate::outcome::{ErrorKind, Refusal, StepError};
+use crate::scenario::PatchFormat;
+
+const NO_STRATEGIES: &str = "the schema has no strategies for a strategic merge patch: expected an OpenAPI document \
+    or `builtin:kubernetes` as `schema`, or `type: merge`";
+
+/// The merge strategies of documents with types. Only OpenAPI documents have any.
+pub(crate) fn strategies(documents: &[Value]) -> Option<PatchTypes> {
+    let found = sources(documents);
+    let document = found.iter().find(|document| SourceKind::of(document) == Some(SourceKind::OpenApi))?;
+    PatchTypes::from_openapi(document).ok()
+}
+
+/// What a patch makes of the live object.
+pub(crate) fn patched(
+    live: &Value,
+    patch: &Value,
+    format: PatchFormat,
+    types: Option<&PatchTypes>,
+    type_name: &str,
+) -> Result<Value, Refusal> {
+    if live.is_null() {
+        return Err(Refusal::other("there is no live object to patch".into()));
+    }
+    Ok(match format {
+        PatchFormat::Json => json_patch::apply(live, patch)?,
+        PatchFormat::Merge => json_merge::apply_to_object(live, patch)?,
+        PatchFormat::Strategic => {
+            let types = types.ok_or_else(|| Refusal::unsupported(NO_STRATEGIES))?;
+            // A table leaves out the types that have no strategies.
+            let schema = types.named(type_name).unwrap_or(PatchSchema::free());
+            strategic::apply(live, patch, schema)?
+        }
+    })
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let kind = if error.response().code == 500 { ErrorKind::Schema } else { ErrorKind::Other };
+        Refusal::Error(StepError { kind, message: error.to_string() })
+    }
+}

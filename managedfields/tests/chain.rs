@@ -1,0 +1,271 @@
+//! The rules of creates, updates and applies, one by one.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
+
+use fieldmanager_fieldpath::{Path, Set};
+use fieldmanager_managedfields::{Error, FieldManager, Force, Outcome, Time};
+use fieldmanager_openapi::{GroupVersionKind, Types};
+use fieldmanager_value::Value;
+
+mod support;
+use support::{cm, entries, manager, time, update};
+
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+#[test]
+fn an_update_owns_what_it_changed_and_leaves_the_times_of_others() {
+    let first = update(&Value::Null, &cm(r#""data":{"a":"1","b":"1"}"#), "ci", 0);
+    assert_eq!(entries(&first), ["ci Update v1 00 .data .data.a .data.b"]);
+    let second = update(&first.object, &cm(r#""data":{"a":"1","b":"2"}"#), "ops", 1);
+    assert_eq!(entries(&second), ["ci Update v1 00 .data .data.a", "ops Update v1 01 .data.b"]);
+}
+
+#[test]
+fn an_update_that_only_removes_does_not_change_the_time_of_its_manager() {
+    let first = update(&Value::Null, &cm(r#""data":{"a":"1","b":"1"}"#), "ci", 0);
+    let second = update(&first.object, &cm(r#""data":{"a":"1"}"#), "ci", 1);
+    assert_eq!(entries(&second), ["ci Update v1 00 .data .data.a"]);
+}
+
+#[test]
+fn what_belongs_to_nobody_leaves_no_entry() {
+    let applied = manager().apply(&Value::Null, &cm(""), "ci", Force::No, time(0)).unwrap();
+    assert_eq!(applied.object.to_json(), r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}"#);
+    let labelled = cm(r#""metadata":{"name":"x","uid":"u","labels":{"a":"1"},"generateName":"y"}"#);
+    let updated = update(&Value::Null, &labelled, "ci", 0);
+    assert_eq!(
+        entries(&updated),
+        ["ci Update v1 00 .metadata.generateName .metadata.labels .metadata.labels.a"]
+    );
+}
+
+#[test]
+fn managed_fields_of_an_update_reset_replace_or_do_not_count() {
+    let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
+    let sent = |list: &str| {
+        let new = cm(&format!(r#""data":{{"a":"1"}},"metadata":{{"managedFields":{list}}}"#));
+        entries(&update(&live, &new, "ops", 1))
+    };
+    let kept = ["ci Update v1 00 .data .data.a"];
+    // Absent in all senses: nothing is lost.
+    for list in ["null", "[{},{}]", r#"["x"]"#, "5", r#"[{"manager":"ci","operation":"Apply"}]"#] {
+        assert_eq!(sent(list), kept, "{list}");
+    }
+    for list in ["[]", "[{}]", r#"[{"unknown":1}]"#, r#"[{"manager":"","time":null}]"#] {
+        assert!(sent(list).is_empty(), "{list}");
+    }
+    let other = r#"[{"manager":"new","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:x":{}}}]"#;
+    assert_eq!(sent(other), ["new Apply v1 - .x"]);
+}
+
+#[test]
+fn a_subresource_cannot_change_the_list() {
+    let status =
+        FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).subresource("status").build().unwrap();
+    let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
+    let new = cm(r#""data":{"a":"1","b":"1"},"metadata":{"managedFields":[]}"#);
+    let updated = status.update(&live, &new, "ci", time(1)).unwrap();
+    assert_eq!(entries(&updated), ["ci Update v1 00 .data .data.a", "ci Update v1/status 01 .data.b"]);
+}
+
+#[test]
+fn tracking_begins_with_a_create_or_an_apply() {
+    let live = cm(r#""data":{"a":"1"},"metadata":{"uid":"u"}"#);
+    let updated = update(&live, &cm(r#""data":{"a":"2"},"metadata":{"uid":"u"}"#), "ci", 0);
+    assert!(entries(&updated).is_empty());
+    let applied =
+        manager().apply(&updated.object, &cm(r#""data":{"b":"1"}"#), "ops", Force::No, time(1)).unwrap();
+    assert_eq!(
+        entries(&applied),
+        ["ops Apply v1 01 .data .data.b", "before-first-apply Update v1 01 .data .data.a"]
+    );
+}
+
+#[test]
+fn an_apply_that_changes_nothing_gives_no_time() {
+    let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
+    let applied = manager().apply(&live, &cm(r#""data":{"a":"1"}"#), "ops", Force::No, time(1)).unwrap();
+    assert_eq!(entries(&applied), ["ops Apply v1 - .data .data.a", "ci Update v1 00 .data .data.a"]);
+    let again =
+        manager().apply(&applied.object, &cm(r#""data":{"a":"1"}"#), "ops", Force::No, time(2)).unwrap();
+    assert!(!again.changed);
+}
+
+#[test]
+fn configurations_are_checked_before_anything_else() {
+    let fails = |config: &str| {
+        let config = Value::from_json(config).unwrap();
+        let error = manager().apply(&Value::Null, &config, "ci", Force::No, time(0)).unwrap_err();
+        (error.status().code, error.to_string())
+    };
+    let kind = |text: &str| (400, format!("invalid object type: {text}"));
+    assert_eq!(fails(r#"{"apiVersion":"v1","kind":"Pod"}"#), kind("/v1, Kind=Pod"));
+    assert_eq!(fails(r#"{"apiVersion":"apps/v1","kind":"ConfigMap"}"#), kind("apps/v1, Kind=ConfigMap"));
+    assert_eq!(fails(r#"{"apiVersion":"a/b/c","kind":"ConfigMap"}"#), kind("/, Kind="));
+    assert_eq!(
+        fails(r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"managedFields":[]}}"#),
+        (400, "metadata.managedFields must be nil".to_owned())
+    );
+    let null = cm(r#""metadata":{"managedFields":null}"#);
+    assert!(manager().apply(&Value::Null, &null, "ci", Force::No, time(0)).is_ok());
+}
+
+#[test]
+fn errors_say_what_was_done_to_which_object() {
+    let document = "
+definitions:
+  T:
+    type: object
+    properties: {apiVersion: {type: string}, kind: {type: string}, a: {type: string}}
+    x-kubernetes-group-version-kind: [{group: e, version: v1, kind: T}]
+";
+    let types = Types::load(&Value::from_yaml(document).unwrap()).unwrap();
+    let manager = FieldManager::builder(GroupVersionKind::of("e/v1", "T")).types(types).build().unwrap();
+    let odd = Value::from_yaml("{apiVersion: e/v1, kind: T, b: 1}").unwrap();
+    let error = manager.apply(&Value::Null, &odd, "ci", Force::No, time(0)).unwrap_err();
+    // Go has the same text but sends 500.
+    assert_eq!(error.status().code, 400);
+    let text = error.to_string();
+    assert!(text.starts_with("failed to create typed patch object (/; e/v1, Kind=T): .b: "), "{text}");
+    let error = manager.update(&Value::Null, &odd, "ci", time(0)).unwrap_err().to_string();
+    assert!(
+        error.starts_with("failed to convert new object (/; e/v1, Kind=T) to smd typed: .b: "),
+        "{error}"
+    );
+    let other = Value::from_yaml("{apiVersion: e/v1, kind: Other}").unwrap();
+    let error = manager.update(&Value::Null, &other, "ci", time(0)).unwrap_err().to_string();
+    assert!(
+        error.starts_with("failed to convert new object (/; e/v1, Kind=Other) to smd typed: no correspond"),
+        "{error}"
+    );
+}
+
+#[test]
+fn conflicts_come_by_manager() {
+    let live = update(&Value::Null, &cm(r#""data":{"a":"1","b":"1"}"#), "say \"hi\"", 0).object;
+    let apply = |live: &Value, name: &str, data: &str, force| {
+        manager().apply(live, &cm(&format!(r#""data":{data}"#)), name, force, time(1))
+    };
+    let live = apply(&live, "ci", r#"{"c":"1"}"#, Force::No).unwrap().object;
+    let error = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, Force::No).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "Apply failed with 3 conflicts: conflicts with \"ci\":\n- .data.c\n\
+         conflicts with \"say \\\"hi\\\"\" using v1:\n- .data.a\n- .data.b"
+    );
+    let status = error.status();
+    assert_eq!((status.code, status.reason), (409, "Conflict"));
+    let causes = status.details.unwrap().causes;
+    assert_eq!((causes.len(), causes[2].field.as_str()), (3, ".data.b"));
+    assert_eq!(causes[1].message, r#"conflict with "say \"hi\"" using v1"#);
+    let forced = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, Force::Yes).unwrap();
+    assert_eq!(
+        entries(&forced),
+        [
+            "ci Apply v1 01 .data",
+            "ops Apply v1 01 .data .data.a .data.b .data.c",
+            "say \"hi\" Update v1 00 .data",
+        ]
+    );
+}
+
+#[test]
+fn nameless_managers_are_unknown() {
+    let first = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "", 0);
+    assert_eq!(entries(&first), ["unknown Update v1 00 .data .data.a"]);
+}
+
+/// What `kubectl` applied on the client's side, and what it applies now.
+fn kubectl(last: &str, live: &str, data: &str) -> Result<Outcome, Error> {
+    let annotation = Value::from(last).to_json();
+    let live = cm(&format!(
+        r#""data":{live},"metadata":{{"name":"x","annotations":{{"{LAST_APPLIED}":{annotation}}}}}"#
+    ));
+    let live = update(&Value::Null, &live, "kubectl-client-side-apply", 0).object;
+    manager().apply(&live, &cm(&format!(r#""data":{data}"#)), "kubectl", Force::No, time(1))
+}
+
+#[test]
+fn kubectl_takes_what_it_applied_before() {
+    let last = r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"}}"#;
+    let applied = kubectl(last, r#"{"a":"1"}"#, r#"{"a":"<2>"}"#).unwrap();
+    let annotation =
+        applied.object.get("metadata").unwrap().get("annotations").unwrap().get(LAST_APPLIED).unwrap();
+    let expected =
+        r#"{"apiVersion":"v1","data":{"a":"\u003c2\u003e"},"kind":"ConfigMap","metadata":{"name":"x"}}"#;
+    assert_eq!(annotation.as_str(), Some(format!("{expected}\n").as_str()));
+    // What somebody changed since is not its own, and the conflicts that are left are those.
+    let error = kubectl(last, r#"{"a":"1","b":"1"}"#, r#"{"a":"2","b":"2"}"#).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "Apply failed with 1 conflict: conflict with \"kubectl-client-side-apply\" using v1: .data.b"
+    );
+    // An annotation that says nothing about this object.
+    for last in ["", "{", "[]", "{}", r#"{"apiVersion":"v2","kind":"ConfigMap","data":{"a":"1"}}"#] {
+        assert!(kubectl(last, r#"{"a":"1"}"#, r#"{"a":"2"}"#).is_err(), "{last}");
+    }
+}
+
+#[test]
+fn an_annotation_that_becomes_too_large_goes() {
+    let last = r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"}}"#;
+    let data = format!(r#"{{"a":"{}"}}"#, "x".repeat(262_200));
+    let applied = kubectl(last, r#"{"a":"1"}"#, &data).unwrap();
+    assert_eq!(applied.object.get("metadata").unwrap().get("annotations").unwrap().to_json(), "{}");
+}
+
+#[test]
+fn the_oldest_updaters_are_united() {
+    let mut live = Value::Null;
+    let mut data = String::from(r#""k":"1""#);
+    for number in 0..12 {
+        data.push_str(&format!(r#","k{number:02}":"1""#));
+        let new = cm(&format!(r#""data":{{{data}}}"#));
+        live = update(&live, &new, &format!("m{number:02}"), number).object;
+    }
+    let entries = support::list(&live);
+    assert_eq!(entries.len(), 10);
+    assert_eq!(entries[0], "ancient-changes Update v1 02 .data .data.k .data.k00 .data.k01 .data.k02");
+    assert_eq!(entries[1], "m03 Update v1 03 .data.k03");
+}
+
+#[test]
+fn updaters_of_different_versions_are_not_united() {
+    let entry = |number: usize| {
+        format!(
+            r#"{{"manager":"m","operation":"Update","apiVersion":"v{number}","fieldsType":"FieldsV1","fieldsV1":{{"f:data":{{}}}}}}"#
+        )
+    };
+    let list: Vec<String> = (2..14).map(entry).collect();
+    let live = cm(&format!(r#""data":{{}},"metadata":{{"managedFields":[{}]}}"#, list.join(",")));
+    let updated = update(&live, &cm(r#""data":{"a":"1"}"#), "ci", 0);
+    assert_eq!(entries(&updated).len(), 13);
+}
+
+#[test]
+fn reset_fields_and_defaults_belong_to_nobody() {
+    let status: Set = [".status".parse::<Path>().unwrap()].into_iter().collect();
+    let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap"))
+        .reset_fields("v1", status)
+        .defaulter(|object| {
+            let mut fields = object.as_map().cloned().unwrap_or_default();
+            fields.insert("defaulted", true);
+            Value::Map(fields)
+        })
+        .build()
+        .unwrap();
+    let config = cm(r#""data":{"a":"1"},"status":{"ready":true}"#);
+    let applied = manager.apply(&Value::Null, &config, "ci", Force::No, time(0)).unwrap();
+    assert_eq!(entries(&applied), ["ci Apply v1 00 .data .data.a"]);
+    assert!(applied.object.get("defaulted").is_some() && applied.object.get("status").is_some());
+}
+
+#[test]
+fn times_are_whole_seconds_of_utc() {
+    let time: Time = "2020-01-01T01:00:00.9+01:00".parse().unwrap();
+    let created = manager().update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", time).unwrap();
+    assert_eq!(
+        created.managed.entries()[0].to_value().get("time").unwrap().as_str(),
+        Some("2020-01-01T00:00:00Z")
+    );
+}

@@ -1,0 +1,46 @@
+//! The merge strategies of the built-in Kubernetes types, which come with the library.
+//!
+//! Made by the crate `bundle` of the repository from the OpenAPI definitions of a release, for the kinds that
+//! `fieldmanager_openapi::builtin` has.
+//!
+//! ```
+//! use fieldmanager_patch::{builtin, strategic};
+//! use fieldmanager_value::Value;
+//!
+//! let live = Value::from_yaml("{apiVersion: v1, kind: Pod, spec: {containers: [{name: app, image: a:1}]}}")?;
+//! let patch = Value::from_yaml("{spec: {containers: [{name: app, image: a:2}, {name: log}]}}")?;
+//! let schema = builtin::types().of_object(&live).ok_or("a Pod is built in")?;
+//! let new = strategic::apply(&live, &patch, schema)?;
+//! assert_eq!(
+//!     new.get("spec").unwrap().to_json(),
+//!     r#"{"containers":[{"image":"a:2","name":"app"},{"name":"log"}]}"#,
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::sync::LazyLock;
+
+use fieldmanager_value::Value;
+
+use crate::PatchTypes;
+
+const TEXT: &str = include_str!("builtin/patches.json");
+
+/// The strategies of the built-in types of Kubernetes. They are read once, by the first call.
+///
+/// ```
+/// use fieldmanager_patch::{Strategy, builtin};
+/// let types = builtin::types();
+/// let deployment = types.of_kind("apps/v1", "Deployment").ok_or("it is there")?;
+/// let (_, spec) = deployment.map_field("spec")?;
+/// assert!(spec.map_field("strategy")?.0.retain_keys);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn types() -> &'static PatchTypes {
+    static TYPES: LazyLock<PatchTypes> = LazyLock::new(|| {
+        let read = |text: &str| PatchTypes::from_value(&Value::from_json(text).ok()?).ok();
+        // A test reads the text, which is a part of the program; so this never comes to pass.
+        read(TEXT).unwrap_or_else(PatchTypes::none)
+    });
+    &TYPES
+}
