@@ -181,6 +181,16 @@ impl Error {
         }
     }
 
+    /// The error, if it is about what is stored and not about what the caller sent.
+    pub(crate) fn of_what_is_stored(self) -> Self {
+        match self {
+            Error::Invalid { action, object, source, .. } => {
+                Error::Invalid { action, object, callers: false, source }
+            }
+            other => other,
+        }
+    }
+
     /// The conflicts, if that is what it is.
     pub fn conflicts(&self) -> Option<&Conflicts> {
         match self {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use fieldmanager_fieldpath::{PathElement, Set, VersionedSet};
-use fieldmanager_merge::{ConvertError, Force};
+use fieldmanager_merge::{ConvertError, Force, Updater};
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Str, Value};
@@ -67,19 +67,20 @@ impl FieldManager {
         if managed.is_empty() && uid.is_some_and(|uid| !uid.is_empty()) {
             return Ok((new.clone(), managed));
         }
-        self.update_as(live, new, managed, manager, now)
+        self.update_as(&self.updater, live, new, managed, manager, now)
     }
 
     /// An update with its time, within the limit on updaters.
     fn update_as(
         &self,
+        updater: &Updater,
         live: &Value,
         new: &Value,
         managed: ManagedFields,
         manager: &str,
         now: Time,
     ) -> Result<(Value, ManagedFields), Error> {
-        let (object, mut managed) = self.merge_update(live, new, managed)?;
+        let (object, mut managed) = self.merge_update(updater, live, new, managed)?;
         if let Some(changed) = managed.managers.remove(CURRENT_OPERATION) {
             let identifier = self.identifier(manager, Operation::Update);
             let owned = match managed.managers.get(&identifier) {
@@ -99,6 +100,7 @@ impl FieldManager {
     /// What an update does to the managers, and to unions of the object.
     fn merge_update(
         &self,
+        updater: &Updater,
         live: &Value,
         new: &Value,
         mut managed: ManagedFields,
@@ -108,13 +110,8 @@ impl FieldManager {
         let typed_new = self.typed(&new_there, "convert new object to smd typed", true, Duplicates::Allow)?;
         let typed_live =
             self.typed(&live_there, "convert live object to smd typed", false, Duplicates::Allow)?;
-        let updated = self.updater.update(
-            &typed_live,
-            &typed_new,
-            &self.version,
-            &managed.managers,
-            CURRENT_OPERATION,
-        )?;
+        let updated =
+            updater.update(&typed_live, &typed_new, &self.version, &managed.managers, CURRENT_OPERATION)?;
         managed.managers = updated.managers;
         strip(&mut managed, CURRENT_OPERATION);
         // The request's own object goes on, at its own version, unless its unions were normalized.
@@ -137,8 +134,11 @@ impl FieldManager {
         now: Time,
     ) -> Result<(Value, ManagedFields), Error> {
         let (live, managed) = if managed.is_empty() {
+            // Nobody writes here: what is stored is accounted for, whatever its unions look like.
+            let updater = self.updater.with_unions(false);
             let empty = self.empty_like(config);
-            self.update_as(&empty, live, managed.clone(), BEFORE_FIRST_APPLY, now)?
+            self.update_as(&updater, &empty, live, managed.clone(), BEFORE_FIRST_APPLY, now)
+                .map_err(Error::of_what_is_stored)?
         } else {
             (live.clone(), managed.clone())
         };

@@ -231,6 +231,18 @@ impl Updater {
         })
     }
 
+    /// The same updater with unions normalized or not.
+    ///
+    /// ```
+    /// use fieldmanager_merge::Updater;
+    /// let updater = Updater::builder().build();
+    /// assert!(!updater.with_unions(false).unions() && updater.unions());
+    /// ```
+    #[must_use]
+    pub fn with_unions(&self, on: bool) -> Updater {
+        Updater { unions: on, ..self.clone() }
+    }
+
     /// Whether unions are normalized.
     pub fn unions(&self) -> bool {
         self.unions
