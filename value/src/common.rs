@@ -65,7 +65,10 @@ mod tests {
     #[test]
     fn common_texts_are_one_and_the_same() {
         for text in include_str!("common.txt").split_whitespace() {
-            assert!(common(text).is_some_and(|found| found == text && found.ptr_eq(&Str::from(text))), "{text}");
+            assert!(
+                common(text).is_some_and(|found| found == text && found.ptr_eq(&Str::from(text))),
+                "{text}"
+            );
         }
         for other in ["", "m", "metadat", "metadatA", &"x".repeat(100)] {
             assert_eq!(common(other), None, "{other}");
