@@ -8,6 +8,7 @@
 pub mod candidate;
 pub mod compare;
 pub mod deviations;
+pub mod document;
 mod engine;
 mod error;
 pub mod generate;

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use clap::Parser;
-use fieldmanager_conformance::Error;
 use fieldmanager_conformance::managed::check::{Difference, Sides};
 use fieldmanager_conformance::managed::generate::{Real, request};
 use fieldmanager_conformance::managed::tally::Tally;
 use fieldmanager_conformance::oracle::CoProcess;
+use fieldmanager_conformance::{Error, document};
 use serde_json::{Value, json};
 
 /// How many requests are sent at a time.
@@ -34,7 +34,7 @@ struct Arguments {
     /// The seed of the first request; the others count up from it
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// An OpenAPI v2 document with the kinds of Kubernetes, for sequences of real objects
+    /// An OpenAPI v2 document with the kinds of Kubernetes, for sequences of real objects; it may be gzipped
     #[arg(long)]
     definitions: Option<PathBuf>,
     /// How many threads to use [default: one per processor]
@@ -154,14 +154,9 @@ fn run(
 
 /// The definitions of a document.
 fn read_document(path: &Path) -> Result<Real, Error> {
-    let document = read(path)?;
+    let document = document::read(path)?;
     let definitions = document.get("definitions").and_then(Value::as_object).cloned().unwrap_or_default();
     Ok(Real { definitions, file: path.display().to_string() })
-}
-
-fn read(path: &Path) -> Result<Value, Error> {
-    let text = fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
-    serde_json::from_str(&text).map_err(|source| Error::Corpus { path: path.to_owned(), source })
 }
 
 /// The requests of earlier differences, by file name. Those of real kinds need the document.
@@ -178,7 +173,7 @@ fn corpus(folder: &Path, real: Option<&Real>) -> Result<Vec<Value>, Error> {
     paths.sort();
     let mut out = Vec::new();
     for path in paths {
-        let mut request = read(&path)?;
+        let mut request = document::read(&path)?;
         if request.get("definitionsFile").is_some() {
             let (Some(real), Some(members)) = (real, request.as_object_mut()) else { continue };
             members.insert("definitionsFile".to_owned(), json!(real.file));

@@ -9,6 +9,8 @@ use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
 use fieldmanager_value::{Map, Str, Value};
 use serde_json::Value as Json;
 
+use crate::document;
+
 /// Types that were imported, by the text they came from. Importing a real document takes a while.
 pub(crate) type Known = HashMap<String, Types>;
 
@@ -118,9 +120,8 @@ fn types(request: &Json, known: &mut Known) -> Result<Option<Types>, String> {
         if let Some(types) = known.get(&key) {
             return Ok(Some(types.clone()));
         }
-        let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
-        let document = Value::from_json(&text).map_err(|error| error.to_string())?;
-        let types = importer.document(&document).map_err(|error| error.to_string())?.types;
+        let document = document::read(file.as_ref()).map_err(|error| error.to_string())?;
+        let types = importer.document(&own(&document)).map_err(|error| error.to_string())?.types;
         known.insert(key, types.clone());
         return Ok(Some(types));
     }

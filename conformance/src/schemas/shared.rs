@@ -1,13 +1,11 @@
 //! Documents that Kubernetes and others publish, which are too large to be kept here.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use crate::Error;
+use crate::{Error, document};
 
 /// The documents below `data` in a folder as requests, each with the path of its file.
 ///
@@ -20,7 +18,7 @@ pub fn requests(folder: &Path) -> Result<Vec<(PathBuf, Value)>, Error> {
     files.sort();
     let mut out = Vec::new();
     for path in files {
-        let document = document(&path)?;
+        let document = document::read(&path)?;
         let places = ["/definitions", "/components/schemas"];
         if let Some(definitions) = places.iter().find_map(|place| document.pointer(place)) {
             out.push((path, json!({"op": "openapi", "definitions": definitions})));
@@ -40,15 +38,4 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-fn document(path: &Path) -> Result<Value, Error> {
-    let failed = |source| Error::File { path: path.to_owned(), source };
-    let mut text = fs::read(path).map_err(failed)?;
-    if text.starts_with(&[0x1f, 0x8b]) {
-        let mut unpacked = Vec::new();
-        GzDecoder::new(text.as_slice()).read_to_end(&mut unpacked).map_err(failed)?;
-        text = unpacked;
-    }
-    serde_json::from_slice(&text).map_err(|source| Error::Corpus { path: path.to_owned(), source })
 }
