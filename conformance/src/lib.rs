@@ -15,6 +15,7 @@ pub mod generate;
 pub mod managed;
 pub mod oracle;
 pub mod patches;
+pub mod program;
 pub mod run;
 pub mod schemas;
 pub mod shrink;

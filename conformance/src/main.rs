@@ -1,19 +1,17 @@
 //! The command that compares the library with the Go implementation.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::thread;
 
 use clap::{Parser, ValueEnum};
 use fieldmanager_conformance::candidate::Candidate;
 use fieldmanager_conformance::deviations;
 use fieldmanager_conformance::generate::{Profile, scenario};
-use fieldmanager_conformance::oracle::{self, CoProcess};
+use fieldmanager_conformance::oracle::CoProcess;
 use fieldmanager_conformance::run::{Failure, Settings, Sides, generated};
 use fieldmanager_conformance::tally::Tally;
-use fieldmanager_conformance::{Error, Implementation};
+use fieldmanager_conformance::{Error, Implementation, document, program};
 use serde_json::Value;
 
 /// How many smaller scenarios to try for one failure.
@@ -65,15 +63,7 @@ enum Size {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match start(&arguments, &mut io::stdout().lock()) {
-        Ok(code) => code,
-        Err(error) => {
-            // Nobody is left to tell when standard error is gone too.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(start(&Arguments::parse(), &mut io::stdout().lock()))
 }
 
 fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> {
@@ -89,10 +79,7 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let program = match &arguments.oracle {
-        Some(program) => program.clone(),
-        None => oracle::build()?,
-    };
+    let program = program::oracle(arguments.oracle.as_deref(), "oracle")?;
     let sides = || Sides {
         oracle: CoProcess::new(&program, vec!["-workers=1".to_owned()]),
         candidate: candidate(arguments),
@@ -100,14 +87,14 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
     };
 
     let mut tally = Tally::default();
-    let mut failures = sides().check(&corpus(&arguments.corpus)?, &mut tally)?;
+    let kept: Vec<Value> = document::folder(&arguments.corpus)?.into_iter().map(|(_, kept)| kept).collect();
+    let mut failures = sides().check(&kept, &mut tally)?;
     if failures.is_empty() {
-        let threads = arguments.threads.or_else(|| thread::available_parallelism().ok().map(Into::into));
         let settings = Settings {
             cases: arguments.cases,
             seed: arguments.seed,
             profile,
-            threads: threads.unwrap_or(1),
+            threads: program::threads(arguments.threads),
             keep_going: arguments.keep_going.max(1),
         };
         let (more, found) = generated(&settings, &sides)?;
@@ -117,7 +104,7 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
     let mut both = sides();
     for failure in failures.iter().take(arguments.keep_going.max(1)) {
         let shrunk = both.shrink(failure, SHRINK_TRIES);
-        let path = keep(&arguments.corpus, &shrunk)?;
+        let path = document::keep(&arguments.corpus, "conformance", shrunk.scenario.clone())?;
         report(out, &shrunk, &path).map_err(printed)?;
     }
     write!(out, "{tally}").map_err(printed)?;
@@ -130,49 +117,6 @@ fn candidate(arguments: &Arguments) -> Option<Box<dyn Implementation>> {
         Some(program) => Some(Box::new(CoProcess::new(program, Vec::new()))),
         None => Some(Box::new(Candidate)),
     }
-}
-
-/// The scenarios of earlier failures, in the order of their file names.
-fn corpus(folder: &Path) -> Result<Vec<Value>, Error> {
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
-    let failed = |source| Error::File { path: folder.to_owned(), source };
-    let mut paths = fs::read_dir(folder)
-        .map_err(failed)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(failed)?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    paths.sort();
-    paths
-        .into_iter()
-        .map(|path| {
-            let text =
-                fs::read_to_string(&path).map_err(|source| Error::File { path: path.clone(), source })?;
-            serde_json::from_str(&text).map_err(|source| Error::Corpus { path, source })
-        })
-        .collect()
-}
-
-/// Writes the scenario to the corpus. Its name comes from its content, whatever
-/// seed it grew from, so that the same failure is kept once.
-fn keep(folder: &Path, failure: &Failure) -> Result<PathBuf, Error> {
-    let mut scenario = failure.scenario.clone();
-    if let Some(members) = scenario.as_object_mut() {
-        members.remove("name");
-    }
-    let hash = scenario.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    if let Some(members) = scenario.as_object_mut() {
-        members.insert("name".to_owned(), Value::from(format!("conformance {hash:016x}")));
-    }
-    let path = folder.join(format!("{hash:016x}.json"));
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&path, format!("{scenario:#}\n")))
-        .map_err(|source| Error::File { path: path.clone(), source })?;
-    Ok(path)
 }
 
 fn report(out: &mut dyn Write, failure: &Failure, path: &Path) -> io::Result<()> {

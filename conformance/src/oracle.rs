@@ -1,44 +1,13 @@
 //! The Go implementation, as a program that answers scenarios line by line.
 
-use std::env;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 
 use serde_json::{Value, json};
 
 use crate::{Error, Implementation};
-
-/// Builds the oracle and returns the path of the program.
-///
-/// The program goes to the target folder of Cargo; Go itself sees to it that a
-/// second build costs next to nothing.
-///
-/// # Errors
-///
-/// When Go is missing, or does not build the program.
-pub fn build() -> Result<PathBuf, Error> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle");
-    let target = env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join("target"), PathBuf::from)
-        .join("conformance");
-    std::fs::create_dir_all(&target).map_err(|source| Error::File { path: target.clone(), source })?;
-    let target = target.canonicalize().map_err(|source| Error::File { path: target.clone(), source })?;
-    let program = target.join(format!("fieldmanager-oracle{}", env::consts::EXE_SUFFIX));
-    let output = Command::new("go")
-        .args(["build", "-o"])
-        .arg(&program)
-        .arg(".")
-        .current_dir(&folder)
-        .output()
-        .map_err(Error::GoMissing)?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(Error::OracleBuild { folder, message });
-    }
-    Ok(program)
-}
 
 /// A program that reads scenarios as lines and answers each with a line.
 ///

@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::thread;
 
 use serde_json::Value;
 
@@ -11,7 +10,7 @@ use crate::generate::{Profile, scenario};
 use crate::oracle::CoProcess;
 use crate::shrink::shrink;
 use crate::tally::Tally;
-use crate::{Error, Implementation};
+use crate::{Error, Implementation, program};
 
 /// How often the reference is asked before a difference counts as one: it may
 /// depend on chance, and agree at another time.
@@ -158,9 +157,6 @@ pub fn generated<'a>(
         total.1.extend(failures);
         Ok(())
     };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..settings.threads.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| Error::Worker)?)
-    })?;
+    program::in_threads(settings.threads, work)?;
     total.into_inner().map_err(|_| Error::Worker)
 }

@@ -1,14 +1,14 @@
 //! Runs the generator through the Go implementation, where there is a Go.
 
-use fieldmanager_conformance::Error;
 use fieldmanager_conformance::generate::{Profile, scenario};
-use fieldmanager_conformance::oracle::{self, CoProcess};
+use fieldmanager_conformance::oracle::CoProcess;
 use fieldmanager_conformance::run::{Settings, Sides, generated};
+use fieldmanager_conformance::{Error, program};
 use std::path::PathBuf;
 
 /// The oracle; none where there is no Go to build it with.
 fn oracle() -> Result<Option<PathBuf>, Error> {
-    match oracle::build() {
+    match program::oracle(None, "oracle") {
         Err(Error::GoMissing(_)) => Ok(None),
         built => built.map(Some),
     }

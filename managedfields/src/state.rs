@@ -13,17 +13,9 @@ impl FieldManager {
     /// The entries of the live object.
     pub(crate) fn stored_state(&self, live: &Value) -> Result<State, Error> {
         let (managed, faults) = ManagedFields::decode_what_can_be(list_of(live));
-        match faults.into_iter().next() {
-            Some(fault) if !self.recover => Err(fault.into()),
-            Some(fault) => {
-                // Read again for all of them: this happens hardly ever.
-                let (_, mut faults) = ManagedFields::decode_what_can_be(list_of(live));
-                if faults.is_empty() {
-                    faults.push(fault);
-                }
-                Ok((managed, faults))
-            }
-            None => Ok((managed, Vec::new())),
+        match faults.first() {
+            Some(fault) if !self.recover => Err(fault.clone().into()),
+            _ => Ok((managed, faults)),
         }
     }
 

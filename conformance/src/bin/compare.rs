@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use fieldmanager_benches::inputs;
+use fieldmanager_conformance::program;
 use fieldmanager_conformance::speed::{Error, Go, Plan, Settings, markdown, measure, plots, verdicts};
 
 /// Where the documentation takes its figures from.
@@ -41,14 +42,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match start(&Arguments::parse(), &mut io::stdout().lock()) {
-        Ok(code) => code,
-        Err(error) => {
-            // Nobody is left to tell when standard error is gone too.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(start(&Arguments::parse(), &mut io::stdout().lock()))
 }
 
 fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> {

@@ -1,20 +1,17 @@
 //! The command that compares managed fields with Kubernetes.
 
-use std::env;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::thread;
 
 use clap::Parser;
 use fieldmanager_conformance::managed::check::{Difference, Sides};
 use fieldmanager_conformance::managed::generate::{Real, request};
 use fieldmanager_conformance::managed::tally::Tally;
 use fieldmanager_conformance::oracle::CoProcess;
-use fieldmanager_conformance::{Error, document};
+use fieldmanager_conformance::{Error, document, program};
 use serde_json::{Value, json};
 
 /// How many requests are sent at a time.
@@ -58,14 +55,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match start(&Arguments::parse(), &mut io::stdout().lock()) {
-        Ok(code) => code,
-        Err(error) => {
-            // Nobody is left to tell when standard error is gone too.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(start(&Arguments::parse(), &mut io::stdout().lock()))
 }
 
 fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> {
@@ -78,10 +68,7 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let program = match &arguments.oracle {
-        Some(program) => program.clone(),
-        None => build()?,
-    };
+    let program = program::oracle(arguments.oracle.as_deref(), "oracle-kubernetes")?;
     let sides = || Sides::new(CoProcess::new(&program, vec!["-workers=1".to_owned()]));
     let mut tally = Tally::default();
     let kept = corpus(&arguments.corpus, real.as_ref())?;
@@ -144,11 +131,7 @@ fn run(
         total.1.extend(failures);
         Ok(())
     };
-    let threads = arguments.threads.or_else(|| thread::available_parallelism().ok().map(Into::into));
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.unwrap_or(1).max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| Error::Worker)?)
-    })?;
+    program::in_threads(program::threads(arguments.threads), work)?;
     total.into_inner().map_err(|_| Error::Worker)
 }
 
@@ -161,19 +144,8 @@ fn read_document(path: &Path) -> Result<Real, Error> {
 
 /// The requests of earlier differences, by file name. Those of real kinds need the document.
 fn corpus(folder: &Path, real: Option<&Real>) -> Result<Vec<Value>, Error> {
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
-    let failed = |source| Error::File { path: folder.to_owned(), source };
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        paths.push(entry.map_err(failed)?.path());
-    }
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    paths.sort();
     let mut out = Vec::new();
-    for path in paths {
-        let mut request = document::read(&path)?;
+    for (_, mut request) in document::folder(folder)? {
         if request.get("definitionsFile").is_some() {
             let (Some(real), Some(members)) = (real, request.as_object_mut()) else { continue };
             members.insert("definitionsFile".to_owned(), json!(real.file));
@@ -188,20 +160,7 @@ fn keep(folder: &Path, mut request: Value) -> Result<PathBuf, Error> {
     if let Some(file) = request.get_mut("definitionsFile") {
         *file = json!(DOCUMENT);
     }
-    if let Some(members) = request.as_object_mut() {
-        members.remove("name");
-    }
-    let hash = request.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    if let Some(members) = request.as_object_mut() {
-        members.insert("name".to_owned(), Value::from(format!("managed {hash:016x}")));
-    }
-    let path = folder.join(format!("{hash:016x}.json"));
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&path, format!("{request:#}\n")))
-        .map_err(|source| Error::File { path: path.clone(), source })?;
-    Ok(path)
+    document::keep(folder, "managed", request)
 }
 
 fn report(out: &mut dyn Write, request: &Value, difference: &Difference, path: &Path) -> io::Result<()> {
@@ -214,25 +173,4 @@ fn report(out: &mut dyn Write, request: &Value, difference: &Difference, path: &
     writeln!(out, "the reference: {:#}", difference.reference)?;
     writeln!(out, "the library:   {:#}", difference.ours)?;
     writeln!(out)
-}
-
-/// Builds the oracle in the target folder of Cargo; Go sees to it that a second build costs next to nothing.
-fn build() -> Result<PathBuf, Error> {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = package.join("oracle-kubernetes");
-    let target = env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| package.join("..").join("target"), PathBuf::from)
-        .join("conformance");
-    let failed = |source| Error::File { path: target.clone(), source };
-    fs::create_dir_all(&target).map_err(failed)?;
-    let program = target.canonicalize().map_err(failed)?;
-    let program = program.join(format!("fieldmanager-oracle-kubernetes{}", env::consts::EXE_SUFFIX));
-    let mut command = Command::new("go");
-    command.args(["build", "-o"]).arg(&program).arg(".").current_dir(&folder);
-    let output = command.output().map_err(Error::GoMissing)?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(Error::OracleBuild { folder, message });
-    }
-    Ok(program)
 }

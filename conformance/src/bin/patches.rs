@@ -1,19 +1,17 @@
 //! The command that compares patches with the packages of Kubernetes.
 
-use std::env;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 
 use clap::Parser;
-use fieldmanager_conformance::Error;
 use fieldmanager_conformance::oracle::CoProcess;
 use fieldmanager_conformance::patches::case;
 use fieldmanager_conformance::patches::check::{Counts, both, check, smaller};
+use fieldmanager_conformance::{Error, document, program};
 use serde_json::Value;
 
 /// How many smaller cases to try for a difference.
@@ -57,14 +55,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match start(&Arguments::parse(), &mut io::stdout().lock()) {
-        Ok(code) => code,
-        Err(error) => {
-            // Nobody is left to tell when standard error is gone too.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(start(&Arguments::parse(), &mut io::stdout().lock()))
 }
 
 fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> {
@@ -75,10 +66,7 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let program = match &arguments.oracle {
-        Some(program) => program.clone(),
-        None => build()?,
-    };
+    let program = program::oracle(arguments.oracle.as_deref(), "oracle-kubernetes")?;
     let oracle = || CoProcess::new(&program, Vec::new());
     let folder = arguments
         .corpus
@@ -104,21 +92,8 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
 
 /// Runs the cases of the corpus. One that names a deviation must still show it, another one must show none.
 fn replay(oracle: &mut CoProcess, folder: &Path, out: &mut dyn Write) -> Result<bool, Error> {
-    let failed = |source| Error::File { path: folder.to_path_buf(), source };
-    let mut paths: Vec<PathBuf> = match fs::read_dir(folder) {
-        Ok(entries) => {
-            entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(failed)?
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(failed(error)),
-    };
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    paths.sort();
     let mut good = true;
-    for path in &paths {
-        let text = fs::read_to_string(path).map_err(failed)?;
-        let case: Value =
-            serde_json::from_str(&text).map_err(|source| Error::Corpus { path: path.clone(), source })?;
+    for (path, case) in document::folder(folder)? {
         let wanted = case.get("deviation").and_then(Value::as_str);
         for finding in check(oracle, std::slice::from_ref(&case))? {
             if finding.deviation != wanted || finding.difference.is_some() {
@@ -177,31 +152,6 @@ fn run(arguments: &Arguments, oracle: &(dyn Fn() -> CoProcess + Sync)) -> Result
         }
         Ok(())
     };
-    let threads = arguments.threads.or_else(|| thread::available_parallelism().ok().map(Into::into));
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.unwrap_or(1).max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| Error::Worker)?)
-    })?;
+    program::in_threads(program::threads(arguments.threads), work)?;
     total.into_inner().map_err(|_| Error::Worker)
-}
-
-/// Builds the oracle in the target folder of Cargo; Go sees to it that a second build costs next to nothing.
-fn build() -> Result<PathBuf, Error> {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = package.join("oracle-kubernetes");
-    let target = env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| package.join("..").join("target"), PathBuf::from)
-        .join("conformance");
-    let failed = |source| Error::File { path: target.clone(), source };
-    fs::create_dir_all(&target).map_err(failed)?;
-    let program = target.canonicalize().map_err(failed)?;
-    let program = program.join(format!("fieldmanager-oracle-kubernetes{}", env::consts::EXE_SUFFIX));
-    let mut command = Command::new("go");
-    command.args(["build", "-o"]).arg(&program).arg(".").current_dir(&folder);
-    let output = command.output().map_err(Error::GoMissing)?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(Error::OracleBuild { folder, message });
-    }
-    Ok(program)
 }

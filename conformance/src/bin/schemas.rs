@@ -1,21 +1,19 @@
 //! The command that compares schemas with the Kubernetes packages.
 
-use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use clap::Parser;
-use fieldmanager_conformance::Error;
 use fieldmanager_conformance::oracle::CoProcess;
 use fieldmanager_conformance::schemas::compare::Difference;
 use fieldmanager_conformance::schemas::generate::request;
 use fieldmanager_conformance::schemas::sides::Sides;
 use fieldmanager_conformance::schemas::tally::Tally;
 use fieldmanager_conformance::schemas::{corpus, shared};
+use fieldmanager_conformance::{Error, document, program};
 use serde_json::Value;
 
 /// How many smaller requests to try for a failure.
@@ -72,14 +70,7 @@ impl Arguments {
 }
 
 fn main() -> ExitCode {
-    match start(&Arguments::parse(), &mut io::stdout().lock()) {
-        Ok(code) => code,
-        Err(error) => {
-            // Nobody is left to tell when standard error is gone too.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(start(&Arguments::parse(), &mut io::stdout().lock()))
 }
 
 fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> {
@@ -90,15 +81,13 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let program = match &arguments.oracle {
-        Some(program) => program.clone(),
-        None => build()?,
-    };
+    let program = program::oracle(arguments.oracle.as_deref(), "oracle-kubernetes")?;
     let sides = || Sides::new(CoProcess::new(&program, vec!["-workers=1".to_owned()]));
 
     let mut tally = Tally::default();
     let mut failures = Vec::new();
-    let replayed = corpus::read(&arguments.corpus)?;
+    let replayed: Vec<Value> =
+        document::folder(&arguments.corpus)?.into_iter().map(|(_, kept)| kept).collect();
     for (finding, request) in sides().check(&replayed)?.into_iter().zip(&replayed) {
         tally.add(request, &finding);
         if !finding.differences.is_empty() {
@@ -163,11 +152,7 @@ fn run(arguments: &Arguments, sides: &(dyn Fn() -> Sides + Sync)) -> Result<(Tal
             }
         }
     };
-    let threads = arguments.threads.or_else(|| thread::available_parallelism().ok().map(Into::into));
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.unwrap_or(1).max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| Error::Worker)?)
-    })?;
+    program::in_threads(program::threads(arguments.threads), work)?;
     total.into_inner().map_err(|_| Error::Worker)
 }
 
@@ -198,25 +183,4 @@ fn report(
         writeln!(out).map_err(printed)?;
     }
     Ok(())
-}
-
-/// Builds the oracle in the target folder of Cargo; Go sees to it that a second build costs next to nothing.
-fn build() -> Result<PathBuf, Error> {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = package.join("oracle-kubernetes");
-    let target = env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| package.join("..").join("target"), PathBuf::from)
-        .join("conformance");
-    let failed = |source| Error::File { path: target.clone(), source };
-    std::fs::create_dir_all(&target).map_err(failed)?;
-    let program = target.canonicalize().map_err(failed)?;
-    let program = program.join(format!("fieldmanager-oracle-kubernetes{}", env::consts::EXE_SUFFIX));
-    let mut command = Command::new("go");
-    command.args(["build", "-o"]).arg(&program).arg(".").current_dir(&folder);
-    let output = command.output().map_err(Error::GoMissing)?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(Error::OracleBuild { folder, message });
-    }
-    Ok(program)
 }

@@ -1,18 +1,16 @@
 //! The command that compares unions with the last Go release that had them.
 
-use std::env;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 
 use clap::Parser;
-use fieldmanager_conformance::Error;
 use fieldmanager_conformance::oracle::CoProcess;
 use fieldmanager_conformance::unions::check::{Counts, Sides};
 use fieldmanager_conformance::unions::generate::scenario;
+use fieldmanager_conformance::{Error, program};
 use serde_json::Value;
 
 /// How many smaller scenarios to try for a failure.
@@ -44,14 +42,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match start(&Arguments::parse(), &mut io::stdout().lock()) {
-        Ok(code) => code,
-        Err(error) => {
-            // Nobody is left to tell when standard error is gone too.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    program::end(start(&Arguments::parse(), &mut io::stdout().lock()))
 }
 
 fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> {
@@ -62,10 +53,7 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let program = match &arguments.oracle {
-        Some(program) => program.clone(),
-        None => build()?,
-    };
+    let program = program::oracle(arguments.oracle.as_deref(), "oracle-unions")?;
     let sides = || Sides::new(CoProcess::new(&program, Vec::new()));
     let (counts, failure) = run(arguments, &sides)?;
     if let Some(scenario) = failure {
@@ -105,11 +93,7 @@ fn run(arguments: &Arguments, sides: &(dyn Fn() -> Sides + Sync)) -> Result<(Cou
         total.1 = total.1.take().or(failure);
         Ok(())
     };
-    let threads = arguments.threads.or_else(|| thread::available_parallelism().ok().map(Into::into));
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.unwrap_or(1).max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| Error::Worker)?)
-    })?;
+    program::in_threads(program::threads(arguments.threads), work)?;
     total.into_inner().map_err(|_| Error::Worker)
 }
 
@@ -127,25 +111,4 @@ fn report(out: &mut dyn Write, sides: &mut Sides, scenario: &Value) -> io::Resul
     writeln!(out, "v4.3.0:      {}", difference.reference)?;
     writeln!(out, "the library: {}", difference.candidate)?;
     writeln!(out)
-}
-
-/// Builds the oracle in the target folder of Cargo; Go sees to it that a second build costs next to nothing.
-fn build() -> Result<PathBuf, Error> {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = package.join("oracle-unions");
-    let target = env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| package.join("..").join("target"), PathBuf::from)
-        .join("conformance");
-    let failed = |source| Error::File { path: target.clone(), source };
-    std::fs::create_dir_all(&target).map_err(failed)?;
-    let program = target.canonicalize().map_err(failed)?;
-    let program = program.join(format!("fieldmanager-oracle-unions{}", env::consts::EXE_SUFFIX));
-    let mut command = Command::new("go");
-    command.args(["build", "-o"]).arg(&program).arg(".").current_dir(&folder);
-    let output = command.output().map_err(Error::GoMissing)?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(Error::OracleBuild { folder, message });
-    }
-    Ok(program)
 }

@@ -8,34 +8,6 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// The requests of a folder, by the names of their files. A folder that does not exist has none.
-///
-/// # Errors
-///
-/// When a file cannot be read, or is no JSON.
-pub fn read(folder: &Path) -> Result<Vec<Value>, Error> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        |source| Error::File { path, source }
-    };
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed(folder))? {
-        let path = entry.map_err(failed(folder))?.path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    let read = |path: PathBuf| {
-        let text = fs::read_to_string(&path).map_err(failed(&path))?;
-        serde_json::from_str(&text).map_err(|source| Error::Corpus { path, source })
-    };
-    paths.into_iter().map(read).collect()
-}
-
 /// Keeps a request in a file that is named after its content.
 ///
 /// # Errors

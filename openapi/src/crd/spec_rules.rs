@@ -4,7 +4,7 @@ use fieldmanager_value::{Str, Value};
 
 use super::condition::schema_path;
 use super::{CrdError, CustomResource, Version, rules};
-use crate::structural::{Error, Structural};
+use crate::structural::{Error, Structural, dns};
 use crate::{FieldError, FieldPath};
 
 impl CustomResource {
@@ -215,41 +215,14 @@ fn scale_paths(version: &Version, path: &FieldPath, errors: &mut Vec<FieldError>
 
 /// Why a name is no label of RFC 1035, if it is none.
 fn label_fault(name: &str) -> Option<String> {
-    let mut faults = Vec::new();
-    if name.len() > 63 {
-        faults.push("must be no more than 63 characters".to_owned());
-    }
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let ends = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase()) && !name.ends_with('-');
-    if !ends || !name.bytes().all(inner) {
-        faults.push(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
-             character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
-             validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-                .to_owned(),
-        );
-    }
+    joined(dns::label_1035(name))
+}
+
+fn joined(faults: Vec<String>) -> Option<String> {
     (!faults.is_empty()).then(|| faults.join(","))
 }
 
 /// Why a name is no subdomain of RFC 1123, if it is none.
 fn subdomain_fault(name: &str) -> Option<String> {
-    let mut faults = Vec::new();
-    if name.len() > 253 {
-        faults.push("must be no more than 253 characters");
-    }
-    let label = |label: &str| {
-        let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        label.bytes().next().is_some_and(alphanumeric)
-            && label.bytes().next_back().is_some_and(alphanumeric)
-            && label.bytes().all(|byte| alphanumeric(byte) || byte == b'-')
-    };
-    if !name.split('.').all(label) {
-        faults.push(
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
-             start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
-             '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-        );
-    }
-    (!faults.is_empty()).then(|| faults.join(","))
+    joined(dns::subdomain_1123(name))
 }

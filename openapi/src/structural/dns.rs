@@ -55,7 +55,7 @@ pub(super) fn label_1123(name: &str) -> Faults {
 }
 
 /// A label of RFC 1035, which a kind is in lower case.
-pub(super) fn label_1035(name: &str) -> Faults {
+pub(crate) fn label_1035(name: &str) -> Faults {
     let mut faults = Vec::new();
     if name.len() > 63 {
         faults.push("must be no more than 63 characters".to_owned());
@@ -64,6 +64,20 @@ pub(super) fn label_1035(name: &str) -> Faults {
         let text = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
                     alphabetic character, and end with an alphanumeric character";
         faults.push(regex_text(text, LABEL_1035, &["my-name", "abc-123"]));
+    }
+    faults
+}
+
+/// A subdomain of RFC 1123, which a group is.
+pub(crate) fn subdomain_1123(name: &str) -> Faults {
+    let mut faults = Vec::new();
+    if name.len() > 253 {
+        faults.push("must be no more than 253 characters".to_owned());
+    }
+    if !is_subdomain(name) {
+        let text = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
+                    and must start and end with an alphanumeric character";
+        faults.push(regex_text(text, SUBDOMAIN, &["example.com"]));
     }
     faults
 }

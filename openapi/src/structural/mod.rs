@@ -42,7 +42,7 @@
 
 mod complete;
 mod default;
-mod dns;
+pub(crate) mod dns;
 mod embedded;
 mod error;
 mod lists;
