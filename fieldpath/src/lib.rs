@@ -25,16 +25,16 @@ mod error;
 mod fields_v1;
 mod fields_v1_plain;
 mod filter;
+mod levels;
 mod managers;
 mod path;
 mod set;
-mod sharing;
 mod text;
 
 pub use element::PathElement;
 pub use error::Error;
 pub use filter::{ElementMatcher, Filter, Matcher};
+pub use levels::{Level, SetStack};
 pub use managers::{ApiVersion, Managers, VersionedSet};
 pub use path::Path;
 pub use set::{Node, Paths, Set, SetBuilder};
-pub use sharing::SharingBuilder;

@@ -104,7 +104,7 @@ impl<'o> Operation<'o> {
         if alone && wanted == Wanted::Managers && self.cannot_fail()? {
             return Ok((managers.clone(), None));
         }
-        let mut changes = vec![self.change(self.version)?];
+        let mut changes = vec![self.change(self.version, &[])?];
         let mut conflicts = Vec::new();
         let mut edits = Vec::new();
         for (name, entry) in managers {
@@ -114,7 +114,7 @@ impl<'o> Operation<'o> {
             let at = match changes.iter().position(|c| c.version == *entry.api_version()) {
                 Some(at) => at,
                 None => {
-                    changes.push(self.change(entry.api_version())?);
+                    changes.push(self.change(entry.api_version(), &changes)?);
                     changes.len() - 1
                 }
             };
@@ -155,7 +155,8 @@ impl<'o> Operation<'o> {
         Ok(live.is_none_or(|live| live.has_all_keys()) && new.is_none_or(|new| new.has_all_keys()))
     }
 
-    fn change(&mut self, version: &ApiVersion) -> Result<Change, Error> {
+    /// What changed at a version. Where the object is the same at another version, so is what changed.
+    fn change(&mut self, version: &ApiVersion, others: &[Change]) -> Result<Change, Error> {
         let cleared = match &mut self.clearing {
             Some((before, after)) => match (before.at(version)?, after.at(version)?) {
                 (Some(before), Some(after)) => self.updater.compare(&before, &after, version)?.removed,
@@ -165,7 +166,19 @@ impl<'o> Operation<'o> {
         };
         let seen = match (self.live.at(version)?, self.new.at(version)?) {
             (Some(old), Some(new)) => {
-                let comparison = self.updater.compare(&old, &new, version)?;
+                let same = |object: &TypedValue, other: &TypedValue| {
+                    object.ty() == other.ty() && object.value().ptr_eq(other.value())
+                };
+                let known = others.iter().find_map(|other| {
+                    let seen = other.seen.as_ref()?;
+                    let filtered =
+                        [version, &other.version].iter().any(|at| self.updater.filter(at).is_some());
+                    (!filtered && same(&old, &seen.old) && same(&new, &seen.new)).then_some(seen)
+                });
+                let comparison = match known {
+                    Some(seen) => seen.comparison.clone(),
+                    None => self.updater.compare(&old, &new, version)?,
+                };
                 let touched = comparison.modified.union(&comparison.added);
                 Some(Seen { touched, cleared, comparison, old, new })
             }

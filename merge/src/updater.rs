@@ -48,7 +48,8 @@ pub enum Force {
 /// ```
 #[derive(Clone)]
 pub struct Updater {
-    converter: Arc<dyn Converter>,
+    /// None for one version.
+    converter: Option<Arc<dyn Converter>>,
     filters: Vec<(ApiVersion, Filter)>,
     return_input_on_noop: bool,
     unions: bool,
@@ -93,7 +94,7 @@ impl UpdaterBuilder {
     /// ```
     #[must_use]
     pub fn converter(mut self, converter: impl Converter + 'static) -> Self {
-        self.0.converter = Arc::new(converter);
+        self.0.converter = Some(Arc::new(converter));
         self
     }
 
@@ -224,7 +225,7 @@ impl Updater {
     /// An updater with options of its own.
     pub fn builder() -> UpdaterBuilder {
         UpdaterBuilder(Updater {
-            converter: Arc::new(SameVersion),
+            converter: None,
             filters: Vec::new(),
             return_input_on_noop: false,
             unions: true,
@@ -249,7 +250,7 @@ impl Updater {
     }
 
     pub(crate) fn converter(&self) -> &dyn Converter {
-        &*self.converter
+        self.converter.as_deref().unwrap_or(&SameVersion)
     }
 
     pub(crate) fn filter(&self, version: &ApiVersion) -> Option<&Filter> {

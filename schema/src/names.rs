@@ -41,7 +41,8 @@ impl Names {
         loop {
             let at = usize::from(*self.slots.get(slot)?).checked_sub(1)?;
             let field = fields.get(at)?;
-            if *field.name == *name {
+            // Common names are the same in memory in schemas and objects.
+            if std::ptr::eq(field.name.as_str(), name) || *field.name == *name {
                 return Some(field);
             }
             slot = self.after(slot);

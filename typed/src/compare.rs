@@ -1,8 +1,9 @@
 //! Comparing two values of one type.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use fieldmanager_fieldpath::{Filter, PathElement, Set, SetBuilder};
+use fieldmanager_fieldpath::{Filter, Node, PathElement, Set, SetBuilder, SetStack};
 use fieldmanager_schema::{Atom, ListType, MapType, Schema, TypeId};
 use fieldmanager_value::{List, Map, Value};
 
@@ -97,6 +98,7 @@ impl TypedValue {
             keyed: known.keyed,
             unique: known.unique,
             faults: Faults::default(),
+            stack: SetStack::default(),
         };
         let delta = compare.values(self.ty.id(), Some(&self.value), Some(&other.value));
         compare.faults.check()?;
@@ -171,6 +173,7 @@ struct Compare<'s> {
     keyed: bool,
     unique: bool,
     faults: Faults,
+    stack: SetStack,
 }
 
 impl Compare<'_> {
@@ -187,12 +190,19 @@ impl Compare<'_> {
             // All of what is on one side only is added or removed.
             match (left, right) {
                 (None, Some(value)) if can_be(atom, value) => {
-                    let added = Part { itself: true, below: self.all(ty, value) };
+                    let added = Part { itself: true, below: self.all(ty, value, &Set::new()) };
                     return Delta { added, ..Delta::default() };
                 }
                 (Some(value), None) if can_be(atom, value) => {
-                    let removed = Part { itself: true, below: self.all(ty, value) };
+                    let removed = Part { itself: true, below: self.all(ty, value, &Set::new()) };
                     return Delta { removed, ..Delta::default() };
+                }
+                // An object that is created comes after null, which is taken for a map without entries.
+                (Some(Value::Null), Some(value @ Value::Map(entries)))
+                    if !entries.is_empty() && atom.map.as_ref().is_some_and(|map| !map.atomic) =>
+                {
+                    let added = Part { itself: false, below: self.all(ty, value, &Set::new()) };
+                    return Delta { added, ..Delta::default() };
                 }
                 _ => {}
             }
@@ -222,28 +232,41 @@ impl Compare<'_> {
         delta
     }
 
-    /// Every field below a value that is on one side only.
-    fn all(&self, ty: TypeId, value: &Value) -> Set {
-        let mut set = SetBuilder::default();
-        match (shape(self.schema.atom(ty), Some(value)).1, value) {
+    /// Every field below a value that is on one side only; much like another set.
+    fn all(&mut self, ty: TypeId, value: &Value, like: &Set) -> Set {
+        let schema = self.schema;
+        match (shape(schema.atom(ty), Some(value)).1, value) {
             (Shape::List(list), Value::List(items)) if !list.atomic => {
+                let none = Set::new();
+                let mut level = self.stack.begin(&none);
+                // The fields of the item before, which this one mostly has too.
+                let mut last = Set::new();
                 for item in items {
                     if let Ok(element) = element_of(list, item) {
-                        set.push(element, true, self.all(list.element, item));
+                        let below = self.all(list.element, item, &last);
+                        last.clone_from(&below);
+                        self.stack.push(&mut level, || element, true, below);
                     }
                 }
+                self.stack.end_unsorted(level)
             }
             (Shape::Map(map), Value::Map(entries)) if !map.atomic => {
-                set = SetBuilder::with_capacity(entries.len());
+                let none = Set::new();
+                let mut level = self.stack.begin(like);
                 for (name, value) in entries {
                     if let Some(ty) = map.type_of(name) {
-                        set.push(PathElement::Field(name.clone()), true, self.all(ty, value));
+                        let before = self.stack.find(&mut level, |element| match element {
+                            PathElement::Field(known) => known.cmp(name),
+                            _ => Ordering::Greater,
+                        });
+                        let below = self.all(ty, value, before.map_or(&none, Node::children));
+                        self.stack.push(&mut level, || PathElement::Field(name.clone()), true, below);
                     }
                 }
+                self.stack.end(level)
             }
-            _ => {}
+            _ => Set::new(),
         }
-        set.build()
     }
 
     /// Compares two values taken for one shape; says whether that made them leaves.
@@ -295,6 +318,14 @@ impl Compare<'_> {
         let mut out = DeltaBuilder::default();
         let keyed = self.keyed;
         let mut visit = |name: &fieldmanager_value::Str, old: Option<&Value>, new: Option<&Value>| {
+            if let (Some(old), Some(new)) = (old, new)
+                && keyed
+                && old.is_scalar()
+                && old == new
+            {
+                // Most fields of two objects are equal, and scalars: their type is of no interest.
+                return;
+            }
             let mark = self.faults.mark();
             match map.type_of(name) {
                 Some(ty) => {

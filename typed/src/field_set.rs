@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use fieldmanager_fieldpath::{PathElement, Set, SetBuilder, SharingBuilder};
+use fieldmanager_fieldpath::{Node, PathElement, Set, SetStack};
 use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
 use fieldmanager_value::{List, Map, Str, Value};
 
@@ -47,7 +47,11 @@ impl TypedValue {
     /// ```
     #[must_use]
     pub fn field_set_like(&self, other: &Set) -> Set {
-        let walk = Walk { schema: self.ty.schema(), whole: self.known.keyed && self.known.unique };
+        let mut walk = Walk {
+            schema: self.ty.schema(),
+            whole: self.known.keyed && self.known.unique,
+            stack: SetStack::default(),
+        };
         walk.fields(self.ty.id(), &self.value, other).1
     }
 }
@@ -59,12 +63,14 @@ struct Walk<'s> {
     schema: &'s Schema,
     /// Whether every item has its keys, and no other item of its list has them.
     whole: bool,
+    stack: SetStack,
 }
 
 impl Walk<'_> {
     /// Whether the value itself is a field, and the fields below it.
-    fn fields(&self, ty: TypeId, value: &Value, like: &Set) -> (bool, Set) {
-        match shape(self.schema.atom(ty), Some(value)).1 {
+    fn fields(&mut self, ty: TypeId, value: &Value, like: &Set) -> (bool, Set) {
+        let schema = self.schema;
+        match shape(schema.atom(ty), Some(value)).1 {
             Shape::Scalar(_) => (true, Set::new()),
             Shape::List(ListType { atomic: true, .. }) | Shape::Map(MapType { atomic: true, .. }) => {
                 (true, Set::new())
@@ -79,29 +85,21 @@ impl Walk<'_> {
         }
     }
 
-    fn entries(&self, map: &MapType, entries: &Map, like: &Set) -> Set {
-        if like.is_empty() {
-            let mut set = SetBuilder::with_capacity(entries.len());
-            for (name, value) in entries {
-                let (member, below) = self.entry(map, name, value, like);
-                set.push(PathElement::Field(name.clone()), member, below);
-            }
-            return set.build();
-        }
-        let mut set = SharingBuilder::new(like);
+    fn entries(&mut self, map: &MapType, entries: &Map, like: &Set) -> Set {
         let none = Set::new();
+        let mut level = self.stack.begin(like);
         for (name, value) in entries {
-            let before = set.find(|element| match element {
+            let before = self.stack.find(&mut level, |element| match element {
                 PathElement::Field(known) => known.cmp(name),
                 _ => Ordering::Greater,
             });
-            let (member, below) = self.entry(map, name, value, before.map_or(&none, |node| node.children()));
-            set.push(|| PathElement::Field(name.clone()), member, below);
+            let (member, below) = self.entry(map, name, value, before.map_or(&none, Node::children));
+            self.stack.push(&mut level, || PathElement::Field(name.clone()), member, below);
         }
-        set.build()
+        self.stack.end(level)
     }
 
-    fn entry(&self, map: &MapType, name: &Str, value: &Value, like: &Set) -> (bool, Set) {
+    fn entry(&mut self, map: &MapType, name: &Str, value: &Value, like: &Set) -> (bool, Set) {
         let (declared, ty) = match map.field(name) {
             Some(field) => (true, Some(field.ty)),
             None => (false, map.element),
@@ -115,7 +113,7 @@ impl Walk<'_> {
         (itself || empty || !declared, below)
     }
 
-    fn items(&self, list: &ListType, items: &List, like: &Set) -> Set {
+    fn items(&mut self, list: &ListType, items: &List, like: &Set) -> Set {
         if let Some(set) = self.same_items(list, items, like) {
             return set;
         }
@@ -124,33 +122,45 @@ impl Walk<'_> {
             items.iter().map(|item| (element_of(list, item).unwrap_or_else(|_| keyless()), item)).collect();
         found.sort_by(|a, b| a.0.cmp(&b.0));
         let none = Set::new();
-        let mut set = SetBuilder::with_capacity(found.len());
-        for group in found.chunk_by(|a, b| a.0 == b.0) {
-            match group {
-                [(element, item)] => {
-                    let before = like.get(element).map_or(&none, |node| node.children());
-                    set.push(element.clone(), true, self.fields(list.element, item, before).1);
-                }
-                [(element, _), ..] => set.push(element.clone(), true, Set::new()),
-                [] => {}
+        let mut level = self.stack.begin(&none);
+        // The fields of the item before, which this one mostly has too.
+        let mut last = Set::new();
+        let mut found = found.into_iter().peekable();
+        while let Some((element, item)) = found.next() {
+            let mut alone = true;
+            while found.next_if(|(next, _)| !self.whole && *next == element).is_some() {
+                alone = false;
             }
+            let below = if alone {
+                let before = like.get(&element).map_or(&last, Node::children);
+                self.fields(list.element, item, before).1
+            } else {
+                Set::new()
+            };
+            last.clone_from(&below);
+            self.stack.push(&mut level, || element, true, below);
         }
-        set.build()
+        self.stack.end(level)
     }
 
     /// The set of a short list whose items have just the elements of another set: none has to be made.
-    fn same_items(&self, list: &ListType, items: &List, like: &Set) -> Option<Set> {
+    fn same_items(&mut self, list: &ListType, items: &List, like: &Set) -> Option<Set> {
         let few = items.len() <= FEW && items.len() == like.nodes().take(FEW + 1).count();
         if !few || !self.whole {
             return None;
         }
-        let mut set = SharingBuilder::new(like);
-        for (element, node) in like.nodes() {
-            let item = items.iter().find(|item| is_element(list, element, item))?;
-            let below = self.fields(list.element, item, node.children()).1;
-            set.find(|known| if std::ptr::eq(known, element) { Ordering::Equal } else { Ordering::Greater });
-            set.push(|| element.clone(), true, below);
+        let here = |element: &PathElement| items.iter().find(|item| is_element(list, element, item));
+        if !like.nodes().all(|(element, _)| here(element).is_some()) {
+            return None;
         }
-        Some(set.build())
+        let mut level = self.stack.begin(like);
+        for (element, node) in like.nodes() {
+            let below = here(element).map(|item| self.fields(list.element, item, node.children()).1);
+            self.stack.find(&mut level, |known| {
+                if std::ptr::eq(known, element) { Ordering::Equal } else { Ordering::Greater }
+            });
+            self.stack.push(&mut level, || element.clone(), true, below.unwrap_or_default());
+        }
+        Some(self.stack.end(level))
     }
 }

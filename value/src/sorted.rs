@@ -247,7 +247,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter(match self.repr() {
             Repr::Slice(entries) => IterRepr::Slice(entries.iter()),
-            Repr::Tree(tree) => IterRepr::Tree(tree.iter()),
+            Repr::Tree(tree) => IterRepr::Tree(Box::new(tree.iter())),
         })
     }
 
@@ -423,7 +423,8 @@ pub struct Iter<'a, K, V>(IterRepr<'a, K, V>);
 
 enum IterRepr<'a, K, V> {
     Slice(std::slice::Iter<'a, (K, V)>),
-    Tree(im::ordmap::Iter<'a, K, V, im::shared_ptr::DefaultSharedPtr>),
+    /// Not in place: most maps are small, and an iterator is moved before it is used.
+    Tree(Box<im::ordmap::Iter<'a, K, V, im::shared_ptr::DefaultSharedPtr>>),
 }
 
 impl<'a, K: Ord, V> Iterator for Iter<'a, K, V> {
