@@ -27,11 +27,19 @@ use crate::{PathElement, Set, SetBuilder};
 /// assert!(stack.end(level).ptr_eq(&last));
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
 /// ```
-#[derive(Default)]
 pub struct SetStack {
-    // Two stacks of small entries: a short one is no large piece of memory, which allocators are slow to give.
+    // Two stacks of small entries, so that neither is a large piece of memory.
     elements: Vec<PathElement>,
     nodes: Vec<Node>,
+}
+
+/// Room for the open levels of most objects, and less than the kilobyte from which on allocators take their time.
+const ROOM: usize = 60;
+
+impl Default for SetStack {
+    fn default() -> Self {
+        SetStack { elements: Vec::with_capacity(ROOM), nodes: Vec::with_capacity(ROOM) }
+    }
 }
 
 /// A level of a [`SetStack`] that has not ended. Levels end in the opposite order of their beginning.

@@ -378,7 +378,10 @@ impl Updater {
         let (merged, hollow) =
             live.merge_noting(config).map_err(|source| Error::Typed { stage: Stage::Merge, source })?;
         let last = managers.get(manager).map(|entry| entry.set().clone()).unwrap_or_default();
-        let mut set = config.field_set_like(&last);
+        // Who applies for the first time mostly shares an object with others who own the same fields.
+        let other = || managers.iter().find(|(_, entry)| entry.is_applied()).map(|(_, entry)| entry.set());
+        let like = Some(&last).filter(|last| !last.is_empty()).or_else(other).unwrap_or(&last);
+        let mut set = config.field_set_like(like);
         if let Some(filter) = self.filter(version) {
             set = filter.apply(&set);
         }

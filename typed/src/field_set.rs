@@ -164,3 +164,48 @@ impl Walk<'_> {
         Some(self.stack.end(level))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Duplicates;
+
+    /// Ports by number.
+    const SCHEMA: &str = "
+types:
+- name: object
+  map: {fields: [{name: ports, type: {list: {elementRelationship: associative, keys: [port], elementType: {namedType: port}}}}]}
+- name: port
+  map: {fields: [{name: port, type: {scalar: numeric}}, {name: name, type: {scalar: string}}]}
+";
+
+    #[test]
+    fn keys_stay_as_they_are_written_whatever_the_other_set_has() {
+        let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("object").unwrap();
+        let set = |yaml: &str, like: &Set| {
+            let value = Value::from_yaml(yaml).unwrap();
+            TypedValue::new(value, ty.clone(), Duplicates::Refuse).unwrap().field_set_like(like)
+        };
+        let none = Set::new();
+        let (whole, float) =
+            ("{ports: [{port: 1, name: a}]}", "{ports: [{port: 1.5}, {port: 1.0, name: a}]}");
+        for (one, other) in [(whole, float), (float, whole)] {
+            assert_eq!(set(one, &set(other, &none)).to_json(), set(one, &none).to_json());
+        }
+        assert!(set(float, &none).to_json().contains("1.5"));
+    }
+
+    #[test]
+    fn items_with_the_same_fields_share_them() {
+        let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("object").unwrap();
+        let value = Value::from_yaml(
+            "{ports: [{port: 2, name: a}, {port: 1}, {port: 3, name: b}, {port: 4, name: c}]}",
+        );
+        let typed = TypedValue::new(value.unwrap(), ty, Duplicates::Refuse).unwrap();
+        let ports = typed.field_set().with_prefix(&PathElement::field("ports"));
+        let below = |port: i64| ports.with_prefix(&PathElement::key([("port", port)]));
+        assert!(below(3).ptr_eq(&below(4)));
+        assert_eq!(below(2), below(3));
+        assert_eq!(below(1).to_string(), ".port");
+    }
+}

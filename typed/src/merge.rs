@@ -187,6 +187,15 @@ impl Merge<'_> {
         let mut seek = live.seek();
         for (name, value) in config {
             let old = seek.get(name.as_str()).map(|(_, old)| old);
+            if let Some(old) = old
+                && old.is_scalar()
+                && self.live.keyed
+                && self.config.keyed
+                && old.identical(value)
+            {
+                // Most of what is applied is there already, and scalars: their type is of no interest.
+                continue;
+            }
             let mark = self.faults.mark();
             let merged = match map.type_of(name) {
                 Some(ty) => self.values(ty, old, value),

@@ -57,6 +57,11 @@ impl Map {
         })
     }
 
+    /// The entries as a slice, where the map is small.
+    pub(crate) fn as_slice(&self) -> Option<&[(Str, Value)]> {
+        self.0.as_slice()
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.0.len()

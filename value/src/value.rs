@@ -206,11 +206,17 @@ impl Value {
             (Value::List(a), Value::List(b)) => {
                 a.ptr_eq(b) || (a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.identical(b)))
             }
-            (Value::Map(a), Value::Map(b)) => {
-                a.ptr_eq(b)
-                    || (a.len() == b.len()
-                        && a.iter().zip(b.iter()).all(|(a, b)| a.0 == b.0 && a.1.identical(b.1)))
-            }
+            (Value::Map(a), Value::Map(b)) if a.ptr_eq(b) => true,
+            (Value::Map(a), Value::Map(b)) => match (a.as_slice(), b.as_slice()) {
+                // Nearly always: an iterator that may be over a large map costs more than looking at a small one.
+                (Some(a), Some(b)) => {
+                    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.identical(&b.1))
+                }
+                _ => {
+                    a.len() == b.len()
+                        && a.iter().zip(b.iter()).all(|(a, b)| a.0 == b.0 && a.1.identical(b.1))
+                }
+            },
             _ => self.ptr_eq(other),
         }
     }
