@@ -33,8 +33,7 @@ use crate::shape::{Shape, shape};
 /// Behaviour: `ReconcileFieldSetWithSchema` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
 pub fn reconcile(set: &Set, ty: &Type) -> Option<Set> {
     let below = below(ty.schema(), ty.id())?;
-    let adapted = children(ty.schema(), &below, set);
-    (!adapted.ptr_eq(set)).then_some(adapted)
+    children(ty.schema(), &below, set)
 }
 
 /// Which type the children of a granular type have.
@@ -60,29 +59,36 @@ fn is_atomic(schema: &Schema, ty: TypeId) -> bool {
     }
 }
 
-fn children(schema: &Schema, types: &Below<'_>, set: &Set) -> Set {
-    let mut changed = false;
-    let mut out = SetBuilder::default();
+/// The set adapted to the types of its children, or none if it need not be.
+fn children(schema: &Schema, types: &Below<'_>, set: &Set) -> Option<Set> {
+    let mut edits: Vec<(&PathElement, bool, Set)> = Vec::new();
     for (element, node) in set.nodes() {
+        let old = node.children();
+        if old.is_empty() {
+            continue;
+        }
         let ty = match (types, element) {
             (Below::Fields(map), PathElement::Field(name)) => map.type_of(name),
             (Below::Fields(map), _) => map.element,
             (Below::Items(element), _) => Some(*element),
         };
-        let old = node.children();
-        let adapted = match ty {
-            Some(_) if old.is_empty() => None,
-            Some(ty) if is_atomic(schema, ty) => Some((true, Set::new())),
-            Some(ty) => below(schema, ty).map(|types| (node.is_member(), children(schema, &types, old))),
-            None => None,
-        };
-        match adapted {
-            Some((member, new)) => {
-                changed |= member != node.is_member() || !new.ptr_eq(old);
-                out.push(element.clone(), member, new);
-            }
-            None => out.push(element.clone(), node.is_member(), old.clone()),
+        let Some(ty) = ty else { continue };
+        if is_atomic(schema, ty) {
+            edits.push((element, true, Set::new()));
+        } else if let Some(new) = below(schema, ty).and_then(|types| children(schema, &types, old)) {
+            edits.push((element, node.is_member(), new));
         }
     }
-    if changed { out.build() } else { set.clone() }
+    if edits.is_empty() {
+        return None;
+    }
+    let mut out = SetBuilder::default();
+    let mut edits = edits.into_iter().peekable();
+    for (element, node) in set.nodes() {
+        match edits.next_if(|(edited, ..)| std::ptr::eq(*edited, element)) {
+            Some((_, member, new)) => out.push(element.clone(), member, new),
+            None => out.push(element.clone(), node.is_member(), node.children().clone()),
+        }
+    }
+    Some(out.build())
 }
