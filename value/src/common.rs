@@ -7,6 +7,8 @@
 use std::sync::LazyLock;
 
 use crate::Str;
+use crate::names::Name;
+use crate::scan;
 
 /// No common text is longer.
 const LONGEST: usize = 48;
@@ -14,48 +16,74 @@ const LONGEST: usize = 48;
 /// A power of two, so large that most texts are found, or not found, at the first look.
 const SLOTS: usize = 4096;
 
-static TABLE: LazyLock<Box<[Option<Str>]>> = LazyLock::new(|| {
-    let mut table: Box<[Option<Str>]> = vec![None; SLOTS].into();
+/// The common texts. Their numbers are their places; the first one is empty.
+pub(crate) struct Common {
+    texts: Vec<Name>,
+    /// The number of a text, or 0.
+    slots: Box<[u16]>,
+}
+
+static COMMON: LazyLock<Common> = LazyLock::new(|| {
+    let mut common = Common { texts: vec![Name::spelled(Str::forever(""))], slots: vec![0; SLOTS].into() };
     for text in include_str!("common.txt").split_whitespace() {
         let mut slot = slot_of(text);
-        while table.get(slot).is_some_and(Option::is_some) {
+        while common.slots.get(slot).is_some_and(|number| *number != 0) {
             slot = after(slot);
         }
-        if let Some(slot) = table.get_mut(slot) {
-            *slot = Some(Str::forever(text));
+        if let (Some(slot), Ok(number)) = (common.slots.get_mut(slot), u16::try_from(common.texts.len())) {
+            *slot = number;
+            common.texts.push(Name::spelled(Str::forever(text)));
         }
     }
-    table
+    common
 });
+
+impl Common {
+    pub(crate) fn get() -> &'static Self {
+        &COMMON
+    }
+
+    /// All of them by number.
+    pub(crate) fn texts(&self) -> &[Name] {
+        &self.texts
+    }
+
+    /// The number and the text of that hash, if it is a common one.
+    #[inline]
+    pub(crate) fn find(&self, text: &str, hash: u32) -> Option<(u16, &Name)> {
+        let mut slot = slot(hash);
+        loop {
+            let number = *self.slots.get(slot)?;
+            if number == 0 {
+                return None;
+            }
+            let known = self.texts.get(usize::from(number))?;
+            if known.text == *text {
+                return Some((number, known));
+            }
+            slot = after(slot);
+        }
+    }
+}
 
 /// The common text, if it is one.
 pub(crate) fn common(text: &str) -> Option<Str> {
     if text.len() > LONGEST {
         return None;
     }
-    let table = &*TABLE;
-    let mut slot = slot_of(text);
-    loop {
-        let known = table.get(slot)?.as_ref()?;
-        if *known == *text {
-            return Some(known.clone());
-        }
-        slot = after(slot);
-    }
+    Some(Common::get().find(text, scan::hash(text.as_bytes()))?.1.text.clone())
 }
 
 fn after(slot: usize) -> usize {
     (slot + 1) & (SLOTS - 1)
 }
 
-/// By length and four bytes, which tell most of the texts apart.
+fn slot(hash: u32) -> usize {
+    hash as usize >> (32 - SLOTS.trailing_zeros())
+}
+
 fn slot_of(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let n = bytes.len();
-    let byte = |at: usize| u32::from(bytes.get(at).copied().unwrap_or_default());
-    let four = byte(0) | byte(n / 3) << 8 | byte(n / 2) << 16 | byte(n.wrapping_sub(1)) << 24;
-    let mixed = (four ^ (n as u32).wrapping_mul(0x85eb_ca6b)).wrapping_mul(0x9e37_79b1);
-    usize::try_from(mixed >> 20).unwrap_or_default()
+    slot(scan::hash(text.as_bytes()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! JSON text in and out.
 
 use crate::de::Seed;
-use crate::{Error, TextPosition, Value, json_plain, number};
+use crate::{Error, TextPosition, Value, json_plain, number, scan};
 
 impl Value {
     /// Reads one JSON document.
@@ -67,7 +67,8 @@ impl Value {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn to_json(&self) -> String {
-        let mut out = String::new();
+        // What has parts is seldom shorter.
+        let mut out = String::with_capacity(if self.is_scalar() { 0 } else { 128 });
         self.write_json(&mut out);
         out
     }
@@ -97,34 +98,24 @@ impl Value {
             Value::Null => out.push_str("null"),
             Value::Bool(true) => out.push_str("true"),
             Value::Bool(false) => out.push_str("false"),
-            Value::Int(i) => {
-                use std::fmt::Write;
-                // Writing to a string cannot fail.
-                let _ = write!(out, "{i}");
-            }
+            Value::Int(i) => number::write_integer(out, *i),
             Value::Float(f) => number::write_number(out, *f),
             Value::String(s) => write_string(out, s, escape),
             Value::List(list) => {
-                out.push('[');
                 for (i, item) in list.iter().enumerate() {
-                    if i > 0 {
-                        out.push(',');
-                    }
+                    out.push(if i == 0 { '[' } else { ',' });
                     item.write_json_escaped(out, escape);
                 }
-                out.push(']');
+                out.push_str(if list.is_empty() { "[]" } else { "]" });
             }
             Value::Map(map) => {
-                out.push('{');
                 for (i, (name, value)) in map.iter().enumerate() {
-                    if i > 0 {
-                        out.push(',');
-                    }
-                    write_string(out, name, escape);
-                    out.push(':');
+                    out.push_str(if i == 0 { "{\"" } else { ",\"" });
+                    write_inside(out, name, escape);
+                    out.push_str("\":");
                     value.write_json_escaped(out, escape);
                 }
-                out.push('}');
+                out.push_str(if map.is_empty() { "{}" } else { "}" });
             }
         }
     }
@@ -198,12 +189,32 @@ pub enum Escape {
 /// assert_eq!(out, r#""a\u003c\"""#);
 /// ```
 pub fn write_string(out: &mut String, text: &str, escape: Escape) {
+    out.push('"');
+    write_inside(out, text, escape);
+    out.push('"');
+}
+
+/// What stands between the quotes.
+#[inline]
+fn write_inside(out: &mut String, text: &str, escape: Escape) {
+    let plain = match escape {
+        Escape::Json => scan::is_plain(text.as_bytes()),
+        Escape::Html => scan::is_plain_in_html(text.as_bytes()),
+    };
+    if plain {
+        out.push_str(text);
+    } else {
+        write_escaped(out, text, escape);
+    }
+}
+
+#[cold]
+fn write_escaped(out: &mut String, text: &str, escape: Escape) {
     use std::fmt::Write;
     let special = |c: char| {
         let html = matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
         c < ' ' || c == '"' || c == '\\' || (html && escape == Escape::Html)
     };
-    out.push('"');
     let mut rest = text;
     while let Some(at) = rest.find(special) {
         let (plain, tail) = rest.split_at(at);
@@ -222,7 +233,6 @@ pub fn write_string(out: &mut String, text: &str, escape: Escape) {
         rest = chars.as_str();
     }
     out.push_str(rest);
-    out.push('"');
 }
 
 #[cfg(test)]

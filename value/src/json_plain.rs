@@ -4,31 +4,33 @@
 //! right where they go. At any mistake, and at a few rare things, it gives up, and the text is read by `serde_json`:
 //! so every error is decided in one place, and so is what is accepted.
 
-use crate::common::common;
+use crate::memory::{Memory, Place, ROOT, Tables, UNKNOWN};
+use crate::names::order;
+use crate::scan::first_special;
 use crate::{List, MAX_DEPTH, Map, Str, Value};
 
 /// The value, if the text is plain.
 pub(crate) fn read(text: &str) -> Option<Value> {
-    let mut plain = Plain {
-        text,
-        at: 0,
-        names: vec![None; NAMES],
-        entries: Vec::with_capacity(32),
-        items: Vec::with_capacity(32),
-    };
-    let value = plain.value(0)?;
+    // A small document should not pay for much room.
+    match text.len() {
+        0..512 => read_with(text, Tables::<8>::new().memory()),
+        512..8192 => read_with(text, Tables::<64>::new().memory()),
+        _ => read_with(text, Tables::<512>::new().memory()),
+    }
+}
+
+fn read_with(text: &str, memory: Memory<'_>) -> Option<Value> {
+    let mut plain =
+        Plain { text, at: 0, memory, entries: Vec::with_capacity(32), items: Vec::with_capacity(32) };
+    let value = plain.value(0, ROOT)?;
     plain.skip_space();
     (plain.at == text.len()).then_some(value)
 }
 
-/// How many field names of one document are remembered to be shared; a power of two.
-const NAMES: usize = 64;
-
 struct Plain<'t> {
     text: &'t str,
     at: usize,
-    /// Names that are not common, by a hash.
-    names: Vec<Option<Str>>,
+    memory: Memory<'t>,
     /// What was read of the maps that have not ended, one behind the other.
     entries: Vec<(Str, Value)>,
     /// The same of lists.
@@ -48,15 +50,24 @@ impl<'t> Plain<'t> {
 
     /// The next byte that is no space.
     fn token(&mut self) -> Option<u8> {
+        let next = self.peek()?;
+        if next > b' ' {
+            return Some(next);
+        }
         self.skip_space();
         self.peek()
     }
 
     fn pass(&mut self, expected: &str) -> Option<()> {
-        self.text.get(self.at..)?.starts_with(expected).then(|| self.at += expected.len())
+        self.text
+            .as_bytes()
+            .get(self.at..)?
+            .starts_with(expected.as_bytes())
+            .then(|| self.at += expected.len())
     }
 
-    fn value(&mut self, depth: usize) -> Option<Value> {
+    /// A value in the field of that name.
+    fn value(&mut self, depth: usize, field: u16) -> Option<Value> {
         match self.token()? {
             b'"' => {
                 self.at += 1;
@@ -64,11 +75,11 @@ impl<'t> Plain<'t> {
             }
             b'{' => {
                 self.at += 1;
-                self.map(depth)
+                self.map(depth, field)
             }
             b'[' => {
                 self.at += 1;
-                self.list(depth)
+                self.list(depth, field)
             }
             b't' => self.pass("true").map(|()| Value::Bool(true)),
             b'f' => self.pass("false").map(|()| Value::Bool(false)),
@@ -78,7 +89,7 @@ impl<'t> Plain<'t> {
         }
     }
 
-    fn map(&mut self, depth: usize) -> Option<Value> {
+    fn map(&mut self, depth: usize, field: u16) -> Option<Value> {
         if depth >= MAX_DEPTH {
             return None;
         }
@@ -87,32 +98,33 @@ impl<'t> Plain<'t> {
             return Some(Value::Map(Map::new()));
         }
         let start = self.entries.len();
+        let mut place = Place::FirstIn(field);
+        let mut sorted = true;
+        let mut before = 0;
         loop {
             if self.token()? != b'"' {
                 return None;
             }
             self.at += 1;
-            let name = match self.up_to_quote() {
-                Some(name) => self.name(name),
-                None => self.escaped()?,
-            };
-            if self.token()? != b':' {
-                return None;
+            let (name, number, order) = self.name(place)?;
+            if order <= before {
+                sorted = sorted && self.entries.get(start..)?.last().is_none_or(|(before, _)| *before < name);
             }
-            self.at += 1;
-            let value = self.value(depth + 1)?;
+            before = order;
+            let value = self.value(depth + 1, number)?;
             self.entries.push((name, value));
+            place = Place::After(number);
             let next = self.token()?;
             self.at += 1;
             match next {
                 b',' => {}
-                b'}' => return Some(Value::Map(Map::of(&mut self.entries, start))),
+                b'}' => return Some(Value::Map(Map::of(&mut self.entries, start, sorted))),
                 _ => return None,
             }
         }
     }
 
-    fn list(&mut self, depth: usize) -> Option<Value> {
+    fn list(&mut self, depth: usize, field: u16) -> Option<Value> {
         if depth >= MAX_DEPTH {
             return None;
         }
@@ -122,7 +134,7 @@ impl<'t> Plain<'t> {
         }
         let start = self.items.len();
         loop {
-            let item = self.value(depth + 1)?;
+            let item = self.value(depth + 1, field)?;
             self.items.push(item);
             let next = self.token()?;
             self.at += 1;
@@ -134,76 +146,86 @@ impl<'t> Plain<'t> {
         }
     }
 
-    /// A field name, shared with an earlier one of the same text where that is still remembered.
-    fn name(&mut self, text: &str) -> Str {
-        if let Some(name) = common(text) {
-            return name;
+    /// A field name from behind its first quote, up to behind the colon; its number and its order.
+    fn name(&mut self, place: Place) -> Option<(Str, u16, u64)> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        if let Some((name, number)) = self.memory.expected(place, rest) {
+            self.at += name.length;
+            return Some((name.text.clone(), number, name.order));
         }
-        let bytes = text.as_bytes();
-        let byte = |at: usize| usize::from(bytes.get(at).copied().unwrap_or_default());
-        let n = bytes.len();
-        let hash = n.wrapping_mul(31)
-            ^ byte(0)
-            ^ byte(n / 2).wrapping_mul(7)
-            ^ byte(n.wrapping_sub(1)).wrapping_mul(3);
-        match self.names.get_mut(hash & (NAMES - 1)) {
-            Some(Some(name)) if *name == *text => name.clone(),
-            Some(slot) => slot.insert(Str::from(text)).clone(),
-            None => Str::from(text),
+        let (name, number, order) = match self.up_to_quote() {
+            Some(text) => self.memory.name(text, rest),
+            None => {
+                let name = self.escaped()?;
+                let order = order(&name);
+                (name, UNKNOWN, order)
+            }
+        };
+        if self.token()? != b':' {
+            return None;
         }
+        self.at += 1;
+        self.memory.came(place, number);
+        Some((name, number, order))
     }
 
     fn string(&mut self) -> Option<Str> {
         match self.up_to_quote() {
-            Some(text) => Some(Str::from(text)),
+            Some(text) => Some(self.memory.text(text)),
             None => self.escaped(),
         }
     }
 
     /// The text up to a quote, which is passed. None, and nothing is passed, if there is an escape in it.
     fn up_to_quote(&mut self) -> Option<&'t str> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let n = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-        if rest.get(n) != Some(&b'"') {
+        let bytes = self.text.as_bytes();
+        let end = first_special(bytes, self.at)?;
+        if bytes.get(end) != Some(&b'"') {
             return None;
         }
-        let text = self.text.get(self.at..self.at + n)?;
-        self.at += n + 1;
+        let text = self.text.get(self.at..end)?;
+        self.at = end + 1;
         Some(text)
     }
 
     /// A text with escapes, from behind its first quote.
     fn escaped(&mut self) -> Option<Str> {
-        let start = self.at.checked_sub(1)?;
-        let mut rest = self.text.as_bytes().get(self.at..)?.iter();
-        let mut n = 0;
+        let bytes = self.text.as_bytes();
+        let mut end = self.at;
         loop {
-            n += 1;
-            match rest.next()? {
+            end = first_special(bytes, end)?;
+            match bytes.get(end)? {
                 b'"' => break,
-                b'\\' => {
-                    rest.next()?;
-                    n += 1;
-                }
-                _ => {}
+                b'\\' => end += 2,
+                _ => return None,
             }
         }
-        let token = self.text.get(start..self.at + n)?;
-        self.at += n;
+        let token = self.text.get(self.at.checked_sub(1)?..=end)?;
+        self.at = end + 1;
         serde_json::from_str::<Str>(token).ok()
     }
 
     fn number(&mut self) -> Option<Value> {
-        let rest = self.text.get(self.at..)?;
-        let part_of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-        let n = rest.bytes().position(|byte| !part_of_number(&byte)).unwrap_or(rest.len());
-        let token = rest.get(..n)?;
-        self.at += n;
-        let digits = token.strip_prefix('-').unwrap_or(token);
-        let leading_zero = digits.starts_with('0') && token != "0";
-        if digits.len() <= 18 && !leading_zero && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return token.parse().ok().map(Value::Int);
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let digits = rest.strip_prefix(b"-").unwrap_or(rest);
+        let negative = digits.len() < rest.len();
+        let mut whole = 0_i64;
+        let mut n = 0;
+        // Eighteen digits always fit.
+        while let Some(digit @ b'0'..=b'9') = digits.get(n).filter(|_| n <= 18) {
+            whole = whole.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
+            n += 1;
         }
+        let leading_zero = digits.first() == Some(&b'0') && (negative || n > 1);
+        let goes_on = matches!(digits.get(n), Some(b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
+        if (1..=18).contains(&n) && !leading_zero && !goes_on {
+            self.at += n + usize::from(negative);
+            return Some(Value::Int(if negative { -whole } else { whole }));
+        }
+        let part_of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        let n = rest.iter().position(|byte| !part_of_number(byte)).unwrap_or(rest.len());
+        let token = self.text.get(self.at..self.at + n)?;
+        self.at += n;
         serde_json::from_str::<Value>(token).ok()
     }
 }
@@ -295,7 +317,107 @@ mod tests {
         assert_eq!(read(&"[".repeat(1_000_000)), None);
     }
 
+    #[test]
+    fn texts_are_read_whatever_stands_where() {
+        for n in 0..80 {
+            for special in ["", "\\n", "\\\"", "\\\\", "\\u00e9", "é", "😀"] {
+                let text = format!("{}{special}{}", "x".repeat(n), "y".repeat(n % 11));
+                let document = format!(r#"[{{"{text}":"{text}"}},{{"{text}":"{text}","{text}!":"{text}"}}]"#);
+                let (plain, rule) = (read(&document).unwrap(), by_rule(&document).unwrap());
+                assert!(plain.identical(&rule), "{document}");
+            }
+        }
+    }
+
+    /// Documents with few names and texts, so that what is expected comes often, and as often nearly.
+    fn documents() -> impl Strategy<Value = String> {
+        let name = || {
+            prop::sample::select(vec![
+                "",
+                "a",
+                "ab",
+                "abc",
+                "name",
+                "names",
+                "namespace",
+                "b\\n",
+                "\\u0061",
+                "é",
+                "abcdef",
+                "abcdefg",
+                "abcdefghijklmn",
+                "abcdefghijklmno",
+                "abcdefghijklmnopqrst",
+                "abcdefghijkl_nopqrst",
+                "abcdefgh_jklmnopqrst",
+            ])
+        };
+        let space = || prop::sample::select(vec!["", "", "", "", "", " ", "\n  "]);
+        let part =
+            prop::sample::select(vec!["a", "bcdefgh", "é", "😀", "\\n", "\\\"", "\\\\", "\\u0041", "TCP"]);
+        let leaf = prop_oneof![
+            prop::sample::select(vec![
+                "null",
+                "true",
+                "false",
+                "0",
+                "-0",
+                "12",
+                "-345",
+                "1.5",
+                "1e3",
+                "999999999999999999"
+            ])
+            .prop_map(str::to_owned),
+            name().prop_map(|text| format!("\"{text}\"")),
+            prop::collection::vec(part, 0..12).prop_map(|parts| format!("\"{}\"", parts.concat())),
+        ];
+        leaf.prop_recursive(6, 60, 6, move |inner| {
+            let entry = (name(), space(), space(), inner.clone(), space())
+                .prop_map(|(name, a, b, value, c)| format!("{c}\"{name}\"{a}:{b}{value}{a}"));
+            prop_oneof![
+                3 => prop::collection::vec(entry, 0..6).prop_map(|entries| format!("{{{}}}", entries.join(","))),
+                1 => prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[{}]", items.join(","))),
+                1 => (inner, 0..40_usize).prop_map(|(item, n)| format!("[{}]", vec![item; n].join(","))),
+            ]
+        })
+    }
+
+    #[test]
+    fn many_names_are_read() {
+        // More than are remembered, in an order that is none, twice.
+        let names: Vec<u32> = (0..3000_u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+        let map = |names: &[u32]| {
+            let entries: Vec<String> =
+                names.iter().map(|n| format!("\"n{n}\":{{\"v{}\":\"{n}\"}}", n % 1500)).collect();
+            format!("{{{}}}", entries.join(","))
+        };
+        let document = format!("[{},{}]", map(&names), map(&names));
+        assert!(read(&document).unwrap().identical(&by_rule(&document).unwrap()));
+    }
+
     proptest! {
+        #[test]
+        fn documents_are_read_as_by_the_rule(documents in prop::collection::vec(documents(), 1..4)) {
+            // What one document teaches is used in the next.
+            for document in documents {
+                let plain = read(&document);
+                prop_assert!(plain.is_some_and(|plain| plain.identical(&by_rule(&document).unwrap())), "{}", document);
+            }
+        }
+
+        #[test]
+        fn damaged_documents_are_read_as_by_the_rule_or_not_at_all(
+            document in documents(), at in any::<prop::sample::Index>(), with in prop::sample::select(vec!["", "\"", "\\", ",", "}", "a", ":", " "]),
+        ) {
+            let mut chars: Vec<String> = document.chars().map(String::from).collect();
+            *at.get_mut(&mut chars) = with.to_owned();
+            let document = chars.concat();
+            if let Some(plain) = read(&document) {
+                prop_assert!(by_rule(&document).is_some_and(|rule| rule.identical(&plain)), "{}", document);
+            }
+        }
+
         #[test]
         fn any_text_is_read_as_by_the_rule_or_not_at_all(
             parts in prop::collection::vec(

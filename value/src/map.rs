@@ -48,13 +48,14 @@ impl Map {
         self.0.ptr_eq(&other.0)
     }
 
-    /// The map of the last of some entries, from a position on; of entries with one name the last is kept.
-    pub(crate) fn of(entries: &mut Vec<(Str, Value)>, start: usize) -> Self {
-        let own = entries.get(start..).unwrap_or_default();
-        Map(match own.is_sorted_by(|a, b| a.0 < b.0) {
-            true => SortedMap::from_sorted_iter(entries.drain(start..)),
-            false => SortedMap::from_unsorted(entries.split_off(start)),
-        })
+    /// The map of the last of some entries, from a position on; of entries with one name the last is kept. That they
+    /// are sorted, without two of one name, is said by whoever knows it.
+    pub(crate) fn of(entries: &mut Vec<(Str, Value)>, start: usize, sorted: bool) -> Self {
+        if !sorted {
+            return Map(SortedMap::from_unsorted(entries.split_off(start)));
+        }
+        debug_assert!(entries.get(start..).unwrap_or_default().is_sorted_by(|a, b| a.0 < b.0));
+        Map(SortedMap::from_sorted_iter(entries.drain(start..)))
     }
 
     /// The entries as a slice, where the map is small.

@@ -43,6 +43,11 @@ impl Str {
 }
 
 impl Str {
+    /// A text that is known not to be common.
+    pub(crate) fn uncommon(text: &str) -> Str {
+        Str(ArcStr::from(text))
+    }
+
     /// A text that is never freed, and whose clones are counted by nobody.
     pub(crate) fn forever(text: &str) -> Str {
         let text = ArcStr::from(text);
@@ -86,7 +91,7 @@ impl AsRef<str> for Str {
 /// A text that nearly every Kubernetes object has is made without allocation.
 impl From<&str> for Str {
     fn from(text: &str) -> Self {
-        common(text).unwrap_or_else(|| Str(ArcStr::from(text)))
+        common(text).unwrap_or_else(|| Str::uncommon(text))
     }
 }
 

@@ -1,0 +1,174 @@
+//! What a reader remembers of a document.
+//!
+//! The items of a list mostly have the same fields in the same order, and the same short texts. So the reader knows
+//! which name to expect, and takes names and texts that it has seen from here: that is less work than making them, and
+//! less memory. What is remembered decides no result.
+
+use std::cell::Cell;
+
+use crate::Str;
+use crate::common::Common;
+use crate::names::{Name, order};
+use crate::scan::hash;
+
+/// The number of the document itself, and of the empty name.
+pub(crate) const ROOT: u16 = 0;
+
+/// The number of a name that is not remembered.
+pub(crate) const UNKNOWN: u16 = u16::MAX;
+
+/// So many names that are not common are remembered; the others are texts like others.
+const NAMES: usize = 1024;
+
+/// No longer texts are remembered: they seldom come again, and to make them is not what takes the time.
+const LONGEST: usize = 64;
+
+/// How many names of one hash are looked at.
+const LOOKS: usize = 4;
+
+/// A place where a name is read.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// In the map, or in one of the maps, in the field of that name.
+    FirstIn(u16),
+    /// After the field of that name.
+    After(u16),
+}
+
+/// Which names came last at the two places that a name makes.
+#[derive(Clone, Copy, Default)]
+struct Link {
+    first: u16,
+    next: u16,
+}
+
+thread_local! {
+    /// The links of common names, a few kilobytes: the next document is often of the same kind. Other names go with
+    /// their document.
+    static LINKS: Cell<Vec<Link>> = const { Cell::new(Vec::new()) };
+}
+
+/// Where a [`Memory`] keeps things: on the stack, because it is gone with the document.
+pub(crate) struct Tables<const N: usize> {
+    slots: [u16; N],
+    texts: [(u32, Option<Str>); N],
+}
+
+impl<const N: usize> Tables<N> {
+    /// A power of two.
+    pub(crate) const fn new() -> Self {
+        Tables { slots: [ROOT; N], texts: [const { (0, None) }; N] }
+    }
+
+    pub(crate) fn memory(&mut self) -> Memory<'_> {
+        let common = Common::get();
+        // A document may be read while the thread ends, and then there are none.
+        let mut links = LINKS.try_with(Cell::take).unwrap_or_default();
+        links.resize(common.texts().len(), Link::default());
+        Memory { common, links, names: Vec::new(), slots: &mut self.slots, texts: &mut self.texts }
+    }
+}
+
+pub(crate) struct Memory<'t> {
+    common: &'static Common,
+    /// The names that are not common; their numbers follow those of these. A number stands for one name in all of a
+    /// document. With each is the number of the one before it with the same hash.
+    names: Vec<(Name, u16)>,
+    /// Of common names and of these.
+    links: Vec<Link>,
+    /// The number of the last of these names with a hash.
+    slots: &'t mut [u16],
+    /// The last hash of a slot, and its text once it was seen twice.
+    texts: &'t mut [(u32, Option<Str>)],
+}
+
+impl Drop for Memory<'_> {
+    fn drop(&mut self) {
+        self.links.truncate(self.common.texts().len());
+        let links = std::mem::take(&mut self.links);
+        let _ = LINKS.try_with(|kept| kept.set(links));
+    }
+}
+
+impl Memory<'_> {
+    fn numbered(&self, number: u16) -> Option<&Name> {
+        let (number, common) = (usize::from(number), self.common.texts());
+        common.get(number).or_else(|| Some(&self.names.get(number.checked_sub(common.len())?)?.0))
+    }
+
+    /// The name that came last at a place, and its number, if a text begins with it and a quote and a colon.
+    pub(crate) fn expected(&self, place: Place, text: &[u8]) -> Option<(&Name, u16)> {
+        let number = match place {
+            Place::FirstIn(name) => self.links.get(usize::from(name))?.first,
+            Place::After(name) => self.links.get(usize::from(name))?.next,
+        };
+        let name = self.numbered(number)?;
+        name.begins(text).then_some((name, number))
+    }
+
+    /// What was read at a place, for the next time.
+    pub(crate) fn came(&mut self, place: Place, number: u16) {
+        let link = match place {
+            Place::FirstIn(name) => self.links.get_mut(usize::from(name)).map(|link| &mut link.first),
+            Place::After(name) => self.links.get_mut(usize::from(name)).map(|link| &mut link.next),
+        };
+        if let Some(link) = link {
+            *link = number;
+        }
+    }
+
+    /// A name without special characters, its number and its order. The document goes on with it.
+    pub(crate) fn name(&mut self, text: &str, rest: &[u8]) -> (Str, u16, u64) {
+        let hash = hash(text.as_bytes());
+        if let Some((number, name)) = self.common.find(text, hash) {
+            return (name.text.clone(), number, name.order);
+        }
+        let slot = hash as usize & (self.slots.len() - 1);
+        let latest = self.slots.get(slot).copied().unwrap_or_default();
+        let first = self.common.texts().len();
+        let mut number = latest;
+        for _ in 0..LOOKS {
+            let Some(at) = usize::from(number).checked_sub(first) else { break };
+            let Some((name, older)) = self.names.get(at) else { break };
+            if name.text == *text {
+                return (name.text.clone(), number, name.order);
+            }
+            number = *older;
+        }
+        let number = u16::try_from(first + self.names.len()).unwrap_or(UNKNOWN);
+        let (Some(slot), true) = (self.slots.get_mut(slot), self.names.len() < NAMES) else {
+            return (self.text(text), UNKNOWN, order(text));
+        };
+        let name = Name::read(Str::uncommon(text), rest);
+        let (text, order) = (name.text.clone(), name.order);
+        *slot = number;
+        self.names.push((name, latest));
+        self.links.push(Link::default());
+        (text, number, order)
+    }
+
+    /// A text.
+    pub(crate) fn text(&mut self, text: &str) -> Str {
+        if text.len() > LONGEST {
+            return Str::from(text);
+        }
+        let hash = hash(text.as_bytes());
+        let slot = hash as usize & (self.texts.len() - 1);
+        let Some((tag, known)) = self.texts.get_mut(slot) else { return Str::from(text) };
+        let again = *tag == hash;
+        if let Some(known) = known
+            && again
+            && *known == *text
+        {
+            return known.clone();
+        }
+        let made = match self.common.find(text, hash) {
+            Some((_, common)) => common.text.clone(),
+            None => Str::uncommon(text),
+        };
+        // A text that is seen only once is not worth a count of its users.
+        *known = again.then(|| made.clone());
+        *tag = hash;
+        made
+    }
+}
