@@ -96,7 +96,7 @@ impl Identity {
             }
             write_string(&mut out, name, Escape::Json);
             out.push(':');
-            write_string(&mut out, text, Escape::Html);
+            write_string(&mut out, text, Escape::Go);
         }
         out.push('}');
         out.into()
@@ -142,5 +142,18 @@ impl Identity {
             out.push_str(self.api_version.as_str());
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identifier_is_what_the_encoder_of_go_writes() {
+        let identity = Identity::new("a<\u{8}\u{c}\u{1}\u{2028}\"", Operation::Apply, "", "");
+        let identifier = identity.identifier();
+        assert_eq!(identifier, r#"{"manager":"a\u003c\b\f\u0001\u2028\"","operation":"Apply"}"#);
+        assert_eq!(Identity::of_identifier(&identifier), Some(identity));
     }
 }

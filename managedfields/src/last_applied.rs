@@ -85,7 +85,7 @@ fn renewed(object: &Value, config: &Value) -> Value {
         return object.clone();
     }
     let mut text = String::new();
-    with_annotation(config, None).write_json_escaped(&mut text, Escape::Html);
+    with_annotation(config, None).write_json_escaped(&mut text, Escape::Go);
     text.push('\n');
     let renewed = with_annotation(object, Some(&text));
     let annotations = renewed.get("metadata").and_then(|metadata| metadata.get("annotations"));

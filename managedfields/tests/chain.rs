@@ -188,11 +188,11 @@ fn kubectl(last: &str, live: &str, data: &str) -> Result<Outcome, Error> {
 #[test]
 fn kubectl_takes_what_it_applied_before() {
     let last = r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"}}"#;
-    let applied = kubectl(last, r#"{"a":"1"}"#, r#"{"a":"<2>"}"#).unwrap();
+    let applied = kubectl(last, r#"{"a":"1"}"#, r#"{"a":"<2>\b\f"}"#).unwrap();
     let annotation =
         applied.object.get("metadata").unwrap().get("annotations").unwrap().get(LAST_APPLIED).unwrap();
     let expected =
-        r#"{"apiVersion":"v1","data":{"a":"\u003c2\u003e"},"kind":"ConfigMap","metadata":{"name":"x"}}"#;
+        r#"{"apiVersion":"v1","data":{"a":"\u003c2\u003e\b\f"},"kind":"ConfigMap","metadata":{"name":"x"}}"#;
     assert_eq!(annotation.as_str(), Some(format!("{expected}\n").as_str()));
     // What somebody changed since is not its own, and the conflicts that are left are those.
     let error = kubectl(last, r#"{"a":"1","b":"1"}"#, r#"{"a":"2","b":"2"}"#).unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fieldmanager_value::{Str, Value, write_number};
+use fieldmanager_value::{Escape, Str, Value};
 
 /// What is wrong with a field, with the texts of `k8s.io/apimachinery/pkg/util/validation/field`.
 ///
@@ -195,7 +195,7 @@ impl FieldError {
             match value {
                 Value::String(text) => out.push_str(&go_quote(text)),
                 Value::Float(number) => write_go_float(&mut out, *number),
-                other => write_go_json(&mut out, other),
+                other => other.write_json_escaped(&mut out, Escape::Go),
             }
         }
         if !self.detail.is_empty() {
@@ -274,52 +274,6 @@ fn write_go_float(out: &mut String, number: f64) {
     } else {
         write!(out, "{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
     };
-}
-
-/// JSON as Go's `json.Marshal` writes it.
-fn write_go_json(out: &mut String, value: &Value) {
-    match value {
-        Value::Float(number) => write_number(out, *number),
-        Value::String(text) => write_go_string(out, text),
-        Value::List(list) => {
-            for (i, item) in list.iter().enumerate() {
-                out.push(if i == 0 { '[' } else { ',' });
-                write_go_json(out, item);
-            }
-            out.push_str(if list.is_empty() { "[]" } else { "]" });
-        }
-        Value::Map(map) => {
-            for (i, (name, value)) in map.iter().enumerate() {
-                out.push(if i == 0 { '{' } else { ',' });
-                write_go_string(out, name);
-                out.push(':');
-                write_go_json(out, value);
-            }
-            out.push_str(if map.is_empty() { "{}" } else { "}" });
-        }
-        scalar => scalar.write_json(out),
-    }
-}
-
-fn write_go_string(out: &mut String, text: &str) {
-    use std::fmt::Write;
-    out.push('"');
-    for c in text.chars() {
-        // Writing to a string cannot fail.
-        let _ = match c {
-            '"' => out.write_str("\\\""),
-            '\\' => out.write_str("\\\\"),
-            '\x08' => out.write_str("\\b"),
-            '\x0c' => out.write_str("\\f"),
-            '\n' => out.write_str("\\n"),
-            '\r' => out.write_str("\\r"),
-            '\t' => out.write_str("\\t"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => write!(out, "\\u{:04x}", u32::from(c)),
-            c if c < ' ' => write!(out, "\\u{:04x}", u32::from(c)),
-            c => out.write_char(c),
-        };
-    }
-    out.push('"');
 }
 
 impl fmt::Display for FieldError {

@@ -176,8 +176,12 @@ impl Value {
 pub enum Escape {
     /// Those that JSON asks for: quotes, backslashes and control characters.
     Json,
-    /// Also `<`, `>`, `&` and the two line separators of Unicode, as Go's encoder does by default.
+    /// Also `<`, `>`, `&` and the two line separators of Unicode, as `json-iterator` does where it is compatible with
+    /// Go's standard library. Structured-merge-diff writes with it.
     Html,
+    /// The same, as Go's `encoding/json` does: backspace is `\b` and form feed is `\f`, which the others write as
+    /// `\u0008` and `\u000c`.
+    Go,
 }
 
 /// Appends a text as a JSON string.
@@ -199,7 +203,7 @@ pub fn write_string(out: &mut String, text: &str, escape: Escape) {
 fn write_inside(out: &mut String, text: &str, escape: Escape) {
     let plain = match escape {
         Escape::Json => scan::is_plain(text.as_bytes()),
-        Escape::Html => scan::is_plain_in_html(text.as_bytes()),
+        Escape::Html | Escape::Go => scan::is_plain_in_html(text.as_bytes()),
     };
     if plain {
         out.push_str(text);
@@ -213,7 +217,7 @@ fn write_escaped(out: &mut String, text: &str, escape: Escape) {
     use std::fmt::Write;
     let special = |c: char| {
         let html = matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
-        c < ' ' || c == '"' || c == '\\' || (html && escape == Escape::Html)
+        c < ' ' || c == '"' || c == '\\' || (html && escape != Escape::Json)
     };
     let mut rest = text;
     while let Some(at) = rest.find(special) {
@@ -227,6 +231,8 @@ fn write_escaped(out: &mut String, text: &str, escape: Escape) {
             Some('\n') => out.write_str("\\n"),
             Some('\r') => out.write_str("\\r"),
             Some('\t') => out.write_str("\\t"),
+            Some('\u{8}') if escape == Escape::Go => out.write_str("\\b"),
+            Some('\u{c}') if escape == Escape::Go => out.write_str("\\f"),
             Some(c) => write!(out, "\\u{:04x}", u32::from(c)),
             None => Ok(()),
         };
@@ -270,6 +276,46 @@ mod tests {
     fn the_last_of_duplicate_keys_stays() {
         let value = Value::from_json(r#"{"b": 1, "a": 1, "b": 2}"#).unwrap();
         assert_eq!(value.to_json(), r#"{"a":1,"b":2}"#);
+    }
+
+    #[test]
+    fn texts_are_escaped_as_each_encoder_of_go_does() {
+        let text: String = (0..0x30_u8)
+            .map(char::from)
+            .chain("<=>?@[\\]\u{7f}é\u{2027}\u{2028}\u{2029}😀".chars())
+            .collect();
+        // What `encoding/json` of Go 1.26 writes for this text.
+        let go = concat!(
+            r#""\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\b\t\n\u000b\f\r\u000e\u000f\u0010\u0011"#,
+            r#"\u0012\u0013\u0014\u0015\u0016\u0017\u0018\u0019\u001a\u001b\u001c\u001d\u001e\u001f"#,
+            r##" !\"#$%\u0026'()*+,-./\u003c=\u003e?@[\\]"##,
+            "\u{7f}é\u{2027}",
+            r#"\u2028\u2029😀""#,
+        );
+        let html = go.replace(r"\b", r"\u0008").replace(r"\f", r"\u000c");
+        let json =
+            [("u0026", "&"), ("u003c", "<"), ("u003e", ">"), ("u2028", "\u{2028}"), ("u2029", "\u{2029}")]
+                .iter()
+                .fold(html.clone(), |json, (escaped, plain)| json.replace(&format!("\\{escaped}"), plain));
+        for (escape, expected) in [(Escape::Go, go), (Escape::Html, &html), (Escape::Json, &json)] {
+            // At every place of the words in which plain texts are looked for.
+            for n in 0..17 {
+                let before = "a".repeat(n);
+                let mut out = String::new();
+                write_string(&mut out, &format!("{before}{text}"), escape);
+                assert_eq!(out, format!("\"{before}{}", &expected[1..]));
+                assert_eq!(Value::from_json(&out).unwrap().as_str(), Some(&*format!("{before}{text}")));
+            }
+            for c in text.chars() {
+                for n in 0..17 {
+                    let (before, after) = ("a".repeat(n % 9), "é".repeat(n / 4));
+                    let (mut alone, mut out) = (String::new(), String::new());
+                    write_string(&mut alone, &c.to_string(), escape);
+                    write_string(&mut out, &format!("{before}{c}{after}"), escape);
+                    assert_eq!(out, format!("\"{before}{}{after}\"", &alone[1..alone.len() - 1]));
+                }
+            }
+        }
     }
 
     #[test]
