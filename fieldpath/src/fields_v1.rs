@@ -4,12 +4,12 @@
 //! that the node itself is in the set beside its children. A node without children is in the set.
 
 use std::cell::RefCell;
-use std::fmt::{self, Write};
+use std::fmt;
 
-use fieldmanager_value::{Escape, MAX_DEPTH, Str, TextPosition, Value, write_number, write_string};
+use fieldmanager_value::{MAX_DEPTH, TextPosition, Value};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
-use crate::{Error, PathElement, Set, SetBuilder, fields_v1_plain};
+use crate::{Error, PathElement, Set, SetBuilder, fields_v1_plain, fields_v1_value, fields_v1_write};
 
 impl Set {
     /// Reads FieldsV1.
@@ -37,23 +37,7 @@ impl Set {
         if let Some(set) = fields_v1_plain::read(text) {
             return Ok(set);
         }
-        let failure = RefCell::new(None);
-        let mut deserializer = serde_json::Deserializer::from_slice(text);
-        // The seed bounds the depth itself, with an error of its own.
-        deserializer.disable_recursion_limit();
-        let seed = Level { depth: 0, failure: &failure };
-        let read = seed.deserialize(&mut deserializer);
-        match read.and_then(|level| deserializer.end().map(|()| level.set)) {
-            Ok(set) => Ok(set),
-            Err(error) => Err(failure.take().unwrap_or_else(|| {
-                let message = error.to_string();
-                let suffix = format!(" at line {} column {}", error.line(), error.column());
-                Error::FieldsV1 {
-                    position: TextPosition { line: error.line(), column: error.column() },
-                    message: message.strip_suffix(&suffix).unwrap_or(&message).into(),
-                }
-            })),
-        }
+        by_rules(text)
     }
 
     /// Reads FieldsV1 that is part of an object already read.
@@ -71,12 +55,10 @@ impl Set {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_value(value: &Value) -> Result<Set, Error> {
-        let failure = RefCell::new(None);
-        let seed = Level { depth: 0, failure: &failure };
-        match seed.deserialize(value.clone()) {
-            Ok(level) => Ok(level.set),
-            Err(error) => Err(failure.take().unwrap_or_else(|| Error::Fields { message: error.to_string() })),
+        if let Some(set) = fields_v1_value::read(value) {
+            return Ok(set);
         }
+        value_by_rules(value)
     }
 
     /// The set as FieldsV1, byte for byte as `Set.ToJSON` of the Go package writes it.
@@ -90,7 +72,7 @@ impl Set {
     /// ```
     pub fn to_json(&self) -> String {
         let mut out = String::new();
-        self.write_json(&mut out);
+        fields_v1_write::write(self, &mut out);
         out
     }
 
@@ -103,8 +85,7 @@ impl Set {
     /// assert_eq!(out, "fieldsV1: {}");
     /// ```
     pub fn write_json(&self, out: &mut String) {
-        let mut scratch = String::new();
-        write_level(self, false, out, &mut scratch);
+        fields_v1_write::write(self, out);
     }
 
     /// The set as FieldsV1 to be put into an object.
@@ -116,157 +97,43 @@ impl Set {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     pub fn to_value(&self) -> Value {
-        fn level(set: &Set, itself: bool) -> Value {
-            let dot = itself.then(|| (Str::from("."), empty()));
-            let children = set.nodes().map(|(element, node)| {
-                let mut key = String::new();
-                write_element(element, &mut key);
-                let below = match node.children().is_empty() {
-                    true => empty(),
-                    false => level(node.children(), node.is_member()),
-                };
-                (Str::from(key), below)
-            });
-            Value::Map(dot.into_iter().chain(children).collect())
-        }
-        fn empty() -> Value {
-            Value::Map(fieldmanager_value::Map::new())
-        }
-        level(self, false)
+        fields_v1_value::write(self)
     }
 }
 
-fn write_level(set: &Set, itself: bool, out: &mut String, scratch: &mut String) {
-    out.push('{');
-    let mut first = true;
-    if itself {
-        out.push_str("\".\":{}");
-        first = false;
-    }
-    for (element, node) in set.nodes() {
-        if !first {
-            out.push(',');
-        }
-        first = false;
-        if !write_plain(element, out) {
-            scratch.clear();
-            write_element(element, scratch);
-            write_string(out, scratch, Escape::Json);
-        }
-        out.push(':');
-        if node.children().is_empty() {
-            out.push_str("{}");
-        } else {
-            write_level(node.children(), node.is_member(), out, scratch);
-        }
-    }
-    out.push('}');
-}
-
-/// Writes the element as a JSON string, if nothing in it needs an escape but the quotes of a key's texts. Says whether
-/// it does.
-fn write_plain(element: &PathElement, out: &mut String) -> bool {
-    let is_plain = |text: &str| {
-        // 0xe2 begins the two line separators that are not safe inside HTML.
-        text.bytes().all(|byte| !matches!(byte, 0..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2))
-    };
-    match element {
-        PathElement::Field(name) if is_plain(name) => {
-            out.push_str("\"f:");
-            out.push_str(name);
-            out.push('"');
-            true
-        }
-        PathElement::Key(fields)
-            if fields.iter().all(|(name, value)| {
-                is_plain(name) && value.as_str().is_none_or(is_plain) && value.is_scalar()
-            }) =>
-        {
-            out.push_str("\"k:{");
-            for (i, (name, value)) in fields.iter().enumerate() {
-                out.push_str(if i > 0 { ",\\\"" } else { "\\\"" });
-                out.push_str(name);
-                out.push_str("\\\":");
-                match value {
-                    Value::String(text) => {
-                        out.push_str("\\\"");
-                        out.push_str(text);
-                        out.push_str("\\\"");
-                    }
-                    Value::Float(number) => write_number(out, *number),
-                    other => other.write_json(out),
-                }
+/// Reads any text.
+pub(crate) fn by_rules(text: &[u8]) -> Result<Set, Error> {
+    let failure = RefCell::new(None);
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    // The seed bounds the depth itself, with an error of its own.
+    deserializer.disable_recursion_limit();
+    let seed = Level { depth: 0, failure: &failure };
+    let read = seed.deserialize(&mut deserializer);
+    match read.and_then(|level| deserializer.end().map(|()| level.set)) {
+        Ok(set) => Ok(set),
+        Err(error) => Err(failure.take().unwrap_or_else(|| {
+            let message = error.to_string();
+            let suffix = format!(" at line {} column {}", error.line(), error.column());
+            Error::FieldsV1 {
+                position: TextPosition { line: error.line(), column: error.column() },
+                message: message.strip_suffix(&suffix).unwrap_or(&message).into(),
             }
-            out.push_str("}\"");
-            true
-        }
-        _ => false,
+        })),
     }
 }
 
-/// The element as a key of FieldsV1, before the key itself is written as a JSON string.
-pub(crate) fn write_element(element: &PathElement, out: &mut String) {
-    match element {
-        PathElement::Field(name) => {
-            out.push_str("f:");
-            out.push_str(name);
-        }
-        PathElement::Key(fields) => {
-            out.push_str("k:{");
-            for (i, (name, value)) in fields.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_string(out, name, Escape::Json);
-                out.push(':');
-                write_value(out, value);
-            }
-            out.push('}');
-        }
-        PathElement::Value(value) => {
-            out.push_str("v:");
-            write_value(out, value);
-        }
-        PathElement::Index(at) => {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "i:{at}");
-        }
-    }
-}
-
-/// A value inside a key: compact, and safe inside HTML as Go's encoder makes it.
-fn write_value(out: &mut String, value: &Value) {
-    match value {
-        Value::String(text) => write_string(out, text, Escape::Html),
-        Value::Float(number) => write_number(out, *number),
-        Value::List(list) => {
-            out.push('[');
-            for (i, item) in list.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_value(out, item);
-            }
-            out.push(']');
-        }
-        Value::Map(map) => {
-            out.push('{');
-            for (i, (name, value)) in map.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_string(out, name, Escape::Html);
-                out.push(':');
-                write_value(out, value);
-            }
-            out.push('}');
-        }
-        other => other.write_json(out),
+/// Reads any value.
+pub(crate) fn value_by_rules(value: &Value) -> Result<Set, Error> {
+    let failure = RefCell::new(None);
+    let seed = Level { depth: 0, failure: &failure };
+    match seed.deserialize(value.clone()) {
+        Ok(level) => Ok(level.set),
+        Err(error) => Err(failure.take().unwrap_or_else(|| Error::Fields { message: error.to_string() })),
     }
 }
 
 /// What a key of FieldsV1 says.
-enum Key {
+pub(crate) enum Key {
     /// `.`: the node itself.
     Itself,
     Element(PathElement),
@@ -274,7 +141,7 @@ enum Key {
     Unknown,
 }
 
-fn read_key(key: &str) -> Result<Key, Error> {
+pub(crate) fn read_key(key: &str) -> Result<Key, Error> {
     let fault = |message: String| Error::Element { key: key.into(), message };
     if key == "." {
         return Ok(Key::Itself);

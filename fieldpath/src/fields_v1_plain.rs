@@ -1,179 +1,186 @@
 //! FieldsV1 as it is nearly always written.
 //!
 //! What `metadata.managedFields` holds was written by an apiserver: no white space, sorted keys, hardly an escape.
-//! This reads such a text byte by byte. At anything else it gives up, and the text is read by the rules, so that
-//! what is accepted, and every error, is decided in one place.
+//! This reads such a text in one pass, and jumps over levels that it knows. At anything else it gives up, and the text is
+//! read by the rules, so that what is accepted, and every error, is decided in one place.
+
+use std::cmp::Ordering;
 
 use fieldmanager_value::sorted::SortedMap;
-use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
+use fieldmanager_value::{MAX_DEPTH, Str};
 
+use crate::key_text::Text;
+use crate::seen::{Level, Seen};
 use crate::set::Node;
-use crate::{PathElement, Set, SetBuilder};
+use crate::{PathElement, Set, SetBuilder, scan};
 
 /// The set, if the text is plain.
 pub(crate) fn read(text: &[u8]) -> Option<Set> {
-    let mut plain = Plain { text, at: 0, open: Vec::with_capacity(32) };
-    let (set, _) = plain.level(0)?;
-    (plain.at == text.len()).then_some(set)
+    let text = std::str::from_utf8(text).ok()?;
+    let mut plain = Plain {
+        text: Text { text, at: 0 },
+        // Most names are shorter than their share of the text.
+        open: Vec::with_capacity((text.len() / 24).clamp(4, 32)),
+        seen: Seen::new(text.as_bytes()),
+    };
+    plain.text.pass(b"{")?;
+    if plain.text.rest() == b"}" {
+        return Some(Set::new());
+    }
+    let level = plain.level(0)?;
+    plain.text.rest().is_empty().then_some(level.set)
 }
 
 struct Plain<'t> {
-    text: &'t [u8],
-    at: usize,
+    text: Text<'t>,
     /// What was read of the levels that have not ended, one behind the other.
     open: Vec<(PathElement, Node)>,
+    seen: Seen<'t>,
 }
 
-impl<'t> Plain<'t> {
-    fn next(&mut self) -> Option<u8> {
-        let byte = *self.text.get(self.at)?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    /// Passes what must come next.
-    fn pass(&mut self, expected: &[u8]) -> Option<()> {
-        let end = self.at + expected.len();
-        (self.text.get(self.at..end)? == expected).then(|| self.at = end)
-    }
-
-    /// The text up to a quote; none if it has an escape or a control character.
-    fn up_to_quote(&mut self) -> Option<&'t str> {
-        let rest = self.text.get(self.at..)?;
-        let n = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-        let (text, rest) = rest.split_at_checked(n)?;
-        if rest.first() != Some(&b'"') {
+impl Plain<'_> {
+    /// One level from its first key on. It has one.
+    fn level(&mut self, depth: usize) -> Option<Level> {
+        // What is below is a level too.
+        if depth + 1 >= MAX_DEPTH {
             return None;
-        }
-        self.at += n + 1;
-        std::str::from_utf8(text).ok()
-    }
-
-    /// The text up to an escaped quote; none if it has another escape, or one of its own inside.
-    fn up_to_escaped_quote(&mut self) -> Option<&'t str> {
-        let rest = self.text.get(self.at..)?;
-        let n = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-        let (text, rest) = rest.split_at_checked(n)?;
-        if !rest.starts_with(b"\\\"") {
-            return None;
-        }
-        self.at += n + 2;
-        std::str::from_utf8(text).ok()
-    }
-
-    /// One level, and whether the node itself is in the set.
-    fn level(&mut self, depth: usize) -> Option<(Set, bool)> {
-        if depth >= MAX_DEPTH {
-            return None;
-        }
-        self.pass(b"{")?;
-        let mut itself = false;
-        if self.text.get(self.at) == Some(&b'}') {
-            self.at += 1;
-            return Some((Set::new(), itself));
         }
         let start = self.open.len();
+        let (mut itself, mut height) = (false, 2);
+        let mut order = Order::new();
         loop {
-            self.pass(b"\"")?;
-            let element = match self.next()? {
-                b'.' => {
-                    self.pass(b"\":{}")?;
+            let element = match self.text.rest() {
+                [b'"', b'f', b':', rest @ ..] => {
+                    self.text.at += 3;
+                    let name = self.text.run()?;
+                    order.name(name, rest, self.open.len() == start);
+                    PathElement::Field(Str::from(name))
+                }
+                [b'"', b'.', b'"', b':', b'{', b'}', next, ..] => {
                     itself = true;
-                    None
-                }
-                kind => {
-                    self.pass(b":")?;
-                    let element = self.element(kind)?;
-                    self.pass(b":")?;
-                    Some(element)
-                }
-            };
-            if let Some(element) = element {
-                let (below, member) = self.level(depth + 1)?;
-                // A node without children is there for its own sake.
-                let member = member || below.is_empty();
-                self.open.push((element, Node { member, children: below }));
-            }
-            match self.next()? {
-                b',' => {}
-                b'}' => return Some((self.close(start), itself)),
-                _ => return None,
-            }
-        }
-    }
-
-    /// The set of a level that has ended.
-    fn close(&mut self, start: usize) -> Set {
-        let level = self.open.get(start..).unwrap_or_default();
-        if level.is_sorted_by(|a, b| a.0 < b.0) {
-            return Set(SortedMap::from_sorted_iter(self.open.drain(start..)));
-        }
-        SetBuilder::of(self.open.split_off(start)).build()
-    }
-
-    /// The element of a kind, with the quote behind it.
-    fn element(&mut self, kind: u8) -> Option<PathElement> {
-        match kind {
-            b'f' => Some(PathElement::Field(Str::from(self.up_to_quote()?))),
-            b'v' => {
-                let value = self.scalar()?;
-                self.pass(b"\"")?;
-                Some(PathElement::Value(value))
-            }
-            b'k' => {
-                self.pass(b"{")?;
-                let (name, value) = self.field()?;
-                let mut fields = Map::single(name, value);
-                loop {
-                    match self.next()? {
-                        b',' => {
-                            let (name, value) = self.field()?;
-                            // The same name twice is for the rules.
-                            if fields.insert(name, value).is_some() {
-                                return None;
-                            }
-                        }
+                    self.text.at += 7;
+                    match next {
+                        b',' => continue,
                         b'}' => break,
                         _ => return None,
                     }
                 }
-                self.pass(b"\"")?;
-                Some(PathElement::Key(fields))
-            }
-            _ => None,
-        }
-    }
-
-    /// A field of a key: `\"name\":value`.
-    fn field(&mut self) -> Option<(Str, Value)> {
-        self.pass(b"\\\"")?;
-        let name = Str::from(self.up_to_escaped_quote()?);
-        self.pass(b":")?;
-        Some((name, self.scalar()?))
-    }
-
-    /// A text without escapes, a whole number that certainly fits, or a boolean.
-    fn scalar(&mut self) -> Option<Value> {
-        match self.text.get(self.at)? {
-            b'\\' => {
-                self.pass(b"\\\"")?;
-                Some(Value::String(Str::from(self.up_to_escaped_quote()?)))
-            }
-            b't' => self.pass(b"true").map(|()| Value::Bool(true)),
-            b'f' => self.pass(b"false").map(|()| Value::Bool(false)),
-            b'1'..=b'9' => {
-                let rest = self.text.get(self.at..)?;
-                let n = rest.iter().position(|byte| !byte.is_ascii_digit())?;
-                let digits = rest.get(..n).filter(|digits| digits.len() <= 15)?;
-                // A fraction or an exponent is for the rules.
-                if matches!(rest.get(n)?, b'.' | b'e' | b'E') {
-                    return None;
+                [b'"', b'k', b':', ..] => {
+                    self.text.at += 3;
+                    PathElement::Key(self.text.fields::<true>()?)
                 }
-                self.at += n;
-                Some(Value::Int(digits.iter().fold(0, |all, digit| all * 10 + i64::from(digit - b'0'))))
+                [b'"', b'v', b':', ..] => {
+                    self.text.at += 3;
+                    PathElement::Value(self.text.scalar::<true>()?)
+                }
+                _ => return None,
+            };
+            if !matches!(element, PathElement::Field(_)) {
+                order.element(&element, self.open.get(start..).and_then(<[_]>::last));
             }
-            _ => None,
+            // A node without children is there for its own sake.
+            let node = match self.text.rest() {
+                [b'"', b':', b'{', b'}', ..] => {
+                    self.text.at += 4;
+                    Node { member: true, children: Set::new() }
+                }
+                [b'"', b':', b'{', ..] => {
+                    self.text.at += 2;
+                    let below = self.below(depth + 1)?;
+                    height = height.max(below.height + 1);
+                    Node { member: below.itself || below.set.is_empty(), children: below.set }
+                }
+                _ => return None,
+            };
+            self.open.push((element, node));
+            match self.text.next()? {
+                b',' => {}
+                b'}' => break,
+                _ => return None,
+            }
         }
+        Some(Level { set: self.close(start, &order), itself, height })
+    }
+
+    /// One level with the braces around it, read or known.
+    fn below(&mut self, depth: usize) -> Option<Level> {
+        let start = self.text.at;
+        let mark = self.seen.mark(start);
+        if let Some((level, end)) = mark.and_then(|mark| self.seen.find(mark, start)) {
+            self.text.at = end;
+            return (depth + usize::from(level.height) <= MAX_DEPTH).then(|| level.clone());
+        }
+        self.text.at += 1;
+        let level = self.level(depth)?;
+        if let Some(mark) = mark {
+            self.seen.keep(mark, start, self.text.at, &level);
+        }
+        Some(level)
+    }
+
+    /// The set of a level that has ended.
+    fn close(&mut self, start: usize, order: &Order) -> Set {
+        if order.ascending {
+            Set(SortedMap::from_sorted_iter(self.open.drain(start..)))
+        } else if order.descending {
+            Set(SortedMap::from_sorted_iter(self.open.drain(start..).rev()))
+        } else {
+            SetBuilder::last_of(&mut self.open, start)
+        }
+    }
+}
+
+/// How the elements of a level are ordered so far.
+struct Order<'t> {
+    ascending: bool,
+    descending: bool,
+    /// The last element, if it is a field: how its name begins, and the name.
+    last: Option<(u64, &'t str)>,
+}
+
+impl<'t> Order<'t> {
+    fn new() -> Self {
+        Order { ascending: true, descending: true, last: None }
+    }
+
+    /// A field comes next. `rest` is the text from its name on.
+    #[inline(always)]
+    fn name(&mut self, name: &'t str, rest: &[u8], first: bool) {
+        let head = head(name, rest);
+        let order = match self.last {
+            Some((last_head, last)) => last_head.cmp(&head).then_with(|| last.cmp(name)),
+            // Fields come before all others.
+            None => Ordering::Greater,
+        };
+        self.last = Some((head, name));
+        if !first {
+            self.add(order);
+        }
+    }
+
+    /// An element that is no field comes next.
+    fn element(&mut self, element: &PathElement, last: Option<&(PathElement, Node)>) {
+        self.last = None;
+        if let Some((last, _)) = last {
+            self.add(last.cmp(element));
+        }
+    }
+
+    fn add(&mut self, order: Ordering) {
+        self.ascending &= order.is_lt();
+        self.descending &= order.is_gt();
+    }
+}
+
+/// The bytes of a name that fit a number, which orders as they do; zeros, which no plain name has, where there are
+/// fewer. `rest` is the text from the name on.
+fn head(name: &str, rest: &[u8]) -> u64 {
+    match scan::word(rest) {
+        Some(word) if name.len() >= 8 => word.swap_bytes(),
+        Some(word) => word.swap_bytes() & !(u64::MAX >> (8 * name.len())),
+        None => (0..8).fold(0, |head, at| {
+            (head << 8) | u64::from(name.as_bytes().get(at).copied().unwrap_or_default())
+        }),
     }
 }
 

@@ -24,10 +24,17 @@ mod element;
 mod error;
 mod fields_v1;
 mod fields_v1_plain;
+#[cfg(test)]
+mod fields_v1_tests;
+mod fields_v1_value;
+mod fields_v1_write;
 mod filter;
+mod key_text;
 mod levels;
 mod managers;
 mod path;
+mod scan;
+mod seen;
 mod set;
 mod text;
 

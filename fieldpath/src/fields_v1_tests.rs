@@ -1,0 +1,226 @@
+//! The fast ways of reading and writing FieldsV1 against the rules, on sets in which much is alike.
+
+use fieldmanager_value::{Escape, MAX_DEPTH, Value, write_string};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use crate::fields_v1::{by_rules, value_by_rules};
+use crate::fields_v1_write::write_element;
+use crate::{Error, Set, SetBuilder, fields_v1_plain, fields_v1_value};
+
+/// A name that makes a text long enough for levels to be remembered.
+fn filler() -> String {
+    format!(r#""f:{}":{{}}"#, "0".repeat(1200))
+}
+
+/// Keys; the last ones are not plain.
+const KEYS: [&str; 16] = [
+    "f:a",
+    "f:ab",
+    "f:abcdefgh",
+    "f:abcdefghi",
+    "f:name",
+    "f:value",
+    "f:é",
+    r#"k:{\"name\":\"a\"}"#,
+    r#"k:{\"name\":\"b\"}"#,
+    r#"k:{\"name\":\"a\",\"port\":80}"#,
+    r#"v:\"a\""#,
+    "v:10",
+    "v:9",
+    r"f:\u0061",
+    "i:1",
+    "x:a",
+];
+
+/// Levels; deeper ones are made of those before, so that many are equal.
+fn level(below: Vec<String>) -> BoxedStrategy<String> {
+    let keys = prop_oneof![30 => select(&KEYS[..13]), 1 => select(&KEYS[..])];
+    (prop::collection::vec((keys, any::<Index>()), 1..6), any::<bool>(), any::<bool>())
+        .prop_map(move |(mut children, itself, sorted)| {
+            if sorted {
+                children.sort_by_key(|(key, _)| *key);
+                children.dedup_by_key(|(key, _)| *key);
+            }
+            let own = itself.then(|| r#"".":{}"#.to_owned());
+            let children =
+                children.iter().map(|(key, at)| format!(r#""{key}":{}"#, below[at.index(below.len())]));
+            format!("{{{}}}", own.into_iter().chain(children).collect::<Vec<_>>().join(","))
+        })
+        .boxed()
+}
+
+/// A text of a few kinds of levels, each of them many times, and now and then with a fault in it.
+fn text() -> impl Strategy<Value = String> {
+    let leaves = prop::collection::vec(level(vec!["{}".to_owned()]), 1..4);
+    let more = |levels: Vec<String>| {
+        let known = levels.clone();
+        prop::collection::vec(level(levels), 1..4)
+            .prop_map(move |new| known.iter().cloned().chain(new).collect::<Vec<_>>())
+    };
+    let levels = leaves.prop_flat_map(more).prop_flat_map(more).prop_flat_map(more);
+    (levels, prop::collection::vec(any::<Index>(), 2..60)).prop_map(|(levels, order)| {
+        let children = order.iter().enumerate().map(|(number, at)| {
+            format!(r#","k:{{\"name\":\"{number:02}\"}}":{}"#, levels[at.index(levels.len())])
+        });
+        format!("{{{}{}}}", filler(), children.collect::<String>())
+    })
+}
+
+/// A text in which one place was changed, so that a level is nearly one that was read before.
+fn changed() -> impl Strategy<Value = String> {
+    let new = select(
+        &["", " ", "{", "}", ":", ",", "\"", "\\", "f", "a", "é", "{}", "\"f:z\":{},", "x", ".", "0"][..],
+    );
+    (text(), any::<Index>(), 0..3_usize, new).prop_map(|(text, at, less, new)| {
+        let (tail, start) = (text.len() - 1200, 1200);
+        let at = start + at.index(tail);
+        let bytes =
+            [&text.as_bytes()[..at], new.as_bytes(), text.as_bytes().get(at + less..).unwrap_or_default()];
+        String::from_utf8_lossy(&bytes.concat()).into_owned()
+    })
+}
+
+fn naive(set: &Set, itself: bool, out: &mut String) {
+    out.push('{');
+    let mut before = "";
+    if itself {
+        out.push_str(r#"".":{}"#);
+        before = ",";
+    }
+    for (element, node) in set.nodes() {
+        out.push_str(before);
+        before = ",";
+        let mut key = String::new();
+        write_element(element, &mut key);
+        write_string(out, &key, Escape::Json);
+        out.push(':');
+        naive(node.children(), node.is_member() && !node.children().is_empty(), out);
+    }
+    out.push('}');
+}
+
+fn check_writing(set: &Set) {
+    let mut expected = String::new();
+    naive(set, false, &mut expected);
+    assert_eq!(set.to_json(), expected);
+    let mut out = "before".to_owned();
+    set.write_json(&mut out);
+    assert_eq!(out, format!("before{expected}"));
+    let value = set.to_value();
+    assert_eq!(Set::from_value(&value).as_ref(), Ok(set));
+    assert_eq!(Value::from_json(&expected).unwrap(), value);
+}
+
+fn check_reading(text: &str) {
+    let ruled = by_rules(text.as_bytes());
+    if let Some(read) = fields_v1_plain::read(text.as_bytes()) {
+        assert_eq!(Ok(&read), ruled.as_ref(), "{text}");
+        check_writing(&read);
+    }
+    if let Ok(value) = Value::from_json(text) {
+        let ruled = value_by_rules(&value);
+        if let Some(read) = fields_v1_value::read(&value) {
+            assert_eq!(Ok(&read), ruled.as_ref(), "{text}");
+            check_writing(&read);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn levels_that_come_again_are_read_by_the_rules(text in text()) {
+        check_reading(&text);
+    }
+
+    #[test]
+    fn levels_that_nearly_come_again_are_too(text in changed()) {
+        check_reading(&text);
+    }
+
+    #[test]
+    fn sets_that_share_are_written_as_others(a in text(), b in text()) {
+        let (Ok(a), Ok(b)) = (Set::from_json(a.as_bytes()), Set::from_json(b.as_bytes())) else {
+            return Ok(());
+        };
+        // The same set below nodes that are members and nodes that are not.
+        let mut builder = SetBuilder::default();
+        for at in 0..6 {
+            let children = [&a, &b, &a.union(&b), &a.difference(&b)][at % 4].clone();
+            builder.push(crate::PathElement::Index(at as i64), at < 3, children);
+        }
+        check_writing(&builder.build());
+    }
+}
+
+#[test]
+fn equal_levels_are_one_in_memory() {
+    let item = r#"{".":{},"f:name":{},"f:value":{"f:from":{},"f:to":{}}}"#;
+    let children: String = (0..60).map(|n| format!(r#","k:{{\"name\":\"{n:02}\"}}":{item}"#)).collect();
+    let text = format!("{{{}{children}}}", filler());
+    let set = Set::from_json(text.as_bytes()).unwrap();
+    let items = |set: &Set| set.nodes().skip(1).map(|(_, node)| node.children().clone()).collect::<Vec<_>>();
+    for set in [&set, &Set::from_value(&Value::from_json(&text).unwrap()).unwrap()] {
+        assert!(items(set).windows(2).all(|two| two[0].ptr_eq(&two[1])));
+    }
+    assert_eq!(set.to_json(), text);
+}
+
+/// A level that is known must not lead deeper than one that is read.
+#[test]
+fn levels_that_are_known_have_their_depth() {
+    let chain = |levels: usize, inner: &str| r#"{"f:a":"#.repeat(levels) + inner + &"}".repeat(levels);
+    for height in [1, 2, 100, MAX_DEPTH - 3] {
+        let known = chain(height, "{}");
+        for levels in 0..=MAX_DEPTH + 1 {
+            for inner in [known.as_str(), "{}", r#"{".":{}}"#, r#"{".":{},"f:a":{}}"#] {
+                let text = format!(r#"{{{},"f:a":{known},"f:b":{}}}"#, filler(), chain(levels, inner));
+                let (read, ruled) = (Set::from_json(text.as_bytes()), by_rules(text.as_bytes()));
+                assert_eq!(read, ruled, "{height} {levels}");
+                let deepest = 2 + levels + if inner == known { height } else { 0 };
+                if inner == known {
+                    assert_eq!(ruled == Err(Error::TooDeep), deepest > MAX_DEPTH, "{height} {levels}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_value_holds_is_judged_by_the_rules() {
+    for text in [
+        "null",
+        "1",
+        "[]",
+        r#"{"f:a":1}"#,
+        r#"{"f:a":[]}"#,
+        r#"{"fa":{}}"#,
+        r#"{".":{"f:a":{}},"f:a":{}}"#,
+        r#"{".":1}"#,
+        r#"{".":null,"f:a":null}"#,
+        r#"{"x:a":{},"f:a":{}}"#,
+        r#"{"v:1.5":{},"v:-1":{},"v:0":{},"v:12":{},"v:1234567890123456":{},"v:12 ":{},"v:12x":{}}"#,
+        r#"{"v:1.5":{},"v:-1":{},"v:0":{},"v:12":{},"v:1234567890123456":{},"v:12 ":{},"v:9":{}}"#,
+        r#"{"v:\"a\"":{},"v:\"a\\n\"":{},"v:true":{},"v:null":{},"v:[1]":{}}"#,
+        r#"{"v:\"a\"x":{}}"#,
+        r#"{"k:{\"a\":1,\"b\":\"x\"}":{},"k:{\"b\":1, \"a\":2}":{},"k:{}":{},"k:null":{}}"#,
+        r#"{"k:{\"a\":1,\"a\":2}":{}}"#,
+        r#"{"k:{\"a\":1}x":{}}"#,
+        r#"{"k:{\"a\":1":{}}"#,
+        r#"{"i:2":{},"i:10":{},"i:-1":{},"i:x":{}}"#,
+        r#"{"i:2":{},"i:10":{},"i:-1":{}}"#,
+    ] {
+        let value = Value::from_json(text).unwrap();
+        assert_eq!(Set::from_value(&value), value_by_rules(&value), "{text}");
+    }
+    let deep = |levels: usize| {
+        (0..levels).fold(Value::Map(fieldmanager_value::Map::new()), |below, _| {
+            Value::Map(fieldmanager_value::Map::single("f:a", below))
+        })
+    };
+    for levels in MAX_DEPTH - 3..MAX_DEPTH + 3 {
+        assert_eq!(Set::from_value(&deep(levels)), value_by_rules(&deep(levels)), "{levels}");
+        let dot = Value::Map(fieldmanager_value::Map::single(".", deep(levels)));
+        assert_eq!(Set::from_value(&dot), value_by_rules(&dot), "{levels}");
+    }
+}
