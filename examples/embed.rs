@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 
 use fieldmanager::managedfields::Error;
 use fieldmanager::openapi::builtin;
-use fieldmanager::{FieldManager, Force, GroupVersionKind, Time, Value};
+use fieldmanager::{FieldManager, Force, GroupVersionKind, Interner, Time, Value};
 
 /// The Deployments of a namespace, by name.
 struct Deployments {
     manager: FieldManager,
     objects: BTreeMap<String, Value>,
+    /// What the managed fields of many Deployments have in common is kept once.
+    interner: Interner,
 }
 
 impl Deployments {
     /// `POST`. `PUT` and all patches but apply are the same, with the live object instead of null.
     fn create(&mut self, name: &str, new: &Value, by: &str, now: Time) -> Result<(), Error> {
         let created = self.manager.update(&Value::Null, new, by, now)?;
-        self.objects.insert(name.to_owned(), created.object);
+        self.objects.insert(name.to_owned(), self.interner.share(&created.object));
         Ok(())
     }
 
@@ -24,7 +26,7 @@ impl Deployments {
     fn apply(&mut self, name: &str, config: &Value, by: &str, force: Force, now: Time) -> Result<(), Error> {
         let live = self.objects.get(name).unwrap_or(&Value::Null);
         let applied = self.manager.apply(live, config, by, force, now)?;
-        self.objects.insert(name.to_owned(), applied.object);
+        self.objects.insert(name.to_owned(), self.interner.share(&applied.object));
         Ok(())
     }
 }
@@ -32,7 +34,7 @@ impl Deployments {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kind = GroupVersionKind::of("apps/v1", "Deployment");
     let manager = FieldManager::builder(kind).types(builtin::types()).build()?;
-    let mut deployments = Deployments { manager, objects: BTreeMap::new() };
+    let mut deployments = Deployments { manager, objects: BTreeMap::new(), interner: Interner::default() };
     let replicas = |number: i64| {
         let text = format!("{{apiVersion: apps/v1, kind: Deployment, spec: {{replicas: {number}}}}}");
         Value::from_yaml(&text)

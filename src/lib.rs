@@ -85,7 +85,7 @@ pub use fieldmanager_value as value;
 
 pub use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Path, PathElement, Set, VersionedSet};
 pub use fieldmanager_managedfields::{
-    Entry, FieldManager, Identity, ManagedFields, Operation, Outcome, Status, Time,
+    Entry, FieldManager, Identity, Interner, ManagedFields, Operation, Outcome, Status, Time,
 };
 pub use fieldmanager_merge::{
     Applied, Conflict, Conflicts, ConvertError, Converter, Force, SameVersion, Updated, Updater,

@@ -59,6 +59,9 @@ pub struct EntryError {
     pub message: String,
 }
 
+/// How the set of a `fieldsV1` is read.
+pub(crate) type ReadFields<'a> = &'a mut dyn FnMut(&Value) -> Result<Set, fieldmanager_fieldpath::Error>;
+
 fn path(member: &str) -> String {
     if member.is_empty() { String::new() } else { format!(".{member}") }
 }
@@ -73,10 +76,14 @@ impl Entry {
     ///
     /// Behaviour: `DecodeManagedFields` of `k8s.io/apimachinery/pkg/util/managedfields`.
     pub fn from_value(index: usize, value: &Value) -> Result<Entry, EntryError> {
-        let manager = value.get("manager").and_then(Value::as_str).map(str::to_owned);
+        Self::read(index, value, &mut Set::from_value)
+    }
+
+    /// [`from_value`](Self::from_value), with another way to the set of its `fieldsV1`.
+    pub(crate) fn read(index: usize, value: &Value, fields: ReadFields<'_>) -> Result<Entry, EntryError> {
         let fault = |member: &'static str, message: String| EntryError {
             index,
-            manager: manager.clone(),
+            manager: value.get("manager").and_then(Value::as_str).map(str::to_owned),
             member,
             message,
         };
@@ -114,7 +121,7 @@ impl Entry {
         };
         let fields = match entry.get("fieldsV1") {
             None | Some(Value::Null) => Set::new(),
-            Some(fields) => Set::from_value(fields).map_err(|error| fault("fieldsV1", error.to_string()))?,
+            Some(value) => fields(value).map_err(|error| fault("fieldsV1", error.to_string()))?,
         };
         Ok(Entry {
             manager: text("manager")?,

@@ -1,12 +1,14 @@
 //! All entries of an object.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
-use fieldmanager_fieldpath::{Managers, VersionedSet};
+use fieldmanager_fieldpath::{Managers, Set, VersionedSet};
+use fieldmanager_value::sorted::SortedMap;
 use fieldmanager_value::{Map, Str, Value};
 
-use crate::entry::{Entry, EntryError};
+use crate::entry::{Entry, EntryError, ReadFields};
 use crate::identity::{Identity, Operation};
+use crate::interner::Interner;
 use crate::time::Time;
 
 pub(crate) const MANAGED_FIELDS: &str = "managedFields";
@@ -26,12 +28,18 @@ pub(crate) const MANAGED_FIELDS: &str = "managedFields";
 /// assert_eq!(managed.set_in(&object), object);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct ManagedFields {
     /// By identifier.
     pub(crate) managers: Managers,
     /// By identifier; not everybody has a time.
-    pub(crate) times: BTreeMap<Str, Time>,
+    pub(crate) times: SortedMap<Str, Time>,
+}
+
+impl fmt::Debug for ManagedFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entries()).finish()
+    }
 }
 
 impl ManagedFields {
@@ -71,26 +79,34 @@ impl ManagedFields {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn decode_what_can_be(list: Option<&Value>) -> (Self, Vec<EntryError>) {
+        let (entries, faults) = read_entries(list, &mut Set::from_value);
         let mut managed = Self::new();
-        let mut faults = Vec::new();
-        match list {
-            None | Some(Value::Null) => {}
-            Some(Value::List(entries)) => {
-                for (index, value) in entries.iter().enumerate() {
-                    match Entry::from_value(index, value) {
-                        Ok(entry) => managed.add(entry),
-                        Err(fault) => faults.push(fault),
-                    }
-                }
-            }
-            Some(other) => faults.push(EntryError {
-                index: 0,
-                manager: None,
-                member: "",
-                message: format!("expected a list of entries, got {}", other.kind()),
-            }),
-        }
+        entries.into_iter().for_each(|entry| managed.add(entry));
         (managed, faults)
+    }
+
+    /// [`decode`](Self::decode) by way of an [`Interner`]: what it has seen in other objects is not decoded again, and
+    /// is shared. The result is the same.
+    ///
+    /// # Errors
+    ///
+    /// [`EntryError`] of the first entry that cannot be read.
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::{Interner, ManagedFields};
+    /// use fieldmanager_value::Value;
+    /// let read = || Value::from_json(r#"[{"manager": "ci", "operation": "Apply", "apiVersion": "v1",
+    ///     "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:a": {}}}}]"#);
+    /// let mut interner = Interner::default();
+    /// let one = ManagedFields::decode_with(Some(&read()?), &mut interner)?;
+    /// let other = ManagedFields::decode_with(Some(&read()?), &mut interner)?;
+    /// assert_eq!(one, ManagedFields::decode(Some(&read()?))?);
+    /// assert!(one.entries()[0].fields.ptr_eq(&other.entries()[0].fields));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decode_with(list: Option<&Value>, interner: &mut Interner) -> Result<Self, EntryError> {
+        let (managed, faults) = interner.decode(list);
+        faults.into_iter().next().map_or(Ok(managed), Err)
     }
 
     /// Reads the entries of an object.
@@ -102,17 +118,30 @@ impl ManagedFields {
         Self::decode(list_of(object))
     }
 
+    /// [`of_object`](Self::of_object) by way of an [`Interner`].
+    ///
+    /// # Errors
+    ///
+    /// [`EntryError`] of the first entry that cannot be read.
+    pub fn of_object_with(object: &Value, interner: &mut Interner) -> Result<Self, EntryError> {
+        Self::decode_with(list_of(object), interner)
+    }
+
     /// Adds an entry. What its manager owns already stays owned.
     pub fn add(&mut self, entry: Entry) {
-        let identifier = entry.identity().identifier();
+        self.add_as(entry.identity().identifier(), entry);
+    }
+
+    /// Adds an entry whose identifier is this.
+    pub(crate) fn add_as(&mut self, identifier: Str, entry: Entry) {
         let set = match self.managers.get(&identifier) {
             Some(before) => before.set().union(&entry.fields),
             None => entry.fields,
         };
         let applied = entry.operation == Operation::Apply;
         if let Some(time) = entry.time {
-            let known = self.times.entry(identifier.clone()).or_insert(time);
-            *known = time.max(*known);
+            let latest = self.times.get(&identifier).map_or(time, |known| time.max(*known));
+            self.times.insert(identifier.clone(), latest);
         }
         self.managers.insert(identifier, VersionedSet::new(set, entry.api_version, applied));
     }
@@ -176,6 +205,29 @@ impl ManagedFields {
     pub fn set_in(&self, object: &Value) -> Value {
         with_list(object, self.encode())
     }
+}
+
+/// The entries of a list that can be read, and what is wrong with the others.
+pub(crate) fn read_entries(list: Option<&Value>, fields: ReadFields<'_>) -> (Vec<Entry>, Vec<EntryError>) {
+    let (mut read, mut faults) = (Vec::new(), Vec::new());
+    match list {
+        None | Some(Value::Null) => {}
+        Some(Value::List(entries)) => {
+            for (index, value) in entries.iter().enumerate() {
+                match Entry::read(index, value, fields) {
+                    Ok(entry) => read.push(entry),
+                    Err(fault) => faults.push(fault),
+                }
+            }
+        }
+        Some(other) => faults.push(EntryError {
+            index: 0,
+            manager: None,
+            member: "",
+            message: format!("expected a list of entries, got {}", other.kind()),
+        }),
+    }
+    (read, faults)
 }
 
 /// The `metadata.managedFields` of an object as they are.

@@ -1,0 +1,388 @@
+//! Managed fields that many objects have, kept once.
+
+use fieldmanager_fieldpath::{Error, Managers, Set};
+use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
+
+use crate::entry::EntryError;
+use crate::managed::{ManagedFields, list_of, read_entries, with_list};
+
+/// Lets objects with equal managed fields share them.
+///
+/// A server that keeps ten thousand Pods of one Deployment keeps the same sets ten thousand times, for they differ in
+/// their times alone. An interner knows the managed fields that came by last, and what equals one of them becomes the
+/// same allocation:
+///
+/// - [`ManagedFields::decode_with`] shares the set of each entry, the identifiers and versions, and, where all entries
+///   are the same but for their times, all of it at once. A known set is not decoded again.
+/// - [`share`](Self::share) does so with the `fieldsV1` inside an object that was read, which is what a server keeps.
+///
+/// It is a value that its user owns, changed by `&mut`: one per thread, or one inside the lock that the user's cache
+/// has anyway. The operations of a [`FieldManager`](crate::FieldManager) take no part in it. What they give is shared by
+/// passing the object through [`share`](Self::share) before it is stored.
+///
+/// # Costs and bounds
+///
+/// To find a known `fieldsV1` is to hash it and compare it once, without allocating: about an eighth of decoding it. An
+/// unknown one costs this on top. Equality decides, never the hash, so a collision costs sharing and nothing else.
+///
+/// It knows at most [`capacity`](Self::capacity) sets, as many texts, and as many combinations of entries. They are kept
+/// in buckets of four by their hash; a new one takes the place of that which was not needed for longest in its
+/// bucket. So it does not grow with the number of calls, and it need not be told when objects go. Its tables take some
+/// 72 bytes for each set of the capacity, from the first use on, and it keeps alive, at the most, as many `fieldsV1` with
+/// their sets as its capacity; [`clear`](Self::clear) lets go of all this.
+///
+/// Behaviour: `FieldsV1` of `k8s.io/apimachinery/pkg/apis/meta/v1`, which, built with the tag `fieldsv1string`, keeps
+/// equal texts once for the whole process (`unique.Handle`). Sets made of them are never shared there.
+///
+/// ```
+/// use fieldmanager_managedfields::{Interner, ManagedFields};
+/// use fieldmanager_value::Value;
+/// let read = |name: &str, hour: u8| Value::from_json(&format!(
+///     r#"{{"metadata": {{"name": "{name}", "managedFields": [
+///         {{"manager": "ci", "operation": "Apply", "apiVersion": "apps/v1", "time": "2026-01-31T{hour}:00:00Z",
+///          "fieldsType": "FieldsV1", "fieldsV1": {{"f:spec": {{"f:replicas": {{}}}}}}}}
+///     ]}}}}"#
+/// ));
+/// let mut interner = Interner::with_capacity(1000);
+/// let (one, other) = (interner.share(&read("one", 12)?), interner.share(&read("other", 13)?));
+/// assert_eq!(one, read("one", 12)?);
+///
+/// let fields = |object: &Value| {
+///     let list = object.get("metadata")?.get("managedFields")?.as_list()?;
+///     list.get(0)?.get("fieldsV1").cloned()
+/// };
+/// let (of_one, of_other) = (fields(&one).ok_or("an entry")?, fields(&other).ok_or("an entry")?);
+/// assert!(of_one.ptr_eq(&of_other));
+///
+/// let sets = [&one, &other].map(|object| ManagedFields::of_object_with(object, &mut interner));
+/// let [one, other] = sets.map(|managed| managed.map(|managed| managed.entries()[0].fields.clone()));
+/// assert!(one?.ptr_eq(&other?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Interner {
+    fields: Table<Fields>,
+    /// Identifiers, versions, and the names in entries.
+    texts: Table<Str>,
+    /// All managers of an object.
+    managers: Table<Managers>,
+}
+
+/// A `fieldsV1`, and its set once somebody asked for it.
+#[derive(Clone, Debug)]
+struct Fields {
+    value: Value,
+    set: Option<Set>,
+}
+
+/// Enough for the kinds of a cluster with some variants each.
+const CAPACITY: usize = 4096;
+
+/// A gigabyte of empty slots: more is a mistake, and would end the program.
+const MAX_CAPACITY: usize = 1 << 24;
+
+impl Default for Interner {
+    /// An interner with room for 4096 sets.
+    fn default() -> Self {
+        Self::with_capacity(CAPACITY)
+    }
+}
+
+impl Interner {
+    /// An interner that knows at most so many sets, and never more than 16 million. With room for none it shares
+    /// nothing.
+    pub fn with_capacity(sets: usize) -> Self {
+        let sets = sets.min(MAX_CAPACITY);
+        Interner { fields: Table::new(sets), texts: Table::new(sets), managers: Table::new(sets) }
+    }
+
+    /// How many sets it knows at most.
+    pub fn capacity(&self) -> usize {
+        self.fields.capacity
+    }
+
+    /// How many `fieldsV1` it knows. This counts them.
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether it knows none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets everything. Who shares something keeps it.
+    pub fn clear(&mut self) {
+        *self = Self::with_capacity(self.capacity());
+    }
+
+    /// The same object, whose entries share their `fieldsV1`, and the names and versions beside them, with those of
+    /// objects seen before. Nothing is decoded, and entries that could not be are left as they are.
+    ///
+    /// An object for the store or a cache comes through here when it was read, or when an operation has made it.
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::Interner;
+    /// use fieldmanager_value::Value;
+    /// let object = Value::from_json(r#"{"metadata": {"name": "x"}}"#)?;
+    /// assert!(Interner::default().share(&object).ptr_eq(&object));
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    #[must_use]
+    pub fn share(&mut self, object: &Value) -> Value {
+        let Some(Value::List(entries)) = list_of(object) else {
+            return object.clone();
+        };
+        let mut changed = false;
+        let shared: List = entries
+            .iter()
+            .map(|entry| match self.shared_entry(entry) {
+                Some(shared) => {
+                    changed = true;
+                    shared
+                }
+                None => entry.clone(),
+            })
+            .collect();
+        if changed { with_list(object, Some(Value::List(shared))) } else { object.clone() }
+    }
+
+    /// The entry with what is known in place of its own; none if nothing is.
+    fn shared_entry(&mut self, entry: &Value) -> Option<Value> {
+        let entry = entry.as_map()?;
+        let mut edits = Vec::new();
+        // By their order in the entry, as edits have to be.
+        for name in ["apiVersion", "fieldsV1", "manager", "subresource"] {
+            let Some((name, own)) = entry.get_entry(name) else { continue };
+            let shared = match own {
+                Value::String(text) => Some(Value::String(self.text(text, || text.clone()))),
+                value => self.fields_at(fingerprint(value), value).map(|known| known.value.clone()),
+            };
+            if let Some(shared) = shared.filter(|shared| !shared.ptr_eq(own)) {
+                edits.push((name.clone(), Some(shared)));
+            }
+        }
+        (!edits.is_empty()).then(|| Value::Map(entry.with_edits(edits)))
+    }
+
+    /// The set of a `fieldsV1`. One that is known is not decoded again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Set::from_value`].
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::Interner;
+    /// use fieldmanager_value::Value;
+    /// let mut interner = Interner::default();
+    /// let read = || Value::from_json(r#"{"f:data":{"f:a":{}}}"#);
+    /// let (one, other) = (interner.fields(&read()?)?, interner.fields(&read()?)?);
+    /// assert!(one.ptr_eq(&other));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fields(&mut self, fields_v1: &Value) -> Result<Set, Error> {
+        self.set_at(fingerprint(fields_v1), fields_v1)
+    }
+
+    fn set_at(&mut self, hash: Option<u64>, value: &Value) -> Result<Set, Error> {
+        match self.fields_at(hash, value) {
+            None => Set::from_value(value),
+            Some(Fields { set: Some(set), .. }) => Ok(set.clone()),
+            Some(known) => Ok(known.set.insert(Set::from_value(value)?).clone()),
+        }
+    }
+
+    /// What is known of a `fieldsV1`, from now on if not before; none if it has no hash or there is no room.
+    fn fields_at(&mut self, hash: Option<u64>, value: &Value) -> Option<&mut Fields> {
+        let new = || Fields { value: value.clone(), set: None };
+        self.fields.find(hash?, |known| known.value.identical(value), new)
+    }
+
+    fn text(&mut self, text: &str, new: impl Fn() -> Str) -> Str {
+        let known = self.texts.find(hash_text(0, text), |known| known.as_str() == text, &new);
+        known.map_or_else(&new, |known| known.clone())
+    }
+
+    /// What can be read of a list of entries, and what is wrong with the others.
+    pub(crate) fn decode(&mut self, list: Option<&Value>) -> (ManagedFields, Vec<EntryError>) {
+        let mut of_sets = 0_u64;
+        let (entries, faults) = read_entries(list, &mut |value| {
+            let hash = fingerprint(value);
+            // A sum, since entries come in the order of their times, and times do not count.
+            of_sets = of_sets.wrapping_add(hash.unwrap_or_default());
+            self.set_at(hash, value)
+        });
+        let mut managed = ManagedFields::new();
+        for mut entry in entries {
+            let identifier = entry.identity().identifier();
+            let identifier = self.text(&identifier, || identifier.clone());
+            let version = entry.api_version.as_str();
+            entry.api_version = self.text(version, || Str::from(version)).into();
+            managed.add_as(identifier, entry);
+        }
+        managed.managers = self.all_managers(of_sets, managed.managers);
+        (managed, faults)
+    }
+
+    fn all_managers(&mut self, of_sets: u64, managers: Managers) -> Managers {
+        if managers.is_empty() {
+            return managers;
+        }
+        let hash = managers.iter().fold(of_sets, |state, (identifier, owned)| {
+            hash_text(hash_text(state, identifier), owned.api_version().as_str())
+        });
+        // Most of the comparison is of sets that are the same allocation by now.
+        let known = self.managers.find(hash, |known| *known == managers, || managers.clone());
+        known.map_or_else(|| managers.clone(), |known| known.clone())
+    }
+}
+
+/// Values by their hash, at most so many. A bucket has those that were found last first.
+#[derive(Clone, Debug)]
+struct Table<T> {
+    capacity: usize,
+    /// Empty until something is put there.
+    slots: Vec<Option<(u64, T)>>,
+}
+
+/// How many slots a bucket has.
+const WAYS: usize = 4;
+
+impl<T: Clone> Table<T> {
+    fn new(capacity: usize) -> Self {
+        Table { capacity, slots: Vec::new() }
+    }
+
+    fn len(&self) -> usize {
+        self.slots.iter().flatten().count()
+    }
+
+    /// The value of this hash that is the same, or a new one in place of that of its bucket which was not found for
+    /// longest.
+    fn find(&mut self, hash: u64, same: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> Option<&mut T> {
+        if self.slots.is_empty() {
+            self.slots.resize(self.capacity, None);
+        }
+        let ways = WAYS.min(self.capacity);
+        let buckets = self.capacity.checked_div(ways)?;
+        // The upper half: the lower bits of a product depend on few of its factor's.
+        let start = (hash >> 32) as usize % buckets * ways;
+        let bucket = self.slots.get_mut(start..start + ways)?;
+        let is_known =
+            |slot: &Option<(u64, T)>| slot.as_ref().is_some_and(|(at, known)| *at == hash && same(known));
+        match bucket.iter().position(is_known) {
+            Some(at) => bucket.get_mut(..=at)?.rotate_right(1),
+            None => {
+                bucket.rotate_right(1);
+                *bucket.first_mut()? = Some((hash, new()));
+            }
+        }
+        bucket.first_mut()?.as_mut().map(|(_, value)| value)
+    }
+}
+
+/// A hash of what may be FieldsV1: maps in maps, and null. Anything else has none, and neither has what is too deep to
+/// be decoded.
+///
+/// It is quick, and anybody can make values that have the same. Then these push each other out of one bucket, and are
+/// decoded as if there were no interner.
+fn fingerprint(value: &Value) -> Option<u64> {
+    fn level(map: &Map, depth: usize, state: u64) -> Option<u64> {
+        let mut state = mix(state, map.len() as u64);
+        for (name, value) in map.iter() {
+            state = hash_text(state, name);
+            state = match value {
+                Value::Null => mix(state, u64::MAX),
+                Value::Map(below) if below.is_empty() => mix(state, 0),
+                Value::Map(below) if depth < MAX_DEPTH => level(below, depth + 1, state)?,
+                _ => return None,
+            };
+        }
+        Some(state)
+    }
+    match value {
+        // There is nothing to share.
+        Value::Map(top) if top.is_empty() => None,
+        Value::Map(top) => level(top, 1, 0),
+        _ => None,
+    }
+}
+
+fn hash_text(state: u64, text: &str) -> u64 {
+    let mut words = text.as_bytes().chunks_exact(8);
+    let mut state = mix(state, text.len() as u64);
+    for word in &mut words {
+        state = mix(state, <[u8; 8]>::try_from(word).map_or(0, u64::from_le_bytes));
+    }
+    mix(state, words.remainder().iter().fold(0, |word, byte| (word << 8) | u64::from(*byte)))
+}
+
+fn mix(state: u64, word: u64) -> u64 {
+    (state.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        Value::from_json(text).unwrap()
+    }
+
+    #[test]
+    fn equal_hashes_do_not_make_equal() {
+        let mut interner = Interner::with_capacity(8);
+        let texts = [r#"{"f:a":{}}"#, r#"{"f:b":{}}"#, r#"{"f:a":{"f:b":{}}}"#];
+        for _ in 0..2 {
+            for text in texts {
+                let set = interner.set_at(Some(7), &value(text)).unwrap();
+                assert_eq!(set.to_json(), text);
+                assert!(set.ptr_eq(&interner.set_at(Some(7), &value(text)).unwrap()));
+            }
+        }
+        assert_eq!(interner.len(), 3);
+    }
+
+    #[test]
+    fn a_bucket_forgets_what_was_not_needed_for_longest() {
+        let mut interner = Interner::with_capacity(WAYS);
+        let text = |i: usize| value(&format!(r#"{{"f:{i}":{{}}}}"#));
+        let first: Vec<Set> = (0..WAYS).map(|i| interner.set_at(Some(7), &text(i)).unwrap()).collect();
+        // The oldest is needed again, and so the second is the one to go.
+        assert!(interner.fields_at(Some(7), &text(0)).is_some());
+        interner.set_at(Some(7), &text(WAYS)).unwrap();
+        assert!(interner.set_at(Some(7), &text(0)).unwrap().ptr_eq(&first[0]));
+        assert!(!interner.set_at(Some(7), &text(1)).unwrap().ptr_eq(&first[1]));
+    }
+
+    #[test]
+    fn hashes_differ_by_names_and_by_what_is_below_what() {
+        let texts = [
+            r#"{"f:a":{},"f:b":{}}"#,
+            r#"{"f:a":{"f:b":{}}}"#,
+            r#"{"f:ab":{}}"#,
+            r#"{"f:a":null,"f:b":{}}"#,
+            r#"{"f:a":{".":{},"f:b":{}}}"#,
+        ];
+        let hashes = texts.map(|text| fingerprint(&value(text)).unwrap());
+        for (i, hash) in hashes.iter().enumerate() {
+            assert!(!hashes[..i].contains(hash), "{}", texts[i]);
+        }
+        for text in ["{}", "null", "[]", r#"{"f:a":1}"#, r#"{"f:a":{"f:b":[]}}"#] {
+            assert_eq!(fingerprint(&value(text)), None, "{text}");
+        }
+    }
+
+    /// Values that a program builds by hand can be deeper than any text.
+    #[test]
+    fn what_is_too_deep_is_not_interned() {
+        let deep = |depth: usize| {
+            (0..depth).fold(Value::Map(Map::new()), |below, _| Value::Map(Map::single("f:a", below)))
+        };
+        let mut interner = Interner::default();
+        assert!(interner.fields(&deep(MAX_DEPTH - 1)).is_ok());
+        assert_eq!(interner.len(), 1);
+        assert_eq!(interner.fields(&deep(MAX_DEPTH + 2)), Set::from_value(&deep(MAX_DEPTH + 2)));
+        assert_eq!(interner.len(), 1);
+    }
+}
