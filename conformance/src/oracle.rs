@@ -68,7 +68,12 @@ impl CoProcess {
 
     /// Sends all lines and reads as many; both at once, since either pipe may
     /// fill up before the other side is done.
-    fn exchange(&mut self, lines: &[Value]) -> Result<Vec<Value>, Error> {
+    ///
+    /// # Errors
+    ///
+    /// When the program cannot be started, ends, or answers with something
+    /// other than JSON.
+    pub fn exchange(&mut self, lines: &[Value]) -> Result<Vec<Value>, Error> {
         let program = self.program.display().to_string();
         let running = self.start()?;
         let Running { input, output, .. } = running;

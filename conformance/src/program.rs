@@ -18,6 +18,13 @@ pub fn end(outcome: Result<ExitCode, impl Display>) -> ExitCode {
     })
 }
 
+/// The folder for what the programs build and write: inside the target folder of Cargo.
+pub fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join("target"), PathBuf::from)
+        .join("conformance")
+}
+
 /// The oracle that is given, or else the one of a folder of this crate: built in the target folder of Cargo. Go sees to
 /// it that a second build costs next to nothing.
 ///
@@ -31,9 +38,7 @@ pub fn oracle(given: Option<&Path>, folder: &str) -> Result<PathBuf, Error> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let name = format!("fieldmanager-{folder}{}", env::consts::EXE_SUFFIX);
     let folder = package.join(folder);
-    let target = env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| package.join("..").join("target"), PathBuf::from)
-        .join("conformance");
+    let target = target();
     let failed = |source| Error::File { path: target.clone(), source };
     std::fs::create_dir_all(&target).map_err(failed)?;
     let program = target.canonicalize().map_err(failed)?.join(name);

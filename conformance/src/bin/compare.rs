@@ -52,8 +52,8 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
         millis: arguments.millis.unwrap_or(if arguments.quick { 10 } else { 25 }),
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let folder = target.join("conformance").join("speed").join("inputs");
+    let target = program::target().join("speed");
+    let folder = target.join("inputs");
     let failed = |path: &Path| {
         let path = path.display().to_string();
         move |source| Error::File { path, source }
@@ -70,7 +70,7 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
     let plots_folder = match &arguments.plots {
         _ if arguments.docs => root.join("docs").join("performance"),
         Some(folder) => folder.clone(),
-        None => target.join("conformance").join("speed"),
+        None => target,
     };
     writeln!(out, "{report}").map_err(failed(Path::new("standard output")))?;
     for plot in plots(&results, &plan, &plots_folder)? {

@@ -41,6 +41,9 @@ pub enum Error {
         /// What happened.
         message: String,
     },
+    /// The Go side could not be built, or does not answer.
+    #[error(transparent)]
+    Oracle(#[from] crate::Error),
     /// A plot could not be drawn.
     #[error("cannot draw: {0}")]
     Plot(String),
