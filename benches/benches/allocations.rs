@@ -6,7 +6,7 @@
 use std::alloc::System;
 
 use fieldmanager_benches::objects::OBJECTS;
-use fieldmanager_benches::operations::{BYTES, ON_OBJECTS, PARSE, TABLE, prepare};
+use fieldmanager_benches::operations::{BYTES, ENTRIES, ON_OBJECTS, PARSE, TABLE, prepare};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -19,11 +19,12 @@ fn main() {
     println!("{:40} {:>12} {:>14}", "operation, all runs on the same input", "allocations", "bytes");
     let mut cells = Vec::new();
     for object in OBJECTS {
-        cells.extend(TABLE.iter().map(|operation| format!("table/{object}/{operation}/reused")));
+        cells.extend(TABLE.iter().map(|operation| format!("table/{object}/{operation}")));
         cells.extend(
             PARSE.iter().filter(|what| **what != "validate").map(|what| format!("parse/{object}/{what}")),
         );
         cells.extend(ON_OBJECTS.iter().map(|what| format!("fields/{object}/{what}")));
+        cells.extend(ENTRIES.iter().map(|what| format!("entries/{object}/{what}")));
         cells.extend(BYTES.iter().map(|what| format!("bytes/{object}/{what}")));
     }
     for what in ["first", "again", "update"] {

@@ -56,6 +56,9 @@ func (in *inputs) typeOf(object string) (typed.ParseableType, error) {
 // prepare makes the operation of a cell; the names are those of the Rust side.
 func (in *inputs) prepare(cell string) (*operation, error) {
 	parts := strings.Split(cell, "/")
+	if len(parts) == 4 && parts[0] == "table" && parts[3] == "fresh" {
+		return in.freshTable(parts[1], parts[2])
+	}
 	if len(parts) != 3 {
 		return nil, fmt.Errorf("no such cell: %s", cell)
 	}

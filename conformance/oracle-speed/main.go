@@ -5,6 +5,10 @@
 //	{"cell": "table/Pod/Apply", "output": true}  what it comes to
 //	{"memory": true}                             what things take on the heap
 //
+// Cells have the names of the Rust side (benches/src/operations/mod.rs). A cell
+// of the table whose name ends in /fresh has objects that were read anew for
+// each run, in batches; reading them is not timed.
+//
 // The inputs are files that the Rust side wrote; the folder is the argument.
 package main
 
@@ -67,7 +71,12 @@ type server struct {
 
 // operation is ready to be measured.
 type operation struct {
-	run    func() error
+	// run does it once.
+	run func() error
+	// fresh, where it is set, reads inputs for one run, and returns the run.
+	fresh func() (func() error, error)
+	// batch is how many inputs are read at a time.
+	batch  int
 	output func() (any, error)
 }
 
@@ -97,31 +106,84 @@ func (s *server) answer(line []byte, out *measured) error {
 		out.Output, err = s.ready.output()
 		return err
 	}
-	return perRun(s.ready.run, time.Duration(r.Millis)*time.Millisecond, out)
+	return perRun(s.ready, time.Duration(r.Millis)*time.Millisecond, out)
 }
 
 // perRun repeats an operation for about some time and takes the mean, with the
 // garbage collection that it causes.
-func perRun(run func() error, budget time.Duration, out *measured) error {
-	var before, after runtime.MemStats
+func perRun(op *operation, budget time.Duration, out *measured) error {
 	for runs := 1; ; {
-		runtime.ReadMemStats(&before)
-		start := time.Now()
-		for i := 0; i < runs; i++ {
-			if err := run(); err != nil {
-				return err
-			}
+		total := cost{}
+		if err := total.add(op, runs); err != nil {
+			return err
 		}
-		took := time.Since(start)
-		runtime.ReadMemStats(&after)
-		mean := float64(took.Nanoseconds()) / float64(runs)
-		if took*2 >= budget || runs >= 1<<30 {
+		mean := float64(total.took.Nanoseconds()) / float64(runs)
+		if total.took*2 >= budget || runs >= 1<<30 {
 			out.Nanoseconds = mean
-			out.Allocations = float64(after.Mallocs-before.Mallocs) / float64(runs)
-			out.Bytes = float64(after.TotalAlloc-before.TotalAlloc) / float64(runs)
+			out.Allocations = float64(total.allocations) / float64(runs)
+			out.Bytes = float64(total.bytes) / float64(runs)
 			return nil
 		}
 		wanted := int(float64(budget.Nanoseconds())/max(mean, 1)) + 1
 		runs = min(max(wanted, runs+1), runs*100)
 	}
+}
+
+// cost is what some runs took together.
+type cost struct {
+	took        time.Duration
+	allocations uint64
+	bytes       uint64
+}
+
+// add runs an operation so many times. Where it has inputs of its own for every
+// run, they are read before the clock starts. The collector is not called in
+// between: it runs when it would, and what it does while the clock runs counts.
+func (c *cost) add(op *operation, runs int) error {
+	if op.fresh == nil {
+		return c.timed(func() error { return repeat(op.run, runs) })
+	}
+	for left := runs; left > 0; {
+		batch := make([]func() error, min(left, op.batch))
+		for i := range batch {
+			var err error
+			if batch[i], err = op.fresh(); err != nil {
+				return err
+			}
+		}
+		err := c.timed(func() error {
+			for _, run := range batch {
+				if err := run(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		left -= len(batch)
+	}
+	return nil
+}
+
+func repeat(run func() error, runs int) error {
+	for range runs {
+		if err := run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cost) timed(work func() error) error {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	err := work()
+	c.took += time.Since(start)
+	runtime.ReadMemStats(&after)
+	c.allocations += after.Mallocs - before.Mallocs
+	c.bytes += after.TotalAlloc - before.TotalAlloc
+	return err
 }

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use fieldmanager_benches::objects::{OBJECTS, object};
 use fieldmanager_benches::operations::{bytes_texts, fields_of, shared_apply};
 use fieldmanager_fieldpath::Set;
-use fieldmanager_managedfields::ManagedFields;
+use fieldmanager_managedfields::{Interner, ManagedFields};
 use fieldmanager_value::Value;
 use serde_json::{Map, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -19,6 +19,8 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// How many objects share what their managers own.
 const SHARING: usize = 10_000;
+/// How many whole objects do.
+const STORED: usize = 1000;
 
 fn main() {
     let mut out = Map::new();
@@ -34,11 +36,16 @@ fn main() {
         out.insert(format!("set/{name}"), kept(100, || Set::from_json(fields.as_bytes()).unwrap()));
     }
     let live = bytes_texts("Pod", "same").unwrap().live;
-    let list =
-        Value::from_json(&live).unwrap().get("metadata").unwrap().get("managedFields").unwrap().to_json();
     // Read from text each time, as objects arrive.
-    let read = || ManagedFields::decode(Some(&Value::from_json(&list).unwrap())).unwrap();
-    out.insert("managed/Pod".to_owned(), kept(SHARING, read));
+    let read = || Value::from_json(&live).unwrap();
+    let plain = || ManagedFields::of_object(&read()).unwrap();
+    out.insert("decoded/Pod".to_owned(), kept(SHARING, plain));
+    out.insert(
+        "managed/Pod".to_owned(),
+        interned(SHARING, |interner| ManagedFields::of_object_with(&read(), interner).unwrap()),
+    );
+    out.insert("object/Pod".to_owned(), kept(STORED, read));
+    out.insert("stored/Pod".to_owned(), interned(STORED, |interner| interner.share(&read())));
     out.insert("growth".to_owned(), growth().into());
     println!("{}", serde_json::Value::Object(out));
 }
@@ -53,10 +60,21 @@ fn used() -> usize {
 fn kept<T>(n: usize, make: impl Fn() -> T) -> serde_json::Value {
     // What is made once for all comes first.
     drop(black_box(make()));
+    kept_beside(&mut (), n, |()| make())
+}
+
+/// Bytes that one of many values keeps, with its part of the interner that they share.
+fn interned<T>(n: usize, make: impl Fn(&mut Interner) -> T) -> serde_json::Value {
+    drop(black_box(make(&mut Interner::default())));
+    // Not a byte is taken before the first use.
+    kept_beside(&mut Interner::default(), n, make)
+}
+
+fn kept_beside<S, T>(shared: &mut S, n: usize, make: impl Fn(&mut S) -> T) -> serde_json::Value {
     let mut values = Vec::with_capacity(n);
     let before = used();
     for _ in 0..n {
-        values.push(make());
+        values.push(make(shared));
     }
     let bytes = used().wrapping_sub(before) as f64 / n as f64;
     drop(black_box(values));

@@ -2,14 +2,17 @@
 //!
 //! | name | what |
 //! |---|---|
-//! | `table/OBJECT/OPERATION` | the table of the Go package's own benchmark; `.../reused` with objects read once |
+//! | `table/OBJECT/OPERATION` | the table of the Go package's own benchmark, all runs with the same objects as there |
+//! | `table/OBJECT/OPERATION/fresh` | the same, each run with objects that were read for it |
 //! | `parse/OBJECT/WHAT` | reading the text: by `serde_json`, into a value, into a typed value, and writing it |
 //! | `list/WHAT/N`, `map/WHAT/N` | a change to ten of N items or entries |
 //! | `set/WHAT/N` | operations on a set of N paths |
 //! | `fields/OBJECT/WHAT` | FieldsV1 of the set of an object |
+//! | `entries/OBJECT/WHAT` | the managed fields of an object: decoding them, and what an interner makes of them |
 //! | `bytes/OBJECT/WHAT` | JSON in, apply, JSON out, with managed fields |
 
 mod bytes;
+mod entries;
 mod parse;
 mod sets;
 mod sized;
@@ -17,6 +20,7 @@ mod state;
 mod table;
 
 pub use bytes::{CASES as BYTES, SharedApply, shared_apply, texts as bytes_texts};
+pub use entries::OPERATIONS as ENTRIES;
 pub use parse::OPERATIONS as PARSE;
 pub(crate) use sets::reverse;
 pub use sets::{ON_OBJECTS, ON_SIZES, fields_of};
@@ -29,13 +33,14 @@ use crate::measure::Prepared;
 pub fn prepare(cell: &str) -> Option<Prepared> {
     let parts: Vec<&str> = cell.split('/').collect();
     match parts.as_slice() {
-        ["table", object, operation] => table::prepare(object, operation, false),
-        ["table", object, operation, "reused"] => table::prepare(object, operation, true),
+        ["table", object, operation] => table::prepare(object, operation, true),
+        ["table", object, operation, "fresh"] => table::prepare(object, operation, false),
         ["parse", object, what] => parse::prepare(object, what),
         ["list", what, n] => sized::list(what, n.parse().ok()?),
         ["map", what, n] => sized::map(what, n.parse().ok()?),
         ["set", what, n] => sets::of_size(what, n.parse().ok()?),
         ["fields", object, what] => sets::of_object(object, what),
+        ["entries", object, what] => entries::prepare(object, what),
         ["bytes", object, what] => bytes::prepare(object, what),
         _ => None,
     }

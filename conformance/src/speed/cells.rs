@@ -24,6 +24,9 @@ impl Plan {
                 both.extend(operations.iter().map(|operation| format!("{kind}/{object}/{operation}")));
             }
         }
+        for object in OBJECTS {
+            both.extend(TABLE.iter().map(|operation| format!("table/{object}/{operation}/fresh")));
+        }
         for (kind, operations) in [("list", &ON_LISTS[..]), ("map", &ON_MAPS), ("set", &ON_SIZES)] {
             for operation in operations {
                 both.extend(sizes.iter().map(|size| format!("{kind}/{operation}/{size}")));
@@ -32,9 +35,6 @@ impl Plan {
         let parse = ["serde_json", "value", "typed", "write"];
         let mut alone: Vec<String> =
             OBJECTS.iter().flat_map(|object| parse.map(|what| format!("parse/{object}/{what}"))).collect();
-        for object in OBJECTS {
-            alone.extend(TABLE.iter().map(|operation| format!("table/{object}/{operation}/reused")));
-        }
         both.retain(|cell| cell.contains(only));
         alone.retain(|cell| cell.contains(only));
         Plan { sizes, both, alone }

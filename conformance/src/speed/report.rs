@@ -40,33 +40,32 @@ fn table(out: &mut String, results: &Results) {
     head(
         out,
         "The table of the Go package",
-        &["object, operation", "Go", "Rust", "Go / Rust", "objects reused"],
+        &["object, operation", "Go", "Rust", "Go / Rust", "Go, fresh", "Rust, fresh", "Go / Rust, fresh"],
     );
-    let mut ratios = Vec::new();
+    let (mut reused, mut fresh) = (Vec::new(), Vec::new());
     for object in OBJECTS {
         for operation in TABLE {
             let cell = format!("table/{object}/{operation}");
-            let Some(measured) = results.cells.get(&cell) else { continue };
-            ratios.extend(measured.ratio());
-            let reused = results.rust(&format!("{cell}/reused"));
-            row(
-                out,
-                &[
-                    format!("{object} {operation}"),
-                    or_dash(measured.go, time),
-                    time(measured.rust),
-                    or_dash(measured.ratio(), three),
-                    or_dash(reused.and_then(|reused| Some(measured.go? / reused)), three),
-                ],
-            );
+            let pair = [&cell, &format!("{cell}/fresh")].map(|cell| results.cells.get(cell));
+            if pair.iter().all(Option::is_none) {
+                continue;
+            }
+            let mut cells = vec![format!("{object} {operation}")];
+            for (measured, ratios) in pair.into_iter().zip([&mut reused, &mut fresh]) {
+                let ratio = measured.and_then(|measured| measured.ratio());
+                ratios.extend(ratio);
+                cells.push(or_dash(measured.and_then(|measured| measured.go), time));
+                cells.push(or_dash(measured.map(|measured| measured.rust), time));
+                cells.push(or_dash(ratio, three));
+            }
+            row(out, &cells);
         }
     }
-    let _ = writeln!(
-        out,
-        "\nGeometric mean {}, smallest {}.",
-        or_dash(geometric_mean(&ratios), three),
-        or_dash(smallest(&ratios), three)
-    );
+    let [reused, fresh] = [reused, fresh].map(|ratios| {
+        let [mean, least] = [geometric_mean(&ratios), smallest(&ratios)].map(|value| or_dash(value, three));
+        format!("geometric mean {mean}, smallest {least}")
+    });
+    let _ = writeln!(out, "\nObjects reused: {reused}. Fresh objects: {fresh}.");
 }
 
 fn parser(out: &mut String, results: &Results) {
@@ -84,7 +83,7 @@ fn parser(out: &mut String, results: &Results) {
     for name in OBJECTS {
         let parse = |what: &str| results.rust(&format!("parse/{name}/{what}"));
         let Some(yardstick) = parse("serde_json") else { continue };
-        let apply = results.cells.get(&format!("table/{name}/Apply"));
+        let apply = results.cells.get(&format!("table/{name}/Apply/fresh"));
         row(
             out,
             &[

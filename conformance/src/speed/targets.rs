@@ -43,8 +43,12 @@ pub fn verdicts(results: &Results, plan: &Plan) -> Vec<Verdict> {
     let table = ratios(results, "table", &TABLE);
     add("table: geometric mean of Go / Rust", geometric_mean(&table), true, 20.0);
     add("table: smallest Go / Rust", smallest(&table), true, 10.0);
+    let fresh = TABLE.map(|operation| format!("{operation}/fresh"));
+    let fresh = ratios(results, "table", &fresh.each_ref().map(String::as_str));
+    add("table, fresh objects: geometric mean of Go / Rust", geometric_mean(&fresh), true, 20.0);
+    add("table, fresh objects: smallest Go / Rust", smallest(&fresh), true, 10.0);
     let parse = |cell: &str| Some(results.rust(cell)? / results.rust("parse/Pod/serde_json")?);
-    add("apply of a Pod, in parses by serde_json", parse("table/Pod/Apply"), false, 1.0);
+    add("apply of a Pod, in parses by serde_json", parse("table/Pod/Apply/fresh"), false, 1.0);
     for (kind, operations) in [("list", &ON_LISTS[..]), ("map", &ON_MAPS), ("set", proportional())] {
         for operation in operations {
             let name = format!("{kind} {operation}: largest / smallest size");

@@ -1,0 +1,35 @@
+//! The managed fields of an object that was read: decoding them, and finding them known.
+
+use std::cell::RefCell;
+
+use fieldmanager_managedfields::{Interner, ManagedFields};
+use fieldmanager_value::Value;
+
+use super::bytes::texts;
+use crate::measure::{Prepared, reused};
+
+/// What is measured: decoding, the same by an interner that knows the entries, and sharing them in the object.
+pub const OPERATIONS: [&str; 3] = ["decode", "interned", "share"];
+
+pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
+    let object = Value::from_json(&texts(name, "same")?.live).unwrap();
+    // Seen in another object: finding them takes more than a look at where they are in memory.
+    let seen = Value::from_json(&object.to_json()).unwrap();
+    let interner = RefCell::new(Interner::default());
+    let with =
+        move |object: &Value| ManagedFields::of_object_with(object, &mut interner.borrow_mut()).unwrap();
+    with(&seen);
+    let plain = ManagedFields::of_object(&object).unwrap();
+    let run = match what {
+        "decode" => reused(move || ManagedFields::of_object(&object).unwrap()),
+        "interned" => reused(move || with(&object)),
+        "share" => {
+            let interner = RefCell::new(Interner::default());
+            let _ = interner.borrow_mut().share(&seen);
+            reused(move || interner.borrow_mut().share(&object))
+        }
+        _ => return None,
+    };
+    let output = move || serde_json::from_str(&plain.encode().unwrap_or(Value::Null).to_json()).unwrap();
+    Some(Prepared { run, output: Box::new(output) })
+}
