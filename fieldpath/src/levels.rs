@@ -173,7 +173,11 @@ impl SetStack {
         if own.is_sorted_by(|a, b| a < b) {
             return self.end(level);
         }
-        SetBuilder::of(self.elements.drain(start..).zip(self.nodes.drain(start..)).collect()).build()
+        let mut builder = SetBuilder::with_capacity(own.len());
+        for (element, node) in self.elements.drain(start..).zip(self.nodes.drain(start..)) {
+            builder.push(element, node.member, node.children);
+        }
+        builder.build()
     }
 }
 
