@@ -1,6 +1,7 @@
 //! How often each operation allocates, and how much.
 //!
-//! Not a matter of time, so not by Criterion: a table, the same at every run.
+//! Not a matter of time, so not by Criterion: a table, the same at every run. As with the others, an argument names the
+//! cells that are wanted: `cargo bench -p fieldmanager-benches --bench allocations -- table/Pod`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a table is printed")]
 
 use std::alloc::System;
@@ -30,7 +31,9 @@ fn main() {
     for what in ["first", "again", "update"] {
         cells.extend([1_000, 10_000].map(|size| format!("list/{what}/{size}")));
     }
-    for cell in cells {
+    // Cargo passes options of its own.
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    for cell in cells.into_iter().filter(|cell| cell.contains(&wanted)) {
         let mut prepared = prepare(&cell).unwrap();
         (prepared.run)(1);
         let region = Region::new(ALLOCATOR);

@@ -6,8 +6,8 @@
 //	{"memory": true}                             what things take on the heap
 //
 // Cells have the names of the Rust side (benches/src/operations/mod.rs). A cell
-// of the table whose name ends in /fresh has objects that were read anew for
-// each run, in batches; reading them is not timed.
+// of the table whose name ends in /fresh has objects that were made anew for
+// each run, in batches; making them is not timed.
 //
 // The inputs are files that the Rust side wrote; the folder is the argument.
 package main
@@ -73,9 +73,9 @@ type server struct {
 type operation struct {
 	// run does it once.
 	run func() error
-	// fresh, where it is set, reads inputs for one run, and returns the run.
+	// fresh, where it is set, makes inputs for one run, and returns the run.
 	fresh func() (func() error, error)
-	// batch is how many inputs are read at a time.
+	// batch is how many inputs are made at a time.
 	batch  int
 	output func() (any, error)
 }
@@ -137,7 +137,7 @@ type cost struct {
 }
 
 // add runs an operation so many times. Where it has inputs of its own for every
-// run, they are read before the clock starts. The collector is not called in
+// run, they are made before the clock starts. The collector is not called in
 // between: it runs when it would, and what it does while the clock runs counts.
 func (c *cost) add(op *operation, runs int) error {
 	if op.fresh == nil {

@@ -50,7 +50,7 @@ func (in *inputs) table(object, what string) (*operation, error) {
 	return operationOf(run), nil
 }
 
-// freshTable reads objects for every run, in batches of the size that the Rust
+// freshTable makes objects for every run, in batches of the size that the Rust
 // side has.
 func (in *inputs) freshTable(object, what string) (*operation, error) {
 	cell, err := in.tableCell(object, what)
@@ -61,10 +61,19 @@ func (in *inputs) freshTable(object, what string) (*operation, error) {
 	if err != nil {
 		return nil, err
 	}
+	parsed, err := cell.t.FromYAML(typed.YAMLObject(cell.text), cell.options()...)
+	if err != nil {
+		return nil, err
+	}
+	// A copy of all that is in it is as good as reading the text again, which
+	// would take a thousand times as long as the operation.
+	content := parsed.AsValue().Unstructured()
 	out := operationOf(run)
 	out.batch = max(100_000/len(cell.text), 1)
 	out.fresh = func() (func() error, error) {
-		run, err := cell.read()
+		run, err := cell.typed(func() (*typed.TypedValue, error) {
+			return cell.t.FromUnstructured(copied(content), cell.options()...)
+		})
 		return func() error {
 			_, err := run()
 			return err
@@ -73,19 +82,56 @@ func (in *inputs) freshTable(object, what string) (*operation, error) {
 	return out, nil
 }
 
-// read makes a run with objects of its own.
-func (c *tableCell) read() (func() (state, error), error) {
-	var options []typed.ValidationOptions
-	if !strings.HasPrefix(c.what, "Apply") {
-		options = append(options, typed.AllowDuplicates)
+// copied shares nothing with what it is a copy of, not even texts.
+func copied(in any) any {
+	switch in := in.(type) {
+	case map[any]any:
+		out := make(map[any]any, len(in))
+		for name, value := range in {
+			out[copied(name)] = copied(value)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(in))
+		for name, value := range in {
+			out[strings.Clone(name)] = copied(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(in))
+		for i, value := range in {
+			out[i] = copied(value)
+		}
+		return out
+	case string:
+		return strings.Clone(in)
 	}
-	first, err := c.t.FromYAML(typed.YAMLObject(c.text), options...)
+	return in
+}
+
+func (c *tableCell) options() []typed.ValidationOptions {
+	if strings.HasPrefix(c.what, "Apply") {
+		return nil
+	}
+	return []typed.ValidationOptions{typed.AllowDuplicates}
+}
+
+// read makes a run with objects that it reads.
+func (c *tableCell) read() (func() (state, error), error) {
+	return c.typed(func() (*typed.TypedValue, error) {
+		return c.t.FromYAML(typed.YAMLObject(c.text), c.options()...)
+	})
+}
+
+// typed makes a run: each operation in it has an object of its own.
+func (c *tableCell) typed(object func() (*typed.TypedValue, error)) (func() (state, error), error) {
+	first, err := object()
 	if err != nil {
 		return nil, err
 	}
 	second := first
 	if c.what != "Create" && c.what != "Apply" {
-		if second, err = c.t.FromYAML(typed.YAMLObject(c.text), options...); err != nil {
+		if second, err = object(); err != nil {
 			return nil, err
 		}
 	}
