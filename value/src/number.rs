@@ -96,4 +96,16 @@ mod tests {
             assert_eq!(out, text);
         }
     }
+
+    #[test]
+    fn integers_are_written_digit_by_digit() {
+        let sizes = (0..64).map(|bits| 1_i64 << bits).chain((0..19).map(|n| 10_i64.pow(n)));
+        for near in sizes.flat_map(|size| [size.wrapping_sub(1), size, size.wrapping_add(1)]) {
+            for number in [near, near.wrapping_neg()] {
+                let mut out = String::from("n");
+                write_integer(&mut out, number);
+                assert_eq!(out, format!("n{number}"));
+            }
+        }
+    }
 }
