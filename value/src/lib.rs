@@ -44,6 +44,7 @@ mod scan;
 mod ser;
 pub mod sorted;
 mod string;
+mod tree;
 mod value;
 mod yaml;
 mod yaml_scalar;

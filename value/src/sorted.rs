@@ -2,7 +2,7 @@
 //!
 //! A Kubernetes object is hundreds of tiny maps and a few large ones, and a node of a persistent tree is
 //! dear for a tiny map. So a [`SortedMap`] is one shared sorted slice up to [`SMALL`] entries and a
-//! persistent B-tree above; the change of representation cannot be seen from outside. Field sets are
+//! persistent B+tree above; the change of representation cannot be seen from outside. Field sets are
 //! built on the same map.
 //!
 //! ```
@@ -15,18 +15,23 @@
 //! assert_eq!(before.len(), 2);
 //! ```
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
-use std::iter::Peekable;
+mod differences;
+#[cfg(test)]
+mod tests;
+mod walk;
 
-use im::OrdMap;
-use im::ordmap::DiffItem;
+use std::borrow::Borrow;
+
 use triomphe::ThinArc;
+
+pub use self::differences::Differences;
+pub use self::walk::{Iter, Join, Joined, Seek};
+use crate::tree::{self, LEAF};
 
 /// The number of entries up to which a map is one sorted slice.
 ///
 /// Chosen by measurement: an edit of a slice copies it, which at this size costs about what an edit of a
-/// B-tree does, while reading and memory stay several times cheaper.
+/// tree does, while reading and memory stay several times cheaper.
 ///
 /// ```
 /// use fieldmanager_value::sorted::{SMALL, SortedMap};
@@ -36,8 +41,14 @@ use triomphe::ThinArc;
 /// ```
 pub const SMALL: usize = 48;
 
-/// A slice of entries; `tree` is set, and the slice empty, when the map is large.
-type Node<K, V> = ThinArc<Option<Box<OrdMap<K, V>>>, (K, V)>;
+/// What fits into a leaf is no tree.
+const _: () = assert!(LEAF <= SMALL);
+
+/// A slice of entries; the tree is set, and the slice empty, when the map is large.
+type Node<K, V> = ThinArc<Option<Tree<K, V>>, (K, V)>;
+
+/// The root of a tree.
+type Tree<K, V> = tree::Inner<K, V>;
 
 /// A persistent map in key order.
 ///
@@ -56,7 +67,7 @@ pub struct SortedMap<K, V>(Option<Node<K, V>>);
 
 enum Repr<'a, K, V> {
     Slice(&'a [(K, V)]),
-    Tree(&'a OrdMap<K, V>),
+    Tree(&'a Tree<K, V>),
 }
 
 impl<K, V> Clone for SortedMap<K, V> {
@@ -120,6 +131,37 @@ impl<K, V> SortedMap<K, V> {
             Repr::Tree(_) => None,
         }
     }
+
+    /// The entry with the least key.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let map: SortedMap<i32, &str> = [(2, "b"), (1, "a")].into_iter().collect();
+    /// assert_eq!(map.first(), Some((&1, &"a")));
+    /// assert_eq!(SortedMap::<i32, i32>::new().first(), None);
+    /// ```
+    pub fn first(&self) -> Option<(&K, &V)> {
+        let entry = match self.repr() {
+            Repr::Slice(entries) => entries.first(),
+            Repr::Tree(tree) => tree.first(),
+        };
+        entry.map(|(key, value)| (key, value))
+    }
+
+    /// The entry with the greatest key.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let map: SortedMap<i32, i32> = (0..1000).map(|i| (i, -i)).collect();
+    /// assert_eq!(map.last(), Some((&999, &-999)));
+    /// ```
+    pub fn last(&self) -> Option<(&K, &V)> {
+        let entry = match self.repr() {
+            Repr::Slice(entries) => entries.last(),
+            Repr::Tree(tree) => tree.last(),
+        };
+        entry.map(|(key, value)| (key, value))
+    }
 }
 
 impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
@@ -157,7 +199,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         } else if entries.len() <= SMALL {
             SortedMap(Some(ThinArc::from_header_and_iter(None, entries)))
         } else {
-            Self::from_tree(entries.collect())
+            Self::from_tree(Tree::from_sorted_iter(entries))
         }
     }
 
@@ -184,12 +226,9 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         Self::from_sorted(entries)
     }
 
-    fn from_tree(tree: OrdMap<K, V>) -> Self {
-        if tree.len() <= SMALL {
-            Self::from_sorted(tree.into_iter().collect())
-        } else {
-            SortedMap(Some(ThinArc::from_header_and_iter(Some(Box::new(tree)), std::iter::empty::<(K, V)>())))
-        }
+    /// The map of a tree, which holds more than [`SMALL`] entries.
+    fn from_tree(tree: Option<Tree<K, V>>) -> Self {
+        SortedMap(tree.map(|tree| ThinArc::from_header_and_iter(Some(tree), std::iter::empty::<(K, V)>())))
     }
 
     /// The value at a key.
@@ -216,7 +255,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
                 let at = entries.binary_search_by(|entry| entry.0.borrow().cmp(key)).ok()?;
                 entries.get(at).map(|(k, v)| (k, v))
             }
-            Repr::Tree(tree) => tree.get_key_value(key),
+            Repr::Tree(tree) => tree.get(key).map(|(k, v)| (k, v)),
         }
     }
 
@@ -229,10 +268,10 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// assert_eq!(["a", "b", "c"].map(|key| seek.get(key).map(|(_, v)| *v)), [Some(1), None, Some(3)]);
     /// ```
     pub fn seek(&self) -> Seek<'_, K, V> {
-        Seek(match self.repr() {
-            Repr::Slice(entries) => SeekRepr::Slice(entries),
-            Repr::Tree(tree) => SeekRepr::Tree(tree),
-        })
+        match self.repr() {
+            Repr::Slice(entries) => Seek::of_slice(entries),
+            Repr::Tree(tree) => Seek::of_tree(tree),
+        }
     }
 
     /// Whether there is an entry at a key.
@@ -245,19 +284,18 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
 
     /// The entries in key order.
     pub fn iter(&self) -> Iter<'_, K, V> {
-        Iter(match self.repr() {
-            Repr::Slice(entries) => IterRepr::Slice(entries.iter()),
-            Repr::Tree(tree) => IterRepr::Tree(Box::new(tree.iter())),
-        })
+        match self.repr() {
+            Repr::Slice(entries) => Iter::of_slice(entries),
+            Repr::Tree(tree) => Iter::of_tree(tree),
+        }
     }
 
     /// Puts a value at a key and returns the one that was there.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.repr() {
             Repr::Tree(tree) => {
-                let mut tree = tree.clone();
-                let old = tree.insert(key, value);
-                *self = Self::from_tree(tree);
+                let old = tree.get(&key).map(|entry| entry.1.clone());
+                *self = self.with_edits(vec![(key, Some(value))]);
                 old
             }
             Repr::Slice(entries) => {
@@ -292,9 +330,8 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     {
         match self.repr() {
             Repr::Tree(tree) => {
-                let mut tree = tree.clone();
-                let old = tree.remove(key)?;
-                *self = Self::from_tree(tree);
+                let (key, old) = tree.get(key)?.clone();
+                *self = self.with_edits(vec![(key, None)]);
                 Some(old)
             }
             Repr::Slice(entries) => {
@@ -326,33 +363,32 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         if edits.is_empty() {
             return self.clone();
         }
-        match self.repr() {
-            Repr::Tree(tree) if edits.len() < tree.len() / 4 => {
-                let mut tree = tree.clone();
-                for (key, value) in edits {
-                    match value {
-                        Some(value) => tree.insert(key, value),
-                        None => tree.remove(&key),
-                    };
+        let entries = match self.repr() {
+            Repr::Tree(tree) => match tree.with_edits(edits) {
+                Some(tree::Node::Inner(edited)) if edited.ptr_eq(tree) => return self.clone(),
+                Some(tree::Node::Inner(edited)) if edited.len() > SMALL => {
+                    return Self::from_tree(Some(edited));
                 }
-                Self::from_tree(tree)
-            }
-            _ => {
-                let mut entries = Vec::with_capacity(self.len() + edits.len());
-                let mut old = self.iter().peekable();
+                // What is left of the tree is little.
+                Some(node) => Iter::of_node(&node).map(|(k, v)| (k.clone(), v.clone())).collect(),
+                None => Vec::new(),
+            },
+            Repr::Slice(mut rest) => {
+                let mut entries = Vec::with_capacity(rest.len() + edits.len());
                 for (key, value) in edits {
-                    while let Some((k, v)) = old.next_if(|(k, _)| **k < key) {
-                        entries.push((k.clone(), v.clone()));
+                    let (before, after) = rest.split_at(rest.partition_point(|(known, _)| *known < key));
+                    entries.extend_from_slice(before);
+                    rest = after;
+                    if let Some((_, behind)) = after.split_first().filter(|(old, _)| old.0 == key) {
+                        rest = behind;
                     }
-                    old.next_if(|(k, _)| **k == key);
-                    if let Some(value) = value {
-                        entries.push((key, value));
-                    }
+                    entries.extend(value.map(|value| (key, value)));
                 }
-                entries.extend(old.map(|(k, v)| (k.clone(), v.clone())));
-                Self::from_sorted(entries)
+                entries.extend_from_slice(rest);
+                entries
             }
-        }
+        };
+        Self::from_sorted(entries)
     }
 
     /// The entries of both maps in key order, those with one key together.
@@ -364,7 +400,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// assert_eq!(joined, [(&"a", Some(&1), None), (&"b", None, Some(&2))]);
     /// ```
     pub fn join<'a>(&'a self, other: &'a Self) -> Join<'a, K, V> {
-        Join { left: self.iter().peekable(), right: other.iter().peekable() }
+        Join::of(self.iter(), other.iter())
     }
 
     /// The entries of both maps in key order, where two large maps leave out entries that are equal.
@@ -383,12 +419,10 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     where
         V: PartialEq,
     {
-        if self.ptr_eq(other) {
-            return Differences(DifferencesRepr::None);
-        }
         match (self.repr(), other.repr()) {
-            (Repr::Tree(a), Repr::Tree(b)) => Differences(DifferencesRepr::Trees(a.diff(b))),
-            _ => Differences(DifferencesRepr::Join(self.join(other))),
+            _ if self.ptr_eq(other) => Differences::none(),
+            (Repr::Tree(a), Repr::Tree(b)) => Differences::of_trees(a, b),
+            _ => Differences::of_join(self.join(other)),
         }
     }
 }
@@ -404,195 +438,10 @@ impl<K: Ord + Clone, V: Clone + PartialEq> PartialEq for SortedMap<K, V> {
         self.ptr_eq(other)
             || (self.len() == other.len()
                 && match (self.repr(), other.repr()) {
-                    (Repr::Tree(a), Repr::Tree(b)) => a.diff(b).next().is_none(),
-                    _ => self.iter().zip(other.iter()).all(|(a, b)| a.0 == b.0 && a.1 == b.1),
+                    (Repr::Slice(a), Repr::Slice(b)) => a == b,
+                    _ => self.differences(other).next().is_none(),
                 })
     }
 }
 
 impl<K: Ord + Clone, V: Clone + Eq> Eq for SortedMap<K, V> {}
-
-/// The entries of a [`SortedMap`] in key order.
-///
-/// ```
-/// use fieldmanager_value::sorted::SortedMap;
-/// let map = SortedMap::from_unsorted(vec![("b", 1), ("a", 2)]);
-/// assert_eq!(map.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["a", "b"]);
-/// ```
-pub struct Iter<'a, K, V>(IterRepr<'a, K, V>);
-
-enum IterRepr<'a, K, V> {
-    Slice(std::slice::Iter<'a, (K, V)>),
-    /// Not in place: most maps are small, and an iterator is moved before it is used.
-    Tree(Box<im::ordmap::Iter<'a, K, V, im::shared_ptr::DefaultSharedPtr>>),
-}
-
-impl<'a, K: Ord, V> Iterator for Iter<'a, K, V> {
-    type Item = (&'a K, &'a V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match &mut self.0 {
-            IterRepr::Slice(entries) => entries.next().map(|(k, v)| (k, v)),
-            IterRepr::Tree(entries) => entries.next(),
-        }
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        match &self.0 {
-            IterRepr::Slice(entries) => entries.size_hint(),
-            IterRepr::Tree(entries) => entries.size_hint(),
-        }
-    }
-}
-
-/// Looks up keys that come in ascending order; made by [`SortedMap::seek`].
-pub struct Seek<'a, K, V>(SeekRepr<'a, K, V>);
-
-enum SeekRepr<'a, K, V> {
-    /// What has not been passed yet.
-    Slice(&'a [(K, V)]),
-    Tree(&'a OrdMap<K, V>),
-}
-
-/// How many entries are passed one by one before the rest is searched: two maps that are walked together
-/// mostly have the same keys.
-const STEPS: usize = 4;
-
-impl<'a, K: Ord, V> Seek<'a, K, V> {
-    /// The entry at a key, which must not be less than the one asked for before.
-    pub fn get<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(&'a K, &'a V)>
-    where
-        K: Borrow<Q>,
-    {
-        let rest = match &mut self.0 {
-            SeekRepr::Tree(tree) => return tree.get_key_value(key),
-            SeekRepr::Slice(rest) => rest,
-        };
-        for _ in 0..STEPS {
-            let ((k, v), after) = rest.split_first()?;
-            match k.borrow().cmp(key) {
-                Ordering::Greater => return None,
-                Ordering::Less => *rest = after,
-                Ordering::Equal => {
-                    *rest = after;
-                    return Some((k, v));
-                }
-            }
-        }
-        let at = rest.partition_point(|(k, _)| k.borrow() < key);
-        *rest = rest.get(at..).unwrap_or_default();
-        let ((k, v), after) = rest.split_first()?;
-        if k.borrow() != key {
-            return None;
-        }
-        *rest = after;
-        Some((k, v))
-    }
-}
-
-/// One key of two maps: the value in the left one and the one in the right one, at least one of them there.
-pub type Joined<'a, K, V> = (&'a K, Option<&'a V>, Option<&'a V>);
-
-/// The iterator of [`SortedMap::join`].
-pub struct Join<'a, K: Ord, V> {
-    left: Peekable<Iter<'a, K, V>>,
-    right: Peekable<Iter<'a, K, V>>,
-}
-
-impl<'a, K: Ord, V> Iterator for Join<'a, K, V> {
-    type Item = Joined<'a, K, V>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let order = match (self.left.peek(), self.right.peek()) {
-            (None, None) => return None,
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some((a, _)), Some((b, _))) => a.cmp(b),
-        };
-        let left = if order.is_le() { self.left.next() } else { None };
-        let right = if order.is_ge() { self.right.next() } else { None };
-        let key = left.or(right)?.0;
-        Some((key, left.map(|e| e.1), right.map(|e| e.1)))
-    }
-}
-
-/// The iterator of [`SortedMap::differences`].
-pub struct Differences<'a, K: Ord, V: PartialEq>(DifferencesRepr<'a, K, V>);
-
-enum DifferencesRepr<'a, K: Ord, V: PartialEq> {
-    None,
-    Join(Join<'a, K, V>),
-    Trees(im::ordmap::DiffIter<'a, 'a, K, V, im::shared_ptr::DefaultSharedPtr>),
-}
-
-impl<'a, K: Ord, V: PartialEq> Iterator for Differences<'a, K, V> {
-    type Item = Joined<'a, K, V>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match &mut self.0 {
-            DifferencesRepr::None => None,
-            DifferencesRepr::Join(join) => join.next(),
-            DifferencesRepr::Trees(diff) => Some(match diff.next()? {
-                DiffItem::Add(k, v) => (k, None, Some(v)),
-                DiffItem::Remove(k, v) => (k, Some(v), None),
-                DiffItem::Update { old, new } => (old.0, Some(old.1), Some(new.1)),
-            }),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn check(map: &SortedMap<u8, u8>, model: &BTreeMap<u8, u8>) {
-        assert_eq!(map.len(), model.len());
-        assert_eq!(map.is_empty(), model.is_empty());
-        assert!(map.iter().eq(model.iter()));
-        assert_eq!(map.as_slice().is_some(), model.len() <= SMALL);
-    }
-
-    proptest! {
-        #[test]
-        fn edits_follow_a_standard_map(
-            start in prop::collection::vec((any::<u8>(), any::<u8>()), 0..120),
-            edits in prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>())), 0..120),
-        ) {
-            let mut model: BTreeMap<u8, u8> = start.iter().copied().collect();
-            let mut map: SortedMap<u8, u8> = start.into_iter().collect();
-            check(&map, &model);
-            let batch: BTreeMap<u8, Option<u8>> = edits.iter().copied().collect();
-            let edited = map.with_edits(batch.into_iter().collect());
-            for (key, value) in edits {
-                match value {
-                    Some(value) => prop_assert_eq!(map.insert(key, value), model.insert(key, value)),
-                    None => prop_assert_eq!(map.remove(&key), model.remove(&key)),
-                }
-                check(&map, &model);
-            }
-            prop_assert!(edited == map);
-        }
-
-        #[test]
-        fn differences_are_what_the_join_says(
-            common in prop::collection::vec((any::<u8>(), any::<u8>()), 0..150),
-            edits in prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>())), 0..10),
-        ) {
-            let a: SortedMap<u8, u8> = common.into_iter().collect();
-            let mut b = a.clone();
-            for (key, value) in edits {
-                match value {
-                    Some(value) => { b.insert(key, value); }
-                    None => { b.remove(&key); }
-                }
-            }
-            let joined: Vec<_> = a.join(&b).filter(|(_, l, r)| l != r).collect();
-            let different: Vec<_> = a.differences(&b).filter(|(_, l, r)| l != r).collect();
-            prop_assert_eq!(joined, different);
-        }
-    }
-}
