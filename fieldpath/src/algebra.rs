@@ -18,6 +18,25 @@ fn much_smaller(a: &Set, b: &Set) -> bool {
     a.0.len() * MUCH_SMALLER < b.0.len()
 }
 
+/// The entries of a set that are not before the first or behind the last of another one: only these can be in
+/// both, and the others need not be looked up.
+fn within<'s>(set: &'s Set, other: &'s Set) -> impl Iterator<Item = (&'s PathElement, &'s Node)> {
+    let (first, last) = (other.0.first(), other.0.last());
+    let entries =
+        set.0.iter().skip_while(move |(element, _)| first.is_none_or(|(first, _)| *element < first));
+    entries.take_while(move |(element, _)| last.is_some_and(|(last, _)| *element <= last))
+}
+
+/// Whether two large sets have no element in common because one ends before the other begins. Of small ones,
+/// finding that out costs what it saves.
+fn apart(a: &Set, b: &Set) -> bool {
+    let before = |a: &Set, b: &Set| match (a.0.last(), b.0.first()) {
+        (Some((last, _)), Some((first, _))) => last < first,
+        _ => false,
+    };
+    a.0.as_slice().is_none() && b.0.as_slice().is_none() && (before(a, b) || before(b, a))
+}
+
 impl Node {
     pub(crate) fn union(&self, other: &Node) -> Node {
         Node { member: self.member || other.member, children: self.children.union(&other.children) }
@@ -97,7 +116,7 @@ impl Set {
         if self.is_empty() || self.ptr_eq(other) {
             return self.clone();
         }
-        if other.is_empty() {
+        if other.is_empty() || apart(self, other) {
             return Set::new();
         }
         let (base, rest) = if other.0.len() < self.0.len() { (other, self) } else { (self, other) };
@@ -111,8 +130,12 @@ impl Set {
             }
         };
         if much_smaller(base, rest) {
+            if within(base, rest).next().is_none() {
+                return Set::new();
+            }
+            let mut seek = rest.0.seek();
             for (element, node) in base.0.iter() {
-                keep(element, node, rest.0.get(element));
+                keep(element, node, seek.get(element).map(|(_, node)| node));
             }
         } else {
             for (element, old, new) in base.0.differences(&rest.0) {
@@ -159,7 +182,7 @@ impl Set {
 
     /// Subtraction by nodes: `left` of two equal nodes is nothing, and of a node without counterpart all.
     fn subtract(&self, other: &Set, left: fn(&Node, &Node) -> Node) -> Set {
-        if self.is_empty() || other.is_empty() {
+        if self.is_empty() || other.is_empty() || apart(self, other) {
             return self.clone();
         }
         if self.ptr_eq(other) {
@@ -175,13 +198,13 @@ impl Set {
             }
         };
         if much_smaller(other, self) {
-            for (element, minus) in other.0.iter() {
+            for (element, minus) in within(other, self) {
                 if let Some(old) = self.0.get(element) {
                     take(element, old, minus);
                 }
             }
         } else if much_smaller(self, other) {
-            for (element, old) in self.0.iter() {
+            for (element, old) in within(self, other) {
                 if let Some(minus) = other.0.get(element) {
                     take(element, old, minus);
                 }

@@ -1,13 +1,13 @@
 //! A persistent B+tree: the large form of a sorted map.
 //!
-//! Entries are in the leaves, which are shared sorted slices; inner nodes have children, how many entries
-//! are below them, and the first of their keys. A key is looked for by the first keys of children, which
-//! are found through the children: a copy of an inner node then counts its children once more, and not a
-//! key for each of them too. Nodes are narrow, because an edit copies every node on its way, and what a copy
-//! costs is the reference counts of what the node has.
+//! Entries are in the leaves, which are shared sorted slices. Inner nodes have children, how many entries are
+//! below them, and, in a shared slice of their own, a key for each child by which it is found. Nodes are
+//! narrow, because an edit copies every node on its way, and what a copy costs is the reference counts of what
+//! the node has; the keys of an inner node are copied only when its children are other ones.
 //!
-//! Invariants: keys ascend; all leaves are equally deep; no node has more than [`LEAF`] entries or [`INNER`]
-//! children, none but the root less than half of that, and the root more than one child.
+//! Invariants: keys ascend; the key of a child is not greater than any below it and greater than all below the
+//! child before; all leaves are equally deep; no node has more than [`LEAF`] entries or [`INNER`] children,
+//! none but the root less than half of that, and the root more than one child.
 
 mod edit;
 #[cfg(test)]
@@ -33,7 +33,8 @@ pub(crate) struct Inner<K, V>(ThinArc<Head<K>, Node<K, V>>);
 
 /// What an inner node knows of the entries below it.
 struct Head<K> {
-    first: K,
+    /// A key for each child; that of the first child is the one by which the node itself is found.
+    keys: ThinArc<(), K>,
     len: usize,
 }
 
@@ -61,20 +62,20 @@ impl<K, V> Node<K, V> {
         }
     }
 
-    /// The first key. No node is without one.
-    pub(crate) fn first_key(&self) -> Option<&K> {
+    /// A key that is not greater than any of the node. No node is without one.
+    pub(crate) fn bound(&self) -> Option<&K> {
         match self {
             Node::Leaf(leaf) => leaf.slice.first().map(|entry| &entry.0),
-            Node::Inner(inner) => Some(&inner.0.header.header.first),
+            Node::Inner(inner) => inner.keys().first(),
         }
     }
 
-    /// Whether the first key is the given one or less.
+    /// Whether the node may have a key that is the given one or less.
     pub(crate) fn begins_by<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
-        self.first_key().is_some_and(|first| first.borrow() <= key)
+        self.bound().is_some_and(|bound| bound.borrow() <= key)
     }
 
     /// Whether both are the same allocation.
@@ -96,6 +97,11 @@ impl<K, V> Inner<K, V> {
     /// The nodes one level lower, of which there is at least one.
     pub(crate) fn children(&self) -> &[Node<K, V>] {
         &self.0.slice
+    }
+
+    /// The keys by which the children are found.
+    pub(crate) fn keys(&self) -> &[K] {
+        &self.0.header.header.keys.slice
     }
 
     /// Whether both are the same allocation.
@@ -141,14 +147,14 @@ impl<K, V> Inner<K, V> {
     where
         K: Borrow<Q>,
     {
-        let mut children = self.children();
+        let mut node = self;
         loop {
-            match children.get(child_of(children, key))? {
+            match node.children().get(child_of(node.keys(), key))? {
                 Node::Leaf(leaf) => {
-                    let at = leaf.slice.binary_search_by(|entry| entry.0.borrow().cmp(key)).ok()?;
-                    return leaf.slice.get(at);
+                    let at = first_that(&leaf.slice, |entry| entry.0.borrow() >= key);
+                    return leaf.slice.get(at).filter(|entry| entry.0.borrow() == key);
                 }
-                Node::Inner(inner) => children = inner.children(),
+                Node::Inner(inner) => node = inner,
             }
         }
     }
@@ -180,14 +186,33 @@ impl<K: Clone, V> Inner<K, V> {
 impl<K: Clone> Head<K> {
     /// What the node above some nodes knows; none if there are none.
     fn of<V>(children: &[Node<K, V>]) -> Option<Self> {
-        let first = children.first()?.first_key()?.clone();
-        Some(Head { first, len: children.iter().map(Node::len).sum() })
+        let mut keys = Vec::with_capacity(children.len());
+        keys.extend(children.iter().filter_map(Node::bound).cloned());
+        let keys = ThinArc::from_header_and_iter((), keys.into_iter());
+        (!children.is_empty()).then(|| Head { keys, len: children.iter().map(Node::len).sum() })
     }
 }
 
-/// The position of the child that has a key if any has: the last that begins by it, or the first.
-pub(crate) fn child_of<K: Borrow<Q>, V, Q: Ord + ?Sized>(children: &[Node<K, V>], key: &Q) -> usize {
-    children.get(1..).unwrap_or_default().partition_point(|child| child.begins_by(key))
+/// The position of the child that has a key if any has: the last whose key is not greater, or the first.
+pub(crate) fn child_of<K: Borrow<Q>, Q: Ord + ?Sized>(keys: &[K], key: &Q) -> usize {
+    first_that(keys.get(1..).unwrap_or_default(), |known| known.borrow() > key)
+}
+
+/// The position of the first item that is one of the last ones, for which a condition holds.
+///
+/// The standard library chooses a half without a branch, so that no key is fetched before the one on the way to
+/// it was compared. Texts are elsewhere in memory, and waiting for each costs more than a wrong guess.
+pub(crate) fn first_that<T>(items: &[T], is_behind: impl Fn(&T) -> bool) -> usize {
+    let mut from = 0;
+    let mut to = items.len();
+    while from < to {
+        let middle = from + (to - from) / 2;
+        match items.get(middle) {
+            Some(item) if is_behind(item) => to = middle,
+            _ => from = middle + 1,
+        }
+    }
+    from
 }
 
 /// Cuts `n` into as few parts of at most `max` as there can be, all of nearly the same size.

@@ -111,6 +111,16 @@ impl<'a, K, V> Walk<'a, K, V> {
     }
 }
 
+impl<'a, K: PartialEq, V: PartialEq> Walk<'a, K, V> {
+    /// Passes the entries, from the next on, that are equal, and says whether there were any.
+    fn pass_equal(&mut self, other: &mut Self) -> bool {
+        let equal = self.entries.iter().zip(other.entries).take_while(|(a, b)| a == b).count();
+        self.entries = self.entries.get(equal..).unwrap_or_default();
+        other.entries = other.entries.get(equal..).unwrap_or_default();
+        equal > 0
+    }
+}
+
 /// The next entry that differs.
 ///
 /// Of two nodes the one that begins first is entered: should it have the other one, or a part of it, below
@@ -122,24 +132,25 @@ fn next_difference<'a, K: Ord, V: PartialEq>(
     loop {
         let order = match (left.peek(), right.peek()) {
             (Next::Nothing, Next::Nothing) => return None,
-            (Next::Entry(a), Next::Entry(b)) => match a.0.cmp(&b.0) {
-                Ordering::Equal => {
-                    left.pass_entry();
-                    right.pass_entry();
-                    if a.1 != b.1 {
-                        return Some((&a.0, Some(&a.1), Some(&b.1)));
-                    }
+            (Next::Entry(a), Next::Entry(b)) => {
+                if left.pass_equal(right) {
                     continue;
                 }
-                order => order,
-            },
+                let order = a.0.cmp(&b.0);
+                if order.is_eq() {
+                    left.pass_entry();
+                    right.pass_entry();
+                    return Some((&a.0, Some(&a.1), Some(&b.1)));
+                }
+                order
+            }
             (_, Next::Nothing) => Ordering::Less,
             (Next::Nothing, _) => Ordering::Greater,
             (Next::Node(a), Next::Node(b)) => {
                 if left.pass_shared(right) {
                     continue;
                 }
-                match a.first_key().cmp(&b.first_key()) {
+                match a.bound().cmp(&b.bound()) {
                     Ordering::Equal => match left.above_leaves().cmp(&right.above_leaves()) {
                         Ordering::Equal => {
                             left.enter();

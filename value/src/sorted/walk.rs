@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use std::slice;
 
 use super::Tree;
-use crate::tree::{Node, child_of};
+use crate::tree::{Node, child_of, first_that};
 
 /// The entries of a [`SortedMap`](super::SortedMap) in key order.
 ///
@@ -90,8 +90,8 @@ impl<K, V> ExactSizeIterator for Iter<'_, K, V> {}
 pub struct Seek<'a, K, V> {
     /// What has not been passed yet of the slice, or of the leaf.
     rest: &'a [(K, V)],
-    /// In a tree, the nodes behind the leaf, by level, the root's children first.
-    levels: Vec<&'a [Node<K, V>]>,
+    /// In a tree, the nodes behind the leaf with their keys, by level, the root's children first.
+    levels: Vec<(&'a [K], &'a [Node<K, V>])>,
 }
 
 /// How many entries are passed one by one before the rest is searched: two maps that are walked together
@@ -104,7 +104,7 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
     }
 
     pub(super) fn of_tree(tree: &'a Tree<K, V>) -> Self {
-        Seek { rest: &[], levels: vec![tree.children()] }
+        Seek { rest: &[], levels: vec![(tree.keys(), tree.children())] }
     }
 
     /// The entry at a key, which must not be less than the one asked for before.
@@ -137,7 +137,7 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
     where
         K: Borrow<Q>,
     {
-        let at = self.rest.partition_point(|(k, _)| k.borrow() < key);
+        let at = first_that(self.rest, |(k, _)| k.borrow() >= key);
         self.rest = self.rest.get(at..).unwrap_or_default();
     }
 
@@ -158,21 +158,21 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
     {
         // The highest level whose next node does not begin behind the key; levels below it have ended.
         let mut found = None;
-        for (depth, level) in self.levels.iter().enumerate().rev() {
-            match level.first() {
+        for (depth, (keys, _)) in self.levels.iter().enumerate().rev() {
+            match keys.first() {
                 None => {}
-                Some(next) if next.begins_by(key) => found = Some(depth),
+                Some(next) if next.borrow() <= key => found = Some(depth),
                 Some(_) => break,
             }
         }
         self.levels.truncate(found? + 1);
-        let mut level = self.levels.pop()?;
+        let (mut keys, mut nodes) = self.levels.pop()?;
         loop {
-            let (_, from) = level.split_at(child_of(level, key));
-            let (child, after) = from.split_first()?;
-            self.levels.push(after);
-            match child {
-                Node::Inner(inner) => level = inner.children(),
+            let at = child_of(keys, key);
+            self.levels
+                .push((keys.get(at + 1..).unwrap_or_default(), nodes.get(at + 1..).unwrap_or_default()));
+            match nodes.get(at)? {
+                Node::Inner(inner) => (keys, nodes) = (inner.keys(), inner.children()),
                 Node::Leaf(leaf) => {
                     self.rest = &leaf.slice;
                     self.search(key);

@@ -27,7 +27,10 @@ fn check_inner<K: Ord + Clone, V: Clone>(
     let start = entries.len();
     assert!(inner.children().len() <= INNER);
     assert!(root || inner.children().len() >= INNER / 2);
-    for child in inner.children() {
+    assert_eq!(inner.keys().len(), inner.children().len());
+    for (key, child) in inner.keys().iter().zip(inner.children()) {
+        assert!(entries.last().is_none_or(|(before, _)| before < key), "what is before is less");
+        let first = entries.len();
         match child {
             Node::Leaf(leaf) => {
                 assert_eq!(height, 1, "leaves are equally deep");
@@ -39,9 +42,9 @@ fn check_inner<K: Ord + Clone, V: Clone>(
                 check_inner(inner, height - 1, false, entries);
             }
         }
+        assert!(*key <= entries[first].0, "what has a key is not less");
     }
     assert_eq!(inner.len(), entries.len() - start);
-    assert!(inner.0.header.header.first == entries[start].0);
 }
 
 fn tree(model: &Model) -> Option<Node<u32, u32>> {
