@@ -133,9 +133,8 @@ impl Set {
             if within(base, rest).next().is_none() {
                 return Set::new();
             }
-            let mut seek = rest.0.seek();
             for (element, node) in base.0.iter() {
-                keep(element, node, seek.get(element).map(|(_, node)| node));
+                keep(element, node, rest.0.get(element));
             }
         } else {
             for (element, old, new) in base.0.differences(&rest.0) {

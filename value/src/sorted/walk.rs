@@ -91,8 +91,11 @@ pub struct Seek<'a, K, V> {
     /// What has not been passed yet of the slice, or of the leaf.
     rest: &'a [(K, V)],
     /// In a tree, the nodes behind the leaf with their keys, by level, the root's children first.
-    levels: Vec<(&'a [K], &'a [Node<K, V>])>,
+    levels: Vec<Level<'a, K, V>>,
 }
+
+/// The children that are left of an inner node, and their keys.
+type Level<'a, K, V> = (&'a [K], &'a [Node<K, V>]);
 
 /// How many entries are passed one by one before the rest is searched: two maps that are walked together
 /// mostly have the same keys.
