@@ -26,7 +26,7 @@ use triomphe::ThinArc;
 
 pub use self::differences::Differences;
 pub use self::walk::{Iter, Join, Joined, Seek};
-use crate::tree::{self, LEAF};
+use crate::tree::{self, LEAF, first_that};
 
 /// The number of entries up to which a map is one sorted slice.
 ///
@@ -376,7 +376,12 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
             Repr::Slice(mut rest) => {
                 let mut entries = Vec::with_capacity(rest.len() + edits.len());
                 for (key, value) in edits {
-                    let (before, after) = rest.split_at(rest.partition_point(|(known, _)| *known < key));
+                    // Edits are often of one entry after the other.
+                    let at = match rest.first() {
+                        Some((known, _)) if *known < key => first_that(rest, |(known, _)| *known >= key),
+                        _ => 0,
+                    };
+                    let (before, after) = rest.split_at(at);
                     entries.extend_from_slice(before);
                     rest = after;
                     if let Some((_, behind)) = after.split_first().filter(|(old, _)| old.0 == key) {
