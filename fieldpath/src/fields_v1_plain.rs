@@ -5,14 +5,14 @@
 //! read by the rules, so that what is accepted, and every error, is decided in one place.
 
 use std::cmp::Ordering;
+use std::num::NonZeroU16;
 
-use fieldmanager_value::sorted::SortedMap;
 use fieldmanager_value::{MAX_DEPTH, Str};
 
 use crate::key_text::Text;
-use crate::seen::{Level, Seen};
-use crate::set::Node;
-use crate::{PathElement, Set, SetBuilder, scan};
+use crate::levels::Start;
+use crate::seen::{About, Level, Seen};
+use crate::{PathElement, Set, SetStack, scan};
 
 /// The set, if the text is plain.
 pub(crate) fn read(text: &[u8]) -> Option<Set> {
@@ -20,41 +20,44 @@ pub(crate) fn read(text: &[u8]) -> Option<Set> {
     let mut plain = Plain {
         text: Text { text, at: 0 },
         // Most names are shorter than their share of the text.
-        open: Vec::with_capacity((text.len() / 24).clamp(4, 32)),
+        open: SetStack::with_capacity((text.len() / 24).max(4)),
         seen: Seen::new(text.as_bytes()),
+        below: Set::new(),
     };
     plain.text.pass(b"{")?;
     if plain.text.rest() == b"}" {
         return Some(Set::new());
     }
-    let level = plain.level(0)?;
-    plain.text.rest().is_empty().then_some(level.set)
+    plain.level(0)?;
+    plain.text.rest().is_empty().then_some(plain.below)
 }
 
 struct Plain<'t> {
     text: Text<'t>,
-    /// What was read of the levels that have not ended, one behind the other.
-    open: Vec<(PathElement, Node)>,
+    open: SetStack,
     seen: Seen<'t>,
+    /// The set of the level that ended last.
+    below: Set,
 }
 
 impl Plain<'_> {
-    /// One level from its first key on. It has one.
-    fn level(&mut self, depth: usize) -> Option<Level> {
+    /// One level from its first key on. It has one. Its set is left in `below`, since what is returned in registers
+    /// need not be waited for.
+    fn level(&mut self, depth: usize) -> Option<About> {
         // What is below is a level too.
         if depth + 1 >= MAX_DEPTH {
             return None;
         }
-        let start = self.open.len();
+        let start = self.open.start();
         let (mut itself, mut height) = (false, 2);
         let mut order = Order::new();
         loop {
-            let element = match self.text.rest() {
+            match self.text.rest() {
                 [b'"', b'f', b':', rest @ ..] => {
                     self.text.at += 3;
                     let name = self.text.run()?;
-                    order.name(name, rest, self.open.len() == start);
-                    PathElement::Field(Str::from(name))
+                    order.name(name, rest, self.open.is_at(start));
+                    self.open.add_element(PathElement::Field(Str::from(name)));
                 }
                 [b'"', b'.', b'"', b':', b'{', b'}', next, ..] => {
                     itself = true;
@@ -67,65 +70,68 @@ impl Plain<'_> {
                 }
                 [b'"', b'k', b':', ..] => {
                     self.text.at += 3;
-                    PathElement::Key(self.text.fields::<true>()?)
+                    let fields = self.text.fields::<true>()?;
+                    self.open.add_element(PathElement::Key(fields));
+                    order.element(self.open.last_two(start));
                 }
                 [b'"', b'v', b':', ..] => {
                     self.text.at += 3;
-                    PathElement::Value(self.text.scalar::<true>()?)
+                    let value = self.text.scalar::<true>()?;
+                    self.open.add_element(PathElement::Value(value));
+                    order.element(self.open.last_two(start));
                 }
                 _ => return None,
-            };
-            if !matches!(element, PathElement::Field(_)) {
-                order.element(&element, self.open.get(start..).and_then(<[_]>::last));
             }
             // A node without children is there for its own sake.
-            let node = match self.text.rest() {
+            match self.text.rest() {
                 [b'"', b':', b'{', b'}', ..] => {
                     self.text.at += 4;
-                    Node { member: true, children: Set::new() }
+                    self.open.add_node(true, Set::new());
                 }
                 [b'"', b':', b'{', ..] => {
                     self.text.at += 2;
                     let below = self.below(depth + 1)?;
-                    height = height.max(below.height + 1);
-                    Node { member: below.itself || below.set.is_empty(), children: below.set }
+                    height = height.max(below.height.get() + 1);
+                    let set = std::mem::take(&mut self.below);
+                    self.open.add_node(below.itself || set.is_empty(), set);
                 }
                 _ => return None,
-            };
-            self.open.push((element, node));
+            }
             match self.text.next()? {
                 b',' => {}
                 b'}' => break,
                 _ => return None,
             }
         }
-        Some(Level { set: self.close(start, &order), itself, height })
+        self.below = self.close(start, &order);
+        Some(About { itself, height: NonZeroU16::new(height)? })
     }
 
     /// One level with the braces around it, read or known.
-    fn below(&mut self, depth: usize) -> Option<Level> {
+    fn below(&mut self, depth: usize) -> Option<About> {
         let start = self.text.at;
         let mark = self.seen.mark(start);
         if let Some((level, end)) = mark.and_then(|mark| self.seen.find(mark, start)) {
             self.text.at = end;
-            return (depth + usize::from(level.height) <= MAX_DEPTH).then(|| level.clone());
+            self.below = level.set.clone();
+            return (depth + usize::from(level.about.height.get()) <= MAX_DEPTH).then_some(level.about);
         }
         self.text.at += 1;
-        let level = self.level(depth)?;
+        let about = self.level(depth)?;
         if let Some(mark) = mark {
-            self.seen.keep(mark, start, self.text.at, &level);
+            self.seen.keep(mark, start, self.text.at, || Level { set: self.below.clone(), about });
         }
-        Some(level)
+        Some(about)
     }
 
     /// The set of a level that has ended.
-    fn close(&mut self, start: usize, order: &Order) -> Set {
+    fn close(&mut self, start: Start, order: &Order) -> Set {
         if order.ascending {
-            Set(SortedMap::from_sorted_iter(self.open.drain(start..)))
+            self.open.take_sorted(start)
         } else if order.descending {
-            Set(SortedMap::from_sorted_iter(self.open.drain(start..).rev()))
+            self.open.take_reversed(start)
         } else {
-            SetBuilder::last_of(&mut self.open, start)
+            self.open.take(start)
         }
     }
 }
@@ -158,10 +164,10 @@ impl<'t> Order<'t> {
         }
     }
 
-    /// An element that is no field comes next.
-    fn element(&mut self, element: &PathElement, last: Option<&(PathElement, Node)>) {
+    /// An element that is no field came, with another before it unless it is the first.
+    fn element(&mut self, last_two: Option<(&PathElement, &PathElement)>) {
         self.last = None;
-        if let Some((last, _)) = last {
+        if let Some((last, element)) = last_two {
             self.add(last.cmp(element));
         }
     }

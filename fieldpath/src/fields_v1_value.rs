@@ -8,25 +8,24 @@ use crate::fields_v1::{Key, read_key};
 use crate::fields_v1_write::write_element;
 use crate::key_text::Text;
 use crate::set::Node;
-use crate::{PathElement, Set, SetBuilder};
+use crate::{PathElement, Set, SetStack};
 
 /// The set, if the object has nothing unusual.
 pub(crate) fn read(value: &Value) -> Option<Set> {
     match value {
         Value::Null => Some(Set::new()),
-        Value::Map(map) => read_level(map, 0, &mut Vec::with_capacity(32)).map(|(set, _)| set),
+        Value::Map(map) => read_level(map, 0, &mut SetStack::default()).map(|(set, _)| set),
         _ => None,
     }
 }
 
-/// One level, and whether the node itself is in the set. `open` has what was read of the levels that have not ended, one
-/// behind the other.
-fn read_level(map: &Map, depth: usize, open: &mut Vec<(PathElement, Node)>) -> Option<(Set, bool)> {
+/// One level, and whether the node itself is in the set.
+fn read_level(map: &Map, depth: usize, open: &mut SetStack) -> Option<(Set, bool)> {
     if depth >= MAX_DEPTH {
         return None;
     }
     let mut itself = false;
-    let start = open.len();
+    let start = open.start();
     // What was read last: the next is often equal, as the items of a list own the same fields.
     let mut last: Option<(&Map, Node)> = None;
     for (key, value) in map {
@@ -36,7 +35,7 @@ fn read_level(map: &Map, depth: usize, open: &mut Vec<(PathElement, Node)>) -> O
             itself = true;
             continue;
         }
-        let element = element(key)?;
+        open.add_element(element(key)?);
         let node = match value {
             Value::Null => Node { member: true, children: Set::new() },
             // Nothing below is left to read, but where it is too deep.
@@ -54,9 +53,9 @@ fn read_level(map: &Map, depth: usize, open: &mut Vec<(PathElement, Node)>) -> O
             },
             _ => return None,
         };
-        open.push((element, node));
+        open.add_node(node.member, node.children);
     }
-    Some((SetBuilder::last_of(open, start), itself))
+    Some((open.take(start), itself))
 }
 
 fn element(key: &str) -> Option<PathElement> {

@@ -52,7 +52,14 @@ pub struct Level<'s> {
     /// Whether the entry there is the one that was found.
     found: bool,
     /// Where on the stack its own entries begin; none as long as they are those that were passed.
-    own: Option<usize>,
+    own: Option<Start>,
+}
+
+/// Where a level begins. Elements of outer levels may be waiting for their nodes.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Start {
+    elements: usize,
+    nodes: usize,
 }
 
 impl SetStack {
@@ -60,7 +67,7 @@ impl SetStack {
     #[inline]
     pub fn begin<'s>(&self, like: &'s Set) -> Level<'s> {
         let entries = like.0.as_slice().unwrap_or_default();
-        Level { like, entries, at: 0, found: false, own: entries.is_empty().then_some(self.nodes.len()) }
+        Level { like, entries, at: 0, found: false, own: entries.is_empty().then(|| self.start()) }
     }
 
     /// The other set's node at the element that is pushed next. `order` compares an element with that one. Elements
@@ -147,7 +154,7 @@ impl SetStack {
     /// Makes what was passed so far entries of its own.
     fn own(&mut self, level: &mut Level<'_>) {
         if level.own.is_none() {
-            level.own = Some(self.nodes.len());
+            level.own = Some(self.start());
             let passed = level.entries.iter().take(level.at);
             self.elements.extend(passed.clone().map(|(element, _)| element.clone()));
             self.nodes.extend(passed.map(|(_, node)| node.clone()));
@@ -160,21 +167,76 @@ impl SetStack {
             return level.like.clone();
         }
         self.own(&mut level);
-        let start = level.own.unwrap_or_default();
-        debug_assert!(self.elements.get(start..).is_some_and(|own| own.is_sorted_by(|a, b| a < b)));
-        Set(SortedMap::from_sorted_iter(self.elements.drain(start..).zip(self.nodes.drain(start..))))
+        self.take_sorted(level.own.unwrap_or_default())
     }
 
     /// Ends a level whose elements came in any order: what is said twice about an element is united.
     pub fn end_unsorted(&mut self, mut level: Level<'_>) -> Set {
         self.own(&mut level);
-        let start = level.own.unwrap_or_default();
-        let own = self.elements.get(start..).unwrap_or_default();
+        self.take(level.own.unwrap_or_default())
+    }
+}
+
+/// Levels that are read are like no other, and what reads them knows where they begin. There an element is put on the
+/// stack before what is below it is read: moved later, just made, it would take several times as long.
+impl SetStack {
+    /// A stack with little room.
+    pub(crate) fn with_capacity(n: usize) -> Self {
+        SetStack { elements: Vec::with_capacity(n.min(ROOM)), nodes: Vec::with_capacity(n.min(ROOM)) }
+    }
+
+    /// Where the next level begins.
+    pub(crate) fn start(&self) -> Start {
+        Start { elements: self.elements.len(), nodes: self.nodes.len() }
+    }
+
+    /// Whether the level that begins there has no element yet.
+    pub(crate) fn is_at(&self, start: Start) -> bool {
+        self.elements.len() == start.elements
+    }
+
+    /// The last two elements of the level that begins there.
+    pub(crate) fn last_two(&self, start: Start) -> Option<(&PathElement, &PathElement)> {
+        match self.elements.get(start.elements..)? {
+            [.., last, next] => Some((last, next)),
+            _ => None,
+        }
+    }
+
+    /// Adds an element, whose node is added next to it.
+    #[inline]
+    pub(crate) fn add_element(&mut self, element: PathElement) {
+        self.elements.push(element);
+    }
+
+    /// Adds the node of the last element. It must not be empty.
+    #[inline]
+    pub(crate) fn add_node(&mut self, member: bool, children: Set) {
+        self.nodes.push(Node { member, children });
+    }
+
+    /// The set of a level that is sorted.
+    pub(crate) fn take_sorted(&mut self, start: Start) -> Set {
+        let sorted = |own: &[PathElement]| own.is_sorted_by(|a, b| a < b);
+        debug_assert!(self.elements.get(start.elements..).is_some_and(sorted));
+        let (elements, nodes) = (self.elements.drain(start.elements..), self.nodes.drain(start.nodes..));
+        Set(SortedMap::from_sorted_iter(elements.zip(nodes)))
+    }
+
+    /// The set of a level whose last element is the least.
+    pub(crate) fn take_reversed(&mut self, start: Start) -> Set {
+        let (elements, nodes) = (self.elements.drain(start.elements..), self.nodes.drain(start.nodes..));
+        Set(SortedMap::from_sorted_iter(elements.rev().zip(nodes.rev())))
+    }
+
+    /// The set of a level in any order.
+    pub(crate) fn take(&mut self, start: Start) -> Set {
+        let own = self.elements.get(start.elements..).unwrap_or_default();
         if own.is_sorted_by(|a, b| a < b) {
-            return self.end(level);
+            return self.take_sorted(start);
         }
         let mut builder = SetBuilder::with_capacity(own.len());
-        for (element, node) in self.elements.drain(start..).zip(self.nodes.drain(start..)) {
+        for (element, node) in self.elements.drain(start.elements..).zip(self.nodes.drain(start.nodes..)) {
             builder.push(element, node.member, node.children);
         }
         builder.build()

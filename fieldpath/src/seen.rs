@@ -4,10 +4,12 @@
 //! one that was read a moment ago. Then its set is taken again, which costs a comparison of the texts and the count of
 //! one more reference. The set is smaller, and operations on it skip what is the same in memory.
 
+use std::num::NonZeroU16;
+
 use crate::{Set, scan};
 
 /// Shorter texts have hardly anything twice.
-const WORTH: usize = 1024;
+const WORTH: usize = 4096;
 /// How many levels that begin alike are remembered.
 const WAYS: usize = 4;
 
@@ -15,10 +17,16 @@ const WAYS: usize = 4;
 #[derive(Clone)]
 pub(crate) struct Level {
     pub(crate) set: Set,
+    pub(crate) about: About,
+}
+
+/// What there is to know of a level beside its set.
+#[derive(Clone, Copy)]
+pub(crate) struct About {
     /// Whether the node itself is in the set.
     pub(crate) itself: bool,
     /// How many levels there are from this one to the deepest one.
-    pub(crate) height: u16,
+    pub(crate) height: NonZeroU16,
 }
 
 /// A level and where its text is.
@@ -75,14 +83,14 @@ impl<'t> Seen<'t> {
     }
 
     /// Remembers a level, if it can come again.
-    pub(crate) fn keep(&mut self, mark: u32, start: usize, end: usize, level: &Level) {
+    pub(crate) fn keep(&mut self, mark: u32, start: usize, end: usize, level: impl FnOnce() -> Level) {
         if self.text.len() - end < end - start {
             return;
         }
         let at = self.bucket(mark) + self.turn % WAYS;
         self.turn += 1;
         if let Some(slot) = self.slots.get_mut(at) {
-            *slot = Some(Slot { level: level.clone(), mark, start, end });
+            *slot = Some(Slot { level: level(), mark, start, end });
         }
     }
 

@@ -297,15 +297,6 @@ impl SetBuilder {
         SetBuilder(Vec::with_capacity(n))
     }
 
-    /// The set of the last of some elements, from a position on.
-    pub(crate) fn last_of(elements: &mut Vec<(PathElement, Node)>, start: usize) -> Set {
-        let own = elements.get(start..).unwrap_or_default();
-        match own.is_sorted_by(|a, b| a.0 < b.0) {
-            true => Set(SortedMap::from_sorted_iter(elements.drain(start..))),
-            false => SetBuilder(elements.split_off(start)).build(),
-        }
-    }
-
     /// Adds an element: itself if `member` is set, and the paths below it. Nothing is added by neither.
     pub fn push(&mut self, element: PathElement, member: bool, children: Set) {
         let node = Node { member, children };

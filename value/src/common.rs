@@ -19,20 +19,34 @@ const SLOTS: usize = 4096;
 /// The common texts. Their numbers are their places; the first one is empty.
 pub(crate) struct Common {
     texts: Vec<Name>,
-    /// The number of a text, or 0.
-    slots: Box<[u16]>,
+    slots: Box<[Slot]>,
+}
+
+/// Where a text is found. Nearly always all that is needed is in one line of the processor's cache: looking at the bytes
+/// of the text itself would be looking at another place.
+#[derive(Clone, Default)]
+#[repr(align(32))]
+struct Slot {
+    ends: (u64, u64),
+    text: Str,
+    length: u16,
+    /// The text's number, or 0.
+    number: u16,
 }
 
 static COMMON: LazyLock<Common> = LazyLock::new(|| {
-    let mut common = Common { texts: vec![Name::spelled(Str::forever(""))], slots: vec![0; SLOTS].into() };
+    let mut common =
+        Common { texts: vec![Name::spelled(Str::forever(""))], slots: vec![Slot::default(); SLOTS].into() };
     for text in include_str!("common.txt").split_whitespace() {
         let mut slot = slot_of(text);
-        while common.slots.get(slot).is_some_and(|number| *number != 0) {
+        while common.slots.get(slot).is_some_and(|taken| taken.number != 0) {
             slot = after(slot);
         }
         if let (Some(slot), Ok(number)) = (common.slots.get_mut(slot), u16::try_from(common.texts.len())) {
-            *slot = number;
-            common.texts.push(Name::spelled(Str::forever(text)));
+            let own = Str::forever(text);
+            let (ends, length) = (scan::ends(text.as_bytes()), u16::try_from(text.len()).unwrap_or(u16::MAX));
+            *slot = Slot { ends, text: own.clone(), length, number };
+            common.texts.push(Name::spelled(own));
         }
     }
     common
@@ -48,20 +62,22 @@ impl Common {
         &self.texts
     }
 
-    /// The number and the text of that hash, if it is a common one.
+    /// The text of that hash and its number, if it is a common one.
     #[inline]
-    pub(crate) fn find(&self, text: &str, hash: u32) -> Option<(u16, &Name)> {
-        let mut slot = slot(hash);
+    pub(crate) fn find(&self, text: &str, hash: u32) -> Option<(&Str, u16)> {
+        let (ends, length) = (scan::ends(text.as_bytes()), text.len());
+        let mut at = slot(hash);
         loop {
-            let number = *self.slots.get(slot)?;
-            if number == 0 {
+            let slot = self.slots.get(at)?;
+            if slot.number == 0 {
                 return None;
             }
-            let known = self.texts.get(usize::from(number))?;
-            if known.text == *text {
-                return Some((number, known));
+            // Up to sixteen bytes the ends are all of it.
+            if slot.ends == ends && usize::from(slot.length) == length && (length <= 16 || slot.text == *text)
+            {
+                return Some((&slot.text, slot.number));
             }
-            slot = after(slot);
+            at = after(at);
         }
     }
 }
@@ -71,7 +87,7 @@ pub(crate) fn common(text: &str) -> Option<Str> {
     if text.len() > LONGEST {
         return None;
     }
-    Some(Common::get().find(text, scan::hash(text.as_bytes()))?.1.text.clone())
+    Some(Common::get().find(text, scan::hash(text.as_bytes()))?.0.clone())
 }
 
 fn after(slot: usize) -> usize {

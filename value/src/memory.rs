@@ -120,8 +120,8 @@ impl Memory<'_> {
     /// A name without special characters, its number and its order. The document goes on with it.
     pub(crate) fn name(&mut self, text: &str, rest: &[u8]) -> (Str, u16, u64) {
         let hash = hash(text.as_bytes());
-        if let Some((number, name)) = self.common.find(text, hash) {
-            return (name.text.clone(), number, name.order);
+        if let Some((name, number)) = self.common.find(text, hash) {
+            return (name.clone(), number, order(text));
         }
         let slot = hash as usize & (self.slots.len() - 1);
         let latest = self.slots.get(slot).copied().unwrap_or_default();
@@ -163,7 +163,7 @@ impl Memory<'_> {
             return known.clone();
         }
         let made = match self.common.find(text, hash) {
-            Some((_, common)) => common.text.clone(),
+            Some((common, _)) => common.clone(),
             None => Str::uncommon(text),
         };
         // A text that is seen only once is not worth a count of its users.
