@@ -12,7 +12,7 @@ use fieldmanager_value::{MAX_DEPTH, Str};
 use crate::key_text::Text;
 use crate::levels::Start;
 use crate::seen::{About, Level, Seen};
-use crate::{PathElement, Set, SetStack, scan};
+use crate::{PathElement, Set, SetStack};
 
 /// The set, if the text is plain.
 pub(crate) fn read(text: &[u8]) -> Option<Set> {
@@ -181,9 +181,9 @@ impl<'t> Order<'t> {
 /// The bytes of a name that fit a number, which orders as they do; zeros, which no plain name has, where there are
 /// fewer. `rest` is the text from the name on.
 fn head(name: &str, rest: &[u8]) -> u64 {
-    match scan::word(rest) {
-        Some(word) if name.len() >= 8 => word.swap_bytes(),
-        Some(word) => word.swap_bytes() & !(u64::MAX >> (8 * name.len())),
+    match rest.first_chunk() {
+        Some(eight) if name.len() >= 8 => u64::from_be_bytes(*eight),
+        Some(eight) => u64::from_be_bytes(*eight) & !(u64::MAX >> (8 * name.len())),
         None => (0..8).fold(0, |head, at| {
             (head << 8) | u64::from(name.as_bytes().get(at).copied().unwrap_or_default())
         }),

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use fieldmanager_value::{Escape, Value, write_number, write_string};
 
-use crate::scan::is_plain;
 use crate::set::Node;
 use crate::{PathElement, Set};
 
@@ -12,7 +11,7 @@ use crate::{PathElement, Set};
 pub(crate) fn write(set: &Set, out: &mut String) {
     // About what a name takes, for each of the first two levels: small sets have hardly more.
     let names: usize = set.nodes().map(|(_, node)| 1 + entries(node.children()).len()).sum();
-    out.reserve(2 + 32 * names);
+    out.reserve(2 + 48 * names);
     let mut writer = Writer { start: out.len(), out, scratch: String::new(), written: Vec::new() };
     writer.level(set, false);
 }
@@ -23,9 +22,9 @@ fn entries(set: &Set) -> &[(PathElement, Node)] {
 }
 
 /// How much is written before levels are remembered: that little is written faster than looked for.
-const WORTH: usize = 1024;
+const WORTH: usize = 2048;
 /// How many levels are remembered.
-const LEVELS: usize = 64;
+const LEVELS: usize = 32;
 
 struct Writer<'o> {
     out: &'o mut String,
@@ -37,16 +36,35 @@ struct Writer<'o> {
     ///
     /// Sets share what is alike, above all sets that were read from a text. What is the same in memory is written
     /// alike, and copying it is faster.
-    written: Vec<Option<Written>>,
+    written: Vec<Written>,
 }
 
-/// A level that was written.
-#[derive(Clone, Copy)]
+/// A level that was written. Small, so that all of them are no large piece of memory.
+#[derive(Clone, Copy, Default)]
 struct Written {
-    place: usize,
-    itself: bool,
-    start: usize,
-    end: usize,
+    /// Where it is in memory, and one more if it begins with the node itself; zero for none.
+    level: usize,
+    start: u32,
+    end: u32,
+}
+
+/// What is written between the text before and a field's name, any other element, or the end of the level.
+#[derive(Clone, Copy)]
+struct Between {
+    field: &'static str,
+    other: &'static str,
+    end: &'static str,
+}
+
+impl Between {
+    /// At the start of a level.
+    const START: Between = Between { field: r#"{"f:"#, other: "{", end: "{}" };
+    /// At the start of a level that is in the set itself.
+    const ITSELF: Between = Between { field: r#"{".":{},"f:"#, other: r#"{".":{},"#, end: r#"{".":{}}"# };
+    /// Behind a name that has nothing below.
+    const LEAF: Between = Between { field: r#"":{},"f:"#, other: r#"":{},"#, end: r#"":{}}"# };
+    /// Behind a level.
+    const LEVEL: Between = Between { field: r#","f:"#, other: ",", end: "}" };
 }
 
 impl Writer<'_> {
@@ -58,25 +76,27 @@ impl Writer<'_> {
     }
 
     fn entries<'s>(&mut self, entries: impl Iterator<Item = (&'s PathElement, &'s Node)>, itself: bool) {
-        self.out.push_str(if itself { "{\".\":{}" } else { "{" });
-        let mut first = !itself;
+        // What is between two names is written with the second one: most are fields with nothing below.
+        let mut between = if itself { Between::ITSELF } else { Between::START };
         for (element, node) in entries {
             match element {
-                PathElement::Field(name) if is_plain(name) => {
-                    self.out.push_str(if first { "\"f:" } else { ",\"f:" });
+                PathElement::Field(name) if name.is_plain() => {
+                    self.out.push_str(between.field);
                     self.out.push_str(name);
                 }
-                _ => self.element(element, first),
+                _ => {
+                    self.out.push_str(between.other);
+                    self.element(element);
+                }
             }
-            first = false;
-            if node.children().is_empty() {
-                self.out.push_str("\":{}");
-            } else {
+            between = Between::LEAF;
+            if !node.children().is_empty() {
                 self.out.push_str("\":");
                 self.below(node);
+                between = Between::LEVEL;
             }
         }
-        self.out.push('}');
+        self.out.push_str(between.end);
     }
 
     /// The level below a node, copied from where it was written before.
@@ -87,33 +107,32 @@ impl Writer<'_> {
             return self.level(node.children(), node.is_member());
         }
         if self.written.is_empty() {
-            self.written.resize(LEVELS, None);
+            self.written.resize(LEVELS, Written::default());
         }
         let place = entries.as_ptr().addr();
         // Allocations are sixteen bytes apart, or more.
         let slot = ((place >> 4) ^ (place >> 10)) % LEVELS;
-        if let Some(Some(known)) = self.written.get(slot)
-            && known.place == place
-            && known.itself == node.is_member()
-        {
-            return self.copy(known.start, known.end);
+        let level = place + usize::from(node.is_member());
+        if let Some(known) = self.written.get(slot).filter(|known| known.level == level) {
+            return self.out.extend_from_within(known.start as usize..known.end as usize);
         }
         let start = self.out.len();
         self.level(node.children(), node.is_member());
-        let end = self.out.len();
-        if let Some(slot) = self.written.get_mut(slot) {
-            *slot = Some(Written { place, itself: node.is_member(), start, end });
+        if let (Some(slot), Ok(start), Ok(end)) =
+            (self.written.get_mut(slot), u32::try_from(start), u32::try_from(self.out.len()))
+        {
+            *slot = Written { level, start, end };
         }
     }
 
-    /// The key of an element that is no plain field, up to its last quote, with a comma before it unless it is the first.
+    /// The key of an element that is no plain field, up to its last quote.
     #[inline(never)]
-    fn element(&mut self, element: &PathElement, first: bool) {
+    fn element(&mut self, element: &PathElement) {
         match element {
             PathElement::Key(fields)
-                if fields.iter().all(|(name, value)| is_plain(name) && is_plain_scalar(value)) =>
+                if fields.iter().all(|(name, value)| name.is_plain() && is_plain_scalar(value)) =>
             {
-                self.out.push_str(if first { "\"k:{" } else { ",\"k:{" });
+                self.out.push_str("\"k:{");
                 for (at, (name, value)) in fields.iter().enumerate() {
                     self.out.push_str(if at > 0 { ",\\\"" } else { "\\\"" });
                     self.out.push_str(name);
@@ -123,13 +142,10 @@ impl Writer<'_> {
                 self.out.push('}');
             }
             PathElement::Value(value) if is_plain_scalar(value) => {
-                self.out.push_str(if first { "\"v:" } else { ",\"v:" });
+                self.out.push_str("\"v:");
                 self.plain_scalar(value);
             }
             _ => {
-                if !first {
-                    self.out.push(',');
-                }
                 self.scratch.clear();
                 write_element(element, &mut self.scratch);
                 write_string(self.out, &self.scratch, Escape::Json);
@@ -150,14 +166,13 @@ impl Writer<'_> {
             other => other.write_json(self.out),
         }
     }
-
-    fn copy(&mut self, start: usize, end: usize) {
-        self.out.extend_from_within(start..end);
-    }
 }
 
 fn is_plain_scalar(value: &Value) -> bool {
-    value.is_scalar() && value.as_str().is_none_or(is_plain)
+    match value {
+        Value::String(text) => text.is_plain(),
+        other => other.is_scalar(),
+    }
 }
 
 /// The element as a key of FieldsV1, before the key itself is written as a JSON string.

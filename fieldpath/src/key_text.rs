@@ -1,8 +1,6 @@
 //! Keys and values of items as they are nearly always written.
 
-use fieldmanager_value::{Map, MapBuilder, Str, Value};
-
-use crate::scan;
+use fieldmanager_value::{Map, MapBuilder, Str, Value, scan};
 
 /// A text that is read from its start to its end.
 ///
@@ -33,7 +31,7 @@ impl<'t> Text<'t> {
     /// The text up to a quote, a backslash or a control character.
     #[inline(always)]
     pub(crate) fn run(&mut self) -> Option<&'t str> {
-        let end = self.at + scan::plain_run(self.rest());
+        let end = scan::first_special(self.text.as_bytes(), self.at)?;
         let text = self.text.get(self.at..end)?;
         self.at = end;
         Some(text)

@@ -33,7 +33,6 @@ mod key_text;
 mod levels;
 mod managers;
 mod path;
-mod scan;
 mod seen;
 mod set;
 mod text;

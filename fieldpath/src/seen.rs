@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU16;
 
-use crate::{Set, scan};
+use crate::Set;
 
 /// Shorter texts have hardly anything twice.
 const WORTH: usize = 4096;
@@ -60,8 +60,9 @@ impl<'t> Seen<'t> {
         if self.slots.is_empty() {
             return None;
         }
-        let [first, second, third] =
-            [start, start + 8, start + 16].map(|at| self.text.get(at..).and_then(scan::word));
+        let [first, second, third] = [start, start + 8, start + 16].map(|at| {
+            self.text.get(at..).and_then(<[_]>::first_chunk).map(|eight| u64::from_le_bytes(*eight))
+        });
         // Items own themselves: that tells nothing.
         let (a, b) = match first? {
             ITSELF => (second?, third?),

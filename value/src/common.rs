@@ -110,7 +110,8 @@ mod tests {
     fn common_texts_are_one_and_the_same() {
         for text in include_str!("common.txt").split_whitespace() {
             assert!(
-                common(text).is_some_and(|found| found == text && found.ptr_eq(&Str::from(text))),
+                common(text).is_some_and(|found| found == text && found.ptr_eq(&Str::from(text)))
+                    && scan::is_plain_in_html(text.as_bytes()),
                 "{text}"
             );
         }

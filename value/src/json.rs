@@ -1,7 +1,7 @@
 //! JSON text in and out.
 
 use crate::de::Seed;
-use crate::{Error, TextPosition, Value, json_plain, number, scan};
+use crate::{Error, Str, TextPosition, Value, json_plain, number, scan};
 
 impl Value {
     /// Reads one JSON document.
@@ -100,7 +100,11 @@ impl Value {
             Value::Bool(false) => out.push_str("false"),
             Value::Int(i) => number::write_integer(out, *i),
             Value::Float(f) => number::write_number(out, *f),
-            Value::String(s) => write_string(out, s, escape),
+            Value::String(s) => {
+                out.push('"');
+                write_shared(out, s, escape);
+                out.push('"');
+            }
             Value::List(list) => {
                 for (i, item) in list.iter().enumerate() {
                     out.push(if i == 0 { '[' } else { ',' });
@@ -111,7 +115,7 @@ impl Value {
             Value::Map(map) => {
                 for (i, (name, value)) in map.iter().enumerate() {
                     out.push_str(if i == 0 { "{\"" } else { ",\"" });
-                    write_inside(out, name, escape);
+                    write_shared(out, name, escape);
                     out.push_str("\":");
                     value.write_json_escaped(out, escape);
                 }
@@ -196,6 +200,12 @@ pub fn write_string(out: &mut String, text: &str, escape: Escape) {
     out.push('"');
     write_inside(out, text, escape);
     out.push('"');
+}
+
+/// What stands between the quotes; common texts stand there as they are.
+#[inline]
+fn write_shared(out: &mut String, text: &Str, escape: Escape) {
+    if text.is_common() { out.push_str(text) } else { write_inside(out, text, escape) }
 }
 
 /// What stands between the quotes.

@@ -40,7 +40,7 @@ mod memory;
 mod names;
 mod number;
 mod order;
-mod scan;
+pub mod scan;
 mod ser;
 pub mod sorted;
 mod string;

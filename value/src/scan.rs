@@ -33,7 +33,14 @@ fn is_special(byte: u8) -> bool {
 }
 
 /// Where the first quote, backslash or control character is, from a position on.
-pub(crate) fn first_special(bytes: &[u8], from: usize) -> Option<usize> {
+///
+/// ```
+/// use fieldmanager_value::scan::first_special;
+/// assert_eq!(first_special(br#"name":"web""#, 0), Some(4));
+/// assert_eq!(first_special(b"name", 0), None);
+/// ```
+#[inline]
+pub fn first_special(bytes: &[u8], from: usize) -> Option<usize> {
     let (eights, rest) = bytes.get(from..)?.as_chunks();
     let mut at = from;
     for eight in eights {

@@ -43,12 +43,32 @@ impl Str {
 }
 
 impl Str {
+    /// Whether it stands as it is in a JSON string, even inside HTML as Go's encoder writes it: without quotes,
+    /// backslashes, control characters, `<`, `>`, `&` and the two line separators of Unicode. Of some texts that do, as
+    /// those with other punctuation of Unicode, this is not said. Of common texts it is known.
+    ///
+    /// ```
+    /// use fieldmanager_value::Str;
+    /// assert!(Str::from("replicas").is_plain() && Str::from("my name").is_plain());
+    /// assert!(!Str::from("a \"name\"").is_plain() && !Str::from("<br>").is_plain());
+    /// ```
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.is_common() || crate::scan::is_plain_in_html(self.as_bytes())
+    }
+
+    /// Whether it is one of the texts that are kept for good, or empty.
+    #[inline]
+    pub(crate) fn is_common(&self) -> bool {
+        ArcStr::is_static(&self.0)
+    }
+
     /// A text that is known not to be common.
     pub(crate) fn uncommon(text: &str) -> Str {
         Str(ArcStr::from(text))
     }
 
-    /// A text that is never freed, and whose clones are counted by nobody.
+    /// A text that is never freed, and whose clones are counted by nobody. It must be [plain](Self::is_plain).
     pub(crate) fn forever(text: &str) -> Str {
         let text = ArcStr::from(text);
         text.leak();
