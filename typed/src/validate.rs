@@ -71,6 +71,7 @@ impl Walk<'_> {
     fn entries(&mut self, map: &MapType, entries: &Map) {
         for (name, value) in entries {
             match map.type_of(name) {
+                Some(ty) if self.is_good_scalar(ty, value) => {}
                 Some(ty) => self.child(ty, value, || PathElement::Field(name.clone())),
                 None => {
                     let nearest = map.nearest_fields(name).into_iter().map(str::to_owned);
@@ -80,6 +81,13 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+
+    /// Most of an object is scalars without faults.
+    #[inline]
+    fn is_good_scalar(&self, ty: TypeId, value: &Value) -> bool {
+        let scalar = self.schema.atom(ty).scalar.filter(|_| value.is_scalar());
+        scalar.is_some_and(|scalar| scalar_fault(scalar, Some(value)).is_none())
     }
 
     fn items(&mut self, list: &ListType, items: &List) {

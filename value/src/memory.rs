@@ -23,6 +23,9 @@ const NAMES: usize = 1024;
 /// No longer texts are remembered: they seldom come again, and to make them is not what takes the time.
 const LONGEST: usize = 64;
 
+/// Longer texts that are no names are hardly ever common, but names of Pods and identifiers.
+const LONGEST_COMMON: usize = 24;
+
 /// How many names of one hash are looked at.
 const LOOKS: usize = 4;
 
@@ -162,10 +165,8 @@ impl Memory<'_> {
         {
             return known.clone();
         }
-        let made = match self.common.find(text, hash) {
-            Some((common, _)) => common.clone(),
-            None => Str::uncommon(text),
-        };
+        let common = if text.len() <= LONGEST_COMMON { self.common.find(text, hash) } else { None };
+        let made = common.map_or_else(|| Str::uncommon(text), |(common, _)| common.clone());
         // A text that is seen only once is not worth a count of its users.
         *known = again.then(|| made.clone());
         *tag = hash;
