@@ -21,20 +21,20 @@ pub(crate) fn read(text: &str) -> Option<Value> {
 
 fn read_with(text: &str, memory: Memory<'_>) -> Option<Value> {
     let mut plain =
-        Plain { text, at: 0, memory, entries: Vec::with_capacity(32), items: Vec::with_capacity(32) };
-    let value = plain.value(0, ROOT)?;
+        Plain { text, at: 0, memory, names: Vec::with_capacity(32), values: Vec::with_capacity(32) };
+    plain.value(0, ROOT)?;
     plain.skip_space();
-    (plain.at == text.len()).then_some(value)
+    if plain.at == text.len() { plain.values.pop() } else { None }
 }
 
 struct Plain<'t> {
     text: &'t str,
     at: usize,
     memory: Memory<'t>,
-    /// What was read of the maps that have not ended, one behind the other.
-    entries: Vec<(Str, Value)>,
-    /// The same of lists.
-    items: Vec<Value>,
+    /// The names of what was read of the maps that have not ended, one behind the other.
+    names: Vec<Str>,
+    /// The same of values, and of items of lists.
+    values: Vec<Value>,
 }
 
 impl<'t> Plain<'t> {
@@ -66,38 +66,55 @@ impl<'t> Plain<'t> {
             .then(|| self.at += expected.len())
     }
 
-    /// A value in the field of that name.
-    fn value(&mut self, depth: usize, field: u16) -> Option<Value> {
+    /// A value in the field of that name. It is put on the stack right here: returned and then moved, a value that was
+    /// just made would be waited for.
+    fn value(&mut self, depth: usize, field: u16) -> Option<()> {
         match self.token()? {
             b'"' => {
                 self.at += 1;
-                self.string().map(Value::String)
+                let text = self.string()?;
+                self.values.push(Value::String(text));
             }
             b'{' => {
                 self.at += 1;
-                self.map(depth, field)
+                let map = self.map(depth, field)?;
+                self.values.push(Value::Map(map));
             }
             b'[' => {
                 self.at += 1;
-                self.list(depth, field)
+                let list = self.list(depth, field)?;
+                self.values.push(Value::List(list));
             }
-            b't' => self.pass("true").map(|()| Value::Bool(true)),
-            b'f' => self.pass("false").map(|()| Value::Bool(false)),
-            b'n' => self.pass("null").map(|()| Value::Null),
-            b'-' | b'0'..=b'9' => self.number(),
-            _ => None,
+            b't' => {
+                self.pass("true")?;
+                self.values.push(Value::Bool(true));
+            }
+            b'f' => {
+                self.pass("false")?;
+                self.values.push(Value::Bool(false));
+            }
+            b'n' => {
+                self.pass("null")?;
+                self.values.push(Value::Null);
+            }
+            b'-' | b'0'..=b'9' => {
+                let number = self.number()?;
+                self.values.push(number);
+            }
+            _ => return None,
         }
+        Some(())
     }
 
-    fn map(&mut self, depth: usize, field: u16) -> Option<Value> {
+    fn map(&mut self, depth: usize, field: u16) -> Option<Map> {
         if depth >= MAX_DEPTH {
             return None;
         }
         if self.token()? == b'}' {
             self.at += 1;
-            return Some(Value::Map(Map::new()));
+            return Some(Map::new());
         }
-        let start = self.entries.len();
+        let (start, values) = (self.names.len(), self.values.len());
         let mut place = Place::FirstIn(field);
         let mut sorted = true;
         let mut before = 0;
@@ -108,39 +125,41 @@ impl<'t> Plain<'t> {
             self.at += 1;
             let (name, number, order) = self.name(place)?;
             if order <= before {
-                sorted = sorted && self.entries.get(start..)?.last().is_none_or(|(before, _)| *before < name);
+                sorted = sorted && self.names.get(start..)?.last().is_none_or(|before| *before < name);
             }
             before = order;
-            let value = self.value(depth + 1, number)?;
-            self.entries.push((name, value));
+            self.names.push(name);
+            self.value(depth + 1, number)?;
             place = Place::After(number);
             let next = self.token()?;
             self.at += 1;
             match next {
                 b',' => {}
-                b'}' => return Some(Value::Map(Map::of(&mut self.entries, start, sorted))),
+                b'}' => {
+                    let entries = self.names.drain(start..).zip(self.values.drain(values..));
+                    return Some(Map::of(entries, sorted));
+                }
                 _ => return None,
             }
         }
     }
 
-    fn list(&mut self, depth: usize, field: u16) -> Option<Value> {
+    fn list(&mut self, depth: usize, field: u16) -> Option<List> {
         if depth >= MAX_DEPTH {
             return None;
         }
         if self.token()? == b']' {
             self.at += 1;
-            return Some(Value::List(List::new()));
+            return Some(List::new());
         }
-        let start = self.items.len();
+        let start = self.values.len();
         loop {
-            let item = self.value(depth + 1, field)?;
-            self.items.push(item);
+            self.value(depth + 1, field)?;
             let next = self.token()?;
             self.at += 1;
             match next {
                 b',' => {}
-                b']' => return Some(Value::List(List::of(self.items.drain(start..)))),
+                b']' => return Some(List::of(self.values.drain(start..))),
                 _ => return None,
             }
         }

@@ -46,6 +46,7 @@ pub mod sorted;
 mod string;
 mod tree;
 mod value;
+mod vector;
 mod yaml;
 mod yaml_scalar;
 

@@ -4,11 +4,11 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use im::Vector;
 use triomphe::ThinArc;
 
 use crate::Value;
 use crate::lineage::Lineage;
+use crate::vector::{Leaves, Vector};
 
 /// The number of items from which a list is a persistent vector and can carry a memo.
 ///
@@ -118,7 +118,7 @@ impl List {
         match items.len() {
             0 => List(None),
             n if n < MEMO_FROM => List(Some(ThinArc::from_header_and_iter(None, items))),
-            _ => Self::from_vector(items.collect(), Lineage::default()),
+            _ => Self::from_vector(Vector::of(items), Lineage::default()),
         }
     }
 
@@ -128,14 +128,11 @@ impl List {
         } else if items.len() < MEMO_FROM {
             List(Some(ThinArc::from_header_and_iter(None, items.into_iter())))
         } else {
-            Self::from_vector(items.into(), Lineage::default())
+            Self::from_vector(Vector::of(items.into_iter()), Lineage::default())
         }
     }
 
     fn from_vector(items: Vector<Value>, lineage: Lineage) -> Self {
-        if items.len() < MEMO_FROM {
-            return Self::from_vec(items.into_iter().collect());
-        }
         let large = Large { items, memo: OnceLock::new(), lineage };
         List(Some(ThinArc::from_header_and_iter(Some(Box::new(large)), std::iter::empty::<Value>())))
     }
@@ -163,10 +160,13 @@ impl List {
 
     /// The items in order.
     pub fn iter(&self) -> Iter<'_> {
-        Iter(match self.repr() {
-            Repr::Slice(items) => IterRepr::Slice(items.iter()),
-            Repr::Large(large) => IterRepr::Large(large.items.iter()),
-        })
+        match self.repr() {
+            Repr::Slice(items) => Iter { items: items.iter(), behind: None },
+            Repr::Large(large) => {
+                let behind = Behind { leaves: large.items.leaves(), len: large.items.len() };
+                Iter { items: [].iter(), behind: Some(Box::new(behind)) }
+            }
+        }
     }
 
     /// Puts an item in the place of another and returns that; nothing happens past the end.
@@ -211,10 +211,9 @@ impl List {
                 let after = rest.get(1..).unwrap_or_default();
                 Self::from_vec(before.iter().chain(after).cloned().collect())
             }
-            Repr::Large(large) => {
-                let mut items = large.items.clone();
-                items.remove(at);
-                Self::from_vector(items, Lineage::default())
+            Repr::Large(_) => {
+                let kept = self.iter().enumerate().filter(|(i, _)| *i != at);
+                Self::from_vec(kept.map(|(_, item)| item.clone()).collect())
             }
         };
         Some(old)
@@ -247,20 +246,10 @@ impl List {
                 Self::from_vec(copy)
             }
             Repr::Large(large) => {
-                let mut copy = large.items.clone();
-                let lineage = large.lineage.child(Changes {
-                    replaced: &replaced,
-                    appended: copy.len()..copy.len() + appended.len(),
-                });
-                for (at, item) in replaced {
-                    if let Some(slot) = copy.get_mut(at) {
-                        *slot = item;
-                    }
-                }
-                for item in appended {
-                    copy.push_back(item);
-                }
-                Self::from_vector(copy, lineage)
+                let len = large.items.len();
+                let changes = Changes { replaced: &replaced, appended: len..len + appended.len() };
+                let lineage = large.lineage.child(changes);
+                Self::from_vector(large.items.with_edits(replaced, appended), lineage)
             }
         }
     }
@@ -397,28 +386,45 @@ impl fmt::Debug for List {
 /// let mut items = list.iter();
 /// assert_eq!((items.len(), items.next()), (2, Some(&Value::from(1))));
 /// ```
-pub struct Iter<'a>(IterRepr<'a>);
+pub struct Iter<'a> {
+    /// Those of the slice, or of the leaf.
+    items: std::slice::Iter<'a, Value>,
+    /// What comes behind the leaf, in a large list.
+    behind: Option<Box<Behind<'a>>>,
+}
 
-enum IterRepr<'a> {
-    Slice(std::slice::Iter<'a, Value>),
-    Large(im::vector::Iter<'a, Value, im::shared_ptr::DefaultSharedPtr>),
+struct Behind<'a> {
+    leaves: Leaves<'a, Value>,
+    /// How many items they have.
+    len: usize,
+}
+
+impl<'a> Iter<'a> {
+    /// Goes on to the leaf behind the one that is at its end.
+    #[cold]
+    fn next_leaf(&mut self) -> Option<&'a Value> {
+        let behind = self.behind.as_mut()?;
+        let leaf = behind.leaves.next()?;
+        behind.len = behind.len.saturating_sub(leaf.len());
+        self.items = leaf.iter();
+        self.items.next()
+    }
 }
 
 impl<'a> Iterator for Iter<'a> {
     type Item = &'a Value;
 
     fn next(&mut self) -> Option<&'a Value> {
-        match &mut self.0 {
-            IterRepr::Slice(items) => items.next(),
-            IterRepr::Large(items) => items.next(),
+        match self.items.next() {
+            Some(item) => Some(item),
+            None if self.behind.is_none() => None,
+            None => self.next_leaf(),
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        match &self.0 {
-            IterRepr::Slice(items) => items.size_hint(),
-            IterRepr::Large(items) => items.size_hint(),
-        }
+        let len = self.items.len() + self.behind.as_ref().map_or(0, |behind| behind.len);
+        (len, Some(len))
     }
 }
 

@@ -48,14 +48,13 @@ impl Map {
         self.0.ptr_eq(&other.0)
     }
 
-    /// The map of the last of some entries, from a position on; of entries with one name the last is kept. That they
-    /// are sorted, without two of one name, is said by whoever knows it.
-    pub(crate) fn of(entries: &mut Vec<(Str, Value)>, start: usize, sorted: bool) -> Self {
-        if !sorted {
-            return Map(SortedMap::from_unsorted(entries.split_off(start)));
-        }
-        debug_assert!(entries.get(start..).unwrap_or_default().is_sorted_by(|a, b| a.0 < b.0));
-        Map(SortedMap::from_sorted_iter(entries.drain(start..)))
+    /// The map of some entries; of entries with one name the last is kept. That they are sorted, without two of one
+    /// name, is said by whoever knows it.
+    pub(crate) fn of(entries: impl ExactSizeIterator<Item = (Str, Value)>, sorted: bool) -> Self {
+        Map(match sorted {
+            true => SortedMap::from_sorted_iter(entries),
+            false => SortedMap::from_unsorted(entries.collect()),
+        })
     }
 
     /// The entries as a slice, where the map is small.

@@ -21,7 +21,7 @@ pub(crate) const UNKNOWN: u16 = u16::MAX;
 const NAMES: usize = 1024;
 
 /// No longer texts are remembered: they seldom come again, and to make them is not what takes the time.
-const LONGEST: usize = 64;
+const LONGEST: usize = 32;
 
 /// Longer texts that are no names are hardly ever common, but names of Pods and identifiers.
 const LONGEST_COMMON: usize = 24;
