@@ -62,6 +62,11 @@ impl Common {
         &self.texts
     }
 
+    /// The number of a text, 0 if it is no common one.
+    pub(crate) fn number(&self, text: &str) -> u16 {
+        self.find(text, scan::hash(text.as_bytes())).map_or(0, |(_, number)| number)
+    }
+
     /// The text of that hash and its number, if it is a common one.
     #[inline]
     pub(crate) fn find(&self, text: &str, hash: u32) -> Option<(&Str, u16)> {

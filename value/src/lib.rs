@@ -45,6 +45,7 @@ mod ser;
 pub mod sorted;
 mod string;
 mod tree;
+mod typical;
 mod value;
 mod vector;
 mod yaml;

@@ -4,12 +4,11 @@
 //! which name to expect, and takes names and texts that it has seen from here: that is less work than making them, and
 //! less memory. What is remembered decides no result.
 
-use std::cell::Cell;
-
 use crate::Str;
 use crate::common::Common;
 use crate::names::{Name, order};
 use crate::scan::hash;
+use crate::typical::typical;
 
 /// The number of the document itself, and of the empty name.
 pub(crate) const ROOT: u16 = 0;
@@ -38,37 +37,38 @@ pub(crate) enum Place {
     After(u16),
 }
 
-/// Which names came last at the two places that a name makes.
-#[derive(Clone, Copy, Default)]
-struct Link {
-    first: u16,
-    next: u16,
-}
-
-thread_local! {
-    /// The links of common names, a few kilobytes: the next document is often of the same kind. Other names go with
-    /// their document.
-    static LINKS: Cell<Vec<Link>> = const { Cell::new(Vec::new()) };
+impl Place {
+    /// A number of its own.
+    pub(crate) fn code(self) -> usize {
+        match self {
+            Place::FirstIn(name) => 2 * usize::from(name) + 1,
+            Place::After(name) => 2 * usize::from(name) + 2,
+        }
+    }
 }
 
 /// Where a [`Memory`] keeps things: on the stack, because it is gone with the document.
 pub(crate) struct Tables<const N: usize> {
     slots: [u16; N],
+    links: [(u32, u16); N],
     texts: [(u32, Option<Str>); N],
 }
 
 impl<const N: usize> Tables<N> {
     /// A power of two.
     pub(crate) const fn new() -> Self {
-        Tables { slots: [ROOT; N], texts: [const { (0, None) }; N] }
+        Tables { slots: [ROOT; N], links: [(0, ROOT); N], texts: [const { (0, None) }; N] }
     }
 
     pub(crate) fn memory(&mut self) -> Memory<'_> {
-        let common = Common::get();
-        // A document may be read while the thread ends, and then there are none.
-        let mut links = LINKS.try_with(Cell::take).unwrap_or_default();
-        links.resize(common.texts().len(), Link::default());
-        Memory { common, links, names: Vec::new(), slots: &mut self.slots, texts: &mut self.texts }
+        Memory {
+            common: Common::get(),
+            typical: typical(),
+            names: Vec::new(),
+            slots: &mut self.slots,
+            links: &mut self.links,
+            texts: &mut self.texts,
+        }
     }
 }
 
@@ -77,20 +77,14 @@ pub(crate) struct Memory<'t> {
     /// The names that are not common; their numbers follow those of these. A number stands for one name in all of a
     /// document. With each is the number of the one before it with the same hash.
     names: Vec<(Name, u16)>,
-    /// Of common names and of these.
-    links: Vec<Link>,
+    /// By the code of a place, the number of the name that mostly comes there.
+    typical: &'static [u16],
+    /// The code of a place where another name came last, and the number of that.
+    links: &'t mut [(u32, u16)],
     /// The number of the last of these names with a hash.
     slots: &'t mut [u16],
     /// The last hash of a slot, and its text once it was seen twice.
     texts: &'t mut [(u32, Option<Str>)],
-}
-
-impl Drop for Memory<'_> {
-    fn drop(&mut self) {
-        self.links.truncate(self.common.texts().len());
-        let links = std::mem::take(&mut self.links);
-        let _ = LINKS.try_with(|kept| kept.set(links));
-    }
 }
 
 impl Memory<'_> {
@@ -101,9 +95,10 @@ impl Memory<'_> {
 
     /// The name that came last at a place, and its number, if a text begins with it and a quote and a colon.
     pub(crate) fn expected(&self, place: Place, text: &[u8]) -> Option<(&Name, u16)> {
-        let number = match place {
-            Place::FirstIn(name) => self.links.get(usize::from(name))?.first,
-            Place::After(name) => self.links.get(usize::from(name))?.next,
+        let code = place.code();
+        let number = match self.links.get(code & (self.links.len() - 1))? {
+            (known, number) if *known as usize == code => *number,
+            _ => *self.typical.get(code)?,
         };
         let name = self.numbered(number)?;
         name.begins(text).then_some((name, number))
@@ -111,12 +106,10 @@ impl Memory<'_> {
 
     /// What was read at a place, for the next time.
     pub(crate) fn came(&mut self, place: Place, number: u16) {
-        let link = match place {
-            Place::FirstIn(name) => self.links.get_mut(usize::from(name)).map(|link| &mut link.first),
-            Place::After(name) => self.links.get_mut(usize::from(name)).map(|link| &mut link.next),
-        };
-        if let Some(link) = link {
-            *link = number;
+        let code = place.code();
+        let slot = code & (self.links.len() - 1);
+        if let Some(link) = self.links.get_mut(slot) {
+            *link = (code as u32, number);
         }
     }
 
@@ -146,7 +139,6 @@ impl Memory<'_> {
         let (text, order) = (name.text.clone(), name.order);
         *slot = number;
         self.names.push((name, latest));
-        self.links.push(Link::default());
         (text, number, order)
     }
 
