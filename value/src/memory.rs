@@ -157,7 +157,10 @@ impl Memory<'_> {
         {
             return known.clone();
         }
-        let common = if text.len() <= LONGEST_COMMON { self.common.find(text, hash) } else { None };
+        // Addresses, versions and times begin with a digit; quantities and ports are shorter.
+        let may_be = text.len() <= LONGEST_COMMON
+            && !(text.len() > 5 && text.starts_with(|c: char| c.is_ascii_digit()));
+        let common = if may_be { self.common.find(text, hash) } else { None };
         let made = common.map_or_else(|| Str::uncommon(text), |(common, _)| common.clone());
         // A text that is seen only once is not worth a count of its users.
         *known = again.then(|| made.clone());

@@ -298,6 +298,10 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
                 *self = self.with_edits(vec![(key, Some(value))]);
                 old
             }
+            Repr::Slice([]) => {
+                *self = Self::single(key, value);
+                None
+            }
             Repr::Slice(entries) => {
                 let mut copy = Vec::with_capacity(entries.len() + 1);
                 match entries.binary_search_by(|entry| entry.0.cmp(&key)) {
