@@ -22,7 +22,7 @@ const NAMES: usize = 1024;
 /// No longer texts are remembered: they seldom come again, and to make them is not what takes the time.
 const LONGEST: usize = 32;
 
-/// Longer texts that are no names are hardly ever common, but names of Pods and identifiers.
+/// Longer texts are hardly ever common: they are names of Pods, identifiers and the like.
 const LONGEST_COMMON: usize = 24;
 
 /// How many names of one hash are looked at.
