@@ -22,8 +22,9 @@ use crate::managed::{ManagedFields, list_of, read_entries, with_list};
 ///
 /// # Costs and bounds
 ///
-/// To find a known `fieldsV1` is to hash it and compare it once, without allocating: about a fifth of the time of decoding
-/// it. An unknown one costs this on top. Equality decides, never the hash, so a collision costs sharing and nothing else.
+/// To find a known `fieldsV1` is to hash it and compare it once, without allocating. For a Pod that is half of the time of
+/// decoding it; where most levels are equal, as in a long definition, decoding is as fast. What is saved is memory. An
+/// unknown one costs this on top. Equality decides, never the hash, so a collision costs sharing and nothing else.
 ///
 /// It knows at most [`capacity`](Self::capacity) sets, as many texts, and as many combinations of entries. They are kept
 /// in buckets of four by their hash; a new one takes the place of that which was not needed for longest in its
