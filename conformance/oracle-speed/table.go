@@ -15,6 +15,8 @@ type tableCell struct {
 	version fieldpath.APIVersion
 	t       typed.ParseableType
 	text    []byte
+	// A run with objects that are read once.
+	reused func() (state, error)
 }
 
 func (in *inputs) tableCell(object, what string) (*tableCell, error) {
@@ -34,7 +36,9 @@ func (in *inputs) tableCell(object, what string) (*tableCell, error) {
 	default:
 		return nil, unknown(what)
 	}
-	return &tableCell{what: what, version: version, t: t, text: text}, nil
+	cell := &tableCell{what: what, version: version, t: t, text: text}
+	cell.reused, err = cell.typed(cell.read)
+	return cell, err
 }
 
 // table uses the same two objects for all runs, as the package does.
@@ -43,11 +47,7 @@ func (in *inputs) table(object, what string) (*operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := cell.read()
-	if err != nil {
-		return nil, err
-	}
-	return operationOf(run), nil
+	return operationOf(cell.reused), nil
 }
 
 // freshTable makes objects for every run, in batches of the size that the Rust
@@ -57,18 +57,14 @@ func (in *inputs) freshTable(object, what string) (*operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := cell.read()
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := cell.t.FromYAML(typed.YAMLObject(cell.text), cell.options()...)
+	parsed, err := cell.read()
 	if err != nil {
 		return nil, err
 	}
 	// A copy of all that is in it is as good as reading the text again, which
 	// would take a thousand times as long as the operation.
 	content := parsed.AsValue().Unstructured()
-	out := operationOf(run)
+	out := operationOf(cell.reused)
 	out.batch = max(100_000/len(cell.text), 1)
 	out.fresh = func() (func() error, error) {
 		run, err := cell.typed(func() (*typed.TypedValue, error) {
@@ -116,11 +112,9 @@ func (c *tableCell) options() []typed.ValidationOptions {
 	return []typed.ValidationOptions{typed.AllowDuplicates}
 }
 
-// read makes a run with objects that it reads.
-func (c *tableCell) read() (func() (state, error), error) {
-	return c.typed(func() (*typed.TypedValue, error) {
-		return c.t.FromYAML(typed.YAMLObject(c.text), c.options()...)
-	})
+// read reads the object.
+func (c *tableCell) read() (*typed.TypedValue, error) {
+	return c.t.FromYAML(typed.YAMLObject(c.text), c.options()...)
 }
 
 // typed makes a run: each operation in it has an object of its own.
