@@ -96,11 +96,17 @@ fn is_unchecked(error: &str) -> bool {
 }
 
 /// Cuts a schema out of an error that shows all of it: Go shows every field of its internal type.
+///
+/// Two rules do so: the one about the fields at the root, which names the allowed ones, and the one about `items`.
 fn cut_schema(text: &mut Value) {
-    if let Some((head, tail)) = text.as_str().and_then(|text| text.split_once(": only [Description "))
-        && let Some((head, _)) = head.split_once(": Invalid value: {")
-    {
+    const ITEMS: &str = ": must only have a single schema";
+    let Some((head, shown)) = text.as_str().and_then(|text| text.split_once(": Invalid value: ")) else {
+        return;
+    };
+    if let Some((_, tail)) = shown.split_once(": only [Description ").filter(|_| shown.starts_with('{')) {
         *text = json!(format!("{head}: only [{tail}"));
+    } else if let Some((_, tail)) = shown.rsplit_once(ITEMS) {
+        *text = json!(format!("{head}{ITEMS}{tail}"));
     }
 }
 
