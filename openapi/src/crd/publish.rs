@@ -236,6 +236,10 @@ fn complete(schema: &Value) -> Value {
         return schema.clone();
     };
     let mut out = schema.clone();
+    // The apiserver's encoder leaves an example out that is empty; defaults it writes all.
+    if out.get("example").is_some_and(is_empty) {
+        out.remove("example");
+    }
     for name in ["items", "additionalProperties"] {
         if let Some(inner) = schema.get(name) {
             out.insert(name, complete(inner));
@@ -260,6 +264,16 @@ fn complete(schema: &Value) -> Value {
         out.insert("required", required);
     }
     out.into()
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::List(items) => items.is_empty(),
+        Value::Map(fields) => fields.is_empty(),
+        _ => false,
+    }
 }
 
 fn list(kind: &GroupVersionKind, list_kind: &GroupVersionKind) -> Value {

@@ -145,9 +145,12 @@ fn at_root_beside_status(schema: &Value, path: &FieldPath, errors: &mut Vec<Fiel
     for (name, keyword) in ROOT_FIELDS.iter().chain(&list_and_map_type) {
         // Keywords that tell an empty value from none.
         let says_nothing = |value: &Value| match *keyword {
-            "additionalProperties" | "$ref" | "x-kubernetes-list-type" | "x-kubernetes-map-type" => {
-                value.is_null()
-            }
+            "additionalProperties"
+            | "additionalItems"
+            | "default"
+            | "$ref"
+            | "x-kubernetes-list-type"
+            | "x-kubernetes-map-type" => value.is_null(),
             _ => is_zero(value),
         };
         let Some(value) = schema.get(keyword).filter(|value| !says_nothing(value)) else {
