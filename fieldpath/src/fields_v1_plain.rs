@@ -6,11 +6,12 @@
 
 use std::cmp::Ordering;
 use std::num::NonZeroU16;
+use std::ops::Range;
 
-use fieldmanager_value::{MAX_DEPTH, Str};
+use fieldmanager_value::MAX_DEPTH;
+use fieldmanager_value::word::{Word, eight, first};
 
 use crate::key_text::Text;
-use crate::levels::Start;
 use crate::seen::{About, Level, Seen};
 use crate::{PathElement, Set, SetStack};
 
@@ -18,29 +19,39 @@ use crate::{PathElement, Set, SetStack};
 pub(crate) fn read(text: &[u8]) -> Option<Set> {
     let text = std::str::from_utf8(text).ok()?;
     let mut plain = Plain {
-        text: Text { text, at: 0 },
+        text,
+        at: 1,
         // Most names are shorter than their share of the text.
         open: SetStack::with_capacity((text.len() / 24).max(4)),
         seen: Seen::new(text.as_bytes()),
         below: Set::new(),
     };
-    plain.text.pass(b"{")?;
-    if plain.text.rest() == b"}" {
+    if text == "{}" {
         return Some(Set::new());
     }
+    plain.text.starts_with('{').then_some(())?;
     plain.level(0)?;
-    plain.text.rest().is_empty().then_some(plain.below)
+    (plain.at == text.len()).then_some(plain.below)
 }
 
+const FIELD: u64 = u64::from_le_bytes(*b"\"f:\0\0\0\0\0");
+const KEY: u64 = u64::from_le_bytes(*b"\"k:\0\0\0\0\0");
+const VALUE: u64 = u64::from_le_bytes(*b"\"v:\0\0\0\0\0");
+const ITSELF: u64 = u64::from_le_bytes(*b"\".\":{}\0\0");
+/// What is behind an element that has something below, and what if it has nothing.
+const BELOW: u64 = u64::from_le_bytes(*b"\":{\0\0\0\0\0");
+const LEAF: u64 = u64::from_le_bytes(*b"\":{}\0\0\0\0");
+
 struct Plain<'t> {
-    text: Text<'t>,
+    text: &'t str,
+    at: usize,
     open: SetStack,
     seen: Seen<'t>,
     /// The set of the level that ended last.
     below: Set,
 }
 
-impl Plain<'_> {
+impl<'t> Plain<'t> {
     /// One level from its first key on. It has one. Its set is left in `below`, since what is returned in registers
     /// need not be waited for.
     fn level(&mut self, depth: usize) -> Option<About> {
@@ -51,84 +62,93 @@ impl Plain<'_> {
         let start = self.open.start();
         let (mut itself, mut height) = (false, 2);
         let mut order = Order::new();
+        let mut at = self.at;
         loop {
-            match self.text.rest() {
-                [b'"', b'f', b':', rest @ ..] => {
-                    self.text.at += 3;
-                    let name = self.text.run()?;
-                    order.name(name, rest, self.open.is_at(start));
-                    self.open.add_element(PathElement::Field(Str::from(name)));
+            let next = eight(self.text, at);
+            if first(3, next) == FIELD {
+                let name = Word::read(self.text, at + 3)?;
+                at = name.end();
+                order.field(self.text, &name, self.open.start() == start);
+                self.open.add(|| PathElement::Field(name.to_str()));
+            } else if first(6, next) == ITSELF {
+                itself = true;
+                at += 7;
+                match next >> 48 & 0xff {
+                    COMMA => continue,
+                    BRACE => break,
+                    _ => return None,
                 }
-                [b'"', b'.', b'"', b':', b'{', b'}', next, ..] => {
-                    itself = true;
-                    self.text.at += 7;
-                    match next {
-                        b',' => continue,
-                        b'}' => break,
-                        _ => return None,
-                    }
-                }
-                [b'"', b'k', b':', ..] => {
-                    self.text.at += 3;
-                    let fields = self.text.fields::<true>()?;
-                    self.open.add_element(PathElement::Key(fields));
-                    order.element(self.open.last_two(start));
-                }
-                [b'"', b'v', b':', ..] => {
-                    self.text.at += 3;
-                    let value = self.text.scalar::<true>()?;
-                    self.open.add_element(PathElement::Value(value));
-                    order.element(self.open.last_two(start));
-                }
-                _ => return None,
+            } else {
+                at = self.item(next, at)?;
+                order.element(self.open.last_two(start));
             }
             // A node without children is there for its own sake.
-            match self.text.rest() {
-                [b'"', b':', b'{', b'}', ..] => {
-                    self.text.at += 4;
-                    self.open.add_node(true, Set::new());
-                }
-                [b'"', b':', b'{', ..] => {
-                    self.text.at += 2;
-                    let below = self.below(depth + 1)?;
-                    height = height.max(below.height.get() + 1);
-                    let set = std::mem::take(&mut self.below);
-                    self.open.add_node(below.itself || set.is_empty(), set);
-                }
-                _ => return None,
-            }
-            match self.text.next()? {
-                b',' => {}
-                b'}' => break,
+            let next = eight(self.text, at);
+            let end = if first(4, next) == LEAF {
+                at += 5;
+                next >> 32 & 0xff
+            } else if first(3, next) == BELOW {
+                self.at = at + 2;
+                let below = self.below(depth + 1)?;
+                height = height.max(below.height.get() + 1);
+                let set = std::mem::take(&mut self.below);
+                self.open.set_below(below.itself || set.is_empty(), set);
+                at = self.at + 1;
+                u64::from(*self.text.as_bytes().get(self.at)?)
+            } else {
+                return None;
+            };
+            match end {
+                COMMA => {}
+                BRACE => break,
                 _ => return None,
             }
         }
+        self.at = at;
         self.below = self.close(start, &order);
         Some(About { itself, height: NonZeroU16::new(height)? })
     }
 
+    /// An item of a list by its key or its value; where it ends.
+    #[inline(never)]
+    fn item(&mut self, next: u64, at: usize) -> Option<usize> {
+        let mut text = Text { text: self.text, at: at + 3 };
+        match first(3, next) {
+            KEY => {
+                let fields = text.fields::<true>()?;
+                self.open.add(|| PathElement::Key(fields));
+            }
+            VALUE => {
+                let value = text.scalar::<true>()?;
+                self.open.add(|| PathElement::Value(value));
+            }
+            _ => return None,
+        }
+        Some(text.at)
+    }
+
     /// One level with the braces around it, read or known.
     fn below(&mut self, depth: usize) -> Option<About> {
-        let start = self.text.at;
+        let start = self.at;
         let mark = self.seen.mark(start);
         if let Some((level, end)) = mark.and_then(|mark| self.seen.find(mark, start)) {
-            self.text.at = end;
+            self.at = end;
             self.below = level.set.clone();
             return (depth + usize::from(level.about.height.get()) <= MAX_DEPTH).then_some(level.about);
         }
-        self.text.at += 1;
+        self.at += 1;
         let about = self.level(depth)?;
         if let Some(mark) = mark {
-            self.seen.keep(mark, start, self.text.at, || Level { set: self.below.clone(), about });
+            self.seen.keep(mark, start, self.at, || Level { set: self.below.clone(), about });
         }
         Some(about)
     }
 
     /// The set of a level that has ended.
-    fn close(&mut self, start: Start, order: &Order) -> Set {
-        if order.ascending {
+    fn close(&mut self, start: usize, order: &Order) -> Set {
+        if order.falls == 0 {
             self.open.take_sorted(start)
-        } else if order.descending {
+        } else if order.rises <= 1 {
             self.open.take_reversed(start)
         } else {
             self.open.take(start)
@@ -136,57 +156,50 @@ impl Plain<'_> {
     }
 }
 
+const COMMA: u64 = b',' as u64;
+const BRACE: u64 = b'}' as u64;
+
 /// How the elements of a level are ordered so far.
-struct Order<'t> {
-    ascending: bool,
-    descending: bool,
-    /// The last element, if it is a field: how its name begins, and the name.
-    last: Option<(u64, &'t str)>,
+struct Order {
+    /// How often an element was greater than the one before it; the first one is.
+    rises: usize,
+    /// How often it was less. Two that are equal are both.
+    falls: usize,
+    /// If the last element is a field, how its name begins; else more than any name has, for fields come before all
+    /// others.
+    begins: u64,
+    /// Where its name is.
+    last: Range<usize>,
 }
 
-impl<'t> Order<'t> {
+impl Order {
     fn new() -> Self {
-        Order { ascending: true, descending: true, last: None }
+        Order { rises: 0, falls: 0, begins: 0, last: 0..0 }
     }
 
-    /// A field comes next. `rest` is the text from its name on.
+    /// A field comes next.
     #[inline(always)]
-    fn name(&mut self, name: &'t str, rest: &[u8], first: bool) {
-        let head = head(name, rest);
-        let order = match self.last {
-            Some((last_head, last)) => last_head.cmp(&head).then_with(|| last.cmp(name)),
-            // Fields come before all others.
-            None => Ordering::Greater,
-        };
-        self.last = Some((head, name));
-        if !first {
-            self.add(order);
+    fn field(&mut self, text: &str, name: &Word<'_>, is_first: bool) {
+        let order = name.order();
+        if order > self.begins || is_first {
+            self.rises += 1;
+        } else {
+            let last = text.get(self.last.clone()).unwrap_or_default();
+            self.add(self.begins.cmp(&order).then_with(|| last.cmp(name.text())));
         }
+        (self.begins, self.last) = (order, name.end() - name.len()..name.end());
     }
 
     /// An element that is no field came, with another before it unless it is the first.
     fn element(&mut self, last_two: Option<(&PathElement, &PathElement)>) {
-        self.last = None;
-        if let Some((last, element)) = last_two {
-            self.add(last.cmp(element));
-        }
+        self.begins = u64::MAX;
+        self.add(last_two.map_or(Ordering::Less, |(last, element)| last.cmp(element)));
     }
 
+    /// How the last element is to the next one.
     fn add(&mut self, order: Ordering) {
-        self.ascending &= order.is_lt();
-        self.descending &= order.is_gt();
-    }
-}
-
-/// The bytes of a name that fit a number, which orders as they do; zeros, which no plain name has, where there are
-/// fewer. `rest` is the text from the name on.
-fn head(name: &str, rest: &[u8]) -> u64 {
-    match rest.first_chunk() {
-        Some(eight) if name.len() >= 8 => u64::from_be_bytes(*eight),
-        Some(eight) => u64::from_be_bytes(*eight) & !(u64::MAX >> (8 * name.len())),
-        None => (0..8).fold(0, |head, at| {
-            (head << 8) | u64::from(name.as_bytes().get(at).copied().unwrap_or_default())
-        }),
+        self.rises += usize::from(order.is_le());
+        self.falls += usize::from(order.is_ge());
     }
 }
 

@@ -35,13 +35,12 @@ fn read_level(map: &Map, depth: usize, open: &mut SetStack) -> Option<(Set, bool
             itself = true;
             continue;
         }
-        open.add_element(element(key)?);
+        let element = element(key)?;
+        open.add(|| element);
         let node = match value {
-            Value::Null => Node { member: true, children: Set::new() },
+            Value::Null => continue,
             // Nothing below is left to read, but where it is too deep.
-            Value::Map(below) if below.is_empty() && depth + 1 < MAX_DEPTH => {
-                Node { member: true, children: Set::new() }
-            }
+            Value::Map(below) if below.is_empty() && depth + 1 < MAX_DEPTH => continue,
             Value::Map(below) => match &last {
                 Some((before, node)) if *before == below => node.clone(),
                 _ => {
@@ -53,7 +52,7 @@ fn read_level(map: &Map, depth: usize, open: &mut SetStack) -> Option<(Set, bool
             },
             _ => return None,
         };
-        open.add_node(node.member, node.children);
+        open.set_below(node.member, node.children);
     }
     Some((open.take(start), itself))
 }

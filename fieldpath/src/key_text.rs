@@ -1,6 +1,7 @@
 //! Keys and values of items as they are nearly always written.
 
-use fieldmanager_value::{Map, MapBuilder, Str, Value, scan};
+use fieldmanager_value::word::{Word, eight, first};
+use fieldmanager_value::{Map, MapBuilder, Str, Value};
 
 /// A text that is read from its start to its end.
 ///
@@ -17,41 +18,29 @@ impl<'t> Text<'t> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    pub(crate) fn next(&mut self) -> Option<u8> {
-        let byte = *self.text.as_bytes().get(self.at)?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    /// Passes what must come next.
-    pub(crate) fn pass(&mut self, expected: &[u8]) -> Option<()> {
-        self.rest().starts_with(expected).then(|| self.at += expected.len())
-    }
-
-    /// The text up to a quote, a backslash or a control character.
+    /// Passes what must come next: so many bytes, which are the first ones of a word.
     #[inline(always)]
-    pub(crate) fn run(&mut self) -> Option<&'t str> {
-        let end = scan::first_special(self.text.as_bytes(), self.at)?;
-        let text = self.text.get(self.at..end)?;
-        self.at = end;
-        Some(text)
+    fn pass(&mut self, n: u32, expected: u64) -> Option<()> {
+        (first(n, eight(self.text, self.at)) == first(n, expected)).then(|| self.at += n as usize)
     }
 
     /// A text without escapes, with its quotes.
-    fn string<const QUOTED: bool>(&mut self) -> Option<&'t str> {
-        let quote: &[u8] = if QUOTED { b"\\\"" } else { b"\"" };
-        self.pass(quote)?;
-        let text = self.run()?;
-        self.pass(quote)?;
-        Some(text)
+    #[inline(always)]
+    fn string<const QUOTED: bool>(&mut self) -> Option<Word<'t>> {
+        let (n, quote) = if QUOTED { (2, ESCAPED_QUOTE) } else { (1, QUOTE) };
+        self.pass(n, quote)?;
+        let word = Word::read(self.text, self.at)?;
+        self.at = word.end();
+        self.pass(n, quote)?;
+        Some(word)
     }
 
     /// A text without escapes, a whole number that certainly fits, or a boolean.
     pub(crate) fn scalar<const QUOTED: bool>(&mut self) -> Option<Value> {
         match self.rest() {
-            [b'\\' | b'"', ..] => Some(Value::String(Str::from(self.string::<QUOTED>()?))),
-            [b't', ..] => self.pass(b"true").map(|()| Value::Bool(true)),
-            [b'f', ..] => self.pass(b"false").map(|()| Value::Bool(false)),
+            [b'\\' | b'"', ..] => Some(Value::String(self.string::<QUOTED>()?.to_str())),
+            [b't', ..] => self.pass(4, TRUE).map(|()| Value::Bool(true)),
+            [b'f', ..] => self.pass(5, FALSE).map(|()| Value::Bool(false)),
             rest @ [b'1'..=b'9', ..] => {
                 let n = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
                 let digits = rest.get(..n).filter(|digits| digits.len() <= 15)?;
@@ -68,22 +57,24 @@ impl<'t> Text<'t> {
 
     /// The fields of a key with the braces around them.
     pub(crate) fn fields<const QUOTED: bool>(&mut self) -> Option<Map> {
-        self.pass(b"{")?;
-        let (name, value) = self.field::<QUOTED>()?;
-        if self.rest().first() == Some(&b'}') {
-            self.at += 1;
-            return Some(Map::single(name, value));
+        self.pass(1, BRACE)?;
+        let start = self.at;
+        if let Some(words) = self.only_text::<QUOTED>() {
+            // Most keys are one text.
+            return Some(Map::single_with(|| made(&words)));
         }
-        let mut n = 1;
+        self.at = start;
+        let mut n = 0;
         let mut fields = MapBuilder::with_capacity(4);
-        fields.push(name, value);
         loop {
-            match self.next()? {
-                b',' => {
-                    let (name, value) = self.field::<QUOTED>()?;
-                    fields.push(name, value);
-                    n += 1;
-                }
+            let name = self.string::<QUOTED>()?.to_str();
+            self.pass(1, COLON)?;
+            fields.push(name, self.scalar::<QUOTED>()?);
+            n += 1;
+            let next = self.text.as_bytes().get(self.at);
+            self.at += 1;
+            match next? {
+                b',' => {}
                 b'}' => break,
                 _ => return None,
             }
@@ -92,9 +83,25 @@ impl<'t> Text<'t> {
         Some(fields.build()).filter(|fields| fields.len() == n)
     }
 
-    fn field<const QUOTED: bool>(&mut self) -> Option<(Str, Value)> {
-        let name = Str::from(self.string::<QUOTED>()?);
-        self.pass(b":")?;
-        Some((name, self.scalar::<QUOTED>()?))
+    /// A field that is a text, up to the end of the key.
+    #[inline(always)]
+    fn only_text<const QUOTED: bool>(&mut self) -> Option<(Word<'t>, Word<'t>)> {
+        let name = self.string::<QUOTED>()?;
+        self.pass(1, COLON)?;
+        let value = self.string::<QUOTED>()?;
+        self.pass(1, END)?;
+        Some((name, value))
     }
 }
+
+fn made((name, value): &(Word<'_>, Word<'_>)) -> (Str, Value) {
+    (name.to_str(), Value::String(value.to_str()))
+}
+
+const QUOTE: u64 = u64::from_le_bytes(*b"\"       ");
+const ESCAPED_QUOTE: u64 = u64::from_le_bytes(*b"\\\"      ");
+const BRACE: u64 = u64::from_le_bytes(*b"{       ");
+const END: u64 = u64::from_le_bytes(*b"}       ");
+const COLON: u64 = u64::from_le_bytes(*b":       ");
+const TRUE: u64 = u64::from_le_bytes(*b"true    ");
+const FALSE: u64 = u64::from_le_bytes(*b"false   ");

@@ -28,17 +28,15 @@ use crate::{PathElement, Set, SetBuilder};
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
 /// ```
 pub struct SetStack {
-    // Two stacks of small entries, so that neither is a large piece of memory.
-    elements: Vec<PathElement>,
-    nodes: Vec<Node>,
+    entries: Vec<(PathElement, Node)>,
 }
 
 /// Room for the open levels of most objects, and less than the kilobyte from which on allocators take their time.
-const ROOM: usize = 60;
+const ROOM: usize = 31;
 
 impl Default for SetStack {
     fn default() -> Self {
-        SetStack { elements: Vec::with_capacity(ROOM), nodes: Vec::with_capacity(ROOM) }
+        SetStack { entries: Vec::with_capacity(ROOM) }
     }
 }
 
@@ -52,14 +50,7 @@ pub struct Level<'s> {
     /// Whether the entry there is the one that was found.
     found: bool,
     /// Where on the stack its own entries begin; none as long as they are those that were passed.
-    own: Option<Start>,
-}
-
-/// Where a level begins. Elements of outer levels may be waiting for their nodes.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Start {
-    elements: usize,
-    nodes: usize,
+    own: Option<usize>,
 }
 
 impl SetStack {
@@ -116,8 +107,7 @@ impl SetStack {
         if !level.entries.is_empty() {
             self.push_along(level, element, member, children);
         } else if member || !children.is_empty() {
-            self.elements.push(element());
-            self.nodes.push(Node { member, children });
+            self.entries.push((element(), Node { member, children }));
         }
     }
 
@@ -138,14 +128,12 @@ impl SetStack {
         match found.filter(|(_, before)| before.same(&node)) {
             Some((element, _)) => {
                 if level.own.is_some() {
-                    self.elements.push(element.clone());
-                    self.nodes.push(node);
+                    self.entries.push((element.clone(), node));
                 }
             }
             None => {
                 self.own(level);
-                self.elements.push(found.map_or_else(element, |(element, _)| element.clone()));
-                self.nodes.push(node);
+                self.entries.push((found.map_or_else(element, |(element, _)| element.clone()), node));
             }
         }
         level.at += usize::from(found.is_some());
@@ -155,9 +143,7 @@ impl SetStack {
     fn own(&mut self, level: &mut Level<'_>) {
         if level.own.is_none() {
             level.own = Some(self.start());
-            let passed = level.entries.iter().take(level.at);
-            self.elements.extend(passed.clone().map(|(element, _)| element.clone()));
-            self.nodes.extend(passed.map(|(_, node)| node.clone()));
+            self.entries.extend(level.entries.iter().take(level.at).cloned());
         }
     }
 
@@ -182,61 +168,58 @@ impl SetStack {
 impl SetStack {
     /// A stack with little room.
     pub(crate) fn with_capacity(n: usize) -> Self {
-        SetStack { elements: Vec::with_capacity(n.min(ROOM)), nodes: Vec::with_capacity(n.min(ROOM)) }
+        SetStack { entries: Vec::with_capacity(n.min(ROOM)) }
     }
 
     /// Where the next level begins.
-    pub(crate) fn start(&self) -> Start {
-        Start { elements: self.elements.len(), nodes: self.nodes.len() }
-    }
-
-    /// Whether the level that begins there has no element yet.
-    pub(crate) fn is_at(&self, start: Start) -> bool {
-        self.elements.len() == start.elements
+    #[inline(always)]
+    pub(crate) fn start(&self) -> usize {
+        self.entries.len()
     }
 
     /// The last two elements of the level that begins there.
-    pub(crate) fn last_two(&self, start: Start) -> Option<(&PathElement, &PathElement)> {
-        match self.elements.get(start.elements..)? {
-            [.., last, next] => Some((last, next)),
+    pub(crate) fn last_two(&self, start: usize) -> Option<(&PathElement, &PathElement)> {
+        match self.entries.get(start..)? {
+            [.., (last, _), (next, _)] => Some((last, next)),
             _ => None,
         }
     }
 
-    /// Adds an element, whose node is added next to it.
-    #[inline]
-    pub(crate) fn add_element(&mut self, element: PathElement) {
-        self.elements.push(element);
+    /// Adds an element that is a member and has nothing below it.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, element: impl FnOnce() -> PathElement) {
+        let entry = || (element(), Node { member: true, children: Set::new() });
+        self.entries.extend(std::iter::once_with(entry));
     }
 
-    /// Adds the node of the last element. It must not be empty.
-    #[inline]
-    pub(crate) fn add_node(&mut self, member: bool, children: Set) {
-        self.nodes.push(Node { member, children });
+    /// Says what is below the last element after all. It must not be nothing at all.
+    #[inline(always)]
+    pub(crate) fn set_below(&mut self, member: bool, children: Set) {
+        if let Some((_, node)) = self.entries.last_mut() {
+            *node = Node { member, children };
+        }
     }
 
     /// The set of a level that is sorted.
-    pub(crate) fn take_sorted(&mut self, start: Start) -> Set {
-        let sorted = |own: &[PathElement]| own.is_sorted_by(|a, b| a < b);
-        debug_assert!(self.elements.get(start.elements..).is_some_and(sorted));
-        let (elements, nodes) = (self.elements.drain(start.elements..), self.nodes.drain(start.nodes..));
-        Set(SortedMap::from_sorted_iter(elements.zip(nodes)))
+    pub(crate) fn take_sorted(&mut self, start: usize) -> Set {
+        let sorted = |own: &[(PathElement, Node)]| own.is_sorted_by(|a, b| a.0 < b.0);
+        debug_assert!(self.entries.get(start..).is_some_and(sorted));
+        Set(SortedMap::from_sorted_iter(self.entries.drain(start..)))
     }
 
     /// The set of a level whose last element is the least.
-    pub(crate) fn take_reversed(&mut self, start: Start) -> Set {
-        let (elements, nodes) = (self.elements.drain(start.elements..), self.nodes.drain(start.nodes..));
-        Set(SortedMap::from_sorted_iter(elements.rev().zip(nodes.rev())))
+    pub(crate) fn take_reversed(&mut self, start: usize) -> Set {
+        Set(SortedMap::from_sorted_iter(self.entries.drain(start..).rev()))
     }
 
     /// The set of a level in any order.
-    pub(crate) fn take(&mut self, start: Start) -> Set {
-        let own = self.elements.get(start.elements..).unwrap_or_default();
-        if own.is_sorted_by(|a, b| a < b) {
+    pub(crate) fn take(&mut self, start: usize) -> Set {
+        let own = self.entries.get(start..).unwrap_or_default();
+        if own.is_sorted_by(|a, b| a.0 < b.0) {
             return self.take_sorted(start);
         }
         let mut builder = SetBuilder::with_capacity(own.len());
-        for (element, node) in self.elements.drain(start.elements..).zip(self.nodes.drain(start.nodes..)) {
+        for (element, node) in self.entries.drain(start..) {
             builder.push(element, node.member, node.children);
         }
         builder.build()
@@ -280,7 +263,7 @@ mod tests {
                 let made = copy(&mut stack, from, like);
                 assert_eq!(made, *from, "like {like:?}");
                 assert_eq!(made.ptr_eq(like), from == like, "{from:?} like {like:?}");
-                assert!(stack.elements.is_empty() && stack.nodes.is_empty());
+                assert!(stack.entries.is_empty());
             }
         }
     }

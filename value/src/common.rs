@@ -8,10 +8,7 @@ use std::sync::LazyLock;
 
 use crate::Str;
 use crate::names::Name;
-use crate::scan;
-
-/// No common text is longer.
-const LONGEST: usize = 48;
+use crate::word::Word;
 
 /// A power of two, so large that most texts are found, or not found, at the first look.
 const SLOTS: usize = 4096;
@@ -38,14 +35,15 @@ static COMMON: LazyLock<Common> = LazyLock::new(|| {
     let mut common =
         Common { texts: vec![Name::spelled(Str::forever(""))], slots: vec![Slot::default(); SLOTS].into() };
     for text in include_str!("common.txt").split_whitespace() {
-        let mut slot = slot_of(text);
+        let word = Word::whole(text);
+        let mut slot = slot(&word);
         while common.slots.get(slot).is_some_and(|taken| taken.number != 0) {
             slot = after(slot);
         }
         if let (Some(slot), Ok(number)) = (common.slots.get_mut(slot), u16::try_from(common.texts.len())) {
             let own = Str::forever(text);
-            let (ends, length) = (scan::ends(text.as_bytes()), u16::try_from(text.len()).unwrap_or(u16::MAX));
-            *slot = Slot { ends, text: own.clone(), length, number };
+            let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
+            *slot = Slot { ends: word.ends(), text: own.clone(), length, number };
             common.texts.push(Name::spelled(own));
         }
     }
@@ -64,22 +62,26 @@ impl Common {
 
     /// The number of a text, 0 if it is no common one.
     pub(crate) fn number(&self, text: &str) -> u16 {
-        self.find(text, scan::hash(text.as_bytes())).map_or(0, |(_, number)| number)
+        self.find(&Word::whole(text)).map_or(0, |(_, number)| number)
     }
 
-    /// The text of that hash and its number, if it is a common one.
-    #[inline]
-    pub(crate) fn find(&self, text: &str, hash: u32) -> Option<(&Str, u16)> {
-        let (ends, length) = (scan::ends(text.as_bytes()), text.len());
-        let mut at = slot(hash);
+    /// The text and its number, if it is a common one.
+    #[inline(always)]
+    pub(crate) fn find(&self, word: &Word<'_>) -> Option<(&Str, u16)> {
+        let at = slot(word);
+        let slot = self.slots.get(at)?;
+        if slot.ends == word.ends() && usize::from(slot.length) == word.len() && word.len() <= 16 {
+            // The ends are all of it.
+            return Some((&slot.text, slot.number));
+        }
+        if slot.number == 0 { None } else { self.search(word, at) }
+    }
+
+    fn search(&self, word: &Word<'_>, mut at: usize) -> Option<(&Str, u16)> {
         loop {
-            let slot = self.slots.get(at)?;
-            if slot.number == 0 {
-                return None;
-            }
-            // Up to sixteen bytes the ends are all of it.
-            if slot.ends == ends && usize::from(slot.length) == length && (length <= 16 || slot.text == *text)
-            {
+            let slot = self.slots.get(at).filter(|slot| slot.number != 0)?;
+            let alike = slot.ends == word.ends() && usize::from(slot.length) == word.len();
+            if alike && word.is_within(&slot.text) {
                 return Some((&slot.text, slot.number));
             }
             at = after(at);
@@ -87,48 +89,39 @@ impl Common {
     }
 }
 
-/// The common text, if it is one.
-pub(crate) fn common(text: &str) -> Option<Str> {
-    if text.len() > LONGEST {
-        return None;
-    }
-    Some(Common::get().find(text, scan::hash(text.as_bytes()))?.0.clone())
-}
-
 fn after(slot: usize) -> usize {
     (slot + 1) & (SLOTS - 1)
 }
 
-fn slot(hash: u32) -> usize {
-    hash as usize >> (32 - SLOTS.trailing_zeros())
-}
-
-fn slot_of(text: &str) -> usize {
-    slot(scan::hash(text.as_bytes()))
+fn slot(word: &Word<'_>) -> usize {
+    word.hash() as usize >> (32 - SLOTS.trailing_zeros())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scan::is_plain_in_html;
 
     #[test]
     fn common_texts_are_one_and_the_same() {
         for text in include_str!("common.txt").split_whitespace() {
+            let found = Common::get().find(&Word::whole(text)).map(|(found, _)| found);
             assert!(
-                common(text).is_some_and(|found| found == text && found.ptr_eq(&Str::from(text)))
-                    && scan::is_plain_in_html(text.as_bytes()),
+                found.is_some_and(|found| found == text && found.ptr_eq(&Str::from(text)))
+                    && is_plain_in_html(text.as_bytes()),
                 "{text}"
             );
         }
         for other in ["", "m", "metadat", "metadatA", &"x".repeat(100)] {
-            assert_eq!(common(other), None, "{other}");
+            assert_eq!(Common::get().number(other), 0, "{other}");
         }
     }
 
     #[test]
     fn most_are_found_at_the_first_look() {
         let texts: Vec<&str> = include_str!("common.txt").split_whitespace().collect();
-        let slots: std::collections::BTreeSet<usize> = texts.iter().map(|text| slot_of(text)).collect();
+        let slots: std::collections::BTreeSet<usize> =
+            texts.iter().map(|text| slot(&Word::whole(text))).collect();
         assert!(slots.len() * 10 > texts.len() * 8, "{} of {}", slots.len(), texts.len());
     }
 }

@@ -7,6 +7,7 @@
 use crate::memory::{Memory, Place, ROOT, Tables, UNKNOWN};
 use crate::names::order;
 use crate::scan::first_special;
+use crate::word::Word;
 use crate::{List, MAX_DEPTH, Map, Str, Value};
 
 /// The value, if the text is plain.
@@ -173,7 +174,7 @@ impl<'t> Plain<'t> {
             return Some((name.text.clone(), number, name.order));
         }
         let (name, number, order) = match self.up_to_quote() {
-            Some(text) => self.memory.name(text, rest),
+            Some(word) => self.memory.name(&word, rest),
             None => {
                 let name = self.escaped()?;
                 let order = order(&name);
@@ -190,21 +191,20 @@ impl<'t> Plain<'t> {
 
     fn string(&mut self) -> Option<Str> {
         match self.up_to_quote() {
-            Some(text) => Some(self.memory.text(text)),
+            Some(word) => Some(self.memory.text(&word)),
             None => self.escaped(),
         }
     }
 
     /// The text up to a quote, which is passed. None, and nothing is passed, if there is an escape in it.
-    fn up_to_quote(&mut self) -> Option<&'t str> {
-        let bytes = self.text.as_bytes();
-        let end = first_special(bytes, self.at)?;
-        if bytes.get(end) != Some(&b'"') {
+    #[inline(always)]
+    fn up_to_quote(&mut self) -> Option<Word<'t>> {
+        let word = Word::read(self.text, self.at)?;
+        if self.text.as_bytes().get(word.end()) != Some(&b'"') {
             return None;
         }
-        let text = self.text.get(self.at..end)?;
-        self.at = end + 1;
-        Some(text)
+        self.at = word.end() + 1;
+        Some(word)
     }
 
     /// A text with escapes, from behind its first quote.

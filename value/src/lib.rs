@@ -40,7 +40,7 @@ mod memory;
 mod names;
 mod number;
 mod order;
-pub mod scan;
+mod scan;
 mod ser;
 pub mod sorted;
 mod string;
@@ -48,6 +48,7 @@ mod tree;
 mod typical;
 mod value;
 mod vector;
+pub mod word;
 mod yaml;
 mod yaml_scalar;
 

@@ -36,6 +36,16 @@ impl Map {
         Map(SortedMap::single(name.into(), value.into()))
     }
 
+    /// The same of an entry that is made where it goes.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Map, Str, Value};
+    /// assert_eq!(Map::single_with(|| (Str::from("app"), Value::from("web"))), Map::single("app", "web"));
+    /// ```
+    pub fn single_with(entry: impl FnOnce() -> (Str, Value)) -> Self {
+        Map(SortedMap::from_sorted_iter(std::iter::once_with(entry)))
+    }
+
     /// Whether both are the same allocation, and therefore equal.
     ///
     /// ```

@@ -6,9 +6,9 @@
 
 use crate::Str;
 use crate::common::Common;
-use crate::names::{Name, order};
-use crate::scan::hash;
+use crate::names::Name;
 use crate::typical::typical;
+use crate::word::Word;
 
 /// The number of the document itself, and of the empty name.
 pub(crate) const ROOT: u16 = 0;
@@ -114,12 +114,12 @@ impl Memory<'_> {
     }
 
     /// A name without special characters, its number and its order. The document goes on with it.
-    pub(crate) fn name(&mut self, text: &str, rest: &[u8]) -> (Str, u16, u64) {
-        let hash = hash(text.as_bytes());
-        if let Some((name, number)) = self.common.find(text, hash) {
-            return (name.clone(), number, order(text));
+    pub(crate) fn name(&mut self, word: &Word<'_>, rest: &[u8]) -> (Str, u16, u64) {
+        if let Some((name, number)) = self.common.find(word) {
+            return (name.clone(), number, word.order());
         }
-        let slot = hash as usize & (self.slots.len() - 1);
+        let text = word.text();
+        let slot = word.hash() as usize & (self.slots.len() - 1);
         let latest = self.slots.get(slot).copied().unwrap_or_default();
         let first = self.common.texts().len();
         let mut number = latest;
@@ -133,7 +133,7 @@ impl Memory<'_> {
         }
         let number = u16::try_from(first + self.names.len()).unwrap_or(UNKNOWN);
         let (Some(slot), true) = (self.slots.get_mut(slot), self.names.len() < NAMES) else {
-            return (self.text(text), UNKNOWN, order(text));
+            return (self.text(word), UNKNOWN, word.order());
         };
         let name = Name::read(Str::uncommon(text), rest);
         let (text, order) = (name.text.clone(), name.order);
@@ -143,13 +143,13 @@ impl Memory<'_> {
     }
 
     /// A text.
-    pub(crate) fn text(&mut self, text: &str) -> Str {
-        if text.len() > LONGEST {
-            return Str::from(text);
+    pub(crate) fn text(&mut self, word: &Word<'_>) -> Str {
+        if word.len() > LONGEST {
+            return word.to_str();
         }
-        let hash = hash(text.as_bytes());
+        let (text, hash) = (word.text(), word.hash());
         let slot = hash as usize & (self.texts.len() - 1);
-        let Some((tag, known)) = self.texts.get_mut(slot) else { return Str::from(text) };
+        let Some((tag, known)) = self.texts.get_mut(slot) else { return word.to_str() };
         let again = *tag == hash;
         if let Some(known) = known
             && again
@@ -160,7 +160,7 @@ impl Memory<'_> {
         // Addresses, versions and times begin with a digit; quantities and ports are shorter.
         let may_be = text.len() <= LONGEST_COMMON
             && !(text.len() > 5 && text.starts_with(|c: char| c.is_ascii_digit()));
-        let common = if may_be { self.common.find(text, hash) } else { None };
+        let common = if may_be { self.common.find(word) } else { None };
         let made = common.map_or_else(|| Str::uncommon(text), |(common, _)| common.clone());
         // A text that is seen only once is not worth a count of its users.
         *known = again.then(|| made.clone());

@@ -15,7 +15,7 @@ const fn zeros(word: u64) -> u64 {
 }
 
 /// The same of those that are a quote, a backslash or a control character.
-const fn specials(word: u64) -> u64 {
+pub(crate) const fn specials(word: u64) -> u64 {
     // With one bit turned a quote is a space, so that it and the control characters, and no others, are below 0x21.
     let low = (word ^ all(b'"' ^ b' ')).wrapping_sub(all(b' ' + 1)) & !word & all(0x80);
     low | zeros(word ^ all(b'\\'))
@@ -33,14 +33,8 @@ fn is_special(byte: u8) -> bool {
 }
 
 /// Where the first quote, backslash or control character is, from a position on.
-///
-/// ```
-/// use fieldmanager_value::scan::first_special;
-/// assert_eq!(first_special(br#"name":"web""#, 0), Some(4));
-/// assert_eq!(first_special(b"name", 0), None);
-/// ```
 #[inline]
-pub fn first_special(bytes: &[u8], from: usize) -> Option<usize> {
+pub(crate) fn first_special(bytes: &[u8], from: usize) -> Option<usize> {
     let (eights, rest) = bytes.get(from..)?.as_chunks();
     let mut at = from;
     for eight in eights {
@@ -67,34 +61,26 @@ pub(crate) fn is_plain_in_html(bytes: &[u8]) -> bool {
 fn none(bytes: &[u8], found: impl Fn(u64) -> u64) -> bool {
     let word = |eight: &[u8; 8]| found(u64::from_le_bytes(*eight));
     let (eights, _) = bytes.as_chunks();
-    // What is left over is looked at together with bytes that were looked at before.
+    // What is left over is looked at together with bytes that were looked at before, or that are nothing special.
     let (_, end) = ends(bytes);
-    bytes.is_empty() || eights.iter().fold(found(end), |all, eight| all | word(eight)) == 0
+    let filled = if bytes.len() < 8 { end | all(b'a') << (8 * bytes.len()) } else { end };
+    eights.iter().fold(found(filled), |all, eight| all | word(eight)) == 0
 }
 
-/// The first and the last eight bytes of a text; of a shorter one all of its bytes, some of them more than once.
+/// The first and the last eight bytes of a text, the first one lowest; of a shorter one all of its bytes and zeros, twice.
 pub(crate) fn ends(bytes: &[u8]) -> (u64, u64) {
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         return (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
     }
     let half = |four: &[u8; 4]| u64::from(u32::from_le_bytes(*four));
     let few = match (bytes.first_chunk(), bytes.last_chunk(), bytes) {
-        (Some(first), Some(last), _) => half(first) | half(last) << 32,
-        (_, _, [first, .., last]) => {
-            let middle = bytes.get(1).unwrap_or(first);
-            u64::from_le_bytes([*first, *middle, *last, *last, *last, *last, *last, *last])
-        }
-        (_, _, [only]) => all(*only),
+        (Some(first), Some(last), _) => half(first) | half(last) << (8 * (bytes.len() - 4)),
+        (_, _, [first, second, third]) => u64::from_le_bytes([*first, *second, *third, 0, 0, 0, 0, 0]),
+        (_, _, [first, second]) => u64::from_le_bytes([*first, *second, 0, 0, 0, 0, 0, 0]),
+        (_, _, [only]) => u64::from(*only),
         _ => 0,
     };
     (few, few)
-}
-
-/// A hash by the length and both ends, which tell most short texts apart.
-pub(crate) fn hash(bytes: &[u8]) -> u32 {
-    let (start, end) = ends(bytes);
-    let mixed = (start ^ end.rotate_left(23) ^ bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 32) as u32
 }
 
 #[cfg(test)]

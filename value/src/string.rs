@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use arcstr::ArcStr;
 
-use crate::common::common;
+use crate::word::Word;
 
 /// An immutable string that is shared when it is cloned.
 ///
@@ -111,7 +111,7 @@ impl AsRef<str> for Str {
 /// A text that nearly every Kubernetes object has is made without allocation.
 impl From<&str> for Str {
     fn from(text: &str) -> Self {
-        common(text).unwrap_or_else(|| Str::uncommon(text))
+        Word::whole(text).to_str()
     }
 }
 

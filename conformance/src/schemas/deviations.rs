@@ -122,7 +122,7 @@ fn crd(
     for difference in differences {
         let rule = match difference.what.as_str() {
             "errors" => {
-                let versions = request.pointer("/crd/spec/versions")?.as_array()?.len();
+                let versions = request.pointer("/crd/spec/versions")?.as_array()?;
                 (in_versions(&difference.reference, versions)? == difference.candidate).then_some(CRD_PATH)
             }
             // The types of one side and the faults of the other.
@@ -151,13 +151,20 @@ fn crd(
 /// Where Go has a schema that all versions share.
 const SHARED: &str = "spec.validation.";
 
-/// The errors of a schema that all versions share, at the versions.
-fn in_versions(errors: &Value, versions: usize) -> Option<Value> {
+/// The errors of a schema that all versions share, at the versions that they are about.
+fn in_versions(errors: &Value, versions: &[Value]) -> Option<Value> {
     let mut out = Vec::new();
     for error in errors.as_array()? {
         let text = error.as_str()?;
         if text.contains(SHARED) {
-            out.extend((0..versions).map(|at| text.replace(SHARED, &format!("spec.versions[{at}].schema."))));
+            let about_all = !text.ends_with("if the status subresource is enabled");
+            let has_status = |version: &Value| {
+                version.pointer("/subresources/status").is_some_and(|status| !status.is_null())
+            };
+            for (at, _) in versions.iter().enumerate().filter(|(_, version)| about_all || has_status(version))
+            {
+                out.push(text.replace(SHARED, &format!("spec.versions[{at}].schema.")));
+            }
         } else {
             out.push(text.to_owned());
         }

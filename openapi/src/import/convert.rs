@@ -127,6 +127,8 @@ impl<'i> Converter<'i> {
         if let Some(other) = schema.get("$ref").filter(|other| !other.is_null() && other.as_str().is_none()) {
             let message = format!("expected string, got {}", other.kind());
             self.at(&[".$ref"], |c| c.fault(message));
+            // What it is without the reference was not meant.
+            return AtomDef::default();
         }
         let preserve = match schema.get(PRESERVE) {
             None | Some(Value::Null) => preserve,
