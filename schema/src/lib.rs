@@ -55,7 +55,7 @@ pub use definition::{
     AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
 };
 pub use error::{Error, Fault};
-pub use resolved::{Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
+pub use resolved::{Along, Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
 
 /// The name of the type that is atomic whatever it holds.
 ///

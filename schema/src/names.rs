@@ -31,11 +31,10 @@ impl Names {
         names
     }
 
-    /// The field of a name.
-    pub(crate) fn find<'f>(&self, fields: &'f [Field], name: &str) -> Option<&'f Field> {
+    /// The position of the field of a name.
+    pub(crate) fn find(&self, fields: &[Field], name: &str) -> Option<usize> {
         if self.slots.is_empty() {
-            let at = fields.binary_search_by(|field| Str::as_str(&field.name).cmp(name)).ok()?;
-            return fields.get(at);
+            return fields.binary_search_by(|field| Str::as_str(&field.name).cmp(name)).ok();
         }
         let mut slot = self.slot(name);
         loop {
@@ -43,7 +42,7 @@ impl Names {
             let field = fields.get(at)?;
             // Common names are the same in memory in schemas and objects.
             if std::ptr::eq(field.name.as_str(), name) || *field.name == *name {
-                return Some(field);
+                return Some(at);
             }
             slot = self.after(slot);
         }
@@ -76,7 +75,8 @@ mod tests {
             let fields: Vec<Field> = (0..n).map(field).collect();
             let names = Names::of(&fields);
             for field in &fields {
-                assert_eq!(names.find(&fields, &field.name).map(|found| &found.name), Some(&field.name));
+                let found = names.find(&fields, &field.name).map(|at| &fields[at].name);
+                assert_eq!(found, Some(&field.name));
             }
             for absent in ["", "f", "f99999x", "g00001"] {
                 assert!(names.find(&fields, absent).is_none(), "{absent} in {n}");

@@ -177,10 +177,67 @@ pub struct Field {
     pub default: Option<Value>,
 }
 
+/// Looks up names in a struct. Those that come in order, as the names of a map do, mostly need no search.
+#[derive(Clone, Debug)]
+pub struct Along<'s> {
+    map: &'s MapType,
+    /// Behind the field that was found last.
+    at: usize,
+}
+
+/// So many fields that an object does not have are passed before a search.
+const NEAR: usize = 4;
+
+impl<'s> Along<'s> {
+    /// The declared field of a name; see [`MapType::field`].
+    #[inline]
+    pub fn field(&mut self, name: &Str) -> Option<&'s Field> {
+        let next = self.map.fields.get(self.at..).unwrap_or_default().iter();
+        let near = next.take(NEAR).position(|field| field.name.ptr_eq(name));
+        let at = match near {
+            Some(n) => self.at + n,
+            None => self.map.names.find(&self.map.fields, name)?,
+        };
+        self.at = at + 1;
+        self.map.fields.get(at)
+    }
+
+    /// The type of fields that are not declared.
+    pub fn element(&self) -> Option<TypeId> {
+        self.map.element
+    }
+
+    /// The type of the field of a name, be it declared or not; see [`MapType::type_of`].
+    #[inline]
+    pub fn type_of(&mut self, name: &Str) -> Option<TypeId> {
+        self.field(name).map(|field| field.ty).or(self.map.element)
+    }
+}
+
 impl MapType {
     /// The declared field of a name.
     pub fn field(&self, name: &str) -> Option<&Field> {
-        self.names.find(&self.fields, name)
+        self.fields.get(self.names.find(&self.fields, name)?)
+    }
+
+    /// Looks up one name after the other.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_value::Str;
+    /// let schema = Schema::from_yaml("
+    /// types:
+    /// - name: app
+    ///   map: {fields: [{name: image, type: {scalar: string}}, {name: replicas, type: {scalar: numeric}}]}
+    /// ")?;
+    /// let app = schema.type_named("app").unwrap();
+    /// let mut along = app.atom().map.as_ref().unwrap().along();
+    /// let known = ["image", "name", "replicas", "image"].map(|name| along.field(&Str::from(name)).is_some());
+    /// assert_eq!(known, [true, false, true, true]);
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
+    pub fn along(&self) -> Along<'_> {
+        Along { map: self, at: 0 }
     }
 
     /// The declared fields, sorted by name.

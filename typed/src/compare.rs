@@ -253,8 +253,9 @@ impl Compare<'_> {
             (Shape::Map(map), Value::Map(entries)) if !map.atomic => {
                 let none = Set::new();
                 let mut level = self.stack.begin(like);
+                let mut along = map.along();
                 for (name, value) in entries {
-                    if let Some(ty) = map.type_of(name) {
+                    if let Some(ty) = along.type_of(name) {
                         let before = self.stack.find(&mut level, |element| match element {
                             PathElement::Field(known) => known.cmp(name),
                             _ => Ordering::Greater,
@@ -317,6 +318,7 @@ impl Compare<'_> {
     fn maps(&mut self, map: &MapType, left: &Map, right: &Map) -> Delta {
         let mut out = DeltaBuilder::default();
         let keyed = self.keyed;
+        let mut along = map.along();
         let mut visit = |name: &fieldmanager_value::Str, old: Option<&Value>, new: Option<&Value>| {
             if let (Some(old), Some(new)) = (old, new)
                 && keyed
@@ -327,7 +329,7 @@ impl Compare<'_> {
                 return;
             }
             let mark = self.faults.mark();
-            match map.type_of(name) {
+            match along.type_of(name) {
                 Some(ty) => {
                     let delta = self.values(ty, old, new);
                     out.push(|| PathElement::Field(name.clone()), delta);

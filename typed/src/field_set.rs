@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use fieldmanager_fieldpath::{Node, PathElement, Set, SetStack};
-use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_schema::{Along, ListType, MapType, Schema, TypeId};
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::items::{element_of, is_element};
@@ -88,21 +88,22 @@ impl Walk<'_> {
     fn entries(&mut self, map: &MapType, entries: &Map, like: &Set) -> Set {
         let none = Set::new();
         let mut level = self.stack.begin(like);
+        let mut along = map.along();
         for (name, value) in entries {
             let before = self.stack.find(&mut level, |element| match element {
                 PathElement::Field(known) => known.cmp(name),
                 _ => Ordering::Greater,
             });
-            let (member, below) = self.entry(map, name, value, before.map_or(&none, Node::children));
+            let (member, below) = self.entry(&mut along, name, value, before.map_or(&none, Node::children));
             self.stack.push(&mut level, || PathElement::Field(name.clone()), member, below);
         }
         self.stack.end(level)
     }
 
-    fn entry(&mut self, map: &MapType, name: &Str, value: &Value, like: &Set) -> (bool, Set) {
-        let (declared, ty) = match map.field(name) {
+    fn entry(&mut self, along: &mut Along<'_>, name: &Str, value: &Value, like: &Set) -> (bool, Set) {
+        let (declared, ty) = match along.field(name) {
             Some(field) => (true, Some(field.ty)),
-            None => (false, map.element),
+            None => (false, along.element()),
         };
         let (itself, below) = ty.map(|ty| self.fields(ty, value, like)).unwrap_or_default();
         let empty = match value {

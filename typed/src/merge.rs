@@ -185,6 +185,7 @@ impl Merge<'_> {
     fn maps(&mut self, map: &MapType, live: &Map, config: &Map) -> Merged {
         let mut edits = Vec::new();
         let mut seek = live.seek();
+        let mut along = map.along();
         for (name, value) in config {
             let old = seek.get(name.as_str()).map(|(_, old)| old);
             if let Some(old) = old
@@ -197,7 +198,7 @@ impl Merge<'_> {
                 continue;
             }
             let mark = self.faults.mark();
-            let merged = match map.type_of(name) {
+            let merged = match along.type_of(name) {
                 Some(ty) => self.values(ty, old, value),
                 None => {
                     let fault = crate::Fault::NotDeclared { nearest: Vec::new() };
@@ -241,8 +242,9 @@ impl Merge<'_> {
     }
 
     fn check_entries(&mut self, map: &MapType, entries: &Map, config: bool) {
+        let mut along = map.along();
         for (name, value) in entries {
-            if let Some(ty) = map.type_of(name) {
+            if let Some(ty) = along.type_of(name) {
                 let mark = self.faults.mark();
                 self.check(ty, value, config);
                 self.faults.prefix(mark, || PathElement::Field(name.clone()));

@@ -69,8 +69,9 @@ impl Walk<'_> {
     }
 
     fn entries(&mut self, map: &MapType, entries: &Map) {
+        let mut along = map.along();
         for (name, value) in entries {
-            match map.type_of(name) {
+            match along.type_of(name) {
                 Some(ty) if self.is_good_scalar(ty, value) => {}
                 Some(ty) => self.child(ty, value, || PathElement::Field(name.clone())),
                 None => {

@@ -74,37 +74,43 @@ impl<'t> Plain<'t> {
             b'"' => {
                 self.at += 1;
                 let text = self.string()?;
-                self.values.push(Value::String(text));
+                self.add(|| Value::String(text));
             }
             b'{' => {
                 self.at += 1;
                 let map = self.map(depth, field)?;
-                self.values.push(Value::Map(map));
+                self.add(|| Value::Map(map));
             }
             b'[' => {
                 self.at += 1;
                 let list = self.list(depth, field)?;
-                self.values.push(Value::List(list));
+                self.add(|| Value::List(list));
             }
             b't' => {
                 self.pass("true")?;
-                self.values.push(Value::Bool(true));
+                self.add(|| Value::Bool(true));
             }
             b'f' => {
                 self.pass("false")?;
-                self.values.push(Value::Bool(false));
+                self.add(|| Value::Bool(false));
             }
             b'n' => {
                 self.pass("null")?;
-                self.values.push(Value::Null);
+                self.add(|| Value::Null);
             }
             b'-' | b'0'..=b'9' => {
                 let number = self.number()?;
-                self.values.push(number);
+                self.add(|| number);
             }
             _ => return None,
         }
         Some(())
+    }
+
+    /// Puts a value on the stack, made where it goes.
+    #[inline(always)]
+    fn add(&mut self, value: impl FnOnce() -> Value) {
+        self.values.extend(std::iter::once_with(value));
     }
 
     fn map(&mut self, depth: usize, field: u16) -> Option<Map> {

@@ -114,10 +114,12 @@ impl List {
     }
 
     /// The list of the items that an iterator gives.
-    pub(crate) fn of(items: impl ExactSizeIterator<Item = Value>) -> Self {
+    #[inline]
+    pub(crate) fn of(mut items: impl ExactSizeIterator<Item = Value>) -> Self {
         match items.len() {
             0 => List(None),
-            n if n < MEMO_FROM => List(Some(ThinArc::from_header_and_iter(None, items))),
+            // By reference, as for maps.
+            n if n < MEMO_FROM => List(Some(ThinArc::from_header_and_iter(None, &mut items))),
             _ => Self::from_vector(Vector::of(items), Lineage::default()),
         }
     }

@@ -60,6 +60,7 @@ impl Map {
 
     /// The map of some entries; of entries with one name the last is kept. That they are sorted, without two of one
     /// name, is said by whoever knows it.
+    #[inline]
     pub(crate) fn of(entries: impl ExactSizeIterator<Item = (Str, Value)>, sorted: bool) -> Self {
         Map(match sorted {
             true => SortedMap::from_sorted_iter(entries),

@@ -145,11 +145,11 @@ impl Memory<'_> {
     /// A text.
     pub(crate) fn text(&mut self, word: &Word<'_>) -> Str {
         if word.len() > LONGEST {
-            return word.to_str();
+            return Str::uncommon(word.text());
         }
         let (text, hash) = (word.text(), word.hash());
         let slot = hash as usize & (self.texts.len() - 1);
-        let Some((tag, known)) = self.texts.get_mut(slot) else { return word.to_str() };
+        let Some((tag, known)) = self.texts.get_mut(slot) else { return Str::uncommon(text) };
         let again = *tag == hash;
         if let Some(known) = known
             && again

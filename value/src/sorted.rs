@@ -193,11 +193,13 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// let map = SortedMap::from_sorted_iter(entries.drain(1..));
     /// assert_eq!((map.len(), entries.len()), (2, 1));
     /// ```
-    pub fn from_sorted_iter(entries: impl ExactSizeIterator<Item = (K, V)>) -> Self {
+    #[inline]
+    pub fn from_sorted_iter(mut entries: impl ExactSizeIterator<Item = (K, V)>) -> Self {
         if entries.len() == 0 {
             SortedMap(None)
         } else if entries.len() <= SMALL {
-            SortedMap(Some(ThinArc::from_header_and_iter(None, entries)))
+            // An iterator is of several words; just made and then moved, these would be waited for.
+            SortedMap(Some(ThinArc::from_header_and_iter(None, &mut entries)))
         } else {
             Self::from_tree(Tree::from_sorted_iter(entries))
         }
