@@ -22,21 +22,24 @@ pub(crate) fn read(text: &str) -> Option<Value> {
 
 fn read_with(text: &str, memory: Memory<'_>) -> Option<Value> {
     let mut plain =
-        Plain { text, at: 0, memory, names: Vec::with_capacity(32), values: Vec::with_capacity(32) };
-    plain.value(0, ROOT)?;
+        Plain { text, at: 0, memory, entries: Vec::with_capacity(ROOM), items: Vec::with_capacity(ROOM) };
+    plain.value::<false>(0, ROOT, Str::default())?;
     plain.skip_space();
-    if plain.at == text.len() { plain.values.pop() } else { None }
+    if plain.at == text.len() { plain.items.pop() } else { None }
 }
 
 struct Plain<'t> {
     text: &'t str,
     at: usize,
     memory: Memory<'t>,
-    /// The names of what was read of the maps that have not ended, one behind the other.
-    names: Vec<Str>,
-    /// The same of values, and of items of lists.
-    values: Vec<Value>,
+    /// The entries that were read of the maps that have not ended, one behind the other.
+    entries: Vec<(Str, Value)>,
+    /// The same of lists.
+    items: Vec<Value>,
 }
+
+/// Room for what is open of most objects, and less than the kilobyte from which on allocators take their time.
+const ROOM: usize = 40;
 
 impl<'t> Plain<'t> {
     fn peek(&self) -> Option<u8> {
@@ -67,50 +70,54 @@ impl<'t> Plain<'t> {
             .then(|| self.at += expected.len())
     }
 
-    /// A value in the field of that name. It is put on the stack right here: returned and then moved, a value that was
-    /// just made would be waited for.
-    fn value(&mut self, depth: usize, field: u16) -> Option<()> {
+    /// A value in the field of that number: an entry of that name, if it is `NAMED`, or an item. It is put on the stack
+    /// right here: returned and then moved, a value that was just made would be waited for.
+    fn value<const NAMED: bool>(&mut self, depth: usize, field: u16, name: Str) -> Option<()> {
         match self.token()? {
             b'"' => {
                 self.at += 1;
                 let text = self.string()?;
-                self.add(|| Value::String(text));
+                self.add::<NAMED>(name, || Value::String(text));
             }
             b'{' => {
                 self.at += 1;
                 let map = self.map(depth, field)?;
-                self.add(|| Value::Map(map));
+                self.add::<NAMED>(name, || Value::Map(map));
             }
             b'[' => {
                 self.at += 1;
                 let list = self.list(depth, field)?;
-                self.add(|| Value::List(list));
+                self.add::<NAMED>(name, || Value::List(list));
             }
             b't' => {
                 self.pass("true")?;
-                self.add(|| Value::Bool(true));
+                self.add::<NAMED>(name, || Value::Bool(true));
             }
             b'f' => {
                 self.pass("false")?;
-                self.add(|| Value::Bool(false));
+                self.add::<NAMED>(name, || Value::Bool(false));
             }
             b'n' => {
                 self.pass("null")?;
-                self.add(|| Value::Null);
+                self.add::<NAMED>(name, || Value::Null);
             }
             b'-' | b'0'..=b'9' => {
                 let number = self.number()?;
-                self.add(|| number);
+                self.add::<NAMED>(name, || number);
             }
             _ => return None,
         }
         Some(())
     }
 
-    /// Puts a value on the stack, made where it goes.
+    /// Puts an entry or an item on its stack, made where it goes.
     #[inline(always)]
-    fn add(&mut self, value: impl FnOnce() -> Value) {
-        self.values.extend(std::iter::once_with(value));
+    fn add<const NAMED: bool>(&mut self, name: Str, value: impl FnOnce() -> Value) {
+        if NAMED {
+            self.entries.extend(std::iter::once_with(|| (name, value())));
+        } else {
+            self.items.extend(std::iter::once_with(value));
+        }
     }
 
     fn map(&mut self, depth: usize, field: u16) -> Option<Map> {
@@ -121,7 +128,7 @@ impl<'t> Plain<'t> {
             self.at += 1;
             return Some(Map::new());
         }
-        let (start, values) = (self.names.len(), self.values.len());
+        let start = self.entries.len();
         let mut place = Place::FirstIn(field);
         let mut sorted = true;
         let mut before = 0;
@@ -132,19 +139,17 @@ impl<'t> Plain<'t> {
             self.at += 1;
             let (name, number, order) = self.name(place)?;
             if order <= before {
-                sorted = sorted && self.names.get(start..)?.last().is_none_or(|before| *before < name);
+                sorted = sorted && self.entries.get(start..)?.last().is_none_or(|(before, _)| *before < name);
             }
             before = order;
-            self.names.push(name);
-            self.value(depth + 1, number)?;
+            self.value::<true>(depth + 1, number, name)?;
             place = Place::After(number);
             let next = self.token()?;
             self.at += 1;
             match next {
                 b',' => {}
                 b'}' => {
-                    let entries = self.names.drain(start..).zip(self.values.drain(values..));
-                    return Some(Map::of(entries, sorted));
+                    return Some(Map::of(self.entries.drain(start..), sorted));
                 }
                 _ => return None,
             }
@@ -159,14 +164,14 @@ impl<'t> Plain<'t> {
             self.at += 1;
             return Some(List::new());
         }
-        let start = self.values.len();
+        let start = self.items.len();
         loop {
-            self.value(depth + 1, field)?;
+            self.value::<false>(depth + 1, field, Str::default())?;
             let next = self.token()?;
             self.at += 1;
             match next {
                 b',' => {}
-                b']' => return Some(List::of(self.values.drain(start..))),
+                b']' => return Some(List::of(self.items.drain(start..))),
                 _ => return None,
             }
         }
