@@ -196,6 +196,7 @@ impl<'s> Along<'s> {
         let near = next.take(NEAR).position(|field| field.name.ptr_eq(name));
         let at = match near {
             Some(n) => self.at + n,
+            None if self.map.fields.is_empty() => return None,
             None => self.map.names.find(&self.map.fields, name)?,
         };
         self.at = at + 1;

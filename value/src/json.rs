@@ -19,7 +19,7 @@ impl Value {
     /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 9: trailing comma");
     /// ```
     pub fn from_json(text: &str) -> Result<Value, Error> {
-        Self::from_json_slice(text.as_bytes())
+        json_plain::read(text).map_or_else(|| from_json_by_rule(text.as_bytes()), Ok)
     }
 
     /// Reads one JSON document from UTF-8 bytes. See [`from_json`](Self::from_json).
@@ -35,26 +35,7 @@ impl Value {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_json_slice(text: &[u8]) -> Result<Value, Error> {
-        if let Some(value) = std::str::from_utf8(text).ok().and_then(json_plain::read) {
-            return Ok(value);
-        }
-        let mut deserializer = serde_json::Deserializer::from_slice(text);
-        // The seed bounds the depth itself, with an error of its own.
-        deserializer.disable_recursion_limit();
-        let seed = Seed::new();
-        let value = seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-        value.map_err(|error| {
-            if seed.too_deep() {
-                return Error::TooDeep;
-            }
-            // The position is a field of its own: cut serde_json's rendering of it off.
-            let message = error.to_string();
-            let suffix = format!(" at line {} column {}", error.line(), error.column());
-            Error::Json {
-                position: TextPosition { line: error.line(), column: error.column() },
-                message: message.strip_suffix(&suffix).unwrap_or(&message).to_owned(),
-            }
-        })
+        std::str::from_utf8(text).map_or_else(|_| from_json_by_rule(text), Value::from_json)
     }
 
     /// The value as compact JSON, map keys sorted, floats as Go writes them. A float that is not finite
@@ -173,6 +154,27 @@ impl Value {
             other => other.write_json(out),
         }
     }
+}
+
+/// Whatever is not read in one pass: anything unusual, and every mistake.
+fn from_json_by_rule(text: &[u8]) -> Result<Value, Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    // The seed bounds the depth itself, with an error of its own.
+    deserializer.disable_recursion_limit();
+    let seed = Seed::new();
+    let value = seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    value.map_err(|error| {
+        if seed.too_deep() {
+            return Error::TooDeep;
+        }
+        // The position is a field of its own: cut serde_json's rendering of it off.
+        let message = error.to_string();
+        let suffix = format!(" at line {} column {}", error.line(), error.column());
+        Error::Json {
+            position: TextPosition { line: error.line(), column: error.column() },
+            message: message.strip_suffix(&suffix).unwrap_or(&message).to_owned(),
+        }
+    })
 }
 
 /// Which characters of a string are escaped.

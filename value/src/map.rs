@@ -125,6 +125,7 @@ impl Map {
     }
 
     /// The entries, sorted by name bytewise.
+    #[inline]
     pub fn iter(&self) -> Iter<'_, Str, Value> {
         self.0.iter()
     }
@@ -205,6 +206,7 @@ impl<'a> IntoIterator for &'a Map {
     type Item = (&'a Str, &'a Value);
     type IntoIter = Iter<'a, Str, Value>;
 
+    #[inline]
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
