@@ -48,23 +48,52 @@ struct Written {
     end: u32,
 }
 
-/// What is written between the text before and a field's name, any other element, or the end of the level.
+/// What the text before ended with.
 #[derive(Clone, Copy)]
-struct Between {
-    field: &'static str,
-    other: &'static str,
-    end: &'static str,
+enum Behind {
+    /// The start of a level.
+    Start,
+    /// The start of a level that is in the set itself.
+    Itself,
+    /// A name that has nothing below.
+    Leaf,
+    /// A level.
+    Level,
 }
 
-impl Between {
-    /// At the start of a level.
-    const START: Between = Between { field: r#"{"f:"#, other: "{", end: "{}" };
-    /// At the start of a level that is in the set itself.
-    const ITSELF: Between = Between { field: r#"{".":{},"f:"#, other: r#"{".":{},"#, end: r#"{".":{}}"# };
-    /// Behind a name that has nothing below.
-    const LEAF: Between = Between { field: r#"":{},"f:"#, other: r#"":{},"#, end: r#"":{}}"# };
-    /// Behind a level.
-    const LEVEL: Between = Between { field: r#","f:"#, other: ",", end: "}" };
+impl Behind {
+    /// What is written up to a field's name. Each is a text of known length: that is written without a call.
+    #[inline(always)]
+    fn field(self, out: &mut String) {
+        match self {
+            Behind::Start => out.push_str(r#"{"f:"#),
+            Behind::Itself => out.push_str(r#"{".":{},"f:"#),
+            Behind::Leaf => out.push_str(r#"":{},"f:"#),
+            Behind::Level => out.push_str(r#","f:"#),
+        }
+    }
+
+    /// The same up to any other element.
+    #[inline(always)]
+    fn other(self, out: &mut String) {
+        match self {
+            Behind::Start => out.push('{'),
+            Behind::Itself => out.push_str(r#"{".":{},"#),
+            Behind::Leaf => out.push_str(r#"":{},"#),
+            Behind::Level => out.push(','),
+        }
+    }
+
+    /// The same up to the end of the level.
+    #[inline(always)]
+    fn end(self, out: &mut String) {
+        match self {
+            Behind::Start => out.push_str("{}"),
+            Behind::Itself => out.push_str(r#"{".":{}}"#),
+            Behind::Leaf => out.push_str(r#"":{}}"#),
+            Behind::Level => out.push('}'),
+        }
+    }
 }
 
 impl Writer<'_> {
@@ -77,26 +106,26 @@ impl Writer<'_> {
 
     fn entries<'s>(&mut self, entries: impl Iterator<Item = (&'s PathElement, &'s Node)>, itself: bool) {
         // What is between two names is written with the second one: most are fields with nothing below.
-        let mut between = if itself { Between::ITSELF } else { Between::START };
+        let mut behind = if itself { Behind::Itself } else { Behind::Start };
         for (element, node) in entries {
             match element {
                 PathElement::Field(name) if name.is_plain() => {
-                    self.out.push_str(between.field);
+                    behind.field(self.out);
                     self.out.push_str(name);
                 }
                 _ => {
-                    self.out.push_str(between.other);
+                    behind.other(self.out);
                     self.element(element);
                 }
             }
-            between = Between::LEAF;
+            behind = Behind::Leaf;
             if !node.children().is_empty() {
                 self.out.push_str("\":");
                 self.below(node);
-                between = Between::LEVEL;
+                behind = Behind::Level;
             }
         }
-        self.out.push_str(between.end);
+        behind.end(self.out);
     }
 
     /// The level below a node, copied from where it was written before.
