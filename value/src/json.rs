@@ -87,20 +87,39 @@ impl Value {
                 out.push('"');
             }
             Value::List(list) => {
-                for (i, item) in list.iter().enumerate() {
-                    out.push(if i == 0 { '[' } else { ',' });
+                let mut before = '[';
+                for item in list {
+                    out.push(before);
                     item.write_json_escaped(out, escape);
+                    before = ',';
                 }
                 out.push_str(if list.is_empty() { "[]" } else { "]" });
             }
             Value::Map(map) => {
-                for (i, (name, value)) in map.iter().enumerate() {
-                    out.push_str(if i == 0 { "{\"" } else { ",\"" });
+                // Each of these texts is of known length: it is written without a call.
+                let mut first = true;
+                for (name, value) in map {
+                    if first {
+                        out.push_str("{\"");
+                    } else {
+                        out.push_str(",\"");
+                    }
+                    first = false;
                     write_shared(out, name, escape);
-                    out.push_str("\":");
-                    value.write_json_escaped(out, escape);
+                    if let Value::String(text) = value {
+                        out.push_str("\":\"");
+                        write_shared(out, text, escape);
+                        out.push('"');
+                    } else {
+                        out.push_str("\":");
+                        value.write_json_escaped(out, escape);
+                    }
                 }
-                out.push_str(if map.is_empty() { "{}" } else { "}" });
+                if first {
+                    out.push_str("{}");
+                } else {
+                    out.push('}');
+                }
             }
         }
     }
