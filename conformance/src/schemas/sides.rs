@@ -91,8 +91,14 @@ impl Sides {
             }
         }
         let variants = self.variants(request)?;
-        let met = variants.iter().any(|variant| compare(op, variant, candidate).is_empty());
-        Ok(met.then(|| vec![deviations::MAP_ORDER]))
+        let met = variants.iter().find_map(|variant| match compare(op, variant, candidate) {
+            differences if differences.is_empty() => Some(Vec::new()),
+            differences => explain(request, variant, candidate, &differences),
+        });
+        Ok(met.map(|mut rules| {
+            rules.push(deviations::MAP_ORDER);
+            rules
+        }))
     }
 
     /// Every answer that the reference can give.
