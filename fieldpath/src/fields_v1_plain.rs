@@ -61,14 +61,14 @@ impl<'t> Plain<'t> {
         }
         let start = self.open.start();
         let (mut itself, mut height) = (false, 2);
-        let mut order = Order::new();
+        let mut order = Order::default();
         let mut at = self.at;
         loop {
             let next = eight(self.text, at);
             if first(3, next) == FIELD {
                 let name = Word::read(self.text, at + 3)?;
                 at = name.end();
-                order.field(self.text, &name, self.open.start() == start);
+                order.field(self.text, &name, || self.open.start() == start);
                 self.open.add(|| PathElement::Field(name.to_str()));
             } else if first(6, next) == ITSELF {
                 itself = true;
@@ -146,9 +146,9 @@ impl<'t> Plain<'t> {
 
     /// The set of a level that has ended.
     fn close(&mut self, start: usize, order: &Order) -> Set {
-        if order.falls == 0 {
+        if order.falls == 0 && order.again == 0 {
             self.open.take_sorted(start)
-        } else if order.rises <= 1 {
+        } else if order.falls + 1 == self.open.start() - start {
             self.open.take_reversed(start)
         } else {
             self.open.take(start)
@@ -159,31 +159,26 @@ impl<'t> Plain<'t> {
 const COMMA: u64 = b',' as u64;
 const BRACE: u64 = b'}' as u64;
 
-/// How the elements of a level are ordered so far.
+/// How the elements of a level are ordered so far. Nearly all come in order, which is counted nowhere.
+#[derive(Default)]
 struct Order {
-    /// How often an element was greater than the one before it; the first one is.
-    rises: usize,
-    /// How often it was less. Two that are equal are both.
+    /// How often an element was less than the one before it.
     falls: usize,
+    /// How often it was the same.
+    again: usize,
     /// If the last element is a field, how its name begins; else more than any name has, for fields come before all
-    /// others.
+    /// others. Nothing at first.
     begins: u64,
     /// Where its name is.
     last: Range<usize>,
 }
 
 impl Order {
-    fn new() -> Self {
-        Order { rises: 0, falls: 0, begins: 0, last: 0..0 }
-    }
-
-    /// A field comes next.
+    /// A field comes next, the first of its level or not.
     #[inline(always)]
-    fn field(&mut self, text: &str, name: &Word<'_>, is_first: bool) {
+    fn field(&mut self, text: &str, name: &Word<'_>, is_first: impl Fn() -> bool) {
         let order = name.order();
-        if order > self.begins || is_first {
-            self.rises += 1;
-        } else {
+        if order <= self.begins && !is_first() {
             let last = text.get(self.last.clone()).unwrap_or_default();
             self.add(self.begins.cmp(&order).then_with(|| last.cmp(name.text())));
         }
@@ -193,13 +188,15 @@ impl Order {
     /// An element that is no field came, with another before it unless it is the first.
     fn element(&mut self, last_two: Option<(&PathElement, &PathElement)>) {
         self.begins = u64::MAX;
-        self.add(last_two.map_or(Ordering::Less, |(last, element)| last.cmp(element)));
+        if let Some((last, element)) = last_two {
+            self.add(last.cmp(element));
+        }
     }
 
     /// How the last element is to the next one.
     fn add(&mut self, order: Ordering) {
-        self.rises += usize::from(order.is_le());
-        self.falls += usize::from(order.is_ge());
+        self.falls += usize::from(order.is_gt());
+        self.again += usize::from(order.is_eq());
     }
 }
 
