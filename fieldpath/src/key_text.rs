@@ -61,7 +61,10 @@ impl<'t> Text<'t> {
         let start = self.at;
         if let Some(words) = self.only_text::<QUOTED>() {
             // Most keys are one text.
-            return Some(Map::single_with(|| made(&words)));
+            return Some(Map::single_with(|| {
+                let (name, value) = made(&words);
+                (name, Value::String(value))
+            }));
         }
         self.at = start;
         let mut n = 0;
@@ -94,8 +97,10 @@ impl<'t> Text<'t> {
     }
 }
 
-fn made((name, value): &(Word<'_>, Word<'_>)) -> (Str, Value) {
-    (name.to_str(), Value::String(value.to_str()))
+/// Two pointers, which are returned in registers.
+#[inline(never)]
+fn made((name, value): &(Word<'_>, Word<'_>)) -> (Str, Str) {
+    (name.to_str(), value.to_str())
 }
 
 const QUOTE: u64 = u64::from_le_bytes(*b"\"       ");
