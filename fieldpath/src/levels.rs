@@ -204,6 +204,10 @@ impl SetStack {
     pub(crate) fn take_sorted(&mut self, start: usize) -> Set {
         let sorted = |own: &[(PathElement, Node)]| own.is_sorted_by(|a, b| a.0 < b.0);
         debug_assert!(self.entries.get(start..).is_some_and(sorted));
+        if self.entries.len() == start + 1 {
+            // Many levels have one element.
+            return Set(SortedMap::from_sorted_iter(Last(Some(&mut self.entries))));
+        }
         Set(SortedMap::from_sorted_iter(self.entries.drain(start..)))
     }
 
@@ -225,6 +229,26 @@ impl SetStack {
         builder.build()
     }
 }
+
+/// Takes the last entry. It is one word, where a drain is of several.
+struct Last<'a>(Option<&'a mut Vec<(PathElement, Node)>>);
+
+impl Iterator for Last<'_> {
+    type Item = (PathElement, Node);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.take()?.pop()
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let n = usize::from(self.0.is_some());
+        (n, Some(n))
+    }
+}
+
+impl ExactSizeIterator for Last<'_> {}
 
 #[cfg(test)]
 mod tests {
