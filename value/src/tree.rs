@@ -21,7 +21,7 @@ use triomphe::ThinArc;
 /// memory: narrow leaves make edits cheaper, and at eight little more is gained.
 pub(crate) const LEAF: usize = 8;
 /// How many children an inner node has at most.
-pub(crate) const INNER: usize = 16;
+pub(crate) const INNER: usize = 8;
 
 /// A leaf, or an inner node with nodes that are one level lower.
 pub(crate) enum Node<K, V> {

@@ -93,7 +93,7 @@ impl<K: Ord + Clone, V: Clone> Editor<K, V> {
             self.removed += usize::from(found);
             if let Some(value) = value {
                 self.added += 1;
-                self.entries.push((key, value));
+                self.entries.extend(std::iter::once_with(|| (key, value)));
             }
         }
         if changed {
