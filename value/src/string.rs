@@ -104,6 +104,7 @@ fn bytewise(a: &[u8], b: &[u8]) -> Ordering {
 }
 
 impl PartialOrd for Str {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
