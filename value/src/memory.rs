@@ -147,7 +147,13 @@ impl Memory<'_> {
         if word.len() > LONGEST {
             return Str::uncommon(word.text());
         }
-        let (text, hash) = (word.text(), word.hash());
+        let text = word.text();
+        // Addresses and versions begin with a digit; quantities and ports are shorter, and times, which come again, are
+        // longer.
+        if matches!(text.len(), 6..20) && text.starts_with(|c: char| c.is_ascii_digit()) {
+            return Str::uncommon(text);
+        }
+        let hash = word.hash();
         let slot = hash as usize & (self.texts.len() - 1);
         let Some((tag, known)) = self.texts.get_mut(slot) else { return Str::uncommon(text) };
         let again = *tag == hash;
@@ -157,10 +163,7 @@ impl Memory<'_> {
         {
             return known.clone();
         }
-        // Addresses, versions and times begin with a digit; quantities and ports are shorter.
-        let may_be = text.len() <= LONGEST_COMMON
-            && !(text.len() > 5 && text.starts_with(|c: char| c.is_ascii_digit()));
-        let common = if may_be { self.common.find(word) } else { None };
+        let common = if text.len() <= LONGEST_COMMON { self.common.find(word) } else { None };
         let made = common.map_or_else(|| Str::uncommon(text), |(common, _)| common.clone());
         // A text that is seen only once is not worth a count of its users.
         *known = again.then(|| made.clone());
