@@ -192,9 +192,9 @@ impl<'s> Along<'s> {
     /// The declared field of a name; see [`MapType::field`].
     #[inline]
     pub fn field(&mut self, name: &Str) -> Option<&'s Field> {
-        let next = self.map.fields.get(self.at..).unwrap_or_default().iter();
-        let near = next.take(NEAR).position(|field| field.name.ptr_eq(name));
-        let at = match near {
+        let next = self.map.fields.get(self.at..).unwrap_or_default();
+        let mut near = next.iter().take(NEAR);
+        let at = match near.position(|field| field.name.ptr_eq(name)) {
             Some(n) => self.at + n,
             None if self.map.fields.is_empty() => return None,
             None => self.map.names.find(&self.map.fields, name)?,

@@ -60,22 +60,27 @@ pub(crate) fn entries(value: Option<&Value>) -> Option<&Map> {
     value.and_then(Value::as_map).filter(|map| !map.is_empty())
 }
 
-/// What is wrong with a value as a scalar. Null and absence are always accepted.
-pub(crate) fn scalar_fault(scalar: Scalar, value: Option<&Value>) -> Option<Fault> {
-    let value = value.filter(|value| !value.is_null())?;
-    let fits = match scalar {
+/// Whether a value that is not null fits a scalar.
+#[inline]
+pub(crate) fn fits(scalar: Scalar, value: &Value) -> bool {
+    match scalar {
         Scalar::Numeric => value.is_number(),
         Scalar::String => matches!(value, Value::String(_)),
         Scalar::Boolean => matches!(value, Value::Bool(_)),
         Scalar::Untyped => value.is_scalar(),
-    };
+    }
+}
+
+/// What is wrong with a value as a scalar. Null and absence are always accepted.
+pub(crate) fn scalar_fault(scalar: Scalar, value: Option<&Value>) -> Option<Fault> {
+    let value = value.filter(|value| !value.is_null())?;
     let expected = match scalar {
         Scalar::Numeric => "numeric",
         Scalar::String => "string",
         Scalar::Boolean => "boolean",
         Scalar::Untyped => "any scalar",
     };
-    (!fits).then(|| Fault::kind(expected, value))
+    (!fits(scalar, value)).then(|| Fault::kind(expected, value))
 }
 
 pub(crate) fn empty_type(atom: &Atom) -> Fault {

@@ -9,7 +9,7 @@ use fieldmanager_value::{List, MAX_DEPTH, MEMO_FROM, Map, Value};
 use crate::error::{Fault, Faults, ValidationErrors};
 use crate::index::Index;
 use crate::items::element_of;
-use crate::shape::{Shape, empty_type, scalar_fault, shape};
+use crate::shape::{Shape, empty_type, fits, scalar_fault, shape};
 use crate::typed_value::Duplicates;
 
 /// Finds every fault; says whether the value is free of duplicates.
@@ -87,8 +87,7 @@ impl Walk<'_> {
     /// Most of an object is scalars without faults.
     #[inline]
     fn is_good_scalar(&self, ty: TypeId, value: &Value) -> bool {
-        let scalar = self.schema.atom(ty).scalar.filter(|_| value.is_scalar());
-        scalar.is_some_and(|scalar| scalar_fault(scalar, Some(value)).is_none())
+        self.schema.atom(ty).scalar.is_some_and(|scalar| fits(scalar, value))
     }
 
     fn items(&mut self, list: &ListType, items: &List) {
