@@ -55,6 +55,39 @@ fn item() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Whether an object has a set that the other one has in another order, and has it sorted. To the Go package, which has
+/// sorted the original by the time it compares them, that is no change, and so it is none here.
+fn only_sorts(a: &Value, b: &Value) -> bool {
+    fn sets<'v>(value: &'v Value, out: &mut Vec<Vec<&'v Value>>) {
+        match value {
+            Value::Map(map) => map.iter().for_each(|(name, value)| match value {
+                Value::List(set) if name == "ints" => out.push(set.iter().collect()),
+                other => sets(other, out),
+            }),
+            Value::List(items) => items.iter().for_each(|item| sets(item, out)),
+            _ => {}
+        }
+    }
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    sets(a, &mut old);
+    sets(b, &mut new);
+    old.into_iter().filter(|set| !set.is_sorted()).any(|mut set| {
+        set.sort();
+        new.contains(&set)
+    })
+}
+
+#[test]
+fn to_sort_a_set_is_no_change() {
+    let types = types();
+    let schema = types.named("item").unwrap();
+    let patch = |a: &str, b: &str| strategic::create_two_way(&yaml(a), &yaml(b), schema).unwrap().to_json();
+    assert!(only_sorts(&yaml("ints: [7, 2]"), &yaml("ints: [2, 7]")));
+    assert_eq!(patch("ints: [7, 2]", "ints: [2, 7]"), "{}");
+    assert!(!only_sorts(&yaml("ints: [2, 7]"), &yaml("ints: [7, 2]")));
+    assert_eq!(patch("ints: [2, 7]", "ints: [7, 2]"), r#"{"$setElementOrder/ints":[7,2]}"#);
+}
+
 fn json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
@@ -85,6 +118,7 @@ proptest! {
 
     #[test]
     fn a_patch_makes_what_it_was_made_for(a in item(), b in item()) {
+        prop_assume!(!only_sorts(&a, &b));
         let types = types();
         let schema = types.named("item").unwrap();
         let patch = strategic::create_two_way(&a, &b, schema).unwrap();
@@ -93,6 +127,7 @@ proptest! {
 
     #[test]
     fn a_three_way_patch_of_an_untouched_object_makes_the_modified(a in item(), b in item()) {
+        prop_assume!(!only_sorts(&a, &b));
         let types = types();
         let schema = types.named("item").unwrap();
         let patch = strategic::create_three_way(&a, &b, &a, schema, true).unwrap();
@@ -101,6 +136,7 @@ proptest! {
 
     #[test]
     fn the_table_says_what_the_document_says(a in item(), b in item()) {
+        prop_assume!(!only_sorts(&a, &b));
         let types = types();
         let table = PatchTypes::from_value(&types.to_value()).unwrap();
         let (schema, short) = (types.named("item").unwrap(), table.named("item").unwrap());
