@@ -42,6 +42,7 @@
 //!
 //! Types, and the values of defaults. It knows no objects and no managers.
 
+mod along;
 mod build;
 mod definition;
 mod error;
@@ -51,11 +52,12 @@ mod place;
 mod resolved;
 mod write;
 
+pub use along::Along;
 pub use definition::{
     AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
 };
 pub use error::{Error, Fault};
-pub use resolved::{Along, Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
+pub use resolved::{Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
 
 /// The name of the type that is atomic whatever it holds.
 ///

@@ -1,6 +1,7 @@
 //! How field names stand in a document.
 
 use crate::Str;
+use crate::word::Word;
 
 /// A field name without special characters, ready to be found in a document.
 pub(crate) struct Name {
@@ -56,14 +57,7 @@ impl Name {
 
 /// A number for the start of a text: of two texts with different numbers the one with the less is less.
 pub(crate) fn order(text: &str) -> u64 {
-    let bytes = text.as_bytes();
-    match bytes.first_chunk() {
-        Some(eight) => u64::from_be_bytes(*eight),
-        // Shorter than any other text that begins so, and filled up with what is less than any other byte.
-        None => {
-            bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)) << (64 - 8 * bytes.len()).min(63)
-        }
-    }
+    Word::whole(text).order()
 }
 
 #[cfg(test)]
