@@ -9,7 +9,7 @@ use std::num::NonZeroU16;
 use std::ops::Range;
 
 use fieldmanager_value::MAX_DEPTH;
-use fieldmanager_value::word::{Word, eight, first};
+use fieldmanager_value::word::{Word, begins, eight, short};
 
 use crate::key_text::Text;
 use crate::seen::{About, Level, Seen};
@@ -34,13 +34,13 @@ pub(crate) fn read(text: &[u8]) -> Option<Set> {
     (plain.at == text.len()).then_some(plain.below)
 }
 
-const FIELD: u64 = u64::from_le_bytes(*b"\"f:\0\0\0\0\0");
-const KEY: u64 = u64::from_le_bytes(*b"\"k:\0\0\0\0\0");
-const VALUE: u64 = u64::from_le_bytes(*b"\"v:\0\0\0\0\0");
-const ITSELF: u64 = u64::from_le_bytes(*b"\".\":{}\0\0");
+const FIELD: u64 = short(b"\"f:");
+const KEY: u64 = short(b"\"k:");
+const VALUE: u64 = short(b"\"v:");
+const ITSELF: u64 = short(b"\".\":{}");
 /// What is behind an element that has something below, and what if it has nothing.
-const BELOW: u64 = u64::from_le_bytes(*b"\":{\0\0\0\0\0");
-const LEAF: u64 = u64::from_le_bytes(*b"\":{}\0\0\0\0");
+const BELOW: u64 = short(b"\":{");
+const LEAF: u64 = short(b"\":{}");
 
 struct Plain<'t> {
     text: &'t str,
@@ -65,12 +65,12 @@ impl<'t> Plain<'t> {
         let mut at = self.at;
         loop {
             let next = eight(self.text, at);
-            if first(3, next) == FIELD {
+            if begins(next, FIELD) {
                 let name = Word::read(self.text, at + 3)?;
                 at = name.end();
                 order.field(self.text, &name, || self.open.start() == start);
                 self.open.add(|| PathElement::Field(name.to_str()));
-            } else if first(6, next) == ITSELF {
+            } else if begins(next, ITSELF) {
                 itself = true;
                 at += 7;
                 match next >> 48 & 0xff {
@@ -84,10 +84,10 @@ impl<'t> Plain<'t> {
             }
             // A node without children is there for its own sake.
             let next = eight(self.text, at);
-            let end = if first(4, next) == LEAF {
+            let end = if begins(next, LEAF) {
                 at += 5;
                 next >> 32 & 0xff
-            } else if first(3, next) == BELOW {
+            } else if begins(next, BELOW) {
                 self.at = at + 2;
                 let below = self.below(depth + 1)?;
                 height = height.max(below.height.get() + 1);
@@ -113,16 +113,14 @@ impl<'t> Plain<'t> {
     #[inline(never)]
     fn item(&mut self, next: u64, at: usize) -> Option<usize> {
         let mut text = Text { text: self.text, at: at + 3 };
-        match first(3, next) {
-            KEY => {
-                let fields = text.fields::<true>()?;
-                self.open.add(|| PathElement::Key(fields));
-            }
-            VALUE => {
-                let value = text.scalar::<true>()?;
-                self.open.add(|| PathElement::Value(value));
-            }
-            _ => return None,
+        if begins(next, KEY) {
+            let fields = text.fields::<true>()?;
+            self.open.add(|| PathElement::Key(fields));
+        } else if begins(next, VALUE) {
+            let value = text.scalar::<true>()?;
+            self.open.add(|| PathElement::Value(value));
+        } else {
+            return None;
         }
         Some(text.at)
     }

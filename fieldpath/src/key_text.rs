@@ -1,6 +1,6 @@
 //! Keys and values of items as they are nearly always written.
 
-use fieldmanager_value::word::{Word, eight, first};
+use fieldmanager_value::word::{Word, begins, eight, length, short};
 use fieldmanager_value::{Map, MapBuilder, Str, Value};
 
 /// A text that is read from its start to its end.
@@ -18,20 +18,20 @@ impl<'t> Text<'t> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Passes what must come next: so many bytes, which are the first ones of a word.
+    /// Passes what must come next.
     #[inline(always)]
-    fn pass(&mut self, n: u32, expected: u64) -> Option<()> {
-        (first(n, eight(self.text, self.at)) == first(n, expected)).then(|| self.at += n as usize)
+    fn pass(&mut self, expected: u64) -> Option<()> {
+        begins(eight(self.text, self.at), expected).then(|| self.at += length(expected))
     }
 
     /// A text without escapes, with its quotes.
     #[inline(always)]
     fn string<const QUOTED: bool>(&mut self) -> Option<Word<'t>> {
-        let (n, quote) = if QUOTED { (2, ESCAPED_QUOTE) } else { (1, QUOTE) };
-        self.pass(n, quote)?;
+        let quote = if QUOTED { ESCAPED_QUOTE } else { QUOTE };
+        self.pass(quote)?;
         let word = Word::read(self.text, self.at)?;
         self.at = word.end();
-        self.pass(n, quote)?;
+        self.pass(quote)?;
         Some(word)
     }
 
@@ -39,8 +39,8 @@ impl<'t> Text<'t> {
     pub(crate) fn scalar<const QUOTED: bool>(&mut self) -> Option<Value> {
         match self.rest() {
             [b'\\' | b'"', ..] => Some(Value::String(self.string::<QUOTED>()?.to_str())),
-            [b't', ..] => self.pass(4, TRUE).map(|()| Value::Bool(true)),
-            [b'f', ..] => self.pass(5, FALSE).map(|()| Value::Bool(false)),
+            [b't', ..] => self.pass(TRUE).map(|()| Value::Bool(true)),
+            [b'f', ..] => self.pass(FALSE).map(|()| Value::Bool(false)),
             rest @ [b'1'..=b'9', ..] => {
                 let n = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
                 let digits = rest.get(..n).filter(|digits| digits.len() <= 15)?;
@@ -57,7 +57,7 @@ impl<'t> Text<'t> {
 
     /// The fields of a key with the braces around them.
     pub(crate) fn fields<const QUOTED: bool>(&mut self) -> Option<Map> {
-        self.pass(1, BRACE)?;
+        self.pass(BRACE)?;
         let start = self.at;
         if let Some(words) = self.only_text::<QUOTED>() {
             // Most keys are one text.
@@ -71,7 +71,7 @@ impl<'t> Text<'t> {
         let mut fields = MapBuilder::with_capacity(4);
         loop {
             let name = self.string::<QUOTED>()?.to_str();
-            self.pass(1, COLON)?;
+            self.pass(COLON)?;
             fields.push(name, self.scalar::<QUOTED>()?);
             n += 1;
             let next = self.text.as_bytes().get(self.at);
@@ -90,9 +90,9 @@ impl<'t> Text<'t> {
     #[inline(always)]
     fn only_text<const QUOTED: bool>(&mut self) -> Option<(Word<'t>, Word<'t>)> {
         let name = self.string::<QUOTED>()?;
-        self.pass(1, COLON)?;
+        self.pass(COLON)?;
         let value = self.string::<QUOTED>()?;
-        self.pass(1, END)?;
+        self.pass(END)?;
         Some((name, value))
     }
 }
@@ -103,10 +103,10 @@ fn made((name, value): &(Word<'_>, Word<'_>)) -> (Str, Str) {
     (name.to_str(), value.to_str())
 }
 
-const QUOTE: u64 = u64::from_le_bytes(*b"\"       ");
-const ESCAPED_QUOTE: u64 = u64::from_le_bytes(*b"\\\"      ");
-const BRACE: u64 = u64::from_le_bytes(*b"{       ");
-const END: u64 = u64::from_le_bytes(*b"}       ");
-const COLON: u64 = u64::from_le_bytes(*b":       ");
-const TRUE: u64 = u64::from_le_bytes(*b"true    ");
-const FALSE: u64 = u64::from_le_bytes(*b"false   ");
+const QUOTE: u64 = short(b"\"");
+const ESCAPED_QUOTE: u64 = short(b"\\\"");
+const BRACE: u64 = short(b"{");
+const END: u64 = short(b"}");
+const COLON: u64 = short(b":");
+const TRUE: u64 = short(b"true");
+const FALSE: u64 = short(b"false");

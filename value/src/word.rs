@@ -152,15 +152,30 @@ fn last(document: &str, at: usize) -> u64 {
     rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// The first bytes of eight, one to eight of them; the others are zeros.
+/// A text of one to eight bytes as [`eight`] reads it, with zeros behind it.
 ///
 /// ```
-/// use fieldmanager_value::word::{eight, first};
-/// assert_eq!(first(3, eight("{\"name\":\"web\"}", 0)), eight("{\"n", 0));
+/// use fieldmanager_value::word::{begins, eight, short};
+/// const NAME: u64 = short(b"\"name\":");
+/// assert!(begins(eight("{\"name\":\"web\"}", 1), NAME) && !begins(eight("{\"names\":[]}", 1), NAME));
 /// ```
+pub const fn short(text: &[u8]) -> u64 {
+    match text {
+        [first, rest @ ..] => *first as u64 | short(rest) << 8,
+        [] => 0,
+    }
+}
+
+/// How many bytes a [`short`] text without zeros has.
 #[inline(always)]
-pub const fn first(n: u32, word: u64) -> u64 {
-    word & (u64::MAX >> (64 - 8 * n))
+pub const fn length(short: u64) -> usize {
+    8 - short.leading_zeros() as usize / 8
+}
+
+/// Whether eight bytes begin with a [`short`] text.
+#[inline(always)]
+pub const fn begins(word: u64, short: u64) -> bool {
+    (word ^ short) << (8 * (8 - length(short))) == 0
 }
 
 /// The two words at a place; near the end of a document two that have nothing special.
