@@ -307,6 +307,18 @@ fn rule_2_a_live_discriminator_that_is_not_known_stays_beside_a_member_that_is_s
             ("apply carol {c: 3}", "conflict: alice .type, bob .a"),
         ],
     );
+    // Who empties the discriminator replaces the unknown value, and says which one is meant by the member.
+    for empty in ["''", "null"] {
+        check(
+            &["deducing"],
+            &[
+                ("apply alice {type: Their, a: 1}", "{type: Their, a: 1} | alice .a .type"),
+                (&format!("apply bob {{type: {empty}, a: 1}}"), "conflict: alice .type"),
+                (&format!("force bob {{type: {empty}, a: 1}}"), "{type: A, a: 1} | alice .a, bob .a .type"),
+                (&format!("apply bob {{type: {empty}, a: 1}}"), "{type: A, a: 1} | alice .a, bob .a .type"),
+            ],
+        );
+    }
     check(
         &["root"],
         &[

@@ -177,12 +177,13 @@ pub fn table_config(place: &Place) -> (&'static str, Verdict) {
     let value = union.value(Some(config));
     let lives = union.value(live.as_ref());
     let foreign = !lives.is_empty() && !union.declared(lives);
+    let named = union.discriminator.as_ref().is_some_and(|name| config.contains_key(name));
     // The empty string is a value only where a respecting union declares it.
     let emptied = union.says(config) && value.is_empty() && !union.deducing() && union.declared("");
     match union.set(Some(config)).as_slice() {
         [] => ("none-applied", Ok(Edits::new())),
         [(_, selects)] if emptied && value != selects => ("config-empty-contradicts", Err(Refused)),
-        [(field, _)] if value.is_empty() && union.deducing() && foreign && is_set(live.as_ref(), field) => {
+        [(field, _)] if !named && union.deducing() && foreign && is_set(live.as_ref(), field) => {
             ("unknown-live-discriminator-left", Ok(Edits::new()))
         }
         [(_, selects)] if value.is_empty() && union.deducing() => {

@@ -15,8 +15,8 @@ use crate::validate::position;
 impl TypedValue {
     /// Normalizes the unions of a configuration by itself: where it sets one member of a deducing union
     /// and says nothing of the discriminator, the discriminator becomes part of it, so that the applier
-    /// owns both. A live discriminator whose value the schema does not know stays as it is beside a member that
-    /// is set already: the schema may have the value wrong.
+    /// owns both. Where it does not name the discriminator at all, a live value that the schema does not know
+    /// stays as it is beside a member that is set already: the schema may have the value wrong.
     ///
     /// This value is the live object.
     ///
@@ -155,7 +155,9 @@ fn config_union(union: &Union, live: Standing<'_>, config: Standing<'_>) -> Resu
     }
     let value = config.discriminator();
     if !config.speaks() {
-        let foreign = live.speaks() && !union.knows(live.discriminator()) && live.is_set(&member.field);
+        // What the configuration names, if only as empty, replaces the live value: then there is none to leave.
+        let left = live.speaks() && !config.names_discriminator();
+        let foreign = left && !union.knows(live.discriminator()) && live.is_set(&member.field);
         let deduces = union.is_deducing() && !foreign;
         return Ok(if deduces { deduce(union, &member.value) } else { Edits::new() });
     }

@@ -146,6 +146,12 @@ impl<'u> Standing<'u> {
         self.union.fields.iter().filter(move |field| self.is_set(&field.field))
     }
 
+    /// Whether the discriminator is there, if only as empty or null.
+    fn names_discriminator(self) -> bool {
+        let name = self.union.discriminator.as_ref();
+        name.is_some_and(|name| self.fields.is_some_and(|fields| fields.get(name).is_some()))
+    }
+
     /// Whether the discriminator says something: a text, or the empty string where a respecting union
     /// declares that.
     fn speaks(self) -> bool {
