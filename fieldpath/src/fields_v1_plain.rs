@@ -11,7 +11,7 @@ use std::ops::Range;
 use fieldmanager_value::MAX_DEPTH;
 use fieldmanager_value::word::{Word, begins, eight, short};
 
-use crate::key_text::Text;
+use crate::key_text::KeyText;
 use crate::seen::{About, Level, Seen};
 use crate::{PathElement, Set, SetStack};
 
@@ -112,7 +112,7 @@ impl<'t> Plain<'t> {
     /// An item of a list by its key or its value; where it ends.
     #[inline(never)]
     fn item(&mut self, next: u64, at: usize) -> Option<usize> {
-        let mut text = Text { text: self.text, at: at + 3 };
+        let mut text = KeyText { text: self.text, at: at + 3 };
         if begins(next, KEY) {
             let fields = text.fields::<true>()?;
             self.open.add(|| PathElement::Key(fields));

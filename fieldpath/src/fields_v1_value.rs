@@ -6,7 +6,7 @@ use fieldmanager_value::{MAX_DEPTH, Map, MapBuilder, Str, Value};
 
 use crate::fields_v1::{Key, read_key};
 use crate::fields_v1_write::write_element;
-use crate::key_text::Text;
+use crate::key_text::KeyText;
 use crate::set::Node;
 use crate::{PathElement, Set, SetStack};
 
@@ -61,7 +61,7 @@ fn element(key: &str) -> Option<PathElement> {
     match key.as_bytes() {
         [b'f', b':', ..] => return Some(PathElement::Field(Str::from(key.get(2..)?))),
         [b'k', b':', ..] => {
-            let mut text = Text { text: key, at: 2 };
+            let mut text = KeyText { text: key, at: 2 };
             if let Some(fields) = text.fields::<false>()
                 && text.rest().is_empty()
             {
@@ -69,7 +69,7 @@ fn element(key: &str) -> Option<PathElement> {
             }
         }
         [b'v', b':', ..] => {
-            let mut text = Text { text: key, at: 2 };
+            let mut text = KeyText { text: key, at: 2 };
             if let Some(value) = text.scalar::<false>()
                 && text.rest().is_empty()
             {

@@ -1,18 +1,18 @@
 //! Keys and values of items as they are nearly always written.
 
 use fieldmanager_value::word::{Word, begins, eight, length, short};
-use fieldmanager_value::{Map, MapBuilder, Str, Value};
+use fieldmanager_value::{Map, MapBuilder, Value};
 
 /// A text that is read from its start to its end.
 ///
 /// What reads an item's key or value gives up at anything unusual, and the rules decide. `QUOTED` says that the text
 /// is inside a JSON string, where a backslash is before every quote.
-pub(crate) struct Text<'t> {
+pub(crate) struct KeyText<'t> {
     pub(crate) text: &'t str,
     pub(crate) at: usize,
 }
 
-impl<'t> Text<'t> {
+impl<'t> KeyText<'t> {
     /// What is left.
     pub(crate) fn rest(&self) -> &'t [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
@@ -38,7 +38,7 @@ impl<'t> Text<'t> {
     /// A text without escapes, a whole number that certainly fits, or a boolean.
     pub(crate) fn scalar<const QUOTED: bool>(&mut self) -> Option<Value> {
         match self.rest() {
-            [b'\\' | b'"', ..] => Some(Value::String(self.string::<QUOTED>()?.to_str())),
+            [b'\\' | b'"', ..] => Some(Value::String(self.string::<QUOTED>()?.to_text())),
             [b't', ..] => self.pass(TRUE).map(|()| Value::Bool(true)),
             [b'f', ..] => self.pass(FALSE).map(|()| Value::Bool(false)),
             rest @ [b'1'..=b'9', ..] => {
@@ -59,12 +59,9 @@ impl<'t> Text<'t> {
     pub(crate) fn fields<const QUOTED: bool>(&mut self) -> Option<Map> {
         self.pass(BRACE)?;
         let start = self.at;
-        if let Some(words) = self.only_text::<QUOTED>() {
+        if let Some((name, value)) = self.only_text::<QUOTED>() {
             // Most keys are one text.
-            return Some(Map::single_with(|| {
-                let (name, value) = made(&words);
-                (name, Value::String(value))
-            }));
+            return Some(Map::single_text(name.to_str(), &value));
         }
         self.at = start;
         let mut n = 0;
@@ -95,12 +92,6 @@ impl<'t> Text<'t> {
         self.pass(END)?;
         Some((name, value))
     }
-}
-
-/// Two pointers, which are returned in registers.
-#[inline(never)]
-fn made((name, value): &(Word<'_>, Word<'_>)) -> (Str, Str) {
-    (name.to_str(), value.to_str())
 }
 
 const QUOTE: u64 = short(b"\"");

@@ -117,7 +117,7 @@ impl Reader {
     pub(crate) fn text(&mut self, value: &Value) -> Result<Str> {
         match value {
             Value::String(text) if text.is_empty() => self.fault("expected a text, got an empty one"),
-            Value::String(text) => Ok(text.clone()),
+            Value::String(text) => Ok(text.into()),
             other => self.expected("string", other),
         }
     }

@@ -92,7 +92,7 @@ impl Entry {
         };
         let text = |name: &'static str| match entry.get(name) {
             None | Some(Value::Null) => Ok(Str::default()),
-            Some(Value::String(text)) => Ok(text.clone()),
+            Some(Value::String(text)) => Ok(Str::from(text)),
             Some(other) => Err(fault(name, format!("expected string, got {}", other.kind()))),
         };
         let operation = match text("operation")?.as_str() {

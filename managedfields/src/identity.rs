@@ -106,7 +106,7 @@ impl Identity {
     pub(crate) fn of_identifier(identifier: &str) -> Option<Self> {
         let value = Value::from_json(identifier).ok()?;
         let text = |name: &str| match value.get(name) {
-            Some(Value::String(text)) => text.clone(),
+            Some(Value::String(text)) => text.into(),
             _ => Str::default(),
         };
         let operation = match value.get("operation")?.as_str()? {

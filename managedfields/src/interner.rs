@@ -156,7 +156,10 @@ impl Interner {
         for name in ["apiVersion", "fieldsV1", "manager", "subresource"] {
             let Some((name, own)) = entry.get_entry(name) else { continue };
             let shared = match own {
-                Value::String(text) => Some(Value::String(self.text(text, || text.clone()))),
+                Value::String(text) => {
+                    let text = text.as_shared();
+                    text.map(|text| Value::from(self.text(text, || text.clone())))
+                }
                 value => self.fields_at(fingerprint(value), value).map(|known| known.value.clone()),
             };
             if let Some(shared) = shared.filter(|shared| !shared.ptr_eq(own)) {

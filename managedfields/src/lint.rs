@@ -315,7 +315,7 @@ fn sizes(list: &Value) -> Vec<ManagerSize> {
     let mut sizes: BTreeMap<Str, (usize, usize)> = BTreeMap::new();
     for entry in list.as_list().into_iter().flatten() {
         let name = match entry.get("manager") {
-            Some(Value::String(name)) => name.clone(),
+            Some(Value::String(name)) => name.into(),
             _ => Str::default(),
         };
         let size = sizes.entry(name).or_default();

@@ -85,7 +85,7 @@ impl Reader {
         let mut seen = std::collections::HashSet::new();
         for (i, item) in items.iter().enumerate() {
             let step = match item.get(T::KEY) {
-                Some(Value::String(name)) => Step::Item(T::KEY, name.clone()),
+                Some(Value::String(name)) => Step::Item(T::KEY, name.into()),
                 _ => Step::Index(i),
             };
             self.at(step, |r| {
@@ -104,7 +104,7 @@ impl Reader {
     fn text(&mut self, map: &Map, name: &str) -> Option<Str> {
         match map.get(name)? {
             Value::Null => None,
-            Value::String(text) => Some(text.clone()),
+            Value::String(text) => Some(text.into()),
             other => {
                 let kind = other.kind();
                 self.at(Step::Field(name.into()), |r| r.fault(format!("expected string, got {kind}")));
@@ -131,7 +131,7 @@ impl Reader {
             let mut out = Vec::with_capacity(items.len());
             for (i, item) in items.into_iter().enumerate() {
                 match item {
-                    Value::String(text) => out.push(text),
+                    Value::String(text) => out.push(text.into()),
                     other => r.at(Step::Index(i), |r| {
                         r.fault(format!("expected string, got {}", other.kind()));
                     }),
@@ -160,7 +160,7 @@ impl Reader {
     fn type_def(&mut self, value: &Value) -> Option<TypeDef> {
         let outer = self.type_name.take();
         self.type_name = match value.get("name") {
-            Some(Value::String(name)) => Some(name.clone()),
+            Some(Value::String(name)) => Some(name.into()),
             _ => None,
         };
         let map = self.map(value, &["name", "scalar", "list", "map", "untyped"]);

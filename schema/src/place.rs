@@ -23,7 +23,7 @@ impl fmt::Display for Step {
             Step::Text(text) => f.write_str(text),
             Step::Field(name) => write!(f, ".{name}"),
             Step::Index(at) => write!(f, "[{at}]"),
-            Step::Item(field, name) => write!(f, "[{field}={}]", Value::String(name.clone())),
+            Step::Item(field, name) => write!(f, "[{field}={}]", Value::from(name)),
         }
     }
 }

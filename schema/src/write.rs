@@ -60,7 +60,7 @@ fn type_ref(reference: &TypeRef) -> Value {
 }
 
 fn text(text: &Str) -> Value {
-    Value::String(text.clone())
+    Value::from(text)
 }
 
 fn list(list: &ListDef) -> Value {

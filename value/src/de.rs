@@ -291,7 +291,7 @@ impl<'de> Deserializer<'de> for Value {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self {
-            Value::String(tag) => visitor.visit_enum(Variant { tag, content: None }),
+            Value::String(tag) => visitor.visit_enum(Variant { tag: tag.into(), content: None }),
             Value::Map(map) if map.len() == 1 => match map.iter().next() {
                 Some((tag, content)) => {
                     visitor.visit_enum(Variant { tag: tag.clone(), content: Some(content.clone()) })

@@ -7,8 +7,9 @@
 use crate::memory::{Memory, Place, ROOT, Tables, UNKNOWN};
 use crate::names::order;
 use crate::scan::first_special;
+use crate::text::SHORT;
 use crate::word::Word;
-use crate::{List, MAX_DEPTH, Map, Str, Value};
+use crate::{List, MAX_DEPTH, Map, Str, Text, Value};
 
 /// The value, if the text is plain.
 pub(crate) fn read(text: &str) -> Option<Value> {
@@ -76,8 +77,20 @@ impl<'t> Plain<'t> {
         match self.token()? {
             b'"' => {
                 self.at += 1;
-                let text = self.string()?;
-                self.add::<NAMED>(name, || Value::String(text));
+                match self.up_to_quote() {
+                    Some(word) if word.len() <= SHORT => {
+                        self.add::<NAMED>(name, || Value::EMPTY_TEXT);
+                        self.last::<NAMED>()?.fill(word.text());
+                    }
+                    Some(word) => {
+                        let text = self.memory.text(&word);
+                        self.add::<NAMED>(name, || Value::String(Text::long(text)));
+                    }
+                    None => {
+                        let text = Text::from(self.escaped()?);
+                        self.add::<NAMED>(name, || Value::String(text));
+                    }
+                }
             }
             b'{' => {
                 self.at += 1;
@@ -118,6 +131,12 @@ impl<'t> Plain<'t> {
         } else {
             self.items.extend(std::iter::once_with(value));
         }
+    }
+
+    /// The value that was put there last.
+    #[inline(always)]
+    fn last<const NAMED: bool>(&mut self) -> Option<&mut Value> {
+        if NAMED { self.entries.last_mut().map(|(_, value)| value) } else { self.items.last_mut() }
     }
 
     fn map(&mut self, depth: usize, field: u16) -> Option<Map> {
@@ -198,13 +217,6 @@ impl<'t> Plain<'t> {
         self.at += 1;
         self.memory.came(place, number);
         Some((name, number, order))
-    }
-
-    fn string(&mut self) -> Option<Str> {
-        match self.up_to_quote() {
-            Some(word) => Some(self.memory.text(&word)),
-            None => self.escaped(),
-        }
     }
 
     /// The text up to a quote, which is passed. None, and nothing is passed, if there is an escape in it.

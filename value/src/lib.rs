@@ -44,6 +44,7 @@ mod scan;
 mod ser;
 pub mod sorted;
 mod string;
+mod text;
 mod tree;
 mod typical;
 mod value;
@@ -60,6 +61,7 @@ pub use map::{Map, MapBuilder};
 pub use number::write_number;
 pub use ser::to_value;
 pub use string::Str;
+pub use text::Text;
 pub use value::{Kind, Value};
 
 /// The deepest nesting of lists and maps that a text or a serialized type may have.

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::sorted::{Differences, Iter, Join, Seek, SortedMap};
-use crate::{Str, Value};
+use crate::text::SHORT;
+use crate::word::Word;
+use crate::{Str, Text, Value};
 
 /// A persistent map from names to values, sorted by name: cloning is O(1), edits share what they do not
 /// touch.
@@ -36,14 +38,20 @@ impl Map {
         Map(SortedMap::single(name.into(), value.into()))
     }
 
-    /// The same of an entry that is made where it goes.
+    /// The map of one text, made where it stays.
     ///
     /// ```
-    /// use fieldmanager_value::{Map, Str, Value};
-    /// assert_eq!(Map::single_with(|| (Str::from("app"), Value::from("web"))), Map::single("app", "web"));
+    /// use fieldmanager_value::word::Word;
+    /// use fieldmanager_value::{Map, Str};
+    /// let word = Word::read("web\"", 0).ok_or("no end")?;
+    /// assert_eq!(Map::single_text(Str::from("app"), &word), Map::single("app", "web"));
+    /// # Ok::<(), &str>(())
     /// ```
-    pub fn single_with(entry: impl FnOnce() -> (Str, Value)) -> Self {
-        Map(SortedMap::from_sorted_iter(std::iter::once_with(entry)))
+    pub fn single_text(name: Str, text: &Word<'_>) -> Self {
+        if text.len() > SHORT {
+            return Map(SortedMap::single(name, Value::String(Text::long(text.to_str()))));
+        }
+        Map(SortedMap::single_then(|| (name, Value::EMPTY_TEXT), |value| value.fill(text.text())))
     }
 
     /// Whether both are the same allocation, and therefore equal.

@@ -142,17 +142,12 @@ impl Memory<'_> {
         (text, number, order)
     }
 
-    /// A text.
+    /// A longer text, or a name.
     pub(crate) fn text(&mut self, word: &Word<'_>) -> Str {
         if word.len() > LONGEST {
             return Str::uncommon(word.text());
         }
         let text = word.text();
-        // Addresses and versions begin with a digit; quantities and ports are shorter, and times, which come again, are
-        // longer.
-        if matches!(text.len(), 6..20) && text.starts_with(|c: char| c.is_ascii_digit()) {
-            return Str::uncommon(text);
-        }
         let hash = word.hash();
         let slot = hash as usize & (self.texts.len() - 1);
         let Some((tag, known)) = self.texts.get_mut(slot) else { return Str::uncommon(text) };

@@ -304,7 +304,7 @@ impl SerializeMap for Entries {
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
         self.name = Some(match key.serialize(self.value)? {
-            Value::String(name) => name,
+            Value::String(name) => name.into(),
             // Maps of numbers or booleans are written as serde_json writes them: keys as their texts.
             scalar @ (Value::Int(_) | Value::Bool(_)) => Str::from(scalar.to_json()),
             other => {

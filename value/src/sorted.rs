@@ -22,7 +22,7 @@ mod walk;
 
 use std::borrow::Borrow;
 
-use triomphe::ThinArc;
+use triomphe::{Arc, ThinArc};
 
 pub use self::differences::Differences;
 pub use self::walk::{Iter, Join, Joined, Seek};
@@ -208,6 +208,24 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// The map of one entry.
     pub fn single(key: K, value: V) -> Self {
         SortedMap(Some(ThinArc::from_header_and_iter(None, [(key, value)].into_iter())))
+    }
+
+    /// The map of one entry, which is made where it goes, and whose value is completed there.
+    ///
+    /// ```
+    /// use fieldmanager_value::sorted::SortedMap;
+    /// let map = SortedMap::single_then(|| ("a", String::new()), |text| text.push('x'));
+    /// assert_eq!(map.get("a").map(String::as_str), Some("x"));
+    /// ```
+    #[inline(always)]
+    pub fn single_then(entry: impl FnOnce() -> (K, V), complete: impl FnOnce(&mut V)) -> Self {
+        let mut node: Node<K, V> = ThinArc::from_header_and_iter(None, &mut std::iter::once_with(entry));
+        node.with_arc_mut(|node| {
+            if let Some([(_, value)]) = Arc::get_mut(node).map(|node| node.slice_mut()) {
+                complete(value);
+            }
+        });
+        SortedMap(Some(node))
     }
 
     /// The map of the given entries in any order; of entries with one key, the last is kept.

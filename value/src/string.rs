@@ -86,7 +86,7 @@ impl Ord for Str {
 /// How two texts are ordered. Most that are compared are names which differ in their first eight bytes, or in the next:
 /// to see that takes no call.
 #[inline]
-fn bytewise(a: &[u8], b: &[u8]) -> Ordering {
+pub(crate) fn bytewise(a: &[u8], b: &[u8]) -> Ordering {
     let head = |text: &[u8]| text.first_chunk().map(|eight| u64::from_be_bytes(*eight));
     let (Some(x), Some(y)) = (head(a), head(b)) else { return a.cmp(b) };
     if x != y {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{List, Map, Str};
+use crate::{List, Map, Str, Text};
 
 /// What a Kubernetes object is made of.
 ///
@@ -29,7 +29,7 @@ pub enum Value {
     /// Any other number. NaN equals itself here and sorts before all other numbers.
     Float(f64),
     /// A text.
-    String(Str),
+    String(Text),
     /// A list.
     List(List),
     /// A map from names to values, also an object or a struct.
@@ -77,6 +77,17 @@ impl fmt::Display for Kind {
 }
 
 impl Value {
+    /// To be [filled](Self::fill).
+    pub(crate) const EMPTY_TEXT: Value = Value::String(Text::EMPTY);
+
+    /// Puts a short text into an empty one; see [`Text::fill`].
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, short: &str) {
+        if let Value::String(text) = self {
+            text.fill(short);
+        }
+    }
+
     /// The kind of the value.
     pub fn kind(&self) -> Kind {
         match self {
@@ -273,6 +284,18 @@ impl From<String> for Value {
 
 impl From<Str> for Value {
     fn from(s: Str) -> Self {
+        Value::String(s.into())
+    }
+}
+
+impl From<&Str> for Value {
+    fn from(s: &Str) -> Self {
+        Value::String(s.into())
+    }
+}
+
+impl From<Text> for Value {
+    fn from(s: Text) -> Self {
         Value::String(s)
     }
 }

@@ -6,6 +6,7 @@
 use crate::Str;
 use crate::common::Common;
 use crate::scan::{ends, first_special, specials};
+use crate::text::{SHORT, Text};
 
 /// A text without quotes, backslashes and control characters in a document, with what tells it from others.
 ///
@@ -98,6 +99,12 @@ impl<'t> Word<'t> {
             Some((known, _)) => known.clone(),
             None => self.to_uncommon(),
         }
+    }
+
+    /// The text as a value.
+    #[inline(always)]
+    pub fn to_text(&self) -> Text {
+        if self.length <= SHORT { Text::from(self.text()) } else { Text::long(self.to_str()) }
     }
 
     fn to_uncommon(self) -> Str {

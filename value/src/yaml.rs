@@ -207,7 +207,7 @@ impl Composer {
     fn key(&mut self, text: Cow<'_, str>, style: ScalarStyle, span: &Span) -> Result<(), Error> {
         let plain = style == ScalarStyle::Plain;
         let name = match resolve(&text) {
-            Ok(Value::String(name)) => name,
+            Ok(Value::String(name)) => name.into(),
             // As in the JSON that kubectl makes of it.
             Ok(value) if plain => Str::from(value.to_json()),
             _ => Str::from(text.as_ref()),

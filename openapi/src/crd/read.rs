@@ -132,7 +132,7 @@ impl Reader {
     /// A text; an empty one is none.
     fn text(&mut self, of: &Map, name: &str, path: &FieldPath) -> Option<Str> {
         match of.get(name) {
-            Some(Value::String(text)) => return Some(text.clone()).filter(|text| !text.is_empty()),
+            Some(Value::String(text)) => return Some(text.into()).filter(|text: &Str| !text.is_empty()),
             None | Some(Value::Null) => {}
             Some(other) => self.wrong_type(path.child(name), other, "string"),
         }
@@ -157,7 +157,7 @@ impl Reader {
         let mut out = Vec::new();
         for (at, item) in self.list(of, name, path).into_iter().flat_map(List::iter).enumerate() {
             match item {
-                Value::String(text) => out.push(text.clone()),
+                Value::String(text) => out.push(text.into()),
                 other => self.wrong_type(path.child(name).index(at), other, "string"),
             }
         }

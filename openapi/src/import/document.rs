@@ -136,7 +136,7 @@ impl Types {
                     ("kind", &kind.kind),
                     ("type", name),
                 ];
-                let fields = fields.map(|(name, text)| (Str::from(name), Value::String(text.clone())));
+                let fields = fields.map(|(name, text)| (Str::from(name), Value::from(text)));
                 kinds.push(Value::Map(fields.into_iter().collect()));
             }
         }
@@ -161,7 +161,7 @@ fn schema_with_kinds(document: &Map) -> Result<Types, LoadError> {
     let mut kinds = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         let text = |name: &str| match entry.get(name) {
-            Some(Value::String(text)) => Ok(text.clone()),
+            Some(Value::String(text)) => Ok(Str::from(text)),
             _ => Err(LoadError::Kinds { index }),
         };
         let kind = GroupVersionKind { group: text("group")?, version: text("version")?, kind: text("kind")? };

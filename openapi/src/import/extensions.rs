@@ -41,7 +41,7 @@ pub(super) fn list(schema: &Map) -> Result<ListRelationship, ExtensionFault> {
         // Without a key it is a set.
         Some("merge" | "merge,retainKeys") => match schema.get(PATCH_MERGE_KEY) {
             None => Ok((Relationship::Associative, Vec::new())),
-            Some(Value::String(key)) => Ok((Relationship::Associative, vec![key.clone()])),
+            Some(Value::String(key)) => Ok((Relationship::Associative, vec![key.into()])),
             Some(other) => Err((PATCH_MERGE_KEY, format!("expected string, got {}", other.kind()))),
         },
         Some("retainKeys") => Ok((Relationship::Atomic, Vec::new())),
@@ -61,7 +61,7 @@ fn keys(schema: &Map) -> Result<Vec<Str>, ExtensionFault> {
         Some(Value::List(keys)) => keys
             .iter()
             .map(|key| match key {
-                Value::String(key) => Ok(key.clone()),
+                Value::String(key) => Ok(key.into()),
                 other => Err((LIST_MAP_KEYS, format!("expected strings, got {}", other.kind()))),
             })
             .collect(),

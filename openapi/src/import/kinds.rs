@@ -20,7 +20,7 @@ pub(super) fn kinds(schema: &Map) -> Result<Vec<GroupVersionKind>, String> {
     let mut out = Vec::with_capacity(entries.len());
     for entry in entries {
         let part = |name: &str| match entry.get(name) {
-            Some(Value::String(text)) => Ok(text.clone()),
+            Some(Value::String(text)) => Ok(text.into()),
             Some(other) => Err(format!("`{name}` must be a string, got {}", other.kind())),
             None => Err(format!("an entry needs group, version and kind, `{name}` is missing")),
         };

@@ -75,7 +75,7 @@ impl Found {
         let mut union = Union::default();
         match entry.get("discriminator") {
             None => {}
-            Some(Value::String(name)) => union.discriminator = Some(name.clone()),
+            Some(Value::String(name)) => union.discriminator = Some(name.into()),
             Some(other) => {
                 self.fault(format!("{path}.discriminator"), format!("expected string, got {}", other.kind()));
                 return None;
@@ -104,7 +104,7 @@ impl Found {
                 Value::String(value) => {
                     union.fields.push(UnionField {
                         field: field.clone(),
-                        value: value.clone(),
+                        value: value.into(),
                         optional: false,
                     });
                 }
@@ -139,7 +139,7 @@ impl Found {
             let optional = member.get("optional");
             match (name, optional) {
                 (Some(Value::String(name)), None | Some(Value::Bool(_))) => out.fields.push(UnionField {
-                    field: name.clone(),
+                    field: name.into(),
                     value: value.clone(),
                     optional: optional == Some(&Value::Bool(true)),
                 }),

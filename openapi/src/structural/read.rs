@@ -122,7 +122,7 @@ impl<'a> Source<'a> {
     pub(super) fn optional_text(&self, keyword: &str) -> Result<Option<Str>, Error> {
         match self.get(keyword) {
             None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(Value::String(text)) => Ok(Some(text.into())),
             Some(other) => Err(self.fault(keyword, "a string", other)),
         }
     }
@@ -177,7 +177,7 @@ impl<'a> Source<'a> {
 
     pub(super) fn texts(&self, keyword: &str) -> Result<Vec<Str>, Error> {
         let read = |(at, item): (usize, &Value)| match item {
-            Value::String(text) => Ok(text.clone()),
+            Value::String(text) => Ok(text.into()),
             other => Err(wrong_type(self.trail.at(keyword).index(at), "a string", other.kind())),
         };
         self.list(keyword)?.into_iter().enumerate().map(read).collect()

@@ -27,7 +27,7 @@ fn of_entry(entry: &Value) -> Option<Union> {
         return None;
     }
     let discriminator = match entry.get("discriminator") {
-        Some(Value::String(name)) if !name.is_empty() => Some(name.clone()),
+        Some(Value::String(name)) if !name.is_empty() => Some(name.into()),
         _ => None,
     };
     Some(Union {
@@ -40,7 +40,7 @@ fn of_entry(entry: &Value) -> Option<Union> {
 /// The values of a discriminator by the map form, which stands on its property: a closed list.
 pub(super) fn of_discriminator(unions: &Value) -> Vec<Value> {
     let members = unions.get("fieldMembers").and_then(Value::as_map);
-    members.into_iter().flatten().map(|(value, _)| Value::String(value.clone())).collect()
+    members.into_iter().flatten().map(|(value, _)| Value::from(value)).collect()
 }
 
 /// The texts among the values, each once, in their order.

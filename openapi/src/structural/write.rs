@@ -101,7 +101,7 @@ impl Writer {
     }
 
     fn texts(&mut self, keyword: &'static str, texts: &[Str]) {
-        self.list(keyword, texts.iter().cloned().map(Value::String).collect());
+        self.list(keyword, texts.iter().map(Value::from).collect());
     }
 
     fn map(&mut self, keyword: &'static str, map: Map) {

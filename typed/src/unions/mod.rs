@@ -119,7 +119,7 @@ impl<'s> Walk<'s> {
         edits.dedup_by(|a, b| a.0 == b.0);
         for (name, value) in &edits {
             let action = match value {
-                Some(Value::String(value)) => UnionAction::Deduced(value.clone()),
+                Some(Value::String(value)) => UnionAction::Deduced(value.into()),
                 _ => UnionAction::Cleared,
             };
             self.changes.push((vec![PathElement::Field(name.clone())], action));
@@ -171,7 +171,7 @@ impl<'u> Standing<'u> {
 /// Sets the discriminator of a union, if it has one.
 fn deduce(union: &Union, value: &Str) -> Edits {
     let name = union.discriminator.iter();
-    name.map(|name| (name.clone(), Some(Value::String(value.clone())))).collect()
+    name.map(|name| (name.clone(), Some(Value::from(value)))).collect()
 }
 
 /// The struct type and entries of a value that is a granular struct.

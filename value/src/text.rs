@@ -1,0 +1,290 @@
+//! Texts as values.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+
+use crate::string::bytewise;
+use crate::word::Word;
+use crate::{Str, scan};
+
+/// So many bytes stand in the value itself, which has sixteen: one says what it is, and one how many there are.
+pub(crate) const SHORT: usize = 14;
+
+/// A text as a value: immutable, and cloned without allocation.
+///
+/// Most texts of an object that are no names of fields are short, and each stands there once: addresses, versions,
+/// quantities, names of ports. A text of up to 14 bytes stands in the value itself; a longer one is a [`Str`]. Which of
+/// the two it is shows in time and memory only.
+///
+/// ```
+/// use fieldmanager_value::{Str, Text, Value};
+/// let text = Text::from("10.0.0.1");
+/// assert_eq!((text.as_str(), text.len()), ("10.0.0.1", 8));
+/// assert_eq!(Str::from(&text), "10.0.0.1");
+/// assert_eq!(Value::String(text), Value::from("10.0.0.1"));
+/// ```
+#[derive(Clone)]
+pub struct Text(Repr);
+
+/// A text that fits is `Short`, always: so texts in different forms differ.
+#[derive(Clone)]
+enum Repr {
+    Short(heapless::String<SHORT, u8>),
+    Shared(Str),
+}
+
+impl Text {
+    /// To be [filled](Self::fill).
+    pub(crate) const EMPTY: Text = Text(Repr::Short(heapless::String::new()));
+
+    /// Puts a short text into an empty one. Where that already is where it stays, nobody waits for it: made elsewhere
+    /// and then moved, it would be read right after it was written, in other pieces.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, text: &str) {
+        debug_assert!(self.is_empty() && text.len() <= SHORT);
+        if let Repr::Short(short) = &mut self.0 {
+            // It fits.
+            let _ = short.push_str(text);
+        }
+    }
+
+    /// A text that is not short.
+    pub(crate) fn long(text: Str) -> Text {
+        debug_assert!(text.len() > SHORT);
+        Text(Repr::Shared(text))
+    }
+
+    #[inline(always)]
+    fn short_or(text: &str, long: impl FnOnce() -> Str) -> Text {
+        heapless::String::try_from(text).map_or_else(|_| Text::long(long()), |short| Text(Repr::Short(short)))
+    }
+
+    /// The text.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Repr::Short(text) => text.as_str(),
+            Repr::Shared(text) => text.as_str(),
+        }
+    }
+
+    /// What it shares with its clones; none if it is short.
+    ///
+    /// ```
+    /// use fieldmanager_value::{Str, Text};
+    /// let shared = Str::from("a text of some length");
+    /// assert!(Text::from(&shared).as_shared().is_some_and(|text| text.ptr_eq(&shared)));
+    /// assert_eq!(Text::from("short").as_shared(), None);
+    /// ```
+    pub fn as_shared(&self) -> Option<&Str> {
+        match &self.0 {
+            Repr::Short(_) => None,
+            Repr::Shared(text) => Some(text),
+        }
+    }
+
+    /// Whether both are the same allocation, or short and equal.
+    ///
+    /// ```
+    /// use fieldmanager_value::Text;
+    /// let text = Text::from("a text of some length");
+    /// assert!(text.ptr_eq(&text.clone()) && !text.ptr_eq(&Text::from("a text of some length")));
+    /// assert!(Text::from("short").ptr_eq(&Text::from("short")));
+    /// ```
+    pub fn ptr_eq(&self, other: &Text) -> bool {
+        match (&self.0, &other.0) {
+            (Repr::Short(a), Repr::Short(b)) => a == b,
+            (Repr::Shared(a), Repr::Shared(b)) => a.ptr_eq(b),
+            _ => false,
+        }
+    }
+
+    /// Whether it stands as it is in a JSON string; see [`Str::is_plain`].
+    ///
+    /// ```
+    /// use fieldmanager_value::Text;
+    /// assert!(Text::from("10.0.0.1").is_plain() && !Text::from("<br>").is_plain());
+    /// ```
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.is_common() || scan::is_plain_in_html(self.as_bytes())
+    }
+
+    /// Whether it is one of the texts that are kept for good, which are plain.
+    #[inline]
+    pub(crate) fn is_common(&self) -> bool {
+        matches!(&self.0, Repr::Shared(text) if text.is_common())
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Text::short_or(text, || Word::whole(text).to_str())
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Text::from(text.as_str())
+    }
+}
+
+impl From<&Str> for Text {
+    fn from(text: &Str) -> Self {
+        Text::short_or(text, || text.clone())
+    }
+}
+
+impl From<Str> for Text {
+    fn from(text: Str) -> Self {
+        Text::from(&text)
+    }
+}
+
+impl From<&Text> for Str {
+    fn from(text: &Text) -> Self {
+        match &text.0 {
+            Repr::Short(text) => Str::from(text.as_str()),
+            Repr::Shared(text) => text.clone(),
+        }
+    }
+}
+
+impl From<Text> for Str {
+    fn from(text: Text) -> Self {
+        Str::from(&text)
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl PartialEq for Text {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Repr::Short(a), Repr::Short(b)) => a == b,
+            (Repr::Shared(a), Repr::Shared(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Text {}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl Ord for Text {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (&self.0, &other.0) {
+            (Repr::Shared(a), Repr::Shared(b)) => a.cmp(b),
+            _ => bytewise(self.as_bytes(), other.as_bytes()),
+        }
+    }
+}
+
+impl PartialOrd for Text {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::DefaultHasher;
+
+    use super::*;
+    use crate::{Map, Value};
+
+    /// Texts around the length from which on they are shared, of one byte a character and of more.
+    fn texts() -> Vec<String> {
+        let mut texts = Vec::new();
+        for n in 0..20 {
+            texts.extend(["x", "é", "\0", "😀", "\n"].map(|c| c.repeat(n)));
+            texts.extend(["\0", "y", "é"].map(|end| format!("{}{end}", "x".repeat(n))));
+        }
+        texts
+    }
+
+    #[test]
+    fn texts_are_what_they_were_made_of() {
+        for text in texts() {
+            let made = Text::from(text.as_str());
+            assert_eq!(made, *text);
+            assert_eq!(made.as_shared().is_some(), text.len() > SHORT);
+            for other in [Text::from(text.clone()), Text::from(Str::from(&text)), made.clone()] {
+                assert_eq!((&other, other.as_str()), (&made, text.as_str()));
+            }
+            assert_eq!((Str::from(&made), Str::from(made.clone())), (Str::from(&text), Str::from(&text)));
+            assert_eq!((format!("{made}"), format!("{made:?}")), (text.clone(), format!("{text:?}")));
+            assert_eq!(made.is_plain(), Str::from(&text).is_plain());
+            let json = Value::from(made).to_json();
+            assert_eq!(Value::from_json(&json).unwrap().as_str(), Some(text.as_str()), "{json}");
+        }
+    }
+
+    #[test]
+    fn texts_are_ordered_and_hashed_as_strings_are() {
+        let hash = |text: &dyn Fn(&mut DefaultHasher)| {
+            let mut hasher = DefaultHasher::new();
+            text(&mut hasher);
+            hasher.finish()
+        };
+        let texts = texts();
+        for a in &texts {
+            assert_eq!(hash(&|h| Text::from(a.as_str()).hash(h)), hash(&|h| a.hash(h)));
+            for b in &texts {
+                let (x, y) = (Text::from(a.as_str()), Text::from(b.as_str()));
+                assert_eq!((x.cmp(&y), x == y), (a.cmp(b), a == b), "{a:?} {b:?}");
+                assert!(!x.ptr_eq(&y) || a == b);
+            }
+        }
+    }
+
+    #[test]
+    fn a_map_of_one_text_is_read_as_it_stands() {
+        for text in ["", "a", "fourteen bytes", "fifteen bytes..", "Deployment", "RollingUpdateDeployment"] {
+            let document = format!("{text}\"");
+            let word = Word::read(&document, 0).unwrap();
+            assert_eq!(Map::single_text(Str::from("name"), &word), Map::single("name", text));
+            assert_eq!(word.to_text(), *text);
+        }
+    }
+}
