@@ -1,0 +1,205 @@
+//! Normalization of an apply: its numbered rules, one after the other.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod beside;
+mod clearing;
+mod configuration;
+mod conflicts;
+
+use std::sync::LazyLock;
+
+use fieldmanager_fieldpath::{ApiVersion, Managers};
+use fieldmanager_merge::{ConvertError, Converter, Error, Force, Updater};
+use fieldmanager_schema::{Schema, Type};
+use fieldmanager_typed::{Duplicates, TypedValue};
+use fieldmanager_value::{Map, Value};
+
+/// Types whose members are `a` (a number), `b` (a struct) and `c` (a number), and what their unions say.
+const UNIONS: &[(&str, &str)] = &[
+    ("deducing", "discriminator: type, deduceInvalidDiscriminator: true, emptyMembers: [None]"),
+    ("respecting", "discriminator: type, emptyMembers: [None]"),
+    ("emptiable", "discriminator: type, emptyMembers: ['', None]"),
+    ("closed", "discriminator: type, emptyMembers: [None], closed: true"),
+    ("plain", ""),
+];
+
+const OTHERS: &str = "
+- name: root
+  map:
+    fields:
+    - {name: spec, type: {namedType: deducing}}
+    - name: items
+      type: {list: {elementRelationship: associative, keys: [name], elementType: {namedType: item}}}
+    - {name: atomic, type: {list: {elementRelationship: atomic, elementType: {namedType: item}}}}
+- name: item
+  map:
+    fields:
+    - {name: name, type: {scalar: string}}
+    - {name: type, type: {scalar: string}}
+    - {name: a, type: {scalar: numeric}}
+    - {name: b, type: {scalar: numeric}}
+    unions:
+    - discriminator: type
+      deduceInvalidDiscriminator: true
+      fields: [{fieldName: a, discriminatorValue: A}, {fieldName: b, discriminatorValue: B}]
+- name: two
+  map:
+    fields:
+    - {name: type, type: {scalar: string}}
+    - {name: a, type: {scalar: numeric}}
+    - {name: b, type: {scalar: numeric}}
+    - {name: kind, type: {scalar: string}}
+    - {name: u, type: {scalar: numeric}}
+    - {name: v, type: {scalar: numeric}}
+    unions:
+    - discriminator: type
+      deduceInvalidDiscriminator: true
+      fields: [{fieldName: a, discriminatorValue: A}, {fieldName: b, discriminatorValue: B}]
+    - discriminator: kind
+      deduceInvalidDiscriminator: true
+      fields: [{fieldName: u, discriminatorValue: U}, {fieldName: v, discriminatorValue: V}]
+# `deducing` at another version.
+- name: renamed
+  map:
+    fields:
+    - {name: kind, type: {scalar: string}}
+    - {name: other, type: {scalar: string}}
+    - {name: alpha, type: {scalar: numeric}}
+    - {name: beta, type: {map: {fields: [{name: x, type: {scalar: numeric}}, {name: w, type: {scalar: numeric}}]}}}
+    - {name: gamma, type: {scalar: numeric}}
+    unions:
+    - discriminator: kind
+      deduceInvalidDiscriminator: true
+      fields:
+      - {fieldName: alpha, discriminatorValue: A}
+      - {fieldName: beta, discriminatorValue: B}
+      - {fieldName: gamma, discriminatorValue: C}
+";
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    let mut text = "types:".to_owned();
+    for (name, union) in UNIONS {
+        let comma = if union.is_empty() { "" } else { ", " };
+        text += &format!(
+            "
+- name: {name}
+  map:
+    fields:
+    - {{name: type, type: {{scalar: string}}}}
+    - {{name: other, type: {{scalar: string}}}}
+    - {{name: a, type: {{scalar: numeric}}}}
+    - name: b
+      type: {{map: {{fields: [{{name: x, type: {{scalar: numeric}}}}, {{name: w, type: {{scalar: numeric}}}}]}}}}
+    - {{name: c, type: {{scalar: numeric}}}}
+    unions:
+    - {{{union}{comma}fields: [{{fieldName: a, discriminatorValue: A}},
+        {{fieldName: b, discriminatorValue: B}}, {{fieldName: c, discriminatorValue: C}}]}}"
+        );
+    }
+    Schema::from_yaml(&(text + OTHERS)).unwrap()
+});
+
+fn ty(name: &str) -> Type {
+    SCHEMA.type_named(name).unwrap()
+}
+
+/// Version `v2` of `deducing` has other names.
+struct Rename;
+
+const NAMES: &[(&str, &str)] = &[("type", "kind"), ("a", "alpha"), ("b", "beta"), ("c", "gamma")];
+
+impl Converter for Rename {
+    fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError> {
+        let to_v2 = match version.as_str() {
+            "v1" => false,
+            "v2" => true,
+            _ => return Err(ConvertError::MissingVersion { version: version.clone() }),
+        };
+        let renamed = |name: &str| -> String {
+            let found = NAMES.iter().find(|(v1, v2)| name == if to_v2 { *v1 } else { *v2 });
+            found.map_or(name, |(v1, v2)| if to_v2 { v2 } else { v1 }).into()
+        };
+        let value = match object.value().as_map() {
+            Some(map) => Value::Map(map.iter().map(|(k, v)| (renamed(k), v.clone())).collect::<Map>()),
+            None => Value::Null,
+        };
+        let ty = ty(if to_v2 { "renamed" } else { "deducing" });
+        Ok(TypedValue::new(value, ty, Duplicates::Allow).unwrap())
+    }
+}
+
+/// What is done: `VERB MANAGER OBJECT`, with the verbs `apply`, `force` and `update`, at version `v1` or as in
+/// `apply@v2`. And what follows: the live object and, after `|`, who owns what; `conflict: MANAGER PATH, ..`,
+/// sorted, or `error: TEXT`. A failed step leaves everything as it was.
+type Step<'s> = (&'s str, &'s str);
+
+fn check(types: &[&str], steps: &[Step<'_>]) {
+    for name in types {
+        run(&Updater::builder().build(), name, steps);
+    }
+}
+
+fn run(updater: &Updater, name: &str, steps: &[Step<'_>]) {
+    let mut live = TypedValue::null(ty(name));
+    let mut managers = Managers::new();
+    for (action, wanted) in steps {
+        let place = format!("{name}: {action}");
+        let mut words = action.splitn(3, ' ');
+        let (verb, who, yaml) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+        let (verb, version) = verb.split_once('@').unwrap_or((verb, "v1"));
+        let version = ApiVersion::from(version);
+        let at = |object: &TypedValue| {
+            if version.as_str() == "v2" { Rename.convert(object, &version).unwrap() } else { object.clone() }
+        };
+        let before = at(&live);
+        let object = Value::from_yaml(yaml).unwrap();
+        let object = TypedValue::new(object, before.ty().clone(), Duplicates::Refuse).expect(&place);
+        let result = match verb {
+            "update" => updater
+                .update(&before, &object, &version, &managers, who)
+                .map(|updated| (updated.object, updated.managers)),
+            verb => {
+                let force = if verb == "force" { Force::Yes } else { Force::No };
+                let applied = updater.apply(&before, &object, &version, &managers, who, force);
+                applied.map(|applied| (applied.object.unwrap_or(before.clone()), applied.managers))
+            }
+        };
+        let shown = match result {
+            Ok((object, owners)) => {
+                live = match version.as_str() {
+                    "v2" => Rename.convert(&object, &"v1".into()).unwrap(),
+                    _ => object,
+                };
+                managers = owners;
+                format!("{} | {}", live.value().to_json(), owned(&managers))
+            }
+            Err(Error::Conflicts(conflicts)) => {
+                let mut all: Vec<_> = conflicts.iter().map(|c| format!("{} {}", c.manager, c.path)).collect();
+                all.sort();
+                format!("conflict: {}", all.join(", "))
+            }
+            Err(error) => format!("error: {error}"),
+        };
+        let wanted = match wanted.split_once(" | ") {
+            Some((object, owners)) => {
+                let object = Value::from_yaml(object).unwrap();
+                format!("{} | {owners}", object.to_json())
+            }
+            None => (*wanted).to_owned(),
+        };
+        assert_eq!(shown, wanted, "{place}");
+    }
+}
+
+fn owned(managers: &Managers) -> String {
+    let one = |(name, entry): (&fieldmanager_value::Str, &fieldmanager_fieldpath::VersionedSet)| {
+        let mut paths: Vec<String> = entry.set().paths().map(|path| path.to_string()).collect();
+        paths.sort();
+        format!("{name} {}", paths.join(" "))
+    };
+    managers.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+const WITH_DISCRIMINATOR: &[&str] = &["deducing", "respecting", "emptiable", "closed"];
+const RESPECTING: &[&str] = &["respecting", "emptiable", "closed"];
+const ALL: &[&str] = &["deducing", "respecting", "emptiable", "closed", "plain"];
