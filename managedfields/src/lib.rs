@@ -43,6 +43,7 @@ pub use dry_run::{Change, DryRun, OwnershipChange};
 pub use entry::{Entry, EntryError};
 pub use error::{Error, ErrorKind};
 pub use extract::{ExtractForm, extract};
+pub use fieldmanager_openapi::{MAX_MANAGER, validate_managed_fields};
 pub use identity::{Identity, Operation};
 pub use interner::Interner;
 pub use last_applied::LAST_APPLIED;
@@ -51,9 +52,7 @@ pub use managed::ManagedFields;
 pub use manager::{FieldManager, Outcome};
 pub use migrate::{MigrateError, Selector};
 pub use objects::{ObjectError, ObjectOutcome, map_object};
-pub use request::{
-    InvalidOptions, MAX_MANAGER, RequestKind, RequestOptions, manager_name, validate_managed_fields,
-};
+pub use request::{InvalidOptions, RequestKind, RequestOptions, manager_name};
 pub use scale::ScaleHandler;
 pub use status::{Cause, Details, Status};
 pub use steps::BEFORE_FIRST_APPLY;

@@ -89,7 +89,7 @@ fn the_answer_to_options_that_do_not_do() {
 #[test]
 fn entries_that_clients_send() {
     let long = format!(r#"[{{"operation":"Apply","subresource":"{}"}}]"#, "s".repeat(257));
-    let cases: [(&str, &[&str]); 8] = [
+    let cases: [(&str, &[&str]); 9] = [
         ("null", &[]),
         (r#"[{"operation":"Apply"}]"#, &[]),
         (
@@ -109,6 +109,7 @@ fn entries_that_clients_send() {
             ],
         ),
         (&long, &["metadata.managedFields[0].subresource: Too long: may not be more than 256 bytes"]),
+        ("[null]", &["metadata.managedFields[0].operation: Required value: must not be empty"]),
         ("{}", &["metadata.managedFields: Invalid value: {}: expected list, got map"]),
         ("[1]", &["metadata.managedFields[0]: Invalid value: 1: expected map, got integer"]),
         (

@@ -5,7 +5,7 @@ use fieldmanager_value::{Map, Value};
 use super::trail::Trail;
 use super::walk::check;
 use super::{Error, Structural, dns, object_meta};
-use crate::{FieldError, FieldPath, field_error::is_print};
+use crate::{FieldError, FieldPath, validate_managed_fields};
 
 /// How much annotations may hold, keys and values together.
 const ANNOTATIONS: usize = 256 * 1024;
@@ -160,7 +160,8 @@ impl Metadata<'_> {
         }
         self.owners();
         self.finalizers();
-        self.managed_fields();
+        let entries = self.map.get("managedFields");
+        self.errors.extend(validate_managed_fields(entries, &self.trail.at("managedFields")));
     }
 
     fn invalid(&mut self, name: &str, value: Value, fault: String) {
@@ -232,39 +233,6 @@ impl Metadata<'_> {
         if orphans && deletes {
             let detail = "finalizer orphan and foregroundDeletion cannot be both set".to_owned();
             self.invalid("finalizers", list.clone(), detail);
-        }
-    }
-
-    fn managed_fields(&mut self) {
-        let list = self.map.get("managedFields").and_then(Value::as_list);
-        let here = Trail::Child(self.trail, "managedFields");
-        for (at, entry) in list.into_iter().flatten().enumerate() {
-            let here = Trail::Index(&here, at);
-            let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
-            match text("operation") {
-                "" => self.errors.push(FieldError::required(here.at("operation"), "must not be empty")),
-                "Apply" | "Update" => {}
-                other => {
-                    let error = FieldError::not_supported(here.at("operation"), other, &["Apply", "Update"]);
-                    self.errors.push(error);
-                }
-            }
-            if !matches!(text("fieldsType"), "" | "FieldsV1") {
-                let error =
-                    FieldError::invalid(here.at("fieldsType"), text("fieldsType"), "must be `FieldsV1`");
-                self.errors.push(error);
-            }
-            let manager = text("manager");
-            if manager.len() > 128 {
-                self.errors.push(FieldError::too_long(here.at("manager"), 128));
-            }
-            for (at, c) in manager.char_indices().filter(|(_, c)| !is_print(*c)) {
-                let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
-                self.errors.push(FieldError::invalid(here.at("manager"), manager, detail));
-            }
-            if text("subresource").len() > 256 {
-                self.errors.push(FieldError::too_long(here.at("subresource"), 256));
-            }
         }
     }
 }
