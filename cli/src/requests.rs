@@ -147,6 +147,18 @@ impl Server {
         Ok(self.without_reset(run))
     }
 
+    pub(crate) fn dry_run_patch(
+        &self,
+        request: &Request<'_>,
+        how: PatchType,
+        schema: Option<PatchSchema<'_>>,
+    ) -> Result<DryRun, Error> {
+        let live = self.live(request);
+        let (patch, time) = (request.given, request.clock.time);
+        let run = self.manager.dry_run_patch(&live, patch, how, schema, request.manager, time)?;
+        Ok(self.without_reset(run))
+    }
+
     /// A custom resource gets its defaults when it is decoded.
     fn with_defaults(&self, object: &Value) -> Value {
         let defaults = self.structural.as_ref().and_then(|schema| schema.default_object(object).ok());

@@ -73,6 +73,29 @@ fn a_strategic_merge_patch_is_what_built_in_kinds_get() {
 }
 
 #[test]
+fn a_dry_run_shows_fields_and_owners() {
+    let folder = folder("spec: {replicas: 4}");
+    let line = "patch --manager ops --live @/live.yaml -f @/patch.yaml";
+    assert_eq!(
+        prints(&folder.line(&format!("{line} --dry-run"))),
+        "\
+fields
+  ~ .spec.replicas: 3 -> 4
+
+owners
+  ops (Update apps/v1)
+    + .spec.replicas
+  shop (Apply)
+    - .spec.replicas
+"
+    );
+    let printed = prints(&folder.line(&format!("{line} --dry-run=server -o yaml")));
+    assert_eq!(printed, prints(&folder.line(line)));
+    let nothing = folder.line(&format!("{line} --dry-run")).replace("patch.yaml", "live.yaml");
+    assert_eq!(prints(&nothing), "nothing would change\n");
+}
+
+#[test]
 fn a_json_patch_is_a_list_of_operations() {
     let folder = folder("[{op: replace, path: /spec/replicas, value: 5}]");
     let text = prints(&folder.line("patch --type json --manager ops --live @/live.yaml -f @/patch.yaml"));

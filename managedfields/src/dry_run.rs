@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::{Path, Set};
 use fieldmanager_merge::{Conflicts, Force, Stage};
+use fieldmanager_patch::{PatchSchema, PatchType};
 use fieldmanager_typed::{Comparison, Duplicates, TypedValue};
 use fieldmanager_value::{Str, Value};
 
@@ -13,7 +14,7 @@ use crate::managed::{ManagedFields, with_list};
 use crate::manager::{FieldManager, Outcome};
 use crate::time::Time;
 
-/// What an apply or an update would do to an object.
+/// What an apply, an update or a patch would do to an object.
 ///
 /// ```
 /// use fieldmanager_managedfields::{FieldManager, Force, Time};
@@ -146,6 +147,40 @@ impl FieldManager {
         now: Time,
     ) -> Result<DryRun, Error> {
         let outcome = self.update(live, new, manager, now)?;
+        self.dry_run(live, outcome, None)
+    }
+
+    /// What [`patch`](Self::patch) would do.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`patch`](Self::patch).
+    ///
+    /// Behaviour: a patch with `dryRun=All`, which shows only the object.
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::FieldManager;
+    /// use fieldmanager_openapi::GroupVersionKind;
+    /// use fieldmanager_patch::PatchType;
+    /// use fieldmanager_value::Value;
+    /// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// let live = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"n":"1"}}"#)?;
+    /// let patch = Value::from_json(r#"{"data":{"n":"2"}}"#)?;
+    /// let noon = "2026-01-31T12:00:00Z".parse()?;
+    /// let dry = manager.dry_run_patch(&live, &patch, PatchType::Merge, None, "ops", noon)?;
+    /// assert_eq!(dry.changes[0].to_string(), r#".data.n: "1" -> "2""#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn dry_run_patch(
+        &self,
+        live: &Value,
+        patch: &Value,
+        how: PatchType,
+        schema: Option<PatchSchema<'_>>,
+        manager: &str,
+        now: Time,
+    ) -> Result<DryRun, Error> {
+        let outcome = self.patch(live, patch, how, schema, manager, now)?;
         self.dry_run(live, outcome, None)
     }
 

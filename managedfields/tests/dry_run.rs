@@ -3,6 +3,7 @@
 
 use fieldmanager_managedfields::{DryRun, Error, FieldManager, Force, StripOptions, Time, strip_for_apply};
 use fieldmanager_openapi::GroupVersionKind;
+use fieldmanager_patch::PatchType;
 use fieldmanager_value::Value;
 
 fn manager() -> FieldManager {
@@ -83,6 +84,23 @@ fn an_update() {
         ownership(&dry),
         [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]
     );
+}
+
+#[test]
+fn a_patch() {
+    let patch = |text: &str| {
+        let patch = Value::from_json(text).unwrap();
+        manager().dry_run_patch(&live(), &patch, PatchType::Merge, None, "edit", noon())
+    };
+    let dry = patch(r#"{"data":{"b":"2","c":null}}"#).unwrap();
+    assert_eq!(changes(&dry), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
+    assert_eq!(
+        ownership(&dry),
+        [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]
+    );
+    let dry = patch(r#"{"data":{"b":"1"}}"#).unwrap();
+    assert!(dry.changes.is_empty() && dry.ownership.is_empty());
+    assert!(matches!(patch("[]"), Err(Error::Patch(_))));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::output::Style;
 use crate::requests::{Request, Server, failure};
 use crate::types::{self, Source};
-use crate::{files, output};
+use crate::{difference, files, output};
 
 /// A file with an object.
 fn object(path: &Path) -> Result<Value, Failure> {
@@ -63,11 +63,15 @@ pub(crate) fn run(args: &PatchArgs) -> Result<ExitCode, Failure> {
     let schema = schema_of(strategies.as_ref(), &live);
     let how = or_default(args.of.kind, schema);
     let request = Request::new(&live, &patch, &args.manager, args.time)?;
-    match server.patch(&request, how, schema) {
-        Ok(new) => {
-            output::print(&new, args.output.unwrap_or_default())?;
-            Ok(ExitCode::SUCCESS)
-        }
+    // With an output format it is the object, as kubectl has it.
+    let done = if args.dry_run.is_some() && args.output.is_none() {
+        server.dry_run_patch(&request, how, schema).map(|run| difference::print(&run))
+    } else {
+        let new = server.patch(&request, how, schema);
+        new.map(|new| output::print(&new, args.output.unwrap_or_default()))
+    };
+    match done {
+        Ok(printed) => printed.map(|()| ExitCode::SUCCESS),
         Err(error) if wants_status => Err(Failure::Status(Box::new(error.status()))),
         Err(Error::Patch(_)) if how == PatchType::Strategic && schema.is_none() => {
             Err(Failure::input(files::name(&args.live), no_strategies(&source, &live)))
