@@ -343,6 +343,8 @@ fn conflicts() {
         ("simple: {$patch: replace}", "simple: {$patch: replace, a: 1}", false),
         ("replaced: {a: 1}", "replaced: {a: 2}", false),
         ("$deleteFromPrimitiveList/ints: [1]", "$deleteFromPrimitiveList/ints: [2]", false),
+        ("$deleteFromPrimitiveList/ints: null", "$deleteFromPrimitiveList/ints: [2]", true),
+        ("$deleteFromPrimitiveList/ints: null", "$deleteFromPrimitiveList/ints: null", false),
     ] {
         check_conflicts(left, right, conflict);
     }

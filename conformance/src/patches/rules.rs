@@ -6,7 +6,7 @@ use super::check::{is_error, same};
 
 /// The rule that explains a difference from all that the reference can say.
 pub fn explain(case: &Json, theirs: &[Json], ours: &Json) -> Option<&'static str> {
-    let rules: [(&'static str, Rule); 13] = [
+    let rules: [(&'static str, Rule); 14] = [
         ("patch-go-panic", panics),
         ("patch-directive-leak", leak),
         ("patch-unknown-directive", unknown_directive),
@@ -20,6 +20,7 @@ pub fn explain(case: &Json, theirs: &[Json], ours: &Json) -> Option<&'static str
         ("merge-patch-document", merge_patch_document),
         ("json-patch-test", json_patch_test),
         ("json-patch-pointer", json_patch_pointer),
+        ("json-patch-copied-null", json_patch_copied_null),
     ];
     rules.iter().find(|(_, rule)| rule(case, theirs, ours)).map(|(name, _)| *name)
 }
@@ -283,6 +284,28 @@ fn json_patch_test(case: &Json, theirs: &[Json], ours: &Json) -> bool {
 /// A pointer does not start with a slash: the reference leaves out what stands before the first one.
 fn json_patch_pointer(_: &Json, theirs: &[Json], ours: &Json) -> bool {
     class(ours) == "pointer" && theirs.iter().any(|answer| answer.get("result").is_some())
+}
+
+/// A null that one operation of the patch puts there and a later one copies passes for an empty map, to which a third
+/// one then leads; here it has nothing in it, wherever it comes from.
+fn json_patch_copied_null(case: &Json, theirs: &[Json], ours: &Json) -> bool {
+    let operations = || case.get("patch").and_then(Json::as_array).into_iter().flatten();
+    let text = |of: &Json, name: &str| of.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+    let puts_null = |of: &&Json| {
+        matches!(text(of, "op").as_str(), "add" | "replace") && of.get("value").is_some_and(Json::is_null)
+    };
+    let nulls: Vec<String> = operations().filter(puts_null).map(|of| text(of, "path")).collect();
+    let copies: Vec<String> = operations()
+        .filter(|of| text(of, "op") == "copy" && nulls.contains(&text(of, "from")))
+        .map(|of| format!("{}/", text(of, "path")))
+        .collect();
+    let leads_into = |of: &Json| {
+        ["from", "path"]
+            .iter()
+            .any(|name| copies.iter().any(|copy| text(of, name).starts_with(copy.as_str())))
+    };
+    let missing = ours.get("error").and_then(Json::as_str).is_some_and(|text| text.contains("missing path"));
+    missing && results(theirs).next().is_some() && operations().any(leads_into)
 }
 
 /// A case has several faults, and the sides name different ones. Which one the reference names depends on the order

@@ -30,7 +30,8 @@ pub const NESTED_ADDITIONAL: &str = "structural-nested-additional";
 pub const EMPTY_KEYWORD: &str = "structural-empty-keyword";
 /// A definition with a schema that cannot be read: the Go code cannot read the definition then.
 pub const CRD_UNREADABLE: &str = "crd-unreadable-schema";
-/// Errors of a schema that all versions have: the Go code names a place that the definition does not have.
+/// Errors of a schema that all versions have: the Go code names a place that the definition does not have, and looks at
+/// the first one only.
 pub const CRD_PATH: &str = "crd-error-path";
 /// The Go code visits maps in random order, and gives the library's answer too.
 pub const MAP_ORDER: &str = "go-map-order";
@@ -104,6 +105,25 @@ fn drop_empty(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(drop_empty),
         _ => {}
     }
+}
+
+/// The definition with schemas that differ from version to version, in a title, if it has several: the Go code takes
+/// those that differ only by what is empty for the same, and looks at the first one.
+pub fn with_versions_apart(request: &Value) -> Option<Value> {
+    if request.get("op")?.as_str()? != "crd" {
+        return None;
+    }
+    let mut out = request.clone();
+    let versions = out.pointer_mut("/crd/spec/versions")?.as_array_mut()?;
+    if versions.len() < 2 {
+        return None;
+    }
+    for (at, version) in versions.iter_mut().enumerate() {
+        if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema").and_then(Value::as_object_mut) {
+            schema.insert("title".to_owned(), json!(format!("the schema of version {at}")));
+        }
+    }
+    Some(out)
 }
 
 /// A definition whose schema cannot be read, or whose schema is that of all versions.

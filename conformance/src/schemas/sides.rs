@@ -90,6 +90,19 @@ impl Sides {
                 return Ok(Some(rules));
             }
         }
+        if let Some(apart) = deviations::with_versions_apart(request) {
+            let answers = self.oracle.run(&[apart])?;
+            let mut reference = reference.clone();
+            if let (Some(errors), Some(apart)) = (reference.get_mut("errors"), answers.first()) {
+                *errors = apart.get("errors").cloned().unwrap_or_default();
+            }
+            let differences = compare(op, &reference, candidate);
+            let more = explain(request, &reference, candidate, &differences);
+            if let Some(mut rules) = if differences.is_empty() { Some(Vec::new()) } else { more } {
+                rules.push(deviations::CRD_PATH);
+                return Ok(Some(rules));
+            }
+        }
         let variants = self.variants(request)?;
         let met = variants.iter().find_map(|variant| match compare(op, variant, candidate) {
             differences if differences.is_empty() => Some(Vec::new()),

@@ -34,8 +34,7 @@ fn maps_by(
         return Ok(false);
     }
     for (name, a, b) in left.join(right) {
-        // Values can leave a list for both, and be gone.
-        if name == PATCH || name == RETAIN_KEYS || name.starts_with(DELETE_FROM_LIST) {
+        if name == PATCH || name == RETAIN_KEYS {
             continue;
         }
         if let (Some(a), Some(b)) = (a, b)
@@ -56,6 +55,9 @@ fn field(
 ) -> Result<bool, Error> {
     match (left, right) {
         _ if name.starts_with(SET_ORDER) => Ok(!left.identical(right)),
+        // Values can leave a list for both, and be gone. What is no list of them says nothing that both could want.
+        (Value::List(_), Value::List(_)) if name.starts_with(DELETE_FROM_LIST) => Ok(false),
+        _ if name.starts_with(DELETE_FROM_LIST) => Ok(!left.identical(right)),
         (Value::Map(_), _) => {
             let (rule, below) = schema.map_field(name)?;
             values(left, right, below, rule.strategy, "", depth)
