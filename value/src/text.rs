@@ -1,5 +1,6 @@
 //! Texts as values.
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -166,6 +167,36 @@ impl Deref for Text {
     }
 }
 
+impl Borrow<str> for Text {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Text::EMPTY
+    }
+}
+
+impl serde::Serialize for Text {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Text {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Str::deserialize(deserializer).map(Text::from)
+    }
+}
+
 impl PartialEq for Text {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -255,6 +286,7 @@ mod tests {
             assert_eq!((Str::from(&made), Str::from(made.clone())), (Str::from(&text), Str::from(&text)));
             assert_eq!((format!("{made}"), format!("{made:?}")), (text.clone(), format!("{text:?}")));
             assert_eq!(made.is_plain(), Str::from(&text).is_plain());
+            assert_eq!(serde_json::from_str::<Text>(&serde_json::to_string(&made).unwrap()).unwrap(), made);
             let json = Value::from(made).to_json();
             assert_eq!(Value::from_json(&json).unwrap().as_str(), Some(text.as_str()), "{json}");
         }
