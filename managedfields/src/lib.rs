@@ -47,7 +47,7 @@ pub use fieldmanager_openapi::{MAX_MANAGER, validate_managed_fields};
 pub use identity::{Identity, Operation};
 pub use interner::Interner;
 pub use last_applied::LAST_APPLIED;
-pub use lint::{Finding, LintOptions, LintReport, ManagerSize, lint};
+pub use lint::{Finding, LintOptions, LintReport, ManagerSize, Severity, lint};
 pub use managed::ManagedFields;
 pub use manager::{FieldManager, Outcome};
 pub use migrate::{MigrateError, Selector};

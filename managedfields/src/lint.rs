@@ -101,6 +101,58 @@ pub enum Finding {
     },
 }
 
+/// How much a [`Finding`] matters, the least first.
+///
+/// ```
+/// use fieldmanager_managedfields::{Finding, Severity};
+/// let large = Finding::Large { managed_bytes: 900, object_bytes: 1000 };
+/// assert_eq!(large.severity(), Severity::Note);
+/// assert!(Severity::Note < Severity::Warning && Severity::Warning < Severity::Error);
+/// assert_eq!(Severity::Warning.to_string(), "warning");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// It may be as it should be.
+    Note,
+    /// Somebody will be surprised.
+    Warning,
+    /// Requests fail.
+    Error,
+}
+
+impl Severity {
+    /// `note`, `warning` or `error`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Finding {
+    /// How much it matters.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Finding::Unreadable(_) => Severity::Error,
+            Finding::AncientChanges { .. } | Finding::SeveralVersions { .. } | Finding::Large { .. } => {
+                Severity::Note
+            }
+            Finding::Duplicate { .. }
+            | Finding::OwnsNothingAlone { .. }
+            | Finding::NotServed { .. }
+            | Finding::BeforeFirstApply { .. } => Severity::Warning,
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

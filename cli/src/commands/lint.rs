@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_managedfields::{Finding, LintOptions, LintReport, lint};
+use fieldmanager_managedfields::{Finding, LintOptions, LintReport, Severity, lint};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::args::LintArgs;
@@ -10,42 +10,11 @@ use crate::error::Failure;
 use crate::output::{self, Style};
 use crate::{files, owners, text};
 
-/// How much a finding matters.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    /// It may be as it should be.
-    Note,
-    /// Somebody will be surprised.
-    Warning,
-    /// Requests fail.
-    Error,
-}
-
-impl Level {
-    fn of(finding: &Finding) -> Self {
-        match finding {
-            Finding::Unreadable(_) => Level::Error,
-            Finding::AncientChanges { .. } | Finding::SeveralVersions { .. } | Finding::Large { .. } => {
-                Level::Note
-            }
-            _ => Level::Warning,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Level::Note => "note",
-            Level::Warning => "warning",
-            Level::Error => "error",
-        }
-    }
-
-    fn style(self) -> Style {
-        match self {
-            Level::Note => Style::Owned,
-            Level::Warning => Style::Modified,
-            Level::Error => Style::Error,
-        }
+fn style(severity: Severity) -> Style {
+    match severity {
+        Severity::Note => Style::Owned,
+        Severity::Warning => Style::Modified,
+        Severity::Error => Style::Error,
     }
 }
 
@@ -64,8 +33,8 @@ pub(crate) fn run(args: &LintArgs) -> Result<ExitCode, Failure> {
         }
         None => output::print_lines(reports.iter().flat_map(lines))?,
     }
-    Ok(match findings().map(Level::of).max() {
-        Some(level) if level > Level::Note => ExitCode::from(1),
+    Ok(match findings().map(Finding::severity).max() {
+        Some(severity) if severity > Severity::Note => ExitCode::from(1),
         _ => ExitCode::SUCCESS,
     })
 }
@@ -73,12 +42,12 @@ pub(crate) fn run(args: &LintArgs) -> Result<ExitCode, Failure> {
 fn lines((file, report): &(String, LintReport)) -> Vec<String> {
     let mut lines = Vec::new();
     for finding in &report.findings {
-        let level = Level::of(finding);
-        let line = format!("{}: {file}: {}", level.name(), text::printable(&finding.to_string()));
+        let severity = finding.severity();
+        let line = format!("{}: {file}: {}", severity.name(), text::printable(&finding.to_string()));
         let mut parts = text::wrap(&line, output::room(), 4).into_iter();
         let first = parts.next().unwrap_or_default();
-        let rest = first.strip_prefix(level.name()).unwrap_or(&first);
-        lines.push(format!("{}{rest}", level.style().paint(level.name())));
+        let rest = first.strip_prefix(severity.name()).unwrap_or(&first);
+        lines.push(format!("{}{rest}", style(severity).paint(severity.name())));
         lines.extend(parts);
     }
     if lines.is_empty() {
@@ -94,7 +63,7 @@ fn document((file, report): &(String, LintReport)) -> Value {
         .iter()
         .map(|finding| {
             let mut map = Map::new();
-            map.insert("level", Level::of(finding).name());
+            map.insert("level", finding.severity().name());
             map.insert("message", finding.to_string());
             Value::Map(map)
         })
