@@ -1,6 +1,6 @@
 //! What a reader remembers of a document.
 //!
-//! The items of a list mostly have the same fields in the same order, and the same short texts. So the reader knows
+//! The items of a list mostly have the same fields in the same order, and the same texts. So the reader knows
 //! which name to expect, and takes names and texts that it has seen from here: that is less work than making them, and
 //! less memory. What is remembered decides no result.
 
