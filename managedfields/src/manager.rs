@@ -206,6 +206,10 @@ impl FieldManager {
 
     /// The live object without its managed fields. What does not exist yet is an object that says what it is.
     fn existing(&self, live: &Value) -> Value {
+        // Who applies null where there is null changes nothing.
+        if list_of(live) == Some(&Value::Null) {
+            return live.clone();
+        }
         if !live.is_null() {
             return with_list(live, None);
         }

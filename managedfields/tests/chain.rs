@@ -92,6 +92,22 @@ fn an_apply_that_changes_nothing_gives_no_time() {
 }
 
 #[test]
+fn null_entries_over_null_are_no_change() {
+    let object = |entries: &str| cm(&format!(r#""metadata":{{"name":"x","labels":{{"a":"1"}}{entries}}}"#));
+    let (null, none) = (object(r#","managedFields":null"#), object(""));
+    let time_of = |live: &Value, config: &Value| {
+        let outcome = manager().apply(live, config, "ci", Force::No, time(1)).unwrap();
+        assert_eq!(outcome.managed.entries().len(), 2);
+        outcome.managed.entries()[0].time
+    };
+    assert_eq!(time_of(&null, &null), None);
+    assert_eq!(time_of(&null, &none), None);
+    assert_eq!(time_of(&none, &none), None);
+    // Merged over nothing, the null is there for a moment.
+    assert_eq!(time_of(&none, &null), Some(time(1)));
+}
+
+#[test]
 fn configurations_are_checked_before_anything_else() {
     let fails = |config: &str| {
         let config = Value::from_json(config).unwrap();
