@@ -42,6 +42,9 @@ pub const SCALE_KEEPS: &str = "scale-keeps";
 pub const EXTRACT_SIBLINGS: &str = crate::deviations::EXTRACT_SIBLINGS;
 /// Upgrading an entry without `fieldsV1`: an error in Go, which reads such an entry as an empty one elsewhere.
 pub const UPGRADE_WITHOUT_FIELDS: &str = "upgrade-without-fields";
+/// An item whose key has a field that nobody owns: while Go prunes, the item loses it and passes for another one, which
+/// is then kept.
+pub const UNOWNED_KEY: &str = "unowned-key-field";
 /// The step at which Go panicked.
 pub const GO_PANIC: &str = crate::compare::GO_PANIC;
 
@@ -115,6 +118,14 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
     if lists.into_iter().any(has_duplicates) {
         return Some(DUPLICATE_ENTRIES);
     }
+    let objects = [case.ours, case.reference].map(|answer| answer.get("live").unwrap_or(&Value::Null));
+    if case.what == "object"
+        && text(case.step, "kind").ends_with("apply")
+        && all(lists[0]).any(|entry| entry.get("fieldsV1").is_some_and(has_unowned_key))
+        && is_part_of(objects[0], objects[1])
+    {
+        return Some(UNOWNED_KEY);
+    }
     let after = [case.reference, case.ours].map(|answer| entries(answer.get("live").unwrap_or(&Value::Null)));
     if case.what == "managedFields"
         && lists.into_iter().any(|list| has_younger_bucket(list) || lost_bucket(list, after))
@@ -126,6 +137,33 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
 
 fn entries(object: &Value) -> &Value {
     object.pointer("/metadata/managedFields").unwrap_or(&Value::Null)
+}
+
+/// Whether there is an item in a set of which a field of its key is not in the set.
+fn has_unowned_key(fields: &Value) -> bool {
+    fields.as_object().into_iter().flatten().any(|(element, below)| {
+        let key = element.strip_prefix("k:").and_then(|key| serde_json::from_str::<Value>(key).ok());
+        let unowned = |name: &String| below.get(format!("f:{name}")).is_none();
+        key.as_ref().and_then(Value::as_object).is_some_and(|key| key.keys().any(unowned))
+            || has_unowned_key(below)
+    })
+}
+
+/// Whether an object is another one without some items of its lists. Managed fields are not looked at.
+fn is_part_of(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            part.len() == whole.len()
+                && part.iter().all(|(name, part)| {
+                    name == "managedFields" || whole.get(name).is_some_and(|whole| is_part_of(part, whole))
+                })
+        }
+        (Value::Array(part), Value::Array(whole)) => {
+            let mut rest = whole.iter();
+            part.iter().all(|item| rest.any(|other| is_part_of(item, other)))
+        }
+        _ => part == whole,
+    }
 }
 
 fn all(list: &Value) -> impl Iterator<Item = &Value> {
