@@ -198,7 +198,9 @@ fn sixteen(bytes: &[u8], at: usize) -> (u64, u64) {
 
 /// The length and the ends of a text that is longer than fifteen bytes, or near the end of the document.
 fn long(bytes: &[u8], start: usize) -> Option<(usize, (u64, u64))> {
-    let end = first_special(bytes, start)?;
+    // The sixteen bytes that were there have been looked at.
+    let from = if bytes.len().saturating_sub(start) >= 16 { start + 16 } else { start };
+    let end = first_special(bytes, from)?;
     Some((end - start, ends(bytes.get(start..end)?)))
 }
 
