@@ -238,18 +238,20 @@ fn has_younger_bucket(list: &Value) -> bool {
     updaters.len() >= MAX_UPDATERS && updaters.iter().filter(|entry| is_bucket(entry)).any(older)
 }
 
-/// Whether there are so many updaters, and a bucket that Go has lost and the library has: the time of the step was
-/// before that of the bucket.
+/// Whether there are so many updaters, and a bucket that Go has lost, or of which it has lost a part, and the library
+/// has: the time of the step was before that of the bucket.
 fn lost_bucket(list: &Value, [theirs, ours]: [&Value; 2]) -> bool {
-    let has = |list: &Value, bucket: &Entry| {
-        updaters(list).iter().any(|entry| is_bucket(entry) && entry.api_version == bucket.api_version)
+    let fields = |list: &Value, bucket: &Entry| {
+        let same = |entry: &Entry| is_bucket(entry) && entry.api_version == bucket.api_version;
+        updaters(list).into_iter().find(same).map(|entry| entry.fields)
+    };
+    let loses = |bucket: &Entry| match (fields(theirs, bucket), fields(ours, bucket)) {
+        (None, Some(_)) => true,
+        (Some(theirs), Some(ours)) => theirs != ours && theirs.difference(&ours).is_empty(),
+        _ => false,
     };
     let before = updaters(list);
-    before.len() >= MAX_UPDATERS
-        && before
-            .iter()
-            .filter(|entry| is_bucket(entry))
-            .any(|bucket| !has(theirs, bucket) && has(ours, bucket))
+    before.len() >= MAX_UPDATERS && before.iter().filter(|entry| is_bucket(entry)).any(loses)
 }
 
 fn updaters(list: &Value) -> Vec<Entry> {
