@@ -1,7 +1,7 @@
 //! JSON text in and out.
 
 use crate::de::Seed;
-use crate::{Error, Str, Text, TextPosition, Value, json_plain, number, scan};
+use crate::{Error, TextPosition, Value, json_plain, number, scan};
 
 impl Value {
     /// Reads one JSON document.
@@ -83,7 +83,7 @@ impl Value {
             Value::Float(f) => number::write_number(out, *f),
             Value::String(s) => {
                 out.push('"');
-                write_text(out, s, escape);
+                write_shared(out, s, s.is_common(), escape);
                 out.push('"');
             }
             Value::List(list) => {
@@ -105,10 +105,10 @@ impl Value {
                         out.push_str(",\"");
                     }
                     first = false;
-                    write_name(out, name, escape);
+                    write_shared(out, name, name.is_common(), escape);
                     if let Value::String(text) = value {
                         out.push_str("\":\"");
-                        write_text(out, text, escape);
+                        write_shared(out, text, text.is_common(), escape);
                         out.push('"');
                     } else {
                         out.push_str("\":");
@@ -223,16 +223,10 @@ pub fn write_string(out: &mut String, text: &str, escape: Escape) {
     out.push('"');
 }
 
-/// A name between its quotes; common ones stand there as they are.
+/// What stands between the quotes; common texts stand there as they are.
 #[inline]
-fn write_name(out: &mut String, name: &Str, escape: Escape) {
-    if name.is_common() { out.push_str(name) } else { write_inside(out, name, escape) }
-}
-
-/// The same for a text.
-#[inline]
-fn write_text(out: &mut String, text: &Text, escape: Escape) {
-    if text.is_common() { out.push_str(text) } else { write_inside(out, text, escape) }
+fn write_shared(out: &mut String, text: &str, is_common: bool, escape: Escape) {
+    if is_common { out.push_str(text) } else { write_inside(out, text, escape) }
 }
 
 /// What stands between the quotes.

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::sorted::{Differences, Iter, Join, Seek, SortedMap};
 use crate::text::SHORT;
 use crate::word::Word;
-use crate::{Str, Text, Value};
+use crate::{Str, Value};
 
 /// A persistent map from names to values, sorted by name: cloning is O(1), edits share what they do not
 /// touch.
@@ -49,7 +49,7 @@ impl Map {
     /// ```
     pub fn single_text(name: Str, text: &Word<'_>) -> Self {
         if text.len() > SHORT {
-            return Map(SortedMap::single(name, Value::String(Text::long(text.to_str()))));
+            return Map(SortedMap::single(name, Value::String(text.to_text())));
         }
         Map(SortedMap::single_then(|| (name, Value::EMPTY_TEXT), |value| value.fill(text.text())))
     }

@@ -147,8 +147,7 @@ impl Memory<'_> {
         if word.len() > LONGEST {
             return Str::uncommon(word.text());
         }
-        let text = word.text();
-        let hash = word.hash();
+        let (text, hash) = (word.text(), word.hash());
         let slot = hash as usize & (self.texts.len() - 1);
         let Some((tag, known)) = self.texts.get_mut(slot) else { return Str::uncommon(text) };
         let again = *tag == hash;

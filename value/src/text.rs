@@ -57,8 +57,9 @@ impl Text {
         Text(Repr::Shared(text))
     }
 
+    /// A short text, or what is made of a longer one.
     #[inline(always)]
-    fn short_or(text: &str, long: impl FnOnce() -> Str) -> Text {
+    pub(crate) fn short_or(text: &str, long: impl FnOnce() -> Str) -> Text {
         heapless::String::try_from(text).map_or_else(|_| Text::long(long()), |short| Text(Repr::Short(short)))
     }
 

@@ -6,7 +6,7 @@
 use crate::Str;
 use crate::common::Common;
 use crate::scan::{ends, first_special, specials};
-use crate::text::{SHORT, Text};
+use crate::text::Text;
 
 /// A text without quotes, backslashes and control characters in a document, with what tells it from others.
 ///
@@ -104,7 +104,7 @@ impl<'t> Word<'t> {
     /// The text as a value.
     #[inline(always)]
     pub fn to_text(&self) -> Text {
-        if self.length <= SHORT { Text::from(self.text()) } else { Text::long(self.to_str()) }
+        Text::short_or(self.text(), || self.to_str())
     }
 
     fn to_uncommon(self) -> Str {

@@ -36,12 +36,26 @@ pub(crate) struct WriteArgs {
     /// Whether unions are normalized
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub(crate) unions: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
+}
+
+/// What is shown of what a request does.
+#[derive(Clone, Copy, clap::Args)]
+pub(crate) struct AnswerArgs {
     /// Show what would change, for fields and for managers, instead of the new object
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "server")]
     pub(crate) dry_run: Option<DryRun>,
     /// How to print the new object; json prints errors as the Status that an apiserver sends
     #[arg(short, long, value_enum)]
     pub(crate) output: Option<Format>,
+}
+
+impl AnswerArgs {
+    /// Whether only the difference is asked for. With an output format it is the object, as kubectl has it.
+    pub(crate) fn wants_difference(self) -> bool {
+        self.dry_run.is_some() && self.output.is_none()
+    }
 }
 
 /// As kubectl has it. There is no other place where an apply could be computed.

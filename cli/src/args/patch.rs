@@ -6,8 +6,8 @@ use clap::ValueEnum;
 use fieldmanager_managedfields::Time;
 use fieldmanager_patch::PatchType;
 
-use super::managed::DryRun;
-use super::{Format, OutputArgs};
+use super::OutputArgs;
+use super::managed::AnswerArgs;
 
 /// As kubectl calls them.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -67,12 +67,8 @@ pub(crate) struct PatchArgs {
     /// The time to note for the manager, like 2026-01-31T12:00:00Z; without it times stay as they are
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Time>,
-    /// Show what would change, for fields and for managers, instead of the new object
-    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "server")]
-    pub(crate) dry_run: Option<DryRun>,
-    /// How to print the new object; json prints errors as the Status that an apiserver sends
-    #[arg(short, long, value_enum)]
-    pub(crate) output: Option<Format>,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
 }
 
 #[derive(clap::Args)]

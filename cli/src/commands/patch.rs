@@ -49,7 +49,7 @@ fn no_strategies(source: &Source, object: &Value) -> String {
 }
 
 pub(crate) fn run(args: &PatchArgs) -> Result<ExitCode, Failure> {
-    let wants_status = args.output == Some(Format::Json);
+    let wants_status = args.answer.output == Some(Format::Json);
     let options = RequestOptions { field_manager: args.manager.clone(), ..RequestOptions::default() };
     options.validate(RequestKind::Patch).map_err(|invalid| match wants_status {
         true => Failure::Status(Box::new(invalid.status())),
@@ -63,12 +63,11 @@ pub(crate) fn run(args: &PatchArgs) -> Result<ExitCode, Failure> {
     let schema = schema_of(strategies.as_ref(), &live);
     let how = or_default(args.of.kind, schema);
     let request = Request::new(&live, &patch, &args.manager, args.time)?;
-    // With an output format it is the object, as kubectl has it.
-    let done = if args.dry_run.is_some() && args.output.is_none() {
+    let done = if args.answer.wants_difference() {
         server.dry_run_patch(&request, how, schema).map(|run| difference::print(&run))
     } else {
         let new = server.patch(&request, how, schema);
-        new.map(|new| output::print(&new, args.output.unwrap_or_default()))
+        new.map(|new| output::print(&new, args.answer.output.unwrap_or_default()))
     };
     match done {
         Ok(printed) => printed.map(|()| ExitCode::SUCCESS),
@@ -109,8 +108,7 @@ fn write_args(args: &PatchArgs) -> WriteArgs {
         subresource: args.subresource.clone(),
         time: args.time,
         unions: true,
-        dry_run: None,
-        output: args.output,
+        answer: args.answer,
     }
 }
 

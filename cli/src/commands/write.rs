@@ -40,7 +40,7 @@ fn read(args: &WriteArgs) -> Result<(Value, Value), Failure> {
 /// Checks what an apiserver checks of the parameters.
 fn check(kind: RequestKind, args: &WriteArgs, force: Option<bool>) -> Result<(), Failure> {
     let options = RequestOptions { field_manager: args.manager.clone(), force, ..RequestOptions::default() };
-    options.validate(kind).map_err(|invalid| match args.output {
+    options.validate(kind).map_err(|invalid| match args.answer.output {
         Some(Format::Json) => Failure::Status(Box::new(invalid.status())),
         _ if args.manager.is_empty() => Failure::Usage(format!("{invalid} (--manager NAME)")),
         _ => Failure::Usage(invalid.to_string()),
@@ -49,20 +49,15 @@ fn check(kind: RequestKind, args: &WriteArgs, force: Option<bool>) -> Result<(),
 
 /// An error as it is reported: for people, or for programs that asked for JSON.
 fn refused(error: Error, args: &WriteArgs) -> Failure {
-    match args.output {
+    match args.answer.output {
         Some(Format::Json) => Failure::Status(Box::new(error.status())),
         _ => failure(error, &args.manager, &args.file, args.live.as_deref()),
     }
 }
 
 fn print(object: &Value, args: &WriteArgs) -> Result<ExitCode, Failure> {
-    output::print(object, args.output.unwrap_or_default())?;
+    output::print(object, args.answer.output.unwrap_or_default())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether only the difference is asked for. With an output format it is the object, as kubectl has it.
-fn wants_difference(args: &WriteArgs) -> bool {
-    args.dry_run.is_some() && args.output.is_none()
 }
 
 pub(crate) fn apply(args: &ApplyArgs) -> Result<ExitCode, Failure> {
@@ -71,7 +66,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<ExitCode, Failure> {
     let (given, live) = read(write)?;
     let server = Server::new(write, &given, &live)?;
     let request = Request::new(&live, &given, &write.manager, write.time)?;
-    if wants_difference(write) {
+    if write.answer.wants_difference() {
         let run = server.dry_run_apply(&request).map_err(|error| refused(error, write))?;
         difference::print(&run)?;
         return match &run.conflicts {
@@ -93,7 +88,7 @@ pub(crate) fn update(args: &UpdateArgs) -> Result<ExitCode, Failure> {
     let server = Server::new(write, &given, &live)?;
     let name = manager_name(&write.manager, &args.user_agent);
     let request = Request::new(&live, &given, &name, write.time)?;
-    if wants_difference(write) {
+    if write.answer.wants_difference() {
         difference::print(&server.dry_run_update(&request).map_err(|error| refused(error, write))?)?;
         return Ok(ExitCode::SUCCESS);
     }

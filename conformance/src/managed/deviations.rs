@@ -70,6 +70,7 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
     }
     let object = case.step.get("object").unwrap_or(&Value::Null);
     let lists = [entries(case.live), entries(object)];
+    let [theirs, ours] = [case.reference, case.ours].map(|answer| answer.get("live").unwrap_or(&Value::Null));
     let quiet = case.step.get("noErrors") == Some(&Value::Bool(true));
     if (text(case.ours, "error") == "entry" || quiet) && !readable(lists[0]) {
         return Some(UNREADABLE_ENTRIES);
@@ -82,7 +83,7 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
     {
         return Some(METADATA_NO_MAP);
     }
-    if quiet && entries(case.ours.get("live").unwrap_or(&Value::Null)) == lists[0] {
+    if quiet && entries(ours) == lists[0] {
         return Some(ENTRIES_AS_WRITTEN);
     }
     if case.what == "before" {
@@ -118,17 +119,17 @@ pub fn explain(case: &Case<'_>) -> Option<&'static str> {
     if lists.into_iter().any(has_duplicates) {
         return Some(DUPLICATE_ENTRIES);
     }
-    let objects = [case.ours, case.reference].map(|answer| answer.get("live").unwrap_or(&Value::Null));
     if case.what == "object"
         && text(case.step, "kind").ends_with("apply")
         && all(lists[0]).any(|entry| entry.get("fieldsV1").is_some_and(has_unowned_key))
-        && is_part_of(objects[0], objects[1])
+        && is_part_of(ours, theirs)
     {
         return Some(UNOWNED_KEY);
     }
-    let after = [case.reference, case.ours].map(|answer| entries(answer.get("live").unwrap_or(&Value::Null)));
     if case.what == "managedFields"
-        && lists.into_iter().any(|list| has_younger_bucket(list) || lost_bucket(list, after))
+        && lists
+            .into_iter()
+            .any(|list| has_younger_bucket(list) || lost_bucket(list, [theirs, ours].map(entries)))
     {
         return Some(CAP_BUCKET);
     }

@@ -290,20 +290,17 @@ fn json_patch_pointer(_: &Json, theirs: &[Json], ours: &Json) -> bool {
 /// A null that one operation of the patch puts there and a later one copies passes for an empty map, to which a third
 /// one then leads; here it has nothing in it, wherever it comes from.
 fn json_patch_copied_null(case: &Json, theirs: &[Json], ours: &Json) -> bool {
-    let operations = || case.get("patch").and_then(Json::as_array).into_iter().flatten();
+    let operations = || operations(case).iter();
     let text = |of: &Json, name: &str| of.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
     let puts_null = |of: &&Json| {
         matches!(text(of, "op").as_str(), "add" | "replace") && of.get("value").is_some_and(Json::is_null)
     };
     let nulls: Vec<String> = operations().filter(puts_null).map(|of| text(of, "path")).collect();
-    let copies: Vec<String> = operations()
-        .filter(|of| text(of, "op") == "copy" && nulls.contains(&text(of, "from")))
-        .map(|of| format!("{}/", text(of, "path")))
-        .collect();
+    let copies_null = |of: &&Json| text(of, "op") == "copy" && nulls.contains(&text(of, "from"));
+    let below: Vec<String> =
+        operations().filter(copies_null).map(|of| format!("{}/", text(of, "path"))).collect();
     let leads_into = |of: &Json| {
-        ["from", "path"]
-            .iter()
-            .any(|name| copies.iter().any(|copy| text(of, name).starts_with(copy.as_str())))
+        below.iter().any(|at| text(of, "from").starts_with(at) || text(of, "path").starts_with(at))
     };
     let missing = ours.get("error").and_then(Json::as_str).is_some_and(|text| text.contains("missing path"));
     missing && results(theirs).next().is_some() && operations().any(leads_into)

@@ -146,25 +146,26 @@ impl<'u> Standing<'u> {
         self.union.fields.iter().filter(move |field| self.is_set(&field.field))
     }
 
+    /// The discriminator as it is there.
+    fn named(self) -> Option<&'u Value> {
+        self.fields?.get(self.union.discriminator.as_ref()?)
+    }
+
     /// Whether the discriminator is there, if only as empty or null.
     fn names_discriminator(self) -> bool {
-        let name = self.union.discriminator.as_ref();
-        name.is_some_and(|name| self.fields.is_some_and(|fields| fields.get(name).is_some()))
+        self.named().is_some()
     }
 
     /// Whether the discriminator says something: a text, or the empty string where a respecting union
     /// declares that.
     fn speaks(self) -> bool {
-        let name = self.union.discriminator.as_ref();
-        let value = name.and_then(|name| self.fields?.get(name)).and_then(Value::as_str);
+        let value = self.named().and_then(Value::as_str);
         value.is_some_and(|value| !value.is_empty() || (!self.union.is_deducing() && self.union.knows("")))
     }
 
     /// The value of the discriminator; empty if it is absent, null or no string.
     fn discriminator(self) -> &'u str {
-        let name = self.union.discriminator.as_ref();
-        let value = name.and_then(|name| self.fields?.get(name));
-        value.and_then(Value::as_str).unwrap_or_default()
+        self.named().and_then(Value::as_str).unwrap_or_default()
     }
 }
 
