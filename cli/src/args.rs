@@ -5,67 +5,71 @@ mod patch;
 
 use std::path::PathBuf;
 
+use bytesize::ByteSize;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use managed::{
     ApplyArgs, BlameArgs, CsaArgs, ExtractArgs, LintArgs, ManagersArgs, MigrateArgs, OperationName,
-    OwnedArgs, StripArgs, UpdateArgs, WriteArgs,
+    OwnedArgs, RequestArgs, StripArgs, UpdateArgs, WriteArgs,
 };
 pub(crate) use patch::{DiffArgs, PatchArgs, PatchKind};
 
 /// Server-side apply on files: merge configurations, track who owns which field, find conflicts.
 ///
-/// Files are YAML or JSON; `-` is standard input. Exit codes: 0 done, 1 conflicts, findings or failed
-/// tests, 2 bad input.
+/// Files are YAML or JSON, and may be compressed with gzip; `-` is standard input. Exit codes: 0 success; 1 conflicts,
+/// refused objects, findings or failed tests; 2 bad input.
 #[derive(Parser)]
 #[command(name = "fieldmanager", version, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// The most bytes to read from one file, compressed or not, like 100MB or 1GiB
+    #[arg(long, value_name = "SIZE", global = true, default_value = "64MiB")]
+    pub(crate) max_input: ByteSize,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Apply a configuration to a live object and print the new object
     Apply(ApplyArgs),
-    /// Replace a live object by a new one, as PUT and PATCH do, and print it with its new owners
+    /// Replace a live object by a new one, as PUT does, and print it with its new owners
     Update(UpdateArgs),
     /// Patch a live object and print it with its new owners
     Patch(PatchArgs),
-    /// Print the patch that makes one object out of another; managed fields are left out
+    /// Print the patch that turns one object into another; managed fields are left out
     Diff(DiffArgs),
     /// Print an object with the owners of every line
     ///
-    /// A line begins with its owners: the manager, A for applied or U for updated, and the age of its entry. A dash
-    /// is for what nobody owns; a line without either is for a list or map of which only parts are owned.
+    /// Each line begins with its owners: the manager, A for applied or U for updated, and the age of the entry. A dash
+    /// marks a line without owners; a line with neither begins a list or map of which only parts are owned.
     Blame(BlameArgs),
-    /// List who owns how much of an object
+    /// List the managers of an object and how much each owns
     Managers(ManagersArgs),
-    /// Print what a manager applied, with the values that the object has now
+    /// Print the fields that a manager applied, with their present values
     Extract(ExtractArgs),
-    /// Hand over what was applied on the client's side to a manager that applies on the server's side
+    /// Transfer fields from client-side apply to a manager of server-side apply
     UpgradeCsa(CsaArgs),
-    /// Remove what a configuration must not have from an object that was read from a server
+    /// Turn an object that was read from a server into a configuration, without the fields that the server sets
     Strip(StripArgs),
-    /// Look for what is odd about the managed fields of objects
+    /// Check the managed fields of objects for problems
     Lint(LintArgs),
-    /// Give the fields of a manager to another, or to nobody
+    /// Transfer the fields of a manager to another manager, or drop their ownership
     Migrate(MigrateArgs),
     /// Check that an object fits its type
     Validate(ValidateArgs),
     /// Merge one object into another, without managers
     Merge(PairArgs),
-    /// Show which fields differ between two objects
+    /// List the fields that differ between two objects
     Compare(CompareArgs),
-    /// Normalize the unions of a new object and print it; what was changed goes to standard error
+    /// Normalize the unions of a new object and print it; changes are listed on standard error
     Normalize(NormalizeArgs),
     /// Print the set of an object's fields as FieldsV1
     Fieldset(FieldsetArgs),
-    /// Remove what a CustomResourceDefinition does not know from an object
+    /// Remove the fields of an object that its CustomResourceDefinition does not declare
     Prune(CustomArgs),
     /// Fill in the defaults of a CustomResourceDefinition
     Default(CustomArgs),
-    /// Look at schemas
+    /// Inspect, check and convert schemas
     #[command(subcommand)]
     Schema(SchemaCommand),
     /// Run scenario files
@@ -76,11 +80,11 @@ pub(crate) enum Command {
 pub(crate) enum SchemaCommand {
     /// List the types and kinds of a schema
     Types(TypesArgs),
-    /// Show the fields of a type and how they are owned
+    /// Show the fields of a type and their granularity of ownership
     Show(ShowArgs),
     /// Check schemas, OpenAPI documents and CustomResourceDefinitions, and print every fault
     Check(CheckArgs),
-    /// Turn an OpenAPI document or CustomResourceDefinitions into a schema
+    /// Convert an OpenAPI document or CustomResourceDefinitions to a schema
     Import(ImportArgs),
 }
 
@@ -93,18 +97,18 @@ pub(crate) enum Format {
 
 #[derive(clap::Args)]
 pub(crate) struct TypeArgs {
-    /// Where the types come from: a schema, an OpenAPI document, or CustomResourceDefinitions; left out, they
-    /// are those of Kubernetes
+    /// The source of the types: a schema, an OpenAPI document, or CustomResourceDefinitions; by default the types of
+    /// Kubernetes
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// The type of the object, or a kind; found by the object's apiVersion and kind if left out
+    /// The type of the object, or a kind; by default determined by the object's apiVersion and kind
     #[arg(long = "type", value_name = "NAME")]
     pub(crate) type_name: Option<String>,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
-    /// How to print the result
+    /// The format of the result
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) output: Format,
 }
@@ -113,16 +117,16 @@ pub(crate) struct OutputArgs {
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
     pub(crate) of: TypeArgs,
-    /// The object; may be given several times
+    /// The object; may be repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Accept several list items with one key, as in live objects
+    /// Accept list items with the same key, as in live objects
     #[arg(long)]
     pub(crate) allow_duplicates: bool,
-    /// The object before: its unions are checked too, as for an update from it
+    /// The object before the update; the unions of the new object are then checked too
     #[arg(long, value_name = "FILE")]
     pub(crate) old: Option<PathBuf>,
-    /// Let through faults of unions that the object before has too
+    /// Accept faults of unions that the object had before
     #[arg(long, requires = "old")]
     pub(crate) ratcheting: bool,
 }
@@ -131,7 +135,7 @@ pub(crate) struct ValidateArgs {
 pub(crate) struct NormalizeArgs {
     #[command(flatten)]
     pub(crate) of: TypeArgs,
-    /// The object before; left out for one that is created
+    /// The object before; none for a new object
     #[arg(long, value_name = "FILE")]
     pub(crate) old: Option<PathBuf>,
     /// The object after
@@ -175,14 +179,14 @@ pub(crate) struct FieldsetArgs {
     /// The object
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Print one path a line instead
+    /// Print one path per line instead
     #[arg(long)]
     pub(crate) paths: bool,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct CustomArgs {
-    /// The CustomResourceDefinition; of several in one file, that of the object's kind counts
+    /// The CustomResourceDefinition of the object's kind; the file may contain others
     #[arg(long, visible_alias = "crd", value_name = "FILE")]
     pub(crate) schema: PathBuf,
     /// The object
@@ -194,7 +198,7 @@ pub(crate) struct CustomArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct TypesArgs {
-    /// A schema, an OpenAPI document, or CustomResourceDefinitions; left out, the types are those of Kubernetes
+    /// A schema, an OpenAPI document, or CustomResourceDefinitions; by default the types of Kubernetes
     pub(crate) file: Option<PathBuf>,
     /// List only the kinds, and the types of their objects
     #[arg(long)]
@@ -206,10 +210,10 @@ pub(crate) struct ShowArgs {
     /// A type: its name or the end of it (Container), a kind (Deployment, deploy), or apps/v1/Deployment
     #[arg(value_name = "TYPE")]
     pub(crate) name: String,
-    /// A schema, an OpenAPI document, or CustomResourceDefinitions; left out, the types are those of Kubernetes
+    /// A schema, an OpenAPI document, or CustomResourceDefinitions; by default the types of Kubernetes
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// How many levels of fields to show
+    /// The number of levels of fields to show
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) depth: usize,
 }
@@ -230,13 +234,13 @@ pub(crate) enum From {
 pub(crate) struct ImportArgs {
     /// An OpenAPI document, or CustomResourceDefinitions
     pub(crate) file: PathBuf,
-    /// What the file must be; left out, it may be either
+    /// The kind of document that the file must contain; by default either
     #[arg(long, value_enum)]
     pub(crate) from: Option<From>,
-    /// Respect discriminators as they are, instead of deducing them from the member that is set
+    /// Keep the discriminators of unions as they are, instead of deducing them from the member that is set
     #[arg(long)]
     pub(crate) respecting: bool,
-    /// Leave out definitions with faults, instead of failing
+    /// Skip definitions with faults, instead of failing
     #[arg(long)]
     pub(crate) keep_good: bool,
     #[command(flatten)]
@@ -252,13 +256,13 @@ pub(crate) enum ReportFormat {
 
 #[derive(clap::Args)]
 pub(crate) struct TestArgs {
-    /// Scenario files, and folders of them
+    /// Scenario files, and folders with scenario files
     #[arg(required = true)]
     pub(crate) paths: Vec<PathBuf>,
-    /// Write a JUnit report as well
+    /// Also write a JUnit report
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// How to report on standard output
+    /// The format of the report on standard output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
     /// Run only the scenarios whose name contains this

@@ -1,57 +1,56 @@
-//! How conflicts are shown: what is owned by whom, and the ways out.
-
-use std::io::{self, Write};
+//! Conflicts: a table of the fields with their owners, and the ways to resolve them.
 
 use comfy_table::{ContentArrangement, Table, presets};
 use fieldmanager_managedfields::{Identity, Operation};
 use fieldmanager_merge::Conflicts;
 use fieldmanager_value::Value;
 
-use crate::output::{self, Style};
+use crate::error::Failure;
+use crate::output::{self, Line, Style};
 use crate::text;
 
-/// The longest value that is shown whole.
+/// The most characters of a value that are shown.
 const LONGEST: usize = 40;
 
-/// The conflicts that there would be.
-pub(crate) fn print(conflicts: &Conflicts) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
-    writeln!(out, "\n{}", Style::Strong.paint("conflicts"))?;
-    writeln!(out, "{}", table(conflicts, output::width()))
+/// Prints the conflicts that an apply would have.
+pub(crate) fn print(conflicts: &Conflicts) -> Result<(), Failure> {
+    let title = [Line::default(), Style::Strong.paint("conflicts")];
+    output::print_lines(title.into_iter().chain(table(conflicts, output::width())))
 }
 
-/// The conflicts that a manager's apply failed with, and what can be done.
-pub(crate) fn report(out: &mut impl Write, conflicts: &Conflicts, manager: &str) -> io::Result<()> {
+/// The conflicts of a failed apply, and how they can be resolved.
+pub(crate) fn report(conflicts: &Conflicts, manager: &str) -> Vec<Line> {
     let count = conflicts.len();
     let plural = if count == 1 { "" } else { "s" };
     let headline = format!("apply failed with {count} conflict{plural}: other managers own these fields");
-    writeln!(out, "{} {headline}", Style::Error.paint("error:"))?;
-    writeln!(out, "\n{}\n", table(conflicts, output::error_width()))?;
-    write!(
-        out,
-        "Three ways out:\n\
-         - {}: repeat with --force, and the owners above lose these fields\n\
-         - {}: remove these fields from the configuration, and they stay as they are\n\
-         - {}: give these fields their live values in the configuration, and you own them together\n",
-        Style::Strong.paint("take them"),
-        Style::Strong.paint("leave them"),
-        Style::Strong.paint("share them"),
-    )?;
+    let mut lines = vec![Style::Error.paint("error:").and(format!(" {headline}")), Line::default()];
+    lines.extend(table(conflicts, output::error_width()));
+    lines.push(Line::default());
+    lines.push("Three ways out:".into());
+    for (name, rest) in [
+        ("take them", "repeat with --force, and the owners above lose these fields"),
+        ("leave them", "remove these fields from the configuration, and they stay as they are"),
+        ("share them", "give these fields their live values in the configuration, and you own them together"),
+    ] {
+        lines.push(Line::from("- ").and(Style::Strong.paint(name)).and(format!(": {rest}")));
+    }
     if conflicts
         .iter()
         .any(|conflict| identity(&conflict.manager).is_some_and(|owner| owner.manager == manager))
     {
-        let name = text::printable(manager);
-        writeln!(
-            out,
-            "\n`{name}` owns some of them itself, by updates: \
-             `fieldmanager upgrade-csa --csa-manager {name} --manager {name}` makes them its own for applies"
-        )?;
+        lines.push(Line::default());
+        lines.push(
+            format!(
+                "`{manager}` owns some of them itself, by updates: \
+                 `fieldmanager upgrade-csa --csa-manager {manager} --manager {manager}` makes them its own for applies"
+            )
+            .into(),
+        );
     }
-    Ok(())
+    lines
 }
 
-fn table(conflicts: &Conflicts, width: usize) -> String {
+fn table(conflicts: &Conflicts, width: usize) -> Vec<Line> {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -66,7 +65,7 @@ fn table(conflicts: &Conflicts, width: usize) -> String {
             shown(conflict.wanted.as_ref()),
         ]);
     }
-    table.trim_fmt()
+    table.trim_fmt().lines().map(Line::from).collect()
 }
 
 /// A manager by its identifier.

@@ -1,24 +1,20 @@
-//! What a request would change, for people.
-
-use std::io::{self, Write};
+//! The changes that a request would make.
 
 use fieldmanager_fieldpath::Set;
 use fieldmanager_managedfields::{Change, DryRun};
 use fieldmanager_value::Value;
 
 use crate::error::Failure;
-use crate::output::{self, Style};
+use crate::output::{self, Line, Style};
 use crate::text;
 
 pub(crate) fn print(run: &DryRun) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    write(&mut out, run, output::room())?;
-    Ok(())
+    output::print_lines(lines(run, output::room()))
 }
 
-fn write(out: &mut impl Write, run: &DryRun, room: Option<usize>) -> io::Result<()> {
+fn lines(run: &DryRun, room: Option<usize>) -> Vec<Line> {
     if run.changes.is_empty() && run.ownership.is_empty() {
-        return writeln!(out, "nothing would change");
+        return vec!["nothing would change".into()];
     }
     let mut paragraphs = Vec::new();
     if !run.changes.is_empty() {
@@ -33,16 +29,20 @@ fn write(out: &mut impl Write, run: &DryRun, room: Option<usize>) -> io::Result<
         }
         paragraphs.push(("owners", lines));
     }
+    let mut out = Vec::new();
     for (i, (title, lines)) in paragraphs.into_iter().enumerate() {
-        writeln!(out, "{}{}", if i > 0 { "\n" } else { "" }, Style::Strong.paint(title))?;
+        if i > 0 {
+            out.push(Line::default());
+        }
+        out.push(Style::Strong.paint(title));
         for (style, line) in lines {
             let room = room.map(|room| room.saturating_sub(2));
             for part in text::wrap(&line, room, 4) {
-                writeln!(out, "  {}", style.paint(&part))?;
+                out.push(Line::from("  ").and(style.paint(&part)));
             }
         }
     }
-    Ok(())
+    out
 }
 
 fn field(change: &Change) -> (Style, String) {

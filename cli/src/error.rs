@@ -1,4 +1,4 @@
-//! What the command can fail with.
+//! Why the command fails, and its exit code.
 
 use std::io;
 
@@ -6,35 +6,32 @@ use fieldmanager_managedfields::Status;
 use fieldmanager_merge::Conflicts;
 use fieldmanager_typed::ValidationErrors;
 
+use crate::output::{Line, Style};
+
 /// Why the command did not do what was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub(crate) enum Failure {
-    /// Other managers own what was to be changed.
-    #[error("{conflicts}")]
+    /// Other managers own fields that the manager wants to change.
     Conflicts { conflicts: Conflicts, manager: String },
-    /// The answer of an apiserver, for a caller who asked for JSON.
-    #[error("{}", .0.message)]
+    /// The answer of an API server, for a caller who asked for JSON.
     Status(Box<Status>),
+    /// The answer of an API server that refuses the new object, for a caller who asked for JSON.
+    RefusedStatus(Box<Status>),
+    /// The state of the object does not allow the request, or an API server would refuse the object that the request
+    /// makes.
+    Refused(String),
     /// An object does not fit its type.
-    #[error("{}", each_line(.file, .errors))]
     Invalid { file: String, errors: ValidationErrors },
-    /// Bad input: which file, and what would be accepted.
-    #[error("{file}: {message}")]
+    /// Bad input: the file, and the fault with what would be accepted.
     Input { file: String, message: String },
-    /// Arguments that do not go together.
-    #[error("{0}")]
+    /// Several faults of input, with their files.
+    Several(Vec<String>),
+    /// Arguments that exclude each other.
     Usage(String),
-    /// Something failed that the input is not to blame for.
-    #[error("{0}")]
+    /// A failure that is not caused by the input.
     Other(String),
     /// The reader of the output went away.
-    #[error("output closed")]
     Closed,
-}
-
-fn each_line(file: &str, errors: &ValidationErrors) -> String {
-    let lines: Vec<String> = errors.iter().map(|error| format!("{file}: {error}")).collect();
-    lines.join("\n       ")
 }
 
 impl Failure {
@@ -42,17 +39,46 @@ impl Failure {
         Failure::Input { file: file.to_string(), message: message.to_string() }
     }
 
+    /// 1 for what the objects say (a conflict, an object that is refused), 2 for what the caller gave (files,
+    /// arguments).
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Closed => 0,
-            Failure::Conflicts { .. } => 1,
+            Failure::Conflicts { .. } | Failure::Refused(_) | Failure::RefusedStatus(_) => 1,
             Failure::Status(status) if status.code == 409 => 1,
             Failure::Status(_)
             | Failure::Invalid { .. }
             | Failure::Input { .. }
+            | Failure::Several(_)
             | Failure::Usage(_)
             | Failure::Other(_) => 2,
         }
+    }
+
+    /// The message, each fault on a line of its own; lines after the first are indented.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        let messages: Vec<String> = match self {
+            Failure::Invalid { file, errors } => {
+                errors.iter().map(|error| format!("{file}: {error}")).collect()
+            }
+            Failure::Several(messages) => messages.clone(),
+            // A library joins several faults with newlines.
+            Failure::Input { file, message } => {
+                format!("{file}: {message}").split('\n').map(str::to_owned).collect()
+            }
+            Failure::Refused(message) | Failure::Usage(message) | Failure::Other(message) => {
+                message.split('\n').map(str::to_owned).collect()
+            }
+            Failure::Conflicts { conflicts, .. } => {
+                conflicts.to_string().split('\n').map(str::to_owned).collect()
+            }
+            Failure::Status(status) | Failure::RefusedStatus(status) => {
+                status.message.split('\n').map(str::to_owned).collect()
+            }
+            Failure::Closed => Vec::new(),
+        };
+        let prefix = |i| if i == 0 { Style::Error.paint("error:").and(" ") } else { Line::from("       ") };
+        messages.iter().enumerate().map(|(i, message)| prefix(i).and(message.trim_start())).collect()
     }
 }
 

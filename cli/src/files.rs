@@ -1,41 +1,55 @@
-//! Reading objects and schemas from files.
+//! Reads objects and schemas from files.
 
-use std::io::Read;
+use std::fs::File;
 use std::path::Path;
 
-use fieldmanager_value::Value;
+use fieldmanager_harness::{parse_documents, read_input};
+use fieldmanager_value::{Error, Value};
 
 use crate::error::Failure;
 
-/// How a file is called in messages.
+/// The name of a file in messages.
 pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
-    let read = if path.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    read.map_err(|error| Failure::input(name(path), format!("cannot be read: {error}")))
+/// Reads files, up to a limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Files {
+    /// The most bytes of one file.
+    pub(crate) max_input: u64,
 }
 
-/// The one document of a file.
-pub(crate) fn value(path: &Path) -> Result<Value, Failure> {
-    Value::from_yaml(&text(path)?).map_err(|error| Failure::input(name(path), error))
-}
-
-/// The documents of a file, without empty ones.
-pub(crate) fn documents(path: &Path) -> Result<Vec<Value>, Failure> {
-    let text = text(path)?;
-    // OpenAPI documents are large, and JSON is read much faster than YAML.
-    if text.trim_start().starts_with('{')
-        && let Ok(document) = Value::from_json(&text)
-    {
-        return Ok(vec![document]);
+impl Files {
+    fn text(self, path: &Path) -> Result<String, Failure> {
+        let read = if path.as_os_str() == "-" {
+            read_input(std::io::stdin().lock(), self.max_input)
+        } else {
+            File::open(path).map_err(Into::into).and_then(|file| read_input(file, self.max_input))
+        };
+        read.map_err(|error| Failure::input(name(path), error))
     }
-    let documents = Value::all_from_yaml(&text).map_err(|error| Failure::input(name(path), error))?;
-    Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
+
+    /// The documents of a file, without empty ones.
+    pub(crate) fn documents(self, path: &Path) -> Result<Vec<Value>, Failure> {
+        parse_documents(&self.text(path)?).map_err(|error| Failure::input(name(path), error))
+    }
+
+    /// The one document of a file. An empty file is null.
+    pub(crate) fn value(self, path: &Path) -> Result<Value, Failure> {
+        let mut documents = self.documents(path)?;
+        match documents.len() {
+            0 | 1 => Ok(documents.pop().unwrap_or_default()),
+            found => Err(Failure::input(name(path), Error::Documents { found })),
+        }
+    }
+
+    /// The one document of a file, which must be an object.
+    pub(crate) fn object(self, path: &Path) -> Result<Value, Failure> {
+        let object = self.value(path)?;
+        match object.as_map() {
+            Some(_) => Ok(object),
+            None => Err(Failure::input(name(path), format!("expected an object, got {}", object.kind()))),
+        }
+    }
 }

@@ -17,41 +17,45 @@ mod text;
 mod tree;
 mod types;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::{Args, Command, SchemaCommand};
 use crate::error::Failure;
-use crate::output::Style;
+use crate::files::Files;
+use crate::output::{Line, Style};
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    let files = Files { max_input: args.max_input.as_u64() };
     let outcome = match args.command {
-        Command::Apply(args) => commands::write::apply(&args),
-        Command::Update(args) => commands::write::update(&args),
-        Command::Patch(args) => commands::patch::run(&args),
-        Command::Diff(args) => commands::patch::diff(&args),
-        Command::Blame(args) => commands::blame::run(&args),
-        Command::Managers(args) => commands::managers::run(&args),
-        Command::Extract(args) => commands::entries::extract(&args),
-        Command::UpgradeCsa(args) => commands::entries::upgrade_csa(&args),
-        Command::Strip(args) => commands::entries::strip(&args),
-        Command::Lint(args) => commands::lint::run(&args),
-        Command::Migrate(args) => commands::entries::migrate(&args),
-        Command::Validate(args) => commands::inspect::validate(&args),
-        Command::Merge(args) => commands::inspect::merge(&args),
-        Command::Compare(args) => commands::inspect::compare(&args),
-        Command::Normalize(args) => commands::inspect::normalize(&args),
-        Command::Fieldset(args) => commands::inspect::fieldset(&args),
-        Command::Prune(args) => commands::custom::prune(&args),
-        Command::Default(args) => commands::custom::default(&args),
-        Command::Schema(SchemaCommand::Types(args)) => commands::schema::types(&args),
-        Command::Schema(SchemaCommand::Show(args)) => commands::schema::show(&args),
-        Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args),
-        Command::Schema(SchemaCommand::Import(args)) => commands::schema::import(&args),
-        Command::Test(args) => commands::test::run(&args),
+        Command::Apply(args) => commands::write::apply(&args, files),
+        Command::Update(args) => commands::write::update(&args, files),
+        Command::Patch(args) => commands::patch::run(&args, files),
+        Command::Diff(args) => commands::patch::diff(&args, files),
+        Command::Blame(args) => commands::blame::run(&args, files),
+        Command::Managers(args) => commands::managers::run(&args, files),
+        Command::Extract(args) => commands::entries::extract(&args, files),
+        Command::UpgradeCsa(args) => commands::entries::upgrade_csa(&args, files),
+        Command::Strip(args) => commands::entries::strip(&args, files),
+        Command::Lint(args) => commands::lint::run(&args, files),
+        Command::Migrate(args) => commands::entries::migrate(&args, files),
+        Command::Validate(args) => commands::inspect::validate(&args, files),
+        Command::Merge(args) => commands::inspect::merge(&args, files),
+        Command::Compare(args) => commands::inspect::compare(&args, files),
+        Command::Normalize(args) => commands::inspect::normalize(&args, files),
+        Command::Fieldset(args) => commands::inspect::fieldset(&args, files),
+        Command::Prune(args) => commands::custom::prune(&args, files),
+        Command::Default(args) => commands::custom::default(&args, files),
+        Command::Schema(SchemaCommand::Types(args)) => commands::schema::types(&args, files),
+        Command::Schema(SchemaCommand::Show(args)) => commands::schema::show(&args, files),
+        Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args, files),
+        Command::Schema(SchemaCommand::Import(args)) => commands::schema::import(&args, files),
+        Command::Test(args) => commands::test::run(&args, files),
     };
     match outcome {
         Ok(code) => code,
@@ -59,19 +63,34 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what failed on standard error and gives the exit code: 1 for what the objects say (a conflict, an
-/// object that does not fit), 2 for what the caller gave (files, arguments).
+/// Reports arguments that cannot be parsed. Their strings are untrusted as well.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // The help or the version.
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let (prefix, rest) = text.split_at(if text.starts_with("error:") { "error:".len() } else { 0 });
+    let mut lines = rest.trim_end().split('\n');
+    let first = Style::Error.paint(prefix).and(lines.next().unwrap_or_default());
+    // If standard error is closed, there is no way to report anything.
+    let _ = output::err().lines(std::iter::once(first).chain(lines.map(Line::from)));
+    ExitCode::from(2)
+}
+
+/// Reports on standard error why the command failed, and returns its exit code.
 fn report(failure: &Failure) -> ExitCode {
-    let mut err = anstream::stderr();
-    // There is nobody left to tell if standard error is gone.
+    let mut err = output::err();
+    // If standard error is closed, there is no way to report anything.
     let _ = match failure {
-        Failure::Closed => Ok(()),
-        Failure::Conflicts { conflicts, manager } => conflict::report(&mut err, conflicts, manager),
-        Failure::Status(status) => match serde_json::to_string_pretty(status) {
-            Ok(text) => writeln!(err, "{text}"),
-            Err(_) => writeln!(err, "{}", status.message),
-        },
-        other => writeln!(err, "{} {other}", Style::Error.paint("error:")),
+        Failure::Conflicts { conflicts, manager } => err.lines(conflict::report(conflicts, manager)),
+        Failure::Status(status) | Failure::RefusedStatus(status) => {
+            match serde_json::to_string_pretty(status) {
+                Ok(text) => err.json(&text),
+                Err(_) => err.line(&status.message),
+            }
+        }
+        other => err.lines(other.lines()),
     };
     ExitCode::from(failure.exit_code())
 }

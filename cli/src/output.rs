@@ -1,14 +1,79 @@
-//! What goes to standard output, and its colours.
+//! Everything that the command prints goes through this module.
+//!
+//! Most of it contains strings of files and arguments, which are untrusted: a name may contain terminal escapes or
+//! bidi controls. A [`Line`] escapes every string that becomes a part of it, on a terminal and in pipes, by the rule
+//! of [`escape_untrusted`], so that only this module can emit a control character. Newlines are escaped too, since
+//! one line is one record; a [`Printer`] ends each line.
+//!
+//! Documents are printed as they are, since programs read them. Their writers escape control characters where the
+//! format allows it: YAML escapes C0, C1, DEL and line separators, and leaves bidi controls as kubectl does; JSON is
+//! escaped here to ASCII wherever a character is not printable, which changes nothing for a reader of JSON.
 
+#![expect(clippy::disallowed_methods, reason = "this module is the one that prints")]
+
+use std::fmt::Write as _;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style as Ansi};
+use fieldmanager_harness::escape_untrusted;
+use fieldmanager_openapi::is_print;
 use fieldmanager_value::Value;
 
 use crate::args::Format;
 use crate::error::Failure;
 
-/// The few meanings that have a colour. Colours reach terminals only: the streams strip them elsewhere.
+/// A line of output: escaped strings, some of them with a style.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line(String);
+
+impl Line {
+    /// Appends another part.
+    pub(crate) fn and(mut self, part: impl Into<Line>) -> Self {
+        self.0.push_str(&part.into().0);
+        self
+    }
+
+    /// A line of YAML, in which tabs are kept.
+    pub(crate) fn yaml(line: &str) -> Self {
+        let parts: Vec<_> = line.split('\t').map(escape_untrusted).collect();
+        Line(parts.join("\t"))
+    }
+
+    /// The line without blanks at its end.
+    pub(crate) fn trimmed(mut self) -> Self {
+        self.0.truncate(self.0.trim_end().len());
+        self
+    }
+
+    /// Several parts with a separator between them.
+    pub(crate) fn join(parts: impl IntoIterator<Item = Line>, separator: &str) -> Self {
+        let mut joined = Line::default();
+        for (i, part) in parts.into_iter().enumerate() {
+            joined = if i == 0 { part } else { joined.and(separator).and(part) };
+        }
+        joined
+    }
+}
+
+impl From<&str> for Line {
+    fn from(text: &str) -> Self {
+        Line(escape_untrusted(text).into_owned())
+    }
+}
+
+impl From<String> for Line {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<&String> for Line {
+    fn from(text: &String) -> Self {
+        text.as_str().into()
+    }
+}
+
+/// The meanings that have a colour. Only terminals get colours; the streams strip them elsewhere.
 #[derive(Clone, Copy)]
 pub(crate) enum Style {
     Error,
@@ -18,12 +83,13 @@ pub(crate) enum Style {
     Strong,
     /// How something is owned.
     Owned,
-    /// What is left out.
+    /// Less important than the rest.
     Faint,
 }
 
 impl Style {
-    pub(crate) fn paint(self, text: &str) -> String {
+    /// The string in this style.
+    pub(crate) fn paint(self, text: &str) -> Line {
         let style = match self {
             Style::Error => AnsiColor::Red.on_default().bold(),
             Style::Added => AnsiColor::Green.on_default(),
@@ -33,25 +99,93 @@ impl Style {
             Style::Owned => AnsiColor::Cyan.on_default(),
             Style::Faint => Ansi::new().dimmed(),
         };
-        format!("{style}{text}{style:#}")
+        paint(style, text)
     }
+}
+
+/// The string in a style of the terminal.
+pub(crate) fn paint(style: Ansi, text: &str) -> Line {
+    Line(format!("{style}{}{style:#}", escape_untrusted(text)))
+}
+
+/// Writes lines and documents to standard output or standard error.
+pub(crate) struct Printer<W>(W);
+
+/// The printer of standard output.
+pub(crate) fn out() -> Printer<impl Write> {
+    Printer(anstream::stdout().lock())
+}
+
+/// The printer of standard error.
+pub(crate) fn err() -> Printer<impl Write> {
+    Printer(anstream::stderr().lock())
+}
+
+impl<W: Write> Printer<W> {
+    pub(crate) fn line(&mut self, line: impl Into<Line>) -> Result<(), Failure> {
+        writeln!(self.0, "{}", line.into().0)?;
+        Ok(())
+    }
+
+    pub(crate) fn lines<L: Into<Line>>(&mut self, lines: impl IntoIterator<Item = L>) -> Result<(), Failure> {
+        lines.into_iter().try_for_each(|line| self.line(line))
+    }
+
+    /// A warning about a file.
+    pub(crate) fn warning(&mut self, file: &str, message: &str) -> Result<(), Failure> {
+        self.line(Style::Modified.paint("warning:").and(format!(" {file}: {message}")))
+    }
+
+    /// A JSON document, with a newline at its end.
+    pub(crate) fn json(&mut self, text: &str) -> Result<(), Failure> {
+        writeln!(self.0, "{}", escape_json(text))?;
+        Ok(())
+    }
+}
+
+/// JSON in which every character that cannot be printed is an escape. JSON writers escape the C0 controls in strings;
+/// what is beyond ASCII can only be in a string.
+fn escape_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\n' || is_print(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a string does not fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
 }
 
 /// Prints a value as a document.
 pub(crate) fn print(value: &Value, format: Format) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
     match format {
-        Format::Yaml => write!(out, "{}", value.to_yaml())?,
-        Format::Json => writeln!(out, "{}", value.to_json_pretty())?,
+        // The writer escapes control characters, so there is nothing that the stream would strip.
+        Format::Yaml => std::io::stdout().lock().write_all(value.to_yaml().as_bytes())?,
+        Format::Json => out().json(&value.to_json_pretty())?,
     }
     Ok(())
 }
 
-/// The width of what is printed where neither terminal nor environment say.
+/// Prints lines to standard output.
+pub(crate) fn print_lines<L: Into<Line>>(lines: impl IntoIterator<Item = L>) -> Result<(), Failure> {
+    out().lines(lines)
+}
+
+/// Prints an HTML page, which escapes its strings itself.
+pub(crate) fn print_page(page: &str) -> Result<(), Failure> {
+    std::io::stdout().lock().write_all(page.as_bytes())?;
+    Ok(())
+}
+
+/// The width of the output if neither the terminal nor the environment gives one.
 const WIDTH: usize = 100;
 
-/// The width of the terminal that standard output goes to, or what `COLUMNS` says of it. Without either there is room
-/// for everything: what is not for a terminal is for a file or a program.
+/// The width of the terminal of standard output, or `COLUMNS`. Without either, the output is for a file or a program,
+/// and has no limit.
 pub(crate) fn room() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into()).or_else(columns)
 }
@@ -60,28 +194,36 @@ fn columns() -> Option<usize> {
     std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
 }
 
-/// The width of what goes to standard output.
+/// The width of standard output.
 pub(crate) fn width() -> usize {
     room().unwrap_or(WIDTH)
 }
 
-/// The width of what goes to standard error.
+/// The width of standard error.
 pub(crate) fn error_width() -> usize {
     let width = terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| width.0.into());
     width.or_else(columns).unwrap_or(WIDTH)
 }
 
-/// Prints lines of text.
-pub(crate) fn print_lines(lines: impl IntoIterator<Item = String>) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    for line in lines {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Prints a text as it is.
-pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
-    std::io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
+    #[test]
+    fn lines_escape_every_part() {
+        let hostile = "a\x1b[31m\u{202e}\n";
+        let line = Line::from(hostile).and(hostile.to_owned()).and(Style::Error.paint(hostile));
+        let escaped = r"a\u{1b}[31m\u{202e}\u{a}";
+        let red = AnsiColor::Red.on_default().bold();
+        assert_eq!(line.0, format!("{escaped}{escaped}{red}{escaped}{red:#}"));
+        assert_eq!(Line::yaml("a\tb\x07").0, "a\tb\\u{7}");
+    }
+
+    #[test]
+    fn escaped_json_has_the_same_value() {
+        let value = Value::from("\u{7f}\u{9b}\u{202e}\u{2028}\u{e0001}\u{1b}\n名");
+        let json = escape_json(&value.to_json_pretty());
+        assert_eq!(json, r#""\u007f\u009b\u202e\u2028\udb40\udc01\u001b\n名""#);
+        assert_eq!(Value::from_json(&json), Ok(value));
+    }
 }

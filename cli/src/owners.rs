@@ -1,8 +1,6 @@
 //! The managers of an object as commands show them: names, colours, ages and sizes.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use fieldmanager_managedfields::{Entry, EntryError, Operation, Time};
@@ -10,8 +8,10 @@ use fieldmanager_value::Value;
 
 use crate::args::OwnedArgs;
 use crate::error::Failure;
+use crate::files::{self, Files};
+use crate::output::{self, Line};
 use crate::requests::entries_of;
-use crate::{files, output, text};
+use crate::text;
 
 /// An entry of `metadata.managedFields`, and how large it is there.
 pub(crate) struct Owner {
@@ -20,7 +20,7 @@ pub(crate) struct Owner {
     pub(crate) bytes: usize,
 }
 
-/// An object, who owns it, and the time from which ages are counted.
+/// An object, its owners, and the time from which ages are counted.
 pub(crate) struct Owned {
     pub(crate) object: Value,
     pub(crate) owners: Vec<Owner>,
@@ -30,8 +30,8 @@ pub(crate) struct Owned {
 
 impl Owned {
     /// Reads an object. Entries that cannot be read are reported on standard error and left out.
-    pub(crate) fn read(args: &OwnedArgs) -> Result<Self, Failure> {
-        let object = object(&args.file)?;
+    pub(crate) fn read(args: &OwnedArgs, files: Files) -> Result<Self, Failure> {
+        let object = files.object(&args.file)?;
         let file = files::name(&args.file);
         let now = match args.now {
             Some(now) => now,
@@ -39,26 +39,17 @@ impl Owned {
                 .map_err(|error| Failure::Other(format!("the clock is wrong: {error}")))?,
         };
         let (owners, faults) = owners(&object);
-        let mut err = anstream::stderr();
+        let mut err = output::err();
         for fault in faults {
-            let warning = output::Style::Modified.paint("warning:");
-            writeln!(err, "{warning} {file}: {}", text::printable(&fault.to_string()))?;
+            err.warning(&file, &fault.to_string())?;
         }
+        drop(err);
         Ok(Owned { object, owners, now, file })
     }
 
-    /// How long ago an entry was written; empty if that is not known.
+    /// The age of an entry; empty if it has no time.
     pub(crate) fn age(&self, entry: &Entry) -> String {
         entry.time.map(|time| text::age(time, self.now)).unwrap_or_default()
-    }
-}
-
-/// The object of a file, which has to be a map.
-pub(crate) fn object(path: &Path) -> Result<Value, Failure> {
-    let object = files::value(path)?;
-    match object.as_map() {
-        Some(_) => Ok(object),
-        None => Err(Failure::input(files::name(path), format!("expected an object, got {}", object.kind()))),
     }
 }
 
@@ -103,7 +94,7 @@ pub(crate) fn shown_name(name: &str) -> String {
 /// How many colours there are for managers.
 pub(crate) const COLOURS: usize = 12;
 
-/// The colours of a terminal that are not taken: red is for errors, white and black for text.
+/// The colours of a terminal for managers: red is for errors, white and black are for text.
 const TERMINAL: [Style; COLOURS] = [
     AnsiColor::Cyan.on_default(),
     AnsiColor::Yellow.on_default(),
@@ -121,8 +112,8 @@ const TERMINAL: [Style; COLOURS] = [
 
 /// The colour of each manager, by its name.
 ///
-/// It follows from the name, so that a manager has the same colour in every object. Where two of one object would
-/// share a colour, the later by name takes the next that is free.
+/// The colour depends on the name, so that a manager has the same colour in every object. If two managers of one object
+/// would share a colour, the later name takes the next free one.
 pub(crate) struct Palette(BTreeMap<String, usize>);
 
 impl Palette {
@@ -153,18 +144,18 @@ impl Palette {
         self.0.get(name).copied().unwrap_or_else(|| preferred(name))
     }
 
-    pub(crate) fn paint(&self, name: &str, text: &str) -> String {
+    pub(crate) fn paint(&self, name: &str, text: &str) -> Line {
         let style = TERMINAL.get(self.colour(name)).copied().unwrap_or_default();
-        format!("{style}{text}{style:#}")
+        output::paint(style, text)
     }
 }
 
-/// FNV-1a: names differ little, and the last letter must matter as much as the first.
+/// FNV-1a: the colour must be the same in every run, and depend on the last letter as much as on the first.
 fn preferred(name: &str) -> usize {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
-    // The upper half is mixed better; the remainder of twelve fits.
+    // The upper half is mixed better.
     usize::try_from((hash >> 32) % 12).unwrap_or_default()
 }
 
@@ -173,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_follow_from_names_and_differ_while_there_are_enough() {
+    fn colours_depend_on_names_and_differ_for_up_to_twelve_managers() {
         let names: Vec<String> = (0..COLOURS).map(|i| format!("manager-{i}")).collect();
         let all = Palette::new(names.iter().map(String::as_str));
         let mut colours: Vec<usize> = names.iter().map(|name| all.colour(name)).collect();
@@ -182,7 +173,7 @@ mod tests {
         for name in &names {
             assert_eq!(Palette::new([name.as_str()]).colour(name), preferred(name));
         }
-        // More managers than colours share them.
+        // More managers than colours share colours.
         let many: Vec<String> = (0..40).map(|i| format!("m{i}")).collect();
         assert!(many.iter().all(|name| Palette::new(many.iter().map(String::as_str)).colour(name) < COLOURS));
     }

@@ -1,36 +1,36 @@
-//! Requests to write an object: from arguments to the field manager of its kind, and what an apiserver does around it.
+//! Requests to write an object: the field manager of its kind, and what an API server does before and after it.
 
 use std::path::Path;
 
 use fieldmanager_managedfields::{
-    DryRun, Entry, Error, ErrorKind, FieldManager, Force, ManagedFields, Outcome, Time,
+    DryRun, Entry, Error, ErrorKind, FieldManager, Force, ManagedFields, Outcome, Status, Time,
 };
-use fieldmanager_openapi::GroupVersionKind;
-use fieldmanager_openapi::Types;
 use fieldmanager_openapi::structural::Structural;
+use fieldmanager_openapi::{FieldPath, GroupVersionKind, Types, validate_managed_fields};
 use fieldmanager_patch::{PatchSchema, PatchType};
 use fieldmanager_schema::Type;
 use fieldmanager_value::{Str, Value};
 
-use crate::args::{TypeArgs, WriteArgs};
+use crate::args::{RequestArgs, WriteArgs};
 use crate::custom::Reset;
 use crate::error::Failure;
+use crate::files::Files;
 use crate::plain;
 use crate::types::{self, Source};
 
-/// The last second that there is, in place of a time that is not noted: who acts now is nobody's elder.
+/// The time of a request without a time: the last possible second, so that no entry is younger.
 const NOT_NOTED: i64 = 253_402_207_200;
 
 /// Serves requests for one kind.
 pub(crate) struct Server {
     manager: FieldManager,
-    /// Whether the objects have no `apiVersion` but that which they are given here.
+    /// Whether the objects have no `apiVersion` of their own.
     plain: bool,
     reset: Reset,
     structural: Option<Structural>,
 }
 
-/// When a request is made, and whether that is noted.
+/// The time of a request, and whether entries get it.
 #[derive(Clone, Copy)]
 struct Clock {
     time: Time,
@@ -48,7 +48,7 @@ impl Clock {
     }
 }
 
-/// The object that a request makes of the live one.
+/// The objects and the manager of a request.
 pub(crate) struct Request<'a> {
     pub(crate) live: &'a Value,
     pub(crate) given: &'a Value,
@@ -67,42 +67,55 @@ impl<'a> Request<'a> {
     }
 }
 
+/// The object whose kind a [`Server`] serves, and the options of its field manager.
+pub(crate) struct Target<'a> {
+    /// The name of the type; by default it is determined by the object.
+    pub(crate) type_name: Option<&'a str>,
+    pub(crate) subresource: &'a str,
+    pub(crate) unions: bool,
+    pub(crate) object: &'a Value,
+    pub(crate) file: &'a Path,
+}
+
 impl Server {
-    /// For the kind of the object that is given.
-    pub(crate) fn new(args: &WriteArgs, given: &Value, live: &Value) -> Result<Self, Failure> {
-        Self::with(&types::load(args.of.schema.as_deref())?, args, given, live)
+    /// A server for the kind of the given object.
+    pub(crate) fn new(args: &WriteArgs, given: &Value, live: &Value, files: Files) -> Result<Self, Failure> {
+        let target = Target {
+            type_name: args.of.type_name.as_deref(),
+            subresource: &args.request.subresource,
+            unions: args.unions,
+            object: given,
+            file: &args.file,
+        };
+        Self::with(&types::load(args.of.schema.as_deref(), files)?, &target, live)
     }
 
-    /// With types that are loaded already.
-    pub(crate) fn with(
-        source: &Source,
-        args: &WriteArgs,
-        given: &Value,
-        live: &Value,
-    ) -> Result<Self, Failure> {
-        let ty = source.of(args.of.type_name.as_deref(), given, &args.file)?;
+    /// A server with types that are loaded already.
+    pub(crate) fn with(source: &Source, target: &Target<'_>, live: &Value) -> Result<Self, Failure> {
+        let given = target.object;
+        let ty = source.of(target.type_name, given, target.file)?;
         let plain = plain::is_plain(given);
         let kind = kind_of(&if plain { plain::versioned(given) } else { given.clone() });
         let types = match plain {
             true => plain::types(&ty, &kind)?,
-            false => types_for(source, &args.of, &ty, &kind, live),
+            false => types_for(source, target, &ty, &kind, live),
         };
         let mut builder = FieldManager::builder(kind.clone())
             .types(types)
-            .subresource(args.subresource.as_str())
-            .unions(args.unions);
+            .subresource(target.subresource)
+            .unions(target.unions);
         let mut server_reset = Reset::Nothing;
         let mut structural = None;
         if let Some(resource) = source.custom_resource(&kind)? {
             let fault = |error: fieldmanager_openapi::crd::CrdError| Failure::input(source.name(), error);
-            for (version, set) in resource.reset_fields(&kind.version, &args.subresource).map_err(fault)? {
+            for (version, set) in resource.reset_fields(&kind.version, target.subresource).map_err(fault)? {
                 builder = builder.reset_fields(version, set);
             }
-            server_reset = Reset::of(resource.version(&kind.version).map_err(fault)?, &args.subresource);
+            server_reset = Reset::of(resource.version(&kind.version).map_err(fault)?, target.subresource);
             structural = resource.structural(&kind.version).map_err(fault)?;
         }
         if let Some(schema) = structural.clone() {
-            // Too deep a default would be too deep an object, which the next step refuses.
+            // Defaults fail only if they nest too deep. The next step refuses such an object.
             builder = builder
                 .defaulter(move |object| schema.default_object(object).unwrap_or_else(|_| object.clone()));
         }
@@ -122,7 +135,7 @@ impl Server {
         Ok(self.after(request, &outcome))
     }
 
-    /// What is given is the patch.
+    /// The given value is the patch.
     pub(crate) fn patch(
         &self,
         request: &Request<'_>,
@@ -159,7 +172,7 @@ impl Server {
         Ok(self.without_reset(run))
     }
 
-    /// A custom resource gets its defaults when it is decoded.
+    /// An API server sets the defaults of a custom resource when it decodes it.
     fn with_defaults(&self, object: &Value) -> Value {
         let defaults = self.structural.as_ref().and_then(|schema| schema.default_object(object).ok());
         defaults.unwrap_or_else(|| object.clone())
@@ -181,7 +194,7 @@ impl Server {
         if request.clock.noted {
             return object;
         }
-        // What cannot be read has failed the request before.
+        // Entries that cannot be decoded have failed the request before.
         let (before, _) = ManagedFields::decode_what_can_be(entries_of(request.live));
         let mut managed = ManagedFields::new();
         for mut entry in outcome.managed.entries() {
@@ -213,10 +226,16 @@ fn kind_of(object: &Value) -> GroupVersionKind {
     GroupVersionKind::of(text("apiVersion"), text("kind"))
 }
 
-/// The types that a field manager needs. An object whose kind does not say its type has the type that was named or
-/// found, at each version that somebody wrote at.
-fn types_for(source: &Source, args: &TypeArgs, ty: &Type, kind: &GroupVersionKind, live: &Value) -> Types {
-    if args.type_name.is_none() && !kind.kind.is_empty() {
+/// The types that a field manager needs. If the kind of an object does not determine its type, the object has the same
+/// type at every version that is in its entries.
+fn types_for(
+    source: &Source,
+    target: &Target<'_>,
+    ty: &Type,
+    kind: &GroupVersionKind,
+    live: &Value,
+) -> Types {
+    if target.type_name.is_none() && !kind.kind.is_empty() {
         return source.types.clone();
     }
     let entries = entries_of(live).and_then(Value::as_list);
@@ -228,11 +247,26 @@ fn types_for(source: &Source, args: &TypeArgs, ty: &Type, kind: &GroupVersionKin
     Types::new(ty.schema().clone(), kinds)
 }
 
-/// What can be done where somebody wrote at a version with other fields.
-const CONVERSION: &str = ": of one version only `apiVersion` can be changed to get another, \
-    `fieldmanager migrate --drop NAME` takes out entries at others";
+/// Checks the managed fields of a new object as an API server does before it stores the object.
+pub(crate) fn check_managed_fields(object: &Value, args: &RequestArgs) -> Result<(), Failure> {
+    let path = FieldPath::root("metadata").child("managedFields");
+    let errors = validate_managed_fields(entries_of(object), &path);
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
+    let status = Status::invalid(&kind_of(object), name.unwrap_or_default(), &errors);
+    Err(match args.wants_status() {
+        true => Failure::RefusedStatus(Box::new(status)),
+        false => Failure::Refused(status.message),
+    })
+}
 
-/// The one whose fault it is that an object is refused: the file that is given, or the live one.
+/// The remedy for entries at a version with other fields.
+const CONVERSION: &str = ": of one version only `apiVersion` can be changed to get another, \
+    `fieldmanager migrate --drop NAME` removes entries at other versions";
+
+/// The failure of an error, with the file that caused it: the given one or the live one.
 pub(crate) fn failure(error: Error, manager: &str, given: &Path, live: Option<&Path>) -> Failure {
     let given = crate::files::name(given);
     let live = live.map_or_else(|| "live object".to_owned(), crate::files::name);

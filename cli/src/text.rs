@@ -1,23 +1,15 @@
-//! Texts that fit the terminal and do nothing to it.
+//! Strings that fit the width of a terminal.
 
+use fieldmanager_harness::escape_untrusted;
 use fieldmanager_managedfields::{Identity, Operation, Time};
-use fieldmanager_openapi::is_print;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What stands for characters that are left out.
+/// The mark of characters that are left out.
 const CUT: char = '…';
 
-/// A text of somebody else's, without characters that would move the cursor, change colours or the direction of
-/// writing.
+/// An untrusted string as [`Line`](crate::output::Line) will print it, for a layout that depends on its width.
 pub(crate) fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match is_print(c) {
-            true => out.push(c),
-            false => out.extend(c.escape_unicode()),
-        }
-    }
-    out
+    escape_untrusted(text).into_owned()
 }
 
 /// [`printable`] for a line of YAML, which may have tabs.
@@ -25,12 +17,12 @@ pub(crate) fn printable_line(line: &str) -> String {
     line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
 }
 
-/// How many columns a text takes.
+/// The width of a string in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// A text of at most so many columns: beginning and end of it, if it is longer.
+/// The string, or its beginning and end if it is wider than the columns.
 pub(crate) fn shortened(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -51,12 +43,12 @@ fn taken(chars: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
         .collect()
 }
 
-/// A text with blanks behind it.
+/// The string with blanks up to the columns.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The lines of a text that is broken where there is no more room; all but the first are indented.
+/// The lines of a string that is broken to fit the room; all but the first are indented.
 pub(crate) fn wrap(text: &str, room: Option<usize>, indent: usize) -> Vec<String> {
     let Some(room) = room.filter(|room| width(text) > *room && *room > indent + 8) else {
         return vec![text.to_owned()];
@@ -64,7 +56,7 @@ pub(crate) fn wrap(text: &str, room: Option<usize>, indent: usize) -> Vec<String
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;
-    // Where the line could be broken, and how much of it that is.
+    // The last place at which the line can be broken.
     let mut blank: Option<usize> = None;
     for c in text.chars() {
         let columns = c.width().unwrap_or(0);
@@ -85,7 +77,7 @@ pub(crate) fn wrap(text: &str, room: Option<usize>, indent: usize) -> Vec<String
     lines
 }
 
-/// A manager as people are told of it.
+/// A manager with its operation, for messages.
 pub(crate) fn identity(identity: &Identity) -> String {
     let mut out = format!("{} ({}", printable(&identity.manager), identity.operation);
     if identity.operation == Operation::Update && !identity.api_version.as_str().is_empty() {
@@ -100,9 +92,9 @@ pub(crate) fn identity(identity: &Identity) -> String {
     out
 }
 
-/// How long ago something was, in the largest unit of which it is at least two.
+/// The time between two times, in the largest unit of which it has at least two.
 pub(crate) fn age(then: Time, now: Time) -> String {
-    // Clocks differ: what lies ahead is now.
+    // Clocks differ: a time in the future counts as now.
     let seconds = now.unix_seconds().saturating_sub(then.unix_seconds()).max(0);
     let units = [("y", 365 * 86_400), ("d", 86_400), ("h", 3_600), ("m", 60)];
     let unit = units.into_iter().find(|(_, length)| seconds >= 2 * length);
@@ -114,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_shortened_in_the_middle() {
+    fn strings_are_shortened_in_the_middle() {
         assert_eq!(shortened("kube-controller-manager", 30), "kube-controller-manager");
         assert_eq!(shortened("kube-controller-manager", 11), "kube-…nager");
         assert_eq!(shortened("部署控制器", 6), "部…器");
@@ -129,11 +121,6 @@ mod tests {
             ["abcdefghijkl", "  mnopqrstuv", "  wxyz"]
         );
         assert_eq!(wrap("short", None, 2), ["short"]);
-    }
-
-    #[test]
-    fn nothing_reaches_the_terminal_but_text() {
-        assert_eq!(printable("a\x1b[31mb\u{202e}c\n"), r"a\u{1b}[31mb\u{202e}c\u{a}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where types come from, and finding the one of an object or of a name.
+//! Loads types, and finds the type of an object or of a name.
 
 use std::path::Path;
 
@@ -12,23 +12,24 @@ use fieldmanager_value::Value;
 
 use crate::args::TypeArgs;
 use crate::error::Failure;
-use crate::{files, names};
+use crate::files::{self, Files};
+use crate::names;
 
-/// Types, and what they are called in messages.
+/// Types, and their name in messages.
 pub(crate) struct Source {
     pub(crate) types: Types,
-    /// The name of the file; none for the bundled schema.
+    /// The name of the file; `None` for the bundled schema.
     file: Option<String>,
-    /// What is in the file.
+    /// The documents of the file.
     documents: Vec<Value>,
 }
 
 /// The types of a file, or without one the bundled schema of Kubernetes.
-pub(crate) fn load(file: Option<&Path>) -> Result<Source, Failure> {
+pub(crate) fn load(file: Option<&Path>, files: Files) -> Result<Source, Failure> {
     let Some(path) = file else {
         return Ok(Source { types: builtin::types(), file: None, documents: Vec::new() });
     };
-    let documents = files::documents(path)?;
+    let documents = files.documents(path)?;
     let imported = Types::load_all(&documents, &Importer::new()).map_err(|error| faults(path, &error))?;
     Ok(Source { types: imported.types, file: Some(files::name(path)), documents })
 }
@@ -36,16 +37,15 @@ pub(crate) fn load(file: Option<&Path>) -> Result<Source, Failure> {
 /// Every fault on a line of its own, each with the file.
 pub(crate) fn faults(path: &Path, error: &SourceError) -> Failure {
     let file = files::name(path);
-    let message = error.to_string().replace('\n', &format!("\n       {file}: "));
-    Failure::input(file, message)
+    Failure::Several(error.to_string().split('\n').map(|fault| format!("{file}: {fault}")).collect())
 }
 
 /// The type that the arguments name, or that the object's apiVersion and kind find.
-pub(crate) fn of(args: &TypeArgs, object: &Value, object_file: &Path) -> Result<Type, Failure> {
-    load(args.schema.as_deref())?.of(args.type_name.as_deref(), object, object_file)
+pub(crate) fn of(args: &TypeArgs, object: &Value, object_file: &Path, files: Files) -> Result<Type, Failure> {
+    load(args.schema.as_deref(), files)?.of(args.type_name.as_deref(), object, object_file)
 }
 
-/// The definition of a kind among documents, and what else is defined there.
+/// The definition of a kind among documents, and the other kinds that they define.
 pub(crate) fn definition(
     documents: &[Value],
     kind: &GroupVersionKind,
@@ -65,7 +65,7 @@ pub(crate) fn definition(
 }
 
 impl Source {
-    /// The bundled schema or the file, as messages call it.
+    /// The name of the bundled schema or of the file in messages.
     pub(crate) fn name(&self) -> String {
         match &self.file {
             Some(file) => file.clone(),
@@ -121,7 +121,7 @@ impl Source {
         })
     }
 
-    /// In a schema that knows no kinds, the type that an object without apiVersion calls its kind.
+    /// In a schema without kinds: the type that an object without `apiVersion` names as its kind.
     fn of_plain_kind(&self, object: &Value) -> Option<Type> {
         let kind = object.get("kind").and_then(Value::as_str).filter(|kind| !kind.is_empty())?;
         if object.get("apiVersion").is_some() || self.types.kinds().next().is_some() {
@@ -167,7 +167,7 @@ impl Source {
         let kinds = self.types.kinds().map(|(kind, _)| format!("{}/{}", kind.api_version(), kind.kind));
         let near = names::nearest(name, kinds, self.types.schema().type_names());
         let hint = match near.as_slice() {
-            [] => "`schema types` lists those there are".to_owned(),
+            [] => "`schema types` lists the known ones".to_owned(),
             near => format!("similar are {}", near.join(", ")),
         };
         Failure::input(self.name(), format!("there is no type `{name}`: {hint}"))

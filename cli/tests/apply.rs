@@ -324,7 +324,7 @@ fn bad_input() {
         ),
         (
             &format!("{apply} -f @/one.yaml --type zzz"),
-            "@/schema.yaml: there is no type `zzz`: `schema types` lists those there are",
+            "@/schema.yaml: there is no type `zzz`: `schema types` lists the known ones",
         ),
         (
             "apply --manager m --schema @/none.yaml -f @/one.yaml",

@@ -34,7 +34,7 @@ fn blame_of_some_managers_shows_what_theirs_is_in() {
     snapshot("blame-two.txt", &text);
     let (code, err) = fails(&format!("{BLAME} --manager nobody"));
     assert_eq!(code, 2);
-    assert!(err.contains("cli/tests/data/web.yaml: `nobody` owns nothing, those who do: "), "{err}");
+    assert!(err.contains("cli/tests/data/web.yaml: `nobody` owns nothing, owners are "), "{err}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn what_a_manager_applied() {
     assert_eq!(
         err,
         "error: cli/tests/data/web.yaml: `autoscaler` has applied nothing, \
-         who has: shop (Apply), platform-team-sidecar-injector (Apply)\n"
+         managers that have: shop (Apply), platform-team-sidecar-injector (Apply)\n"
     );
     let (_, err) = fails(&format!("extract --manager shop --subresource status {FILE}"));
     assert!(err.contains("`shop` has applied nothing to status"), "{err}");
@@ -81,7 +81,7 @@ fn entries_are_renamed_given_away_or_dropped() {
     );
     let (code, err) = fails(&format!("migrate --drop autoscaler --operation apply {FILE}"));
     assert_eq!(code, 2);
-    assert!(err.contains("`autoscaler` has no such entry, those there are: shop (Apply), "), "{err}");
+    assert!(err.contains("`autoscaler` has no such entry, known are shop (Apply), "), "{err}");
     for arguments in [
         "migrate -f x",
         "migrate --from a -f x",

@@ -135,7 +135,9 @@ fn help_says_what_the_exit_codes_mean() {
     }
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        help.contains("Exit codes: 0 done, 1 conflicts, findings or failed tests, 2 bad input"),
+        help.contains(
+            "Exit codes: 0 success; 1 conflicts, refused objects, findings or failed tests; 2 bad input"
+        ),
         "{help}"
     );
     assert!(prints("--version").starts_with("fieldmanager "));

@@ -229,7 +229,7 @@ fn a_type_is_shown_as_a_tree() {
         ),
         (
             "schema show zzz --schema @/smd.yaml",
-            "@/smd.yaml: there is no type `zzz`: `schema types` lists those there are",
+            "@/smd.yaml: there is no type `zzz`: `schema types` lists the known ones",
         ),
     ]);
 }
@@ -325,7 +325,7 @@ fn objects_are_pruned_and_defaulted() {
         ),
         (
             "default --schema @/crd.yaml -f @/pod.yaml",
-            "@/crd.yaml: there is no definition of /v1, Kind=Pod, those there are: Shop of example.com",
+            "@/crd.yaml: there is no definition of /v1, Kind=Pod, known are Shop of example.com",
         ),
         (
             "prune --schema @/smd.yaml -f @/pod.yaml",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::scenario::Origin;
 
-/// Why a file cannot be read as scenarios: which file, where in it, and what was expected there.
+/// Why a file cannot be read as scenarios: the file, the position in it, and what was expected there.
 ///
 /// ```
 /// use fieldmanager_harness::Scenario;
@@ -30,20 +30,32 @@ pub enum Error {
     /// A file or folder cannot be read, or decompressed.
     #[error("{}: cannot be read: {source}", file.display())]
     Io {
-        /// Which one.
+        /// The file or folder.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the operating system or the decoder.
         source: Arc<std::io::Error>,
+    },
+    /// A file has more bytes than the limit allows, as it is or decompressed.
+    #[error(
+        "{}: has more than {limit} bytes, the limit on input: `--max-input` of the command or `Loader::max_input` \
+         raises it",
+        file.display()
+    )]
+    TooLarge {
+        /// The file.
+        file: PathBuf,
+        /// The limit in bytes.
+        limit: u64,
     },
     /// A file is neither JSON nor YAML.
     #[error("{origin}: {message}")]
     Text {
         /// Where the text stops being valid.
         origin: Origin,
-        /// What was found there.
+        /// The fault at that place.
         message: String,
     },
-    /// A document is no scenario.
+    /// A document is not a scenario.
     #[error("{origin}: {}{message}", prefix(path))]
     Format {
         /// Where in the file.
@@ -53,10 +65,10 @@ pub enum Error {
         /// What was expected there.
         message: String,
     },
-    /// A file that was asked for by name holds nothing.
+    /// A file that was named itself has no documents.
     #[error("{}: expected a document, found none", file.display())]
     Empty {
-        /// Which one.
+        /// The file.
         file: PathBuf,
     },
 }

@@ -2,10 +2,12 @@
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 
+use crate::escape::escape_untrusted;
 use crate::report::{Report, ScenarioReport, Style};
 
 impl Report {
-    /// The report as JUnit XML: a suite for each file, in it a case for each scenario. There are no times.
+    /// The report as JUnit XML: a suite for each file, with a case for each scenario. There are no times. Names, paths
+    /// and values are escaped by [`escape_untrusted`], since XML cannot express all control characters.
     ///
     /// ```
     /// use fieldmanager_harness::Report;
@@ -14,15 +16,15 @@ impl Report {
     /// ```
     pub fn junit(&self) -> String {
         let mut report = Junit::new("fieldmanager");
-        // The scenarios of a file are next to each other.
+        // The scenarios of a file are adjacent.
         for suite in self.scenarios.chunk_by(|a, b| a.file == b.file) {
             let file = suite.first().and_then(|scenario| scenario.file.as_ref());
-            let name = file.map_or_else(|| "scenarios".into(), |file| file.display().to_string());
+            let name = file.map_or_else(|| "scenarios".into(), |file| printable(&file.display().to_string()));
             let mut out = TestSuite::new(name.as_str());
             out.add_test_cases(suite.iter().map(|scenario| case(scenario, &name)));
             report.add_test_suite(out);
         }
-        // Writing XML to a string fails on no text: what XML cannot hold is left out of it.
+        // Writing XML to a string does not fail.
         report.to_string().unwrap_or_default()
     }
 }
@@ -34,12 +36,16 @@ fn case(scenario: &ScenarioReport, class: &str) -> TestCase {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status
                 .set_type(first.what)
-                .set_message(first.summary())
+                .set_message(first.summary().lines().map(printable).collect::<Vec<_>>().join("\n"))
                 .set_description(scenario.text(Style::Plain));
             status
         }
     };
-    let mut case = TestCase::new(scenario.name.as_str(), status);
+    let mut case = TestCase::new(printable(&scenario.name), status);
     case.set_classname(class);
     case
+}
+
+fn printable(text: &str) -> String {
+    escape_untrusted(text).into_owned()
 }

@@ -25,7 +25,9 @@
 mod check;
 mod convert;
 mod diff;
+mod documents;
 mod error;
+mod escape;
 mod files;
 mod format;
 mod judge;
@@ -43,11 +45,14 @@ mod schemas;
 mod types;
 
 pub use check::{CheckError, check, run, run_all};
+pub use documents::parse_documents;
 pub use error::{Error, Errors};
-pub use load::load;
+pub use escape::escape_untrusted;
+pub use files::{InputError, MAX_INPUT, read_input};
+pub use load::{Loader, load};
 pub use oracle::{answer, answer_line, outcomes};
 pub use outcome::{ErrorKind, Outcome, State, StepError};
-pub use report::{Failure, Report, ScenarioReport, Style};
+pub use report::{Failure, Part, Report, ReportLine, ScenarioReport, Style};
 pub use runner::Runner;
 pub use scenario::{
     Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, Origin, PatchFormat,

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use fieldmanager_value::{TextPosition, Value};
+use fieldmanager_value::{Error as ValueError, TextPosition, Value};
 
-use crate::files;
+use crate::documents::{self, Document, Language};
+use crate::files::{self, MAX_INPUT};
 use crate::format::Format;
 use crate::place::{Fault, notation};
 use crate::read::Reader;
@@ -12,12 +13,11 @@ use crate::scenario::{Origin, Scenario};
 use crate::schemas::{self, SchemaFiles};
 use crate::{Error, Errors};
 
-/// Loads the scenarios of files and folders, in order.
+/// Loads the scenarios of files and folders, in order, with the default limits of a [`Loader`].
 ///
-/// A file holds one JSON or YAML document, a YAML stream, or JSON Lines, and may be compressed with gzip. In
-/// a folder, every file whose name ends in `.json`, `.yaml`, `.yml` or `.jsonl`, or in one of these and
-/// `.gz`, is read, in folders below too; schemas among them are passed over. A file that is named itself must
-/// hold scenarios.
+/// A file contains JSON documents one after another or a YAML stream, and may be compressed with gzip. In a folder,
+/// every file whose name ends in `.json`, `.yaml`, `.yml` or `.jsonl`, or in one of these and `.gz`, is read, in
+/// subfolders too; schemas among them are skipped. A file that is named itself must contain scenarios.
 ///
 /// # Errors
 ///
@@ -28,11 +28,53 @@ use crate::{Error, Errors};
 /// # Ok::<(), fieldmanager_harness::Errors>(())
 /// ```
 pub fn load<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<Scenario>, Errors> {
-    let mut loader = Loader::default();
-    for path in paths {
-        loader.path(path.as_ref());
+    Loader::new().load(paths)
+}
+
+/// Loads scenarios with a limit on input.
+///
+/// ```
+/// use fieldmanager_harness::Loader;
+/// let errors = Loader::new().max_input(10).load(["Cargo.toml"]).unwrap_err();
+/// assert!(errors.to_string().starts_with("Cargo.toml: has more than 10 bytes, the limit on input"), "{errors}");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Loader {
+    max_input: u64,
+}
+
+impl Default for Loader {
+    fn default() -> Self {
+        Loader { max_input: MAX_INPUT }
     }
-    if loader.errors.is_empty() { Ok(loader.scenarios) } else { Err(Errors(loader.errors)) }
+}
+
+impl Loader {
+    /// A loader that reads at most [`MAX_INPUT`] bytes of each file.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the most bytes that are read from each file: scenario files, schemas that they name, and files in
+    /// folders. The limit holds for compressed files as they are and decompressed.
+    #[must_use]
+    pub fn max_input(mut self, bytes: u64) -> Self {
+        self.max_input = bytes;
+        self
+    }
+
+    /// Loads the scenarios of files and folders. See [`load`].
+    ///
+    /// # Errors
+    ///
+    /// [`Errors`] with one error for every file that cannot be read.
+    pub fn load<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Vec<Scenario>, Errors> {
+        let mut loading = Loading::new(self.max_input);
+        for path in paths {
+            loading.path(path.as_ref());
+        }
+        if loading.errors.is_empty() { Ok(loading.scenarios) } else { Err(Errors(loading.errors)) }
+    }
 }
 
 impl Scenario {
@@ -52,8 +94,8 @@ impl Scenario {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_value(document: &Value) -> Result<Scenario, Error> {
-        let mut loader = Loader::default();
-        loader
+        let mut loading = Loading::new(MAX_INPUT);
+        loading
             .scenario(document, Path::new(""), 1, Origin::default())
             .map_err(|fault| format_error(fault, Origin::default()))
     }
@@ -65,12 +107,17 @@ impl Scenario {
     ///
     /// [`Error::Text`] if it is neither YAML nor JSON, [`Error::Format`] if it is no scenario.
     pub fn from_yaml(text: &str) -> Result<Scenario, Error> {
-        let document = Value::from_yaml(text);
-        let document = document.map_err(|error| files::unreadable(error, None, 0))?;
-        let mut loader = Loader::default();
-        let read = loader.scenario(&document, Path::new(""), 1, Origin::default());
+        let unreadable = |error| files::unreadable(error, None);
+        let documents = documents::parse(text, Language::Any).map_err(unreadable)?;
+        let document = match documents.as_slice() {
+            [document] => document,
+            [] => &Document::default(),
+            several => return Err(unreadable(ValueError::Documents { found: several.len() })),
+        };
+        let mut loading = Loading::new(MAX_INPUT);
+        let read = loading.scenario(&document.value, Path::new(""), 1, Origin::default());
         read.map_err(|fault| {
-            let position = fault.position(text);
+            let position = Some(document.position(&fault));
             format_error(fault, Origin { file: None, position })
         })
     }
@@ -87,14 +134,24 @@ enum Schemas {
     PassOver,
 }
 
-#[derive(Default)]
-struct Loader {
+/// What was loaded so far.
+struct Loading {
     scenarios: Vec<Scenario>,
     errors: Vec<Error>,
     schema_files: SchemaFiles,
+    max_input: u64,
 }
 
-impl Loader {
+impl Loading {
+    fn new(max_input: u64) -> Self {
+        Loading {
+            scenarios: Vec::new(),
+            errors: Vec::new(),
+            schema_files: SchemaFiles::new(max_input),
+            max_input,
+        }
+    }
+
     fn path(&mut self, path: &Path) {
         if !path.is_dir() {
             return self.file(path, Schemas::Refuse);
@@ -117,7 +174,7 @@ impl Loader {
     }
 
     fn documents(&mut self, path: &Path, schemas: Schemas) -> Result<(), Error> {
-        let text = files::text(path)?;
+        let text = files::text(path, self.max_input)?;
         let documents = files::documents(&text, path)?;
         if documents.is_empty() && schemas == Schemas::Refuse {
             return Err(Error::Empty { file: path.into() });

@@ -6,30 +6,31 @@ use std::path::PathBuf;
 use fieldmanager_value::Value;
 use serde::Serialize;
 
+use crate::escape::escape_untrusted;
 use crate::scenario::Scenario;
 
-/// What is not as expected.
+/// A difference from what was expected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Failure {
-    /// The number of the step, from 1; none if the scenario could not begin.
+    /// The number of the step, from 1; `None` if the scenario could not be started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
     /// The kind of the step, such as `apply`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<&'static str>,
-    /// What is at fault: the name of an expectation, such as `object` or `managed`, or `schema`.
+    /// The name of the expectation, such as `object` or `managed`, or `schema`.
     pub what: &'static str,
-    /// The failure in one sentence; it may hold the message of the library over several lines.
+    /// The failure in one sentence; a message of the library in it may have several lines.
     pub message: String,
-    /// Where expected and actual differ.
+    /// The paths at which expected and actual value differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// What was expected, where that is a value.
+    /// The expected value, if the expectation is a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Value>,
-    /// What was found instead, where that is a value.
+    /// The value that was found, if the expectation is a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual: Option<Value>,
     /// A unified diff of the two as YAML.
@@ -60,21 +61,21 @@ impl Failure {
     }
 }
 
-/// How one scenario ended.
+/// The result of one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ScenarioReport {
     /// The scenario's name.
     pub name: String,
-    /// The file that it was read from.
+    /// The file of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// The line of the file on which it begins.
+    /// The line on which the scenario begins in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// Whether everything was as expected.
+    /// Whether all expectations were met.
     pub passed: bool,
-    /// What was not.
+    /// The expectations that were not met.
     pub failures: Vec<Failure>,
 }
 
@@ -89,7 +90,8 @@ impl ScenarioReport {
         }
     }
 
-    /// The report as text; empty if the scenario passed.
+    /// The report as text; empty if the scenario passed. Names, paths and values are escaped by
+    /// [`escape_untrusted`](crate::escape_untrusted).
     ///
     /// ```
     /// use fieldmanager_harness::{Scenario, Style, run};
@@ -117,14 +119,27 @@ impl ScenarioReport {
         out
     }
 
-    fn write_text(&self, style: Style, out: &mut String) {
+    /// The lines of the report, for a caller that prints them itself; none if the scenario passed. Their strings are
+    /// escaped by [`escape_untrusted`](crate::escape_untrusted).
+    ///
+    /// ```
+    /// use fieldmanager_harness::{Part, Scenario, run};
+    /// let scenario = Scenario::from_yaml("
+    /// name: a\u{202e}b
+    /// schema: {types: [{name: app, scalar: numeric}]}
+    /// steps: [{set: {op: leaves, lhs: {f:a: {}}}, expect: {fields: {}}}]
+    /// ")?;
+    /// let lines = run(&scenario).lines();
+    /// assert_eq!((lines[0].part, lines[0].text.as_str()), (Part::Title, r"FAIL a\u{202e}b"));
+    /// # Ok::<(), fieldmanager_harness::Error>(())
+    /// ```
+    pub fn lines(&self) -> Vec<ReportLine> {
+        let mut lines = Vec::new();
         if self.passed {
-            return;
+            return lines;
         }
         let mut line = |indent: usize, text: &str, part: Part| {
-            let (on, off) = style.around(part);
-            // Writing to a string does not fail.
-            let _ = writeln!(out, "{:indent$}{on}{text}{off}", "");
+            lines.push(ReportLine { part, text: format!("{:indent$}{}", "", escape_untrusted(text)) });
         };
         line(0, &format!("FAIL {}", self.name), Part::Title);
         if let Some(file) = &self.file {
@@ -149,25 +164,53 @@ impl ScenarioReport {
                 line(4, text, part);
             }
         }
+        lines
     }
+
+    fn write_text(&self, style: Style, out: &mut String) {
+        for line in self.lines() {
+            let (on, off) = style.around(line.part);
+            let text = line.text.trim_start();
+            let indent = line.text.len() - text.len();
+            // Writing to a string does not fail.
+            let _ = writeln!(out, "{:indent$}{on}{text}{off}", "");
+        }
+    }
+}
+
+/// A line of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReportLine {
+    /// The meaning of the line.
+    pub part: Part,
+    /// The text, with its indentation.
+    pub text: String,
 }
 
 /// Whether a text report has colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// Nothing but text.
+    /// No colours.
     #[default]
     Plain,
     /// ANSI escape codes: red for failures and what was expected, green for what was found.
     Ansi,
 }
 
-#[derive(Clone, Copy)]
-enum Part {
+/// The meaning of a line of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// Any other line.
     Plain,
+    /// The name of a scenario that failed.
     Title,
+    /// A line of a diff that was found and not expected.
     Added,
+    /// A line of a diff that was expected and not found.
     Removed,
+    /// The line numbers of a part of a diff.
     Hunk,
 }
 
@@ -183,7 +226,7 @@ impl Style {
     }
 }
 
-/// How several scenarios ended.
+/// The results of several scenarios.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// The scenarios, in the order in which they were run.
@@ -201,7 +244,8 @@ impl Report {
         self.scenarios.iter().filter(|scenario| !scenario.passed).count()
     }
 
-    /// Every failure, and the last line `N passed, N failed`.
+    /// Every failure, and the last line `N passed, N failed`. Names, paths and values are escaped by
+    /// [`escape_untrusted`](crate::escape_untrusted).
     ///
     /// ```
     /// use fieldmanager_harness::{Report, Style};
@@ -232,7 +276,7 @@ impl Report {
             scenarios: &'r [ScenarioReport],
         }
         let document = Document { passed: self.passed(), failed: self.failed(), scenarios: &self.scenarios };
-        // The only thing that JSON cannot hold is a path that is no text, which is left out.
+        // JSON cannot express a path that is not UTF-8, so the files are left out then.
         let text = serde_json::to_string_pretty(&document).or_else(|_| {
             let mut scenarios = self.scenarios.clone();
             scenarios.iter_mut().for_each(|scenario| scenario.file = None);

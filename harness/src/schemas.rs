@@ -1,8 +1,8 @@
 //! Where the schema of a scenario comes from.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use ahash::HashMap;
 use fieldmanager_openapi::{Importer, SourceError, SourceKind, Types, builtin};
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_value::Value;
@@ -143,22 +143,28 @@ pub(crate) fn is_schema(document: &Value) -> bool {
 }
 
 /// Reads each schema file once.
-#[derive(Default)]
-pub(crate) struct SchemaFiles(HashMap<PathBuf, SchemaSource>);
+pub(crate) struct SchemaFiles {
+    known: HashMap<PathBuf, SchemaSource>,
+    max_input: u64,
+}
 
 impl SchemaFiles {
+    pub(crate) fn new(max_input: u64) -> Self {
+        SchemaFiles { known: HashMap::default(), max_input }
+    }
+
     /// The schema of a file; the error says that there is no document to be read.
     pub(crate) fn schema(&mut self, path: &Path) -> Result<SchemaSource, Error> {
-        if let Some(known) = self.0.get(path) {
+        if let Some(known) = self.known.get(path) {
             return Ok(known.clone());
         }
-        let documents = files::values(path)?;
+        let documents = files::values(path, self.max_input)?;
         let source = SchemaSource::File {
             path: path.into(),
             types: read(&documents, Some(path)),
             strategies: patches::strategies(&documents),
         };
-        self.0.insert(path.into(), source.clone());
+        self.known.insert(path.into(), source.clone());
         Ok(source)
     }
 }

@@ -7,10 +7,10 @@ use fieldmanager_managedfields::Time;
 
 use super::{Format, OutputArgs, TypeArgs};
 
-/// What `apply` and `update` have in common.
+/// The arguments of every request that writes an object.
 #[derive(clap::Args)]
-pub(crate) struct WriteArgs {
-    /// Who does it: the name that will own the fields
+pub(crate) struct RequestArgs {
+    /// The field manager: the name that will own the fields that the request sets
     #[arg(
         long,
         visible_alias = "field-manager",
@@ -19,46 +19,51 @@ pub(crate) struct WriteArgs {
         hide_default_value = true
     )]
     pub(crate) manager: String,
+    /// The subresource of the request, such as status
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub(crate) subresource: String,
+    /// The time of the request, like 2026-01-31T12:00:00Z; by default the times of entries do not change
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time: Option<Time>,
+    /// Show the changes of fields and managers instead of the new object
+    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "server")]
+    pub(crate) dry_run: Option<DryRun>,
+    /// The format of the new object; json also prints errors as the Status that an API server sends
+    #[arg(short, long, value_enum)]
+    pub(crate) output: Option<Format>,
+}
+
+impl RequestArgs {
+    /// Whether the changes are printed. With an output format the object is printed, as kubectl does.
+    pub(crate) fn wants_difference(&self) -> bool {
+        self.dry_run.is_some() && self.output.is_none()
+    }
+
+    /// Whether errors are printed as a Status.
+    pub(crate) fn wants_status(&self) -> bool {
+        self.output == Some(Format::Json)
+    }
+}
+
+/// The arguments that `apply` and `update` share.
+#[derive(clap::Args)]
+pub(crate) struct WriteArgs {
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) of: TypeArgs,
-    /// The live object, with its metadata.managedFields; left out if there is none yet
+    /// The live object, with its metadata.managedFields; none if it does not exist yet
     #[arg(long, value_name = "FILE")]
     pub(crate) live: Option<PathBuf>,
     /// The configuration to apply, or the new object
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The subresource that the request goes to, such as status
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
-    pub(crate) subresource: String,
-    /// The time to note for the manager, like 2026-01-31T12:00:00Z; without it times stay as they are
-    #[arg(long, value_name = "TIME")]
-    pub(crate) time: Option<Time>,
     /// Whether unions are normalized
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub(crate) unions: bool,
-    #[command(flatten)]
-    pub(crate) answer: AnswerArgs,
 }
 
-/// What is shown of what a request does.
-#[derive(Clone, Copy, clap::Args)]
-pub(crate) struct AnswerArgs {
-    /// Show what would change, for fields and for managers, instead of the new object
-    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "server")]
-    pub(crate) dry_run: Option<DryRun>,
-    /// How to print the new object; json prints errors as the Status that an apiserver sends
-    #[arg(short, long, value_enum)]
-    pub(crate) output: Option<Format>,
-}
-
-impl AnswerArgs {
-    /// Whether only the difference is asked for. With an output format it is the object, as kubectl has it.
-    pub(crate) fn wants_difference(self) -> bool {
-        self.dry_run.is_some() && self.output.is_none()
-    }
-}
-
-/// As kubectl has it. There is no other place where an apply could be computed.
+/// The values of `--dry-run` that kubectl has and that make sense here.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DryRun {
     Server,
@@ -68,7 +73,7 @@ pub(crate) enum DryRun {
 pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) write: WriteArgs,
-    /// Take fields that other managers own
+    /// Take fields from other managers that own them
     #[arg(long, visible_alias = "force-conflicts")]
     pub(crate) force: bool,
 }
@@ -77,18 +82,18 @@ pub(crate) struct ApplyArgs {
 pub(crate) struct UpdateArgs {
     #[command(flatten)]
     pub(crate) write: WriteArgs,
-    /// What the client calls itself: its part before the first slash is the name where --manager is left out
+    /// The user agent of the client; its part before the first slash is the default of --manager
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) user_agent: String,
 }
 
-/// The object of a command about owners.
+/// The object of a command about managers.
 #[derive(clap::Args)]
 pub(crate) struct OwnedArgs {
     /// The object, with its metadata.managedFields
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The time from which ages are counted; the clock's if left out
+    /// The time from which ages are counted; by default the present time
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 }
@@ -99,10 +104,10 @@ pub(crate) struct BlameArgs {
     pub(crate) owned: OwnedArgs,
     #[command(flatten)]
     pub(crate) of: TypeArgs,
-    /// Show only what this manager owns and what that is in; may be given several times
+    /// Show only the fields of this manager, and the maps and lists around them; may be repeated
     #[arg(long = "manager", value_name = "NAME")]
     pub(crate) managers: Vec<String>,
-    /// Print a page for browsers, with a legend and a filter for each manager
+    /// Print an HTML page with a legend and a filter for each manager
     #[arg(long)]
     pub(crate) html: bool,
 }
@@ -124,11 +129,11 @@ pub(crate) struct ExtractArgs {
     /// The manager that applied
     #[arg(long, visible_alias = "field-manager", value_name = "NAME")]
     pub(crate) manager: String,
-    /// The subresource that it applied to
+    /// The subresource to which the manager applied
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) subresource: String,
-    /// Print what Go's extract functions give: without the keys of items and the name of the object, if those are
-    /// not owned, and null for empty lists and maps
+    /// Print the result of Go's extract functions: without keys of items and the name of the object that the manager
+    /// does not own, and with null for empty lists and maps
     #[arg(long)]
     pub(crate) as_go: bool,
     #[command(flatten)]
@@ -142,19 +147,19 @@ pub(crate) struct CsaArgs {
     /// The object, with its metadata.managedFields
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The manager that updated on the client's side, like kubectl-client-side-apply; may be given several times
+    /// The manager of client-side apply, like kubectl-client-side-apply; may be repeated
     #[arg(long = "csa-manager", value_name = "NAME", required = true)]
     pub(crate) csa_managers: Vec<String>,
-    /// The manager that applies from now on
+    /// The manager of server-side apply that gets the fields
     #[arg(long, visible_alias = "field-manager", value_name = "NAME")]
     pub(crate) manager: String,
-    /// The subresource whose entries are handed over
+    /// The subresource of the entries to transfer
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) subresource: String,
-    /// Hand over entries at other versions too, for kinds whose fields have the same paths at all versions
+    /// Also transfer entries at other versions, for kinds whose fields have the same paths at all versions
     #[arg(long)]
     pub(crate) unite_versions: bool,
-    /// Print a JSON patch for the object on the server; [] if there is nothing to do
+    /// Print a JSON patch for the object on the server; [] if nothing changes
     #[arg(long)]
     pub(crate) patch: bool,
     #[command(flatten)]
@@ -163,13 +168,13 @@ pub(crate) struct CsaArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct StripArgs {
-    /// The object as it was read
+    /// The object as the server returned it
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Leave the status in
+    /// Keep the status
     #[arg(long)]
     pub(crate) keep_status: bool,
-    /// Leave the annotation of client-side apply in
+    /// Keep the annotation of client-side apply
     #[arg(long)]
     pub(crate) keep_last_applied: bool,
     #[command(flatten)]
@@ -178,13 +183,13 @@ pub(crate) struct StripArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct LintArgs {
-    /// The object; may be given several times
+    /// The object; may be repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// A version of the kind that is served; may be given several times. Entries at others are findings
+    /// A version of the kind that is served; may be repeated. Entries at other versions are findings
     #[arg(long, value_name = "VERSION")]
     pub(crate) served: Vec<String>,
-    /// From which share of an object on its managed fields are worth a note
+    /// The share of the object from which the size of managed fields is a finding
     #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) large: u8,
     /// Print a document instead of lines
@@ -207,19 +212,19 @@ pub(crate) struct MigrateArgs {
     /// The manager whose entries are renamed
     #[arg(long, value_name = "NAME", requires = "to")]
     pub(crate) from: Option<String>,
-    /// The manager that gets them
+    /// The manager that gets the entries
     #[arg(long, value_name = "NAME", requires = "from")]
     pub(crate) to: Option<String>,
-    /// The manager whose entries go: what it owns belongs to nobody, unless others own it too
+    /// The manager whose entries are removed; its fields have no owner then, unless others own them too
     #[arg(long = "drop", value_name = "NAME", conflicts_with = "to")]
     pub(crate) dropped: Option<String>,
     /// Only entries with this operation
     #[arg(long, value_enum, ignore_case = true, value_name = "OPERATION")]
     pub(crate) operation: Option<OperationName>,
-    /// Only entries of this subresource; empty is the object itself
+    /// Only entries of this subresource; the object itself if empty
     #[arg(long, value_name = "NAME")]
     pub(crate) subresource: Option<String>,
-    /// Make the entries those of an applier, so that its next apply can remove their fields
+    /// Make them entries of an applier, so that its next apply can remove their fields
     #[arg(long, requires = "to")]
     pub(crate) to_applier: bool,
     #[command(flatten)]

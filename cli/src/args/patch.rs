@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fieldmanager_managedfields::Time;
 use fieldmanager_patch::PatchType;
 
 use super::OutputArgs;
-use super::managed::AnswerArgs;
+use super::managed::RequestArgs;
 
-/// As kubectl calls them.
+/// The formats of patches, with the names that kubectl uses.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PatchKind {
     /// JSON Patch, RFC 6902: a list of operations
     Json,
-    /// JSON Merge Patch, RFC 7386: what is null is removed, lists are replaced
+    /// JSON Merge Patch, RFC 7386: null removes a field, lists are replaced
     Merge,
     /// Strategic merge patch: lists are merged as the type says
     Strategic,
@@ -30,29 +29,22 @@ impl PatchKind {
     }
 }
 
-/// What `patch` and `diff` have in common.
+/// The arguments that `patch` and `diff` share.
 #[derive(clap::Args)]
 pub(crate) struct PatchTypeArgs {
-    /// How the patch is written; left out, it is strategic for kinds that have strategies, and merge for others
+    /// The format of the patch; by default strategic for kinds that have strategies, and merge for others
     #[arg(long = "type", value_enum, value_name = "TYPE")]
     pub(crate) kind: Option<PatchKind>,
-    /// Where types and strategies come from: an OpenAPI document, or a schema or CustomResourceDefinitions, which
-    /// have no strategies; left out, they are those of Kubernetes
+    /// The source of types and strategies: an OpenAPI document, or a schema or CustomResourceDefinitions, which have no
+    /// strategies; by default the types of Kubernetes
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct PatchArgs {
-    /// Who does it: the name that will own what the patch changes
-    #[arg(
-        long,
-        visible_alias = "field-manager",
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub(crate) manager: String,
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) of: PatchTypeArgs,
     /// The live object, with its metadata.managedFields
@@ -61,14 +53,6 @@ pub(crate) struct PatchArgs {
     /// The patch
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The subresource that the request goes to, such as status
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
-    pub(crate) subresource: String,
-    /// The time to note for the manager, like 2026-01-31T12:00:00Z; without it times stay as they are
-    #[arg(long, value_name = "TIME")]
-    pub(crate) time: Option<Time>,
-    #[command(flatten)]
-    pub(crate) answer: AnswerArgs,
 }
 
 #[derive(clap::Args)]

@@ -1,7 +1,7 @@
 //! A page for browsers: the lines, a legend, and a filter for each manager.
 //!
-//! Every text of the object goes through the escaping of the template. What the page itself brings, its style and
-//! its script, is allowed by its hash, so that the browser would run nothing else even if it got into the page.
+//! The template escapes every string of the object. The policy allows the style and the script of the page by their
+//! hashes, so that a browser would not run anything else, even if it was in the page.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use crate::text;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The policy, with the hashes of style and script; a test says what they must be.
+/// The policy, with the hashes of style and script, which a test checks.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
     style-src 'sha256-pnsjG492A3CLymszDS6ZPwOh3w1vjECNeVD2fZbAW1Q='; \
     script-src 'sha256-1MK7Arf0h4YpKn0RH0jRAAye5E3I+JGimCP5ynKIq1c='";
 
-/// The filter of lines that nobody owns.
+/// The filter of lines without owners.
 const NOBODY: &str = "nobody";
 
-/// The page. Lines of other managers than those given are dim at first; without any no line is.
+/// The page. If managers are chosen, the lines of the others are dim at first.
 pub(crate) fn page(owned: &Owned, lines: &[Line], chosen: &[String]) -> String {
     let palette = Palette::of(&owned.owners);
     let managers = managers(owned);
@@ -57,7 +57,7 @@ pub(crate) fn page(owned: &Owned, lines: &[Line], chosen: &[String]) -> String {
     page.into_string()
 }
 
-/// What the object is called.
+/// The kind, namespace and name of the object.
 fn title(object: &Value) -> String {
     let metadata = |name: &str| object.get("metadata")?.get(name)?.as_str();
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or("object");
@@ -170,7 +170,7 @@ impl View<'_> {
         }
     }
 
-    /// A line. Owners that are those of the line above stand back.
+    /// A line. Owners that are the same as those of the line above are faint.
     fn row(&self, line: &Line, same: bool) -> Markup {
         let owners = self.owners(line);
         let dim = !self.chosen.is_empty()
@@ -201,7 +201,7 @@ impl View<'_> {
         }
     }
 
-    /// The numbers of a line's managers, for the filters; none for a line that belongs to whoever owns its parts.
+    /// The numbers of a line's managers, for the filters; `None` for a line of which only parts are owned.
     fn owners(&self, line: &Line) -> Option<String> {
         if line.is_unowned() {
             return Some(NOBODY.to_owned());

@@ -1,17 +1,17 @@
 //! Lines with their owners for a terminal.
 
 use super::Line;
-use crate::output::Style;
+use crate::output::{Line as Output, Style};
 use crate::owners::{Owned, Palette, mark, shown_name};
 use crate::text;
 
-/// Names are not made shorter than this.
+/// The least width to which names are shortened.
 const SHORTEST: usize = 8;
 
-/// What stands for nobody.
+/// The mark of a line without owners.
 const NOBODY: &str = "-";
 
-/// One owner of a line: the name as it is, as it is shown, and what is said of it.
+/// One owner of a line: the name, the name as it is shown, and its operation and age.
 struct Cell<'o> {
     name: &'o str,
     shown: String,
@@ -19,8 +19,8 @@ struct Cell<'o> {
     about: String,
 }
 
-/// The owners, a bar, and the line, each fitting into the room that there is.
-pub(crate) fn lines(owned: &Owned, lines: &[Line], room: Option<usize>) -> Vec<String> {
+/// Each line with its owners and a bar in front, wrapped to the room.
+pub(crate) fn lines(owned: &Owned, lines: &[Line], room: Option<usize>) -> Vec<Output> {
     let palette = Palette::of(&owned.owners);
     let ages: Vec<String> = owned.owners.iter().map(|owner| owned.age(&owner.entry)).collect();
     let age_width = ages.iter().map(String::len).max().unwrap_or_default();
@@ -44,19 +44,18 @@ pub(crate) fn lines(owned: &Owned, lines: &[Line], room: Option<usize>) -> Vec<S
         let owners = layout.owners(&cells, line, &palette);
         let parts = text::wrap(&text::printable_line(&line.text()), left_room, line.lead.len() + 4);
         for row in 0..owners.len().max(parts.len()) {
-            let (width, painted) =
-                owners.get(row).map_or((0, ""), |(width, painted)| (*width, painted.as_str()));
-            let blanks = " ".repeat(layout.width.saturating_sub(width));
-            let bar = Style::Faint.paint("│");
+            let (width, painted) = owners.get(row).cloned().unwrap_or_default();
+            let blanks = " ".repeat(layout.width.saturating_sub(width) + 1);
             let part = parts.get(row).map_or("", String::as_str);
-            out.push(format!("{painted}{blanks} {bar} {part}").trim_end().to_owned());
+            let line = painted.and(blanks).and(Style::Faint.paint("│")).and(" ").and(Output::yaml(part));
+            out.push(line.trimmed());
         }
     }
     out
 }
 
-/// How owners are laid out: how wide names and the whole column are, and whether several owners of a line stand
-/// below each other.
+/// The layout of the owners: the widths of names and of the column, and whether several owners of a line are below
+/// each other.
 struct Layout {
     names: usize,
     width: usize,
@@ -64,8 +63,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// One row for a line if all names fit, as they always do where the output is for a file or a program; otherwise
-    /// one row for each owner, and names that are no longer than what fits.
+    /// One row for a line if all names fit, as they always do if the output is for a file or a program; otherwise
+    /// one row for each owner, with names shortened to the room.
     fn new(cells: &[Cell<'_>], lines: &[Line], most: Option<usize>) -> Self {
         let mut used = vec![false; cells.len()];
         for owner in lines.iter().flat_map(|line| &line.owners) {
@@ -85,20 +84,19 @@ impl Layout {
         Layout { names, width: names + about, stacked: true }
     }
 
-    /// The owners of a line, row by row: how wide they are, and how they are painted.
-    fn owners(&self, cells: &[Cell<'_>], line: &Line, palette: &Palette) -> Vec<(usize, String)> {
+    /// The rows of the owners of a line, with their widths.
+    fn owners(&self, cells: &[Cell<'_>], line: &Line, palette: &Palette) -> Vec<(usize, Output)> {
         if line.is_unowned() {
             return vec![(NOBODY.len(), Style::Faint.paint(NOBODY))];
         }
-        let mut rows: Vec<(usize, String)> = Vec::new();
+        let mut rows: Vec<(usize, Output)> = Vec::new();
         for cell in line.owners.iter().filter_map(|owner| cells.get(*owner)) {
             let name = text::shortened(&cell.shown, self.names);
             match rows.last_mut().filter(|_| !self.stacked) {
                 Some((width, painted)) => {
                     let shown = format!("{name} {}", cell.about.trim_start());
                     *width += 2 + text::width(&shown);
-                    painted.push_str(", ");
-                    painted.push_str(&palette.paint(cell.name, &shown));
+                    *painted = std::mem::take(painted).and(", ").and(palette.paint(cell.name, &shown));
                 }
                 None => {
                     let shown = format!("{}{}", text::padded(&name, self.names), cell.about);
@@ -110,7 +108,7 @@ impl Layout {
     }
 }
 
-/// The width of owners in a row. The first name is padded, so that what follows is aligned.
+/// The width of owners in a row. The first name is padded, so that marks and ages are aligned.
 fn row_width(cells: &[Cell<'_>], owners: &[usize], names: usize) -> usize {
     let mut total = 0;
     for (i, cell) in owners.iter().filter_map(|owner| cells.get(*owner)).enumerate() {

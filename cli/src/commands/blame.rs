@@ -1,4 +1,4 @@
-//! `blame`: whose every line of an object is.
+//! `blame`: the owners of each line of an object.
 
 use std::process::ExitCode;
 
@@ -6,12 +6,13 @@ use fieldmanager_schema::{Type, UNTYPED_DEDUCED};
 
 use crate::args::BlameArgs;
 use crate::error::Failure;
+use crate::files::Files;
 use crate::owners::Owned;
 use crate::{blame, output, types};
 
-pub(crate) fn run(args: &BlameArgs) -> Result<ExitCode, Failure> {
-    let owned = Owned::read(&args.owned)?;
-    let ty = type_of(args, &owned)?;
+pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
+    let owned = Owned::read(&args.owned, files)?;
+    let ty = type_of(args, &owned, files)?;
     for name in &args.managers {
         if !owned.owners.iter().any(|owner| owner.entry.manager.as_str() == name) {
             return Err(Failure::input(&owned.file, unknown(name, &owned)));
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &BlameArgs) -> Result<ExitCode, Failure> {
     }
     let lines = blame::lines(&owned, ty.as_ref());
     if args.html {
-        output::print_text(&blame::page(&owned, &lines, &args.managers))?;
+        output::print_page(&blame::page(&owned, &lines, &args.managers))?;
         return Ok(ExitCode::SUCCESS);
     }
     let wanted: Vec<usize> = owned
@@ -34,10 +35,11 @@ pub(crate) fn run(args: &BlameArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The type of the object. Only one that is asked for has to be there: without it, managed fields say enough.
-fn type_of(args: &BlameArgs, owned: &Owned) -> Result<Option<Type>, Failure> {
+/// The type of the object. It is an error only if the arguments name a type that does not exist: without a type, the
+/// paths of managed fields are used.
+fn type_of(args: &BlameArgs, owned: &Owned, files: Files) -> Result<Option<Type>, Failure> {
     let asked_for = args.of.schema.is_some() || args.of.type_name.is_some();
-    match types::of(&args.of, &owned.object, &args.owned.file) {
+    match types::of(&args.of, &owned.object, &args.owned.file, files) {
         Ok(ty) => Ok(Some(ty).filter(|ty| ty.name() != UNTYPED_DEDUCED)),
         Err(failure) if asked_for => Err(failure),
         Err(_) => Ok(None),
@@ -50,7 +52,7 @@ fn unknown(name: &str, owned: &Owned) -> String {
     names.sort_unstable();
     names.dedup();
     match names.as_slice() {
-        [] => format!("`{name}` owns nothing, and nobody does: there are no managed fields"),
-        names => format!("`{name}` owns nothing, those who do: {}", names.join(", ")),
+        [] => format!("`{name}` owns nothing: there are no managed fields"),
+        names => format!("`{name}` owns nothing, owners are {}", names.join(", ")),
     }
 }

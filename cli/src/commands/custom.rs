@@ -1,6 +1,5 @@
-//! `prune` and `default`: what the apiserver does to a custom resource before it stores it.
+//! `prune` and `default`: the changes that an API server makes to a custom resource before it stores it.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use fieldmanager_openapi::GroupVersionKind;
@@ -10,52 +9,50 @@ use fieldmanager_value::Value;
 
 use crate::args::CustomArgs;
 use crate::error::Failure;
-use crate::output::Style;
-use crate::{files, output, types};
+use crate::files::{self, Files};
+use crate::output::{self, Line, Style};
+use crate::types;
 
-pub(crate) fn prune(args: &CustomArgs) -> Result<ExitCode, Failure> {
-    let (object, structural, resource) = read(args)?;
+pub(crate) fn prune(args: &CustomArgs, files: Files) -> Result<ExitCode, Failure> {
+    let (object, structural, resource) = read(args, files)?;
     if resource.preserve_unknown_fields {
-        return print(&object, &[], args);
+        return print(&object, Vec::new(), args);
     }
     let pruned =
         structural.prune(&object, true).map_err(|error| Failure::input(files::name(&args.file), error))?;
-    let lines: Vec<String> =
+    let lines: Vec<Line> =
         pruned.paths.iter().map(|path| Style::Removed.paint(&format!("- .{path}"))).collect();
-    print(&pruned.object, &lines, args)
+    print(&pruned.object, lines, args)
 }
 
-pub(crate) fn default(args: &CustomArgs) -> Result<ExitCode, Failure> {
-    let (object, structural, _) = read(args)?;
+pub(crate) fn default(args: &CustomArgs, files: Files) -> Result<ExitCode, Failure> {
+    let (object, structural, _) = read(args, files)?;
     let new =
         structural.default_object(&object).map_err(|error| Failure::input(files::name(&args.file), error))?;
     let mut paths = Vec::new();
     added(&object, &new, "", &mut paths);
-    let lines: Vec<String> = paths.iter().map(|path| Style::Added.paint(&format!("+ {path}"))).collect();
-    print(&new, &lines, args)
+    let lines: Vec<Line> = paths.iter().map(|path| Style::Added.paint(&format!("+ {path}"))).collect();
+    print(&new, lines, args)
 }
 
-fn print(object: &Value, changes: &[String], args: &CustomArgs) -> Result<ExitCode, Failure> {
-    let mut err = anstream::stderr();
-    for line in changes {
-        writeln!(err, "{line}")?;
-    }
+fn print(object: &Value, changes: Vec<Line>, args: &CustomArgs) -> Result<ExitCode, Failure> {
+    output::err().lines(changes)?;
     output::print(object, args.output.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The object, and the definition of its kind with the schema of its version.
-fn read(args: &CustomArgs) -> Result<(Value, Structural, CustomResource), Failure> {
-    let object = files::value(&args.file)?;
+fn read(args: &CustomArgs, files: Files) -> Result<(Value, Structural, CustomResource), Failure> {
+    let object = files.value(&args.file)?;
     let file = files::name(&args.schema);
     let fault = |message: String| Failure::input(&file, message);
     let kind = GroupVersionKind::of_object(&object)
         .ok_or_else(|| Failure::input(files::name(&args.file), "the object has no apiVersion and kind"))?;
-    let (resource, others) = types::definition(&files::documents(&args.schema)?, &kind).map_err(fault)?;
+    let (resource, others) = types::definition(&files.documents(&args.schema)?, &kind).map_err(fault)?;
     let Some(resource) = resource else {
         return Err(fault(match others.as_slice() {
             [] => "expected a CustomResourceDefinition, found none".to_owned(),
-            known => format!("there is no definition of {kind}, those there are: {}", known.join(", ")),
+            known => format!("there is no definition of {kind}, known are {}", known.join(", ")),
         }));
     };
     let version = resource.version(&kind.version).map_err(|error| fault(error.to_string()))?;
@@ -65,7 +62,7 @@ fn read(args: &CustomArgs) -> Result<(Value, Structural, CustomResource), Failur
     Ok((object, structural, resource))
 }
 
-/// The paths of what the new object has more, whole values where the old one has nothing there.
+/// The paths of the values that only the new object has.
 fn added(old: &Value, new: &Value, path: &str, out: &mut Vec<String>) {
     match (old, new) {
         (Value::Map(old), Value::Map(new)) if !old.ptr_eq(new) => {
@@ -83,7 +80,7 @@ fn added(old: &Value, new: &Value, path: &str, out: &mut Vec<String>) {
             }
         }
         (Value::Null, Value::Null) => {}
-        // Null gives way to a default.
+        // A default replaces null.
         (Value::Null, _) => out.push(path.to_owned()),
         _ => {}
     }

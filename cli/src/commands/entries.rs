@@ -10,16 +10,17 @@ use fieldmanager_value::{List, Value};
 
 use crate::args::{CsaArgs, ExtractArgs, Format, MigrateArgs, OperationName, StripArgs};
 use crate::error::Failure;
-use crate::{files, output, owners, requests, text, types};
+use crate::files::{self, Files};
+use crate::{output, requests, text, types};
 
 fn print(object: &Value, format: Format) -> Result<ExitCode, Failure> {
     output::print(object, format)?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn extract(args: &ExtractArgs) -> Result<ExitCode, Failure> {
-    let object = owners::object(&args.file)?;
-    let ty = types::of(&args.of, &object, &args.file)?;
+pub(crate) fn extract(args: &ExtractArgs, files: Files) -> Result<ExitCode, Failure> {
+    let object = files.object(&args.file)?;
+    let ty = types::of(&args.of, &object, &args.file, files)?;
     let form = if args.as_go { ExtractForm::AsGo } else { ExtractForm::Reapply };
     let found = extract_from(&object, &ty, &args.manager, &args.subresource, form)
         .map_err(|error| requests::failure(error, &args.manager, &args.file, Some(&args.file)))?;
@@ -29,7 +30,7 @@ pub(crate) fn extract(args: &ExtractArgs) -> Result<ExitCode, Failure> {
     print(&config, args.output.output)
 }
 
-/// Why there is nothing to extract, and from whom there would be.
+/// Why there is nothing to extract, and the managers for which there is.
 fn nothing_applied(object: &Value, args: &ExtractArgs) -> String {
     let (managed, _) = ManagedFields::decode_what_can_be(requests::entries_of(object));
     let appliers: Vec<String> = managed
@@ -39,9 +40,9 @@ fn nothing_applied(object: &Value, args: &ExtractArgs) -> String {
         .map(|entry| text::identity(&entry.identity()))
         .collect();
     let known = if appliers.is_empty() {
-        "nobody has".to_owned()
+        "no manager has".to_owned()
     } else {
-        format!("who has: {}", appliers.join(", "))
+        format!("managers that have: {}", appliers.join(", "))
     };
     let to = match args.subresource.as_str() {
         "" => String::new(),
@@ -50,8 +51,8 @@ fn nothing_applied(object: &Value, args: &ExtractArgs) -> String {
     format!("`{}` has applied nothing{to}, {known}", args.manager)
 }
 
-pub(crate) fn upgrade_csa(args: &CsaArgs) -> Result<ExitCode, Failure> {
-    let object = owners::object(&args.file)?;
+pub(crate) fn upgrade_csa(args: &CsaArgs, files: Files) -> Result<ExitCode, Failure> {
+    let object = files.object(&args.file)?;
     let upgrade = CsaUpgrade::new(args.csa_managers.iter().map(String::as_str), args.manager.as_str())
         .subresource(args.subresource.as_str())
         .unite_versions(args.unite_versions);
@@ -63,13 +64,13 @@ pub(crate) fn upgrade_csa(args: &CsaArgs) -> Result<ExitCode, Failure> {
     print(&result, args.output.output)
 }
 
-pub(crate) fn strip(args: &StripArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn strip(args: &StripArgs, files: Files) -> Result<ExitCode, Failure> {
     let options = StripOptions { status: !args.keep_status, last_applied: !args.keep_last_applied };
-    print(&strip_for_apply(&owners::object(&args.file)?, options), args.output.output)
+    print(&strip_for_apply(&files.object(&args.file)?, options), args.output.output)
 }
 
-pub(crate) fn migrate(args: &MigrateArgs) -> Result<ExitCode, Failure> {
-    let object = owners::object(&args.file)?;
+pub(crate) fn migrate(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
+    let object = files.object(&args.file)?;
     let fault = |error: &dyn std::fmt::Display| Failure::input(files::name(&args.file), error);
     let managed = ManagedFields::of_object(&object).map_err(|error| fault(&error))?;
     let from = args.from.as_deref().or(args.dropped.as_deref()).unwrap_or_default();
@@ -79,7 +80,7 @@ pub(crate) fn migrate(args: &MigrateArgs) -> Result<ExitCode, Failure> {
         Some(OperationName::Update) => selector = selector.operation(Operation::Update),
         None => {}
     }
-    // An applier's entries are of one subresource.
+    // The entries of an applier belong to one subresource.
     let subresource = args.subresource.clone().or_else(|| args.to_applier.then(String::new));
     if let Some(subresource) = &subresource {
         selector = selector.subresource(subresource.as_str());
@@ -87,7 +88,7 @@ pub(crate) fn migrate(args: &MigrateArgs) -> Result<ExitCode, Failure> {
     if managed.selected(&selector).is_empty() {
         let known: Vec<String> =
             managed.entries().iter().map(|entry| text::identity(&entry.identity())).collect();
-        let message = format!("`{from}` has no such entry, those there are: {}", known.join(", "));
+        let message = format!("`{from}` has no such entry, known are {}", known.join(", "));
         return Err(fault(&message));
     }
     let left = match &args.to {

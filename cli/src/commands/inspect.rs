@@ -1,6 +1,5 @@
-//! Commands that look at objects and change nothing.
+//! Commands that inspect objects.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,19 +9,25 @@ use fieldmanager_value::{Map, Value};
 
 use crate::args::{CompareArgs, FieldsetArgs, NormalizeArgs, PairArgs, TypeArgs, ValidateArgs};
 use crate::error::Failure;
-use crate::output::Style;
-use crate::{files, output, types};
+use crate::files::{self, Files};
+use crate::output::{self, Line, Style};
+use crate::types;
 
-fn read(path: &Path, of: &TypeArgs, duplicates: Duplicates) -> Result<TypedValue, Failure> {
-    let value = files::value(path)?;
-    let ty = types::of(of, &value, path)?;
+fn read(path: &Path, of: &TypeArgs, duplicates: Duplicates, files: Files) -> Result<TypedValue, Failure> {
+    let value = files.value(path)?;
+    let ty = types::of(of, &value, path, files)?;
     typed(value, ty, duplicates, path)
 }
 
-/// Two objects of one type, that of the first unless it is named.
-fn read_pair(first: &Path, second: &Path, of: &TypeArgs) -> Result<(TypedValue, TypedValue), Failure> {
-    let first = read(first, of, Duplicates::Allow)?;
-    let value = files::value(second)?;
+/// Two objects of one type: the named type, or that of the first object.
+fn read_pair(
+    first: &Path,
+    second: &Path,
+    of: &TypeArgs,
+    files: Files,
+) -> Result<(TypedValue, TypedValue), Failure> {
+    let first = read(first, of, Duplicates::Allow, files)?;
+    let value = files.value(second)?;
     let second = typed(value, first.ty().clone(), Duplicates::Allow, second)?;
     Ok((first, second))
 }
@@ -37,59 +42,61 @@ fn typed(
         .map_err(|errors| Failure::Invalid { file: files::name(path), errors })
 }
 
-pub(crate) fn validate(args: &ValidateArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn validate(args: &ValidateArgs, files: Files) -> Result<ExitCode, Failure> {
     let duplicates = match args.allow_duplicates {
         true => Duplicates::Allow,
         false => Duplicates::Refuse,
     };
     for path in &args.files {
-        let object = read(path, &args.of, duplicates)?;
+        let object = read(path, &args.of, duplicates, files)?;
         if let Some(old) = &args.old {
-            validate_unions(old, path, &object, args.ratcheting)?;
+            validate_unions(old, path, &object, args.ratcheting, files)?;
         }
         output::print_lines([format!("{}: valid `{}`", files::name(path), object.ty().name())])?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The unions of an object as of an update from an older one.
-fn validate_unions(old: &Path, path: &Path, object: &TypedValue, ratcheting: bool) -> Result<(), Failure> {
-    let old = typed(files::value(old)?, object.ty().clone(), Duplicates::Allow, old)?;
+/// Validates the unions of an object as those of an update from an older object.
+fn validate_unions(
+    old: &Path,
+    path: &Path,
+    object: &TypedValue,
+    ratcheting: bool,
+    files: Files,
+) -> Result<(), Failure> {
+    let old = typed(files.value(old)?, object.ty().clone(), Duplicates::Allow, old)?;
     let ratcheting = if ratcheting { Ratcheting::On } else { Ratcheting::Off };
     let faults = old.validate_unions(object, ratcheting);
     if faults.is_empty() {
         return Ok(());
     }
     let file = files::name(path);
-    let lines: Vec<String> = faults.iter().map(|fault| format!("{file}: {fault}")).collect();
-    Err(Failure::Other(lines.join("\n       ")))
+    Err(Failure::Several(faults.iter().map(|fault| format!("{file}: {fault}")).collect()))
 }
 
-pub(crate) fn normalize(args: &NormalizeArgs) -> Result<ExitCode, Failure> {
-    let new = read(&args.new, &args.of, Duplicates::Allow)?;
+pub(crate) fn normalize(args: &NormalizeArgs, files: Files) -> Result<ExitCode, Failure> {
+    let new = read(&args.new, &args.of, Duplicates::Allow, files)?;
     let old = match &args.old {
-        Some(path) => typed(files::value(path)?, new.ty().clone(), Duplicates::Allow, path)?,
+        Some(path) => typed(files.value(path)?, new.ty().clone(), Duplicates::Allow, path)?,
         None => TypedValue::null(new.ty().clone()),
     };
     let normalized =
         old.normalize_update(&new).map_err(|error| Failure::input(files::name(&args.new), error))?;
-    let mut err = anstream::stderr();
-    for change in &normalized.changes {
-        writeln!(err, "{change}")?;
-    }
+    output::err().lines(normalized.changes.iter().map(ToString::to_string))?;
     output::print(normalized.value.value(), args.output.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn merge(args: &PairArgs) -> Result<ExitCode, Failure> {
-    let (live, config) = read_pair(&args.live, &args.file, &args.of)?;
+pub(crate) fn merge(args: &PairArgs, files: Files) -> Result<ExitCode, Failure> {
+    let (live, config) = read_pair(&args.live, &args.file, &args.of, files)?;
     let merged = live.merge(&config).map_err(|error| Failure::input(files::name(&args.file), error))?;
     output::print(merged.value(), args.output.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let (old, new) = read_pair(&args.old, &args.new, &args.of)?;
+pub(crate) fn compare(args: &CompareArgs, files: Files) -> Result<ExitCode, Failure> {
+    let (old, new) = read_pair(&args.old, &args.new, &args.of, files)?;
     let changed = old.compare(&new).map_err(|error| Failure::input(files::name(&args.new), error))?;
     let parts = [
         ("added", '+', Style::Added, &changed.added),
@@ -102,7 +109,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
             output::print(&Value::Map(map), format)?;
         }
         None => {
-            let lines = |(_, sign, style, set): &(&str, char, Style, &Set)| -> Vec<String> {
+            let lines = |(_, sign, style, set): &(&str, char, Style, &Set)| -> Vec<Line> {
                 set.paths().map(|path| style.paint(&format!("{sign} {path}"))).collect()
             };
             output::print_lines(parts.iter().flat_map(lines))?;
@@ -111,11 +118,11 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn fieldset(args: &FieldsetArgs) -> Result<ExitCode, Failure> {
-    let set = read(&args.file, &args.of, Duplicates::Allow)?.field_set();
+pub(crate) fn fieldset(args: &FieldsetArgs, files: Files) -> Result<ExitCode, Failure> {
+    let set = read(&args.file, &args.of, Duplicates::Allow, files)?.field_set();
     match args.paths {
         true => output::print_lines(set.paths().map(|path| path.to_string()))?,
-        false => output::print_lines([set.to_json()])?,
+        false => output::out().json(&set.to_json())?,
     }
     Ok(ExitCode::SUCCESS)
 }

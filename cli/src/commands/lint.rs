@@ -1,4 +1,4 @@
-//! `lint`: what is odd about managed fields.
+//! `lint`: problems of managed fields.
 
 use std::process::ExitCode;
 
@@ -7,8 +7,9 @@ use fieldmanager_value::{List, Map, Value};
 
 use crate::args::LintArgs;
 use crate::error::Failure;
-use crate::output::{self, Style};
-use crate::{files, owners, text};
+use crate::files::{self, Files};
+use crate::output::{self, Line, Style};
+use crate::text;
 
 fn style(severity: Severity) -> Style {
     match severity {
@@ -18,13 +19,13 @@ fn style(severity: Severity) -> Style {
     }
 }
 
-/// Prints all findings. What is more than a note makes the exit code 1.
-pub(crate) fn run(args: &LintArgs) -> Result<ExitCode, Failure> {
+/// Prints all findings. The exit code is 1 if one is more than a note.
+pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
     let served = args.served.iter().map(|version| version.as_str().into()).collect::<Vec<_>>();
     let options = LintOptions { served: (!served.is_empty()).then_some(served), large_percent: args.large };
     let mut reports = Vec::new();
     for path in &args.files {
-        reports.push((files::name(path), lint(&owners::object(path)?, &options)));
+        reports.push((files::name(path), lint(&files.object(path)?, &options)));
     }
     let findings = || reports.iter().flat_map(|(_, report)| &report.findings);
     match args.output {
@@ -39,19 +40,24 @@ pub(crate) fn run(args: &LintArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-fn lines((file, report): &(String, LintReport)) -> Vec<String> {
+fn lines((file, report): &(String, LintReport)) -> Vec<Line> {
     let mut lines = Vec::new();
     for finding in &report.findings {
         let severity = finding.severity();
-        let line = format!("{}: {file}: {}", severity.name(), text::printable(&finding.to_string()));
+        let line = format!(
+            "{}: {}: {}",
+            severity.name(),
+            text::printable(file),
+            text::printable(&finding.to_string())
+        );
         let mut parts = text::wrap(&line, output::room(), 4).into_iter();
         let first = parts.next().unwrap_or_default();
         let rest = first.strip_prefix(severity.name()).unwrap_or(&first);
-        lines.push(format!("{}{rest}", style(severity).paint(severity.name())));
-        lines.extend(parts);
+        lines.push(style(severity).paint(severity.name()).and(rest));
+        lines.extend(parts.map(Line::from));
     }
     if lines.is_empty() {
-        lines.push(format!("{file}: nothing found"));
+        lines.push(format!("{file}: nothing found").into());
     }
     lines
 }

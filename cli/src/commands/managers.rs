@@ -1,4 +1,4 @@
-//! `managers`: who owns how much of an object.
+//! `managers`: how much of an object each manager owns.
 
 use std::process::ExitCode;
 
@@ -6,12 +6,13 @@ use fieldmanager_value::{List, Map, Value};
 
 use crate::args::ManagersArgs;
 use crate::error::Failure;
-use crate::output::{self, Style};
+use crate::files::Files;
+use crate::output::{self, Line, Style};
 use crate::owners::{Owned, Palette, shown_name};
 use crate::text;
 
-pub(crate) fn run(args: &ManagersArgs) -> Result<ExitCode, Failure> {
-    let owned = Owned::read(&args.owned)?;
+pub(crate) fn run(args: &ManagersArgs, files: Files) -> Result<ExitCode, Failure> {
+    let owned = Owned::read(&args.owned, files)?;
     match args.output {
         Some(format) => output::print(&document(&owned), format)?,
         None => output::print_lines(lines(&owned, output::room()))?,
@@ -25,10 +26,10 @@ const MANAGER: usize = 0;
 const VERSION: usize = 2;
 const SUBRESOURCE: usize = 3;
 const TIME: usize = 4;
-/// From here on columns are numbers.
+/// The first of the columns with numbers.
 const NUMBERS: usize = 5;
 
-/// What names are not shortened below.
+/// The least width to which names are shortened.
 const SHORTEST: usize = 8;
 
 struct Row {
@@ -56,11 +57,11 @@ fn rows(owned: &Owned) -> Vec<Row> {
     owned.owners.iter().map(row).collect()
 }
 
-fn lines(owned: &Owned, room: Option<usize>) -> Vec<String> {
+fn lines(owned: &Owned, room: Option<usize>) -> Vec<Line> {
     let rows = rows(owned);
     let total = total(owned);
     if rows.is_empty() {
-        return vec![total];
+        return vec![total.into()];
     }
     let columns = columns(&rows, room);
     let palette = Palette::of(&owned.owners);
@@ -68,16 +69,16 @@ fn lines(owned: &Owned, room: Option<usize>) -> Vec<String> {
         let title = TITLES.get(*at).copied().unwrap_or_default();
         Style::Strong.paint(&cell(*at, title, *width))
     });
-    let mut lines = vec![titles.collect::<Vec<_>>().join("  ").trim_end().to_owned()];
+    let mut lines = vec![Line::join(titles, "  ").trimmed()];
     for row in &rows {
         let cells = columns.iter().map(|(at, width)| {
             let cell = cell(*at, row.cells.get(*at).map_or("", String::as_str), *width);
-            if *at == MANAGER { palette.paint(&row.name, &cell) } else { cell }
+            if *at == MANAGER { palette.paint(&row.name, &cell) } else { cell.into() }
         });
-        lines.push(cells.collect::<Vec<_>>().join("  ").trim_end().to_owned());
+        lines.push(Line::join(cells, "  ").trimmed());
     }
-    lines.push(String::new());
-    lines.extend(text::wrap(&total, room, 0));
+    lines.push(Line::default());
+    lines.extend(text::wrap(&total, room, 0).into_iter().map(Line::from));
     lines
 }
 
@@ -89,8 +90,8 @@ fn cell(column: usize, text: &str, width: usize) -> String {
     }
 }
 
-/// The columns that are shown, with their widths. What nobody has is left out; where there is too little room, so is
-/// the time, which the age says as well, and then names are shortened.
+/// The columns that are shown, with their widths. Empty columns are left out. If the room is too small, the time is
+/// left out too, since the age says the same, and then names are shortened.
 fn columns(rows: &[Row], room: Option<usize>) -> Vec<(usize, usize)> {
     let widest =
         |at: usize| rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| text::width(cell)).max();

@@ -1,30 +1,20 @@
-//! `patch` and `diff`: applying a patch as an apiserver does, and making one.
+//! `patch` and `diff`: applies a patch as an API server does, and creates one.
 
-use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use fieldmanager_managedfields::{Error, RequestKind, RequestOptions};
 use fieldmanager_patch::{PatchSchema, PatchType, PatchTypes, json_merge, json_patch, strategic};
 use fieldmanager_value::Value;
 
-use crate::args::{DiffArgs, Format, PatchArgs, PatchKind, TypeArgs, WriteArgs};
+use crate::args::{DiffArgs, PatchArgs, PatchKind};
 use crate::error::Failure;
-use crate::output::Style;
-use crate::requests::{Request, Server, failure};
+use crate::files::{self, Files};
+use crate::requests::{Request, Server, Target, check_managed_fields, failure};
 use crate::types::{self, Source};
-use crate::{difference, files, output};
+use crate::{difference, output};
 
-/// A file with an object.
-fn object(path: &Path) -> Result<Value, Failure> {
-    let value = files::value(path)?;
-    match value {
-        Value::Map(_) => Ok(value),
-        other => Err(Failure::input(files::name(path), format!("expected an object, got {}", other.kind()))),
-    }
-}
-
-/// What a patch is written as, if nobody says: what kubectl does for built-in kinds, and for others what they take.
+/// The format of a patch. By default it is strategic for kinds that have strategies, as in kubectl, and a merge patch
+/// for others.
 fn or_default(kind: Option<PatchKind>, schema: Option<PatchSchema<'_>>) -> PatchType {
     match (kind, schema) {
         (Some(kind), _) => kind.patch_type(),
@@ -33,7 +23,7 @@ fn or_default(kind: Option<PatchKind>, schema: Option<PatchSchema<'_>>) -> Patch
     }
 }
 
-/// The type of an object as strategic merge patches need it; none if they are not for its kind.
+/// The merge strategies of an object's type; `None` if its kind has none.
 fn schema_of<'t>(strategies: Option<&'t PatchTypes>, object: &Value) -> Option<PatchSchema<'t>> {
     strategies?.of_object(object)
 }
@@ -48,26 +38,39 @@ fn no_strategies(source: &Source, object: &Value) -> String {
     )
 }
 
-pub(crate) fn run(args: &PatchArgs) -> Result<ExitCode, Failure> {
-    let wants_status = args.answer.output == Some(Format::Json);
-    let options = RequestOptions { field_manager: args.manager.clone(), ..RequestOptions::default() };
+pub(crate) fn run(args: &PatchArgs, files: Files) -> Result<ExitCode, Failure> {
+    let wants_status = args.request.wants_status();
+    let options = RequestOptions { field_manager: args.request.manager.clone(), ..RequestOptions::default() };
     options.validate(RequestKind::Patch).map_err(|invalid| match wants_status {
         true => Failure::Status(Box::new(invalid.status())),
         false => Failure::Usage(invalid.to_string()),
     })?;
-    let live = object(&args.live)?;
-    let patch = files::value(&args.file)?;
-    let source = types::load(args.of.schema.as_deref())?;
-    let server = Server::with(&source, &write_args(args), &live, &live)?;
+    let live = files.object(&args.live)?;
+    let patch = files.value(&args.file)?;
+    let source = types::load(args.of.schema.as_deref(), files)?;
+    let target = Target {
+        type_name: None,
+        subresource: &args.request.subresource,
+        unions: true,
+        object: &live,
+        file: &args.live,
+    };
+    let server = Server::with(&source, &target, &live)?;
     let strategies = source.strategies();
     let schema = schema_of(strategies.as_ref(), &live);
     let how = or_default(args.of.kind, schema);
-    let request = Request::new(&live, &patch, &args.manager, args.time)?;
-    let done = if args.answer.wants_difference() {
-        server.dry_run_patch(&request, how, schema).map(|run| difference::print(&run))
+    let request = Request::new(&live, &patch, &args.request.manager, args.request.time)?;
+    let done = if args.request.wants_difference() {
+        server.dry_run_patch(&request, how, schema).map(|run| {
+            check_managed_fields(&run.outcome.object, &args.request)?;
+            difference::print(&run)
+        })
     } else {
         let new = server.patch(&request, how, schema);
-        new.map(|new| output::print(&new, args.answer.output.unwrap_or_default()))
+        new.map(|new| {
+            check_managed_fields(&new, &args.request)?;
+            output::print(&new, args.request.output.unwrap_or_default())
+        })
     };
     match done {
         Ok(printed) => printed.map(|()| ExitCode::SUCCESS),
@@ -75,45 +78,27 @@ pub(crate) fn run(args: &PatchArgs) -> Result<ExitCode, Failure> {
         Err(Error::Patch(_)) if how == PatchType::Strategic && schema.is_none() => {
             Err(Failure::input(files::name(&args.live), no_strategies(&source, &live)))
         }
-        Err(error) => refused(error, args),
+        Err(error) => Err(refused(error, args)),
     }
 }
 
-/// A patch for another state of the object is a conflict, and has the exit code of one.
-fn refused(error: Error, args: &PatchArgs) -> Result<ExitCode, Failure> {
+/// The failure of an error. A patch for another state of the object has the exit code of a conflict.
+fn refused(error: Error, args: &PatchArgs) -> Failure {
     let patch = files::name(&args.file);
     match error {
-        Error::Modified { .. } => {
-            // There is nobody left to tell if standard error is gone.
-            let _ = writeln!(anstream::stderr(), "{} {error}", Style::Error.paint("error:"));
-            Ok(ExitCode::from(1))
-        }
-        Error::PatchResult { source, .. } => Err(match *source {
+        Error::Modified { .. } => Failure::Refused(error.to_string()),
+        Error::PatchResult { source, .. } => match *source {
             Error::Invalid { source: errors, .. } => {
                 Failure::Invalid { file: format!("{patch}: patched object"), errors }
             }
             other => Failure::input(patch, format!("patched object: {other}")),
-        }),
-        other => Err(failure(other, &args.manager, &args.file, Some(&args.live))),
+        },
+        other => failure(other, &args.request.manager, &args.file, Some(&args.live)),
     }
 }
 
-/// What the server of `apply` and `update` is told: the kind is that of the live object.
-fn write_args(args: &PatchArgs) -> WriteArgs {
-    WriteArgs {
-        manager: args.manager.clone(),
-        of: TypeArgs { schema: args.of.schema.clone(), type_name: None },
-        live: Some(args.live.clone()),
-        file: args.live.clone(),
-        subresource: args.subresource.clone(),
-        time: args.time,
-        unions: true,
-        answer: args.answer,
-    }
-}
-
-pub(crate) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
-    let (old, new) = (object(&args.old)?, object(&args.new)?);
+pub(crate) fn diff(args: &DiffArgs, files: Files) -> Result<ExitCode, Failure> {
+    let (old, new) = (files.object(&args.old)?, files.object(&args.new)?);
     for field in ["apiVersion", "kind"] {
         let (before, after) = (old.get(field), new.get(field));
         if before != after {
@@ -128,7 +113,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
         }
     }
     let (old, new) = (without_managed(&old), without_managed(&new));
-    let source = types::load(args.of.schema.as_deref())?;
+    let source = types::load(args.of.schema.as_deref(), files)?;
     let strategies = source.strategies();
     let schema = schema_of(strategies.as_ref(), &new);
     let patch = match (or_default(args.of.kind, schema), schema) {
@@ -144,7 +129,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whose fields are whose is for the server to say: a patch with the managed fields of another object would undo that.
+/// The object without managed fields, which a server tracks itself: a patch must not replace them.
 fn without_managed(object: &Value) -> Value {
     let (Value::Map(fields), Some(Value::Map(metadata))) = (object, object.get("metadata")) else {
         return object.clone();

@@ -1,18 +1,19 @@
 //! `test`: runs scenario files.
 
-use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use fieldmanager_harness::{Style, load, run_all};
+use fieldmanager_harness::{Loader, Part, Report, run_all};
 
 use crate::args::{ReportFormat, TestArgs};
 use crate::error::Failure;
+use crate::files::{self, Files};
+use crate::output::{self, Line, Style};
 
-pub(crate) fn run(args: &TestArgs) -> Result<ExitCode, Failure> {
-    let mut scenarios = load(&args.paths).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Failure::Other(lines.join("\n       "))
-    })?;
+pub(crate) fn run(args: &TestArgs, files: Files) -> Result<ExitCode, Failure> {
+    let mut scenarios = Loader::new()
+        .max_input(files.max_input)
+        .load(&args.paths)
+        .map_err(|errors| Failure::Several(errors.iter().map(ToString::to_string).collect()))?;
     if let Some(text) = &args.filter {
         scenarios.retain(|scenario| scenario.name.contains(text.as_str()));
     }
@@ -23,21 +24,40 @@ pub(crate) fn run(args: &TestArgs) -> Result<ExitCode, Failure> {
         }));
     }
     let report = run_all(&scenarios);
-    let mut out = anstream::stdout().lock();
     match args.format {
-        ReportFormat::Json => writeln!(out, "{}", report.json())?,
-        ReportFormat::Text => {
-            let style = if std::io::stdout().is_terminal() { Style::Ansi } else { Style::Plain };
-            write!(out, "{}", report.text(style))?;
-        }
+        ReportFormat::Json => output::out().json(report.json().trim_end())?,
+        ReportFormat::Text => output::print_lines(lines(&report))?,
     }
     if let Some(path) = &args.junit {
-        let failed = |error| Failure::input(path.display(), format!("cannot be written: {error}"));
-        let text = report.junit();
-        std::fs::write(path, text).map_err(failed)?;
+        let failed = |error| Failure::input(files::name(path), format!("cannot be written: {error}"));
+        std::fs::write(path, report.junit()).map_err(failed)?;
     }
     Ok(match report.failed() {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::from(1),
     })
+}
+
+fn lines(report: &Report) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for scenario in report.scenarios.iter().filter(|scenario| !scenario.passed) {
+        for line in scenario.lines() {
+            let style = match line.part {
+                Part::Title => Style::Error,
+                Part::Added => Style::Added,
+                Part::Removed => Style::Removed,
+                Part::Hunk => Style::Owned,
+                _ => {
+                    lines.push(line.text.into());
+                    continue;
+                }
+            };
+            let text = line.text.trim_start();
+            let indent = " ".repeat(line.text.len() - text.len());
+            lines.push(Line::from(indent).and(style.paint(text)));
+        }
+        lines.push(Line::default());
+    }
+    lines.push(format!("{} passed, {} failed", report.passed(), report.failed()).into());
+    lines
 }

@@ -1,4 +1,4 @@
-//! `apply` and `update`: the commands that change an object and who owns it.
+//! `apply` and `update`: the commands that change an object and the owners of its fields.
 
 use std::process::ExitCode;
 
@@ -7,19 +7,16 @@ use fieldmanager_value::Value;
 
 use crate::args::{ApplyArgs, Format, UpdateArgs, WriteArgs};
 use crate::error::Failure;
-use crate::requests::{Request, Server, failure};
-use crate::{conflict, difference, files, output};
+use crate::files::{self, Files};
+use crate::requests::{Request, Server, check_managed_fields, failure};
+use crate::{conflict, difference, output};
 
-/// The object that is given and the live one.
-fn read(args: &WriteArgs) -> Result<(Value, Value), Failure> {
-    let given = files::value(&args.file)?;
+/// The given object and the live object.
+fn read(args: &WriteArgs, files: Files) -> Result<(Value, Value), Failure> {
+    let given = files.object(&args.file)?;
     let file = files::name(&args.file);
-    if !matches!(given, Value::Map(_)) {
-        let message = format!("expected an object, got {}", given.kind());
-        return Err(Failure::input(file, message));
-    }
     let live = match &args.live {
-        Some(path) => files::value(path)?,
+        Some(path) => files.value(path)?,
         None => Value::Null,
     };
     let live_file = args.live.as_deref().map(files::name).unwrap_or_default();
@@ -37,37 +34,40 @@ fn read(args: &WriteArgs) -> Result<(Value, Value), Failure> {
     Ok((given, live))
 }
 
-/// Checks what an apiserver checks of the parameters.
+/// Checks the parameters as an API server does.
 fn check(kind: RequestKind, args: &WriteArgs, force: Option<bool>) -> Result<(), Failure> {
-    let options = RequestOptions { field_manager: args.manager.clone(), force, ..RequestOptions::default() };
-    options.validate(kind).map_err(|invalid| match args.answer.output {
+    let options =
+        RequestOptions { field_manager: args.request.manager.clone(), force, ..RequestOptions::default() };
+    options.validate(kind).map_err(|invalid| match args.request.output {
         Some(Format::Json) => Failure::Status(Box::new(invalid.status())),
-        _ if args.manager.is_empty() => Failure::Usage(format!("{invalid} (--manager NAME)")),
+        _ if args.request.manager.is_empty() => Failure::Usage(format!("{invalid} (--manager NAME)")),
         _ => Failure::Usage(invalid.to_string()),
     })
 }
 
-/// An error as it is reported: for people, or for programs that asked for JSON.
+/// The failure of an error: a Status if JSON was requested.
 fn refused(error: Error, args: &WriteArgs) -> Failure {
-    match args.answer.output {
-        Some(Format::Json) => Failure::Status(Box::new(error.status())),
-        _ => failure(error, &args.manager, &args.file, args.live.as_deref()),
+    match args.request.wants_status() {
+        true => Failure::Status(Box::new(error.status())),
+        false => failure(error, &args.request.manager, &args.file, args.live.as_deref()),
     }
 }
 
 fn print(object: &Value, args: &WriteArgs) -> Result<ExitCode, Failure> {
-    output::print(object, args.answer.output.unwrap_or_default())?;
+    check_managed_fields(object, &args.request)?;
+    output::print(object, args.request.output.unwrap_or_default())?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn apply(args: &ApplyArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn apply(args: &ApplyArgs, files: Files) -> Result<ExitCode, Failure> {
     let write = &args.write;
     check(RequestKind::Apply, write, Some(args.force))?;
-    let (given, live) = read(write)?;
-    let server = Server::new(write, &given, &live)?;
-    let request = Request::new(&live, &given, &write.manager, write.time)?;
-    if write.answer.wants_difference() {
+    let (given, live) = read(write, files)?;
+    let server = Server::new(write, &given, &live, files)?;
+    let request = Request::new(&live, &given, &write.request.manager, write.request.time)?;
+    if write.request.wants_difference() {
         let run = server.dry_run_apply(&request).map_err(|error| refused(error, write))?;
+        check_managed_fields(&run.outcome.object, &write.request)?;
         difference::print(&run)?;
         return match &run.conflicts {
             Some(conflicts) if !args.force => {
@@ -81,15 +81,17 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<ExitCode, Failure> {
     print(&server.apply(&request, force).map_err(|error| refused(error, write))?, write)
 }
 
-pub(crate) fn update(args: &UpdateArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn update(args: &UpdateArgs, files: Files) -> Result<ExitCode, Failure> {
     let write = &args.write;
     check(RequestKind::Update, write, None)?;
-    let (given, live) = read(write)?;
-    let server = Server::new(write, &given, &live)?;
-    let name = manager_name(&write.manager, &args.user_agent);
-    let request = Request::new(&live, &given, &name, write.time)?;
-    if write.answer.wants_difference() {
-        difference::print(&server.dry_run_update(&request).map_err(|error| refused(error, write))?)?;
+    let (given, live) = read(write, files)?;
+    let server = Server::new(write, &given, &live, files)?;
+    let name = manager_name(&write.request.manager, &args.user_agent);
+    let request = Request::new(&live, &given, &name, write.request.time)?;
+    if write.request.wants_difference() {
+        let run = server.dry_run_update(&request).map_err(|error| refused(error, write))?;
+        check_managed_fields(&run.outcome.object, &write.request)?;
+        difference::print(&run)?;
         return Ok(ExitCode::SUCCESS);
     }
     print(&server.update(&request).map_err(|error| refused(error, write))?, write)

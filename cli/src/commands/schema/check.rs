@@ -1,4 +1,4 @@
-//! `schema check`: what is wrong with a schema.
+//! `schema check`: the faults of a schema.
 
 use std::process::ExitCode;
 
@@ -8,11 +8,12 @@ use fieldmanager_value::Value;
 
 use crate::args::CheckArgs;
 use crate::error::Failure;
-use crate::output::Style;
-use crate::{files, output, types};
+use crate::files::{self, Files};
+use crate::output::{self, Line, Style};
+use crate::types;
 
-pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let documents = files::documents(&args.file)?;
+pub(crate) fn check(args: &CheckArgs, files: Files) -> Result<ExitCode, Failure> {
+    let documents = files.documents(&args.file)?;
     let file = files::name(&args.file);
     let sources = sources(&documents);
     if sources.iter().any(|document| SourceKind::of(document) == Some(SourceKind::CustomResource)) {
@@ -26,28 +27,30 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     } else {
         format!(", {kinds} kind{}", if kinds == 1 { "" } else { "s" })
     };
+    let warning = Style::Modified.paint("warning:");
     let warnings = imported
         .warnings
         .iter()
-        .map(|warning| format!("{file}: {} {warning}", Style::Modified.paint("warning:")));
+        .map(|message| Line::from(format!("{file}: ")).and(warning.clone()).and(format!(" {message}")));
     let valid = format!("{file}: valid, {types} types{kinds}");
-    output::print_lines(warnings.chain([valid]))?;
+    output::print_lines(warnings.chain([valid.into()]))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every definition on its own: whether its schemas are structural, and if not, everything that is against it.
+/// Checks each definition: whether its schemas are structural, and if not, every violation.
 fn custom_resources(file: &str, documents: &[Value]) -> Result<ExitCode, Failure> {
     let mut lines = Vec::new();
     let mut good = true;
     for document in documents {
         let name = document.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
         let prefix = name.map_or_else(|| file.to_owned(), |name| format!("{file}: {name}"));
-        let mut bad = |lines: &mut Vec<String>, faults: &[String]| {
+        let mut bad = |lines: &mut Vec<Line>, faults: &[String]| {
             good = false;
             let count = faults.len();
             let plural = if count == 1 { "" } else { "s" };
-            lines.push(format!("{prefix}: {}", Style::Error.paint(&format!("{count} fault{plural}"))));
-            lines.extend(faults.iter().map(|fault| format!("  {fault}")));
+            let summary = Style::Error.paint(&format!("{count} fault{plural}"));
+            lines.push(Line::from(format!("{prefix}: ")).and(summary));
+            lines.extend(faults.iter().map(|fault| format!("  {fault}").into()));
         };
         match CustomResource::from_value(document) {
             Err(error) => bad(&mut lines, &error.to_string().lines().map(str::to_owned).collect::<Vec<_>>()),
@@ -56,7 +59,7 @@ fn custom_resources(file: &str, documents: &[Value]) -> Result<ExitCode, Failure
                 if faults.is_empty() {
                     let versions: Vec<&str> =
                         resource.versions.iter().map(|version| version.name.as_str()).collect();
-                    lines.push(format!("{prefix}: valid, structural at {}", versions.join(", ")));
+                    lines.push(format!("{prefix}: valid, structural at {}", versions.join(", ")).into());
                 } else {
                     bad(&mut lines, &faults);
                 }

@@ -1,17 +1,16 @@
-//! `schema import`: from other documents to a schema.
+//! `schema import`: makes a schema from other documents.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use fieldmanager_openapi::{Importer, ListUnions, SourceKind, Types, sources};
 
 use crate::args::{From, ImportArgs};
 use crate::error::Failure;
-use crate::output::Style;
-use crate::{files, output, types};
+use crate::files::{self, Files};
+use crate::{output, types};
 
-pub(crate) fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
-    let documents = files::documents(&args.file)?;
+pub(crate) fn import(args: &ImportArgs, files: Files) -> Result<ExitCode, Failure> {
+    let documents = files.documents(&args.file)?;
     let file = files::name(&args.file);
     let wanted = args.from.map(|from| match from {
         From::Openapi => SourceKind::OpenApi,
@@ -27,12 +26,12 @@ pub(crate) fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let importer = Importer::new().unions(unions).keep_good(args.keep_good);
     let imported =
         Types::load_all(&documents, &importer).map_err(|error| types::faults(&args.file, &error))?;
-    let mut err = anstream::stderr();
+    let mut err = output::err();
     for warning in &imported.warnings {
-        writeln!(err, "{} {file}: {warning}", Style::Modified.paint("warning:"))?;
+        err.warning(&file, &warning.to_string())?;
     }
     for fault in &imported.faults {
-        writeln!(err, "{} {file}: {fault}, left out", Style::Modified.paint("warning:"))?;
+        err.warning(&file, &format!("{fault}, left out"))?;
     }
     output::print(&imported.types.to_value(), args.output.output)?;
     Ok(ExitCode::SUCCESS)

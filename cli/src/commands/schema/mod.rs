@@ -1,4 +1,4 @@
-//! Commands that look at schemas.
+//! Commands that inspect schemas.
 
 mod check;
 mod import;
@@ -8,15 +8,16 @@ use std::process::ExitCode;
 
 use crate::args::TypesArgs;
 use crate::error::Failure;
-use crate::{output, types};
+use crate::files::Files;
+use crate::{output, text, types};
 
 pub(crate) use check::check;
 pub(crate) use import::import;
 pub(crate) use show::show;
 
 /// The types and their kinds, or the kinds and their types.
-pub(crate) fn types(args: &TypesArgs) -> Result<ExitCode, Failure> {
-    let source = types::load(args.file.as_deref())?;
+pub(crate) fn types(args: &TypesArgs, files: Files) -> Result<ExitCode, Failure> {
+    let source = types::load(args.file.as_deref(), files)?;
     let kinds: Vec<(String, String, String)> = source
         .types
         .kinds()
@@ -33,6 +34,8 @@ pub(crate) fn types(args: &TypesArgs) -> Result<ExitCode, Failure> {
         };
         source.types.schema().type_names().map(|name| vec![name.to_owned(), of(name).join(", ")]).collect()
     };
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| text::printable(cell)).collect()).collect();
     output::print_lines(aligned(&rows))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -40,17 +43,13 @@ pub(crate) fn types(args: &TypesArgs) -> Result<ExitCode, Failure> {
 /// Rows as lines with aligned columns.
 fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let width = |column: usize| {
-        rows.iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or_default()
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| text::width(cell)).max().unwrap_or_default()
     };
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let line = |row: &Vec<String>| {
         let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            row.iter().zip(&widths).map(|(cell, width)| text::padded(cell, *width)).collect();
         cells.join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()

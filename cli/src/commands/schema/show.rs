@@ -1,21 +1,23 @@
-//! `schema show`: the fields of a type, and how they are owned.
+//! `schema show`: the fields of a type, and their granularity of ownership.
 
 use std::process::ExitCode;
 
 use crate::args::ShowArgs;
 use crate::error::Failure;
-use crate::output::{self, Style};
+use crate::files::Files;
+use crate::output::{self, Line, Style};
+use crate::text;
 use crate::tree::{self, Row};
 use crate::types;
 
-/// The blanks between the columns, and before the fields of a field.
+/// The width between the columns, and of one level of indentation.
 const GAP: usize = 2;
 
-/// The narrowest column of descriptions that is worth breaking lines for.
+/// The least width of the column of descriptions; in less, lines are not broken.
 const NARROWEST: usize = 20;
 
-pub(crate) fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
-    let source = types::load(args.schema.as_deref())?;
+pub(crate) fn show(args: &ShowArgs, files: Files) -> Result<ExitCode, Failure> {
+    let source = types::load(args.schema.as_deref(), files)?;
     let ty = source.named(&args.name)?;
     let mut kinds = Vec::new();
     for (kind, names) in source.types.kinds() {
@@ -24,17 +26,20 @@ pub(crate) fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
         }
     }
     let title = Style::Strong.paint(ty.name());
-    let title = if kinds.is_empty() { title } else { format!("{title} ({})", kinds.join(", ")) };
+    let title = if kinds.is_empty() { title } else { title.and(format!(" ({})", kinds.join(", "))) };
     let lines = layout(&tree::rows(&ty, args.depth), output::width());
-    output::print_lines([title, String::new()].into_iter().chain(lines))?;
+    output::print_lines([title, Line::default()].into_iter().chain(lines))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Two columns: fields, each below and to the right of what it belongs to, and what is said of them. Descriptions
-/// go on in the next line where they do not fit.
-fn layout(rows: &[Row], width: usize) -> Vec<String> {
+/// Two columns: the fields, indented by their level, and their descriptions, which are broken where they do not fit.
+fn layout(rows: &[Row], width: usize) -> Vec<Line> {
     let indent = |row: &Row| GAP * row.level;
-    let names = rows.iter().map(|row| indent(row) + row.name.chars().count()).max().unwrap_or_default();
+    let names = rows
+        .iter()
+        .map(|row| indent(row) + text::width(&text::printable(&row.name)))
+        .max()
+        .unwrap_or_default();
     let at = names + GAP;
     let room = match width.saturating_sub(at) {
         room if room < NARROWEST => usize::MAX,
@@ -42,11 +47,11 @@ fn layout(rows: &[Row], width: usize) -> Vec<String> {
     };
     let mut lines = Vec::new();
     for row in rows {
-        let name = format!("{:1$}{2}", "", indent(row), row.name);
-        let pad = " ".repeat(at - name.chars().count());
+        let name = format!("{:1$}{2}", "", indent(row), text::printable(&row.name));
+        let pad = " ".repeat(at.saturating_sub(text::width(&name)));
         let mut prefix = format!("{name}{pad}");
         for line in wrapped(row, room) {
-            lines.push(format!("{prefix}{line}"));
+            lines.push(Line::from(&prefix).and(line));
             prefix = " ".repeat(at);
         }
     }
@@ -54,25 +59,23 @@ fn layout(rows: &[Row], width: usize) -> Vec<String> {
 }
 
 /// The description of a row in lines: phrases with commas between them, marks without.
-fn wrapped(row: &Row, room: usize) -> Vec<String> {
-    let mut lines: Vec<(usize, String)> = vec![(0, String::new())];
+fn wrapped(row: &Row, room: usize) -> Vec<Line> {
+    let mut lines: Vec<(usize, Line)> = vec![(0, Line::default())];
     let mut phrases = row.phrases.iter().peekable();
     while let Some((style, phrase)) = phrases.next() {
         let comma = phrases.peek().is_some_and(|(style, _)| !matches!(style, Some(Style::Faint)));
         let words: Vec<&str> = phrase.split(' ').collect();
         for (i, word) in words.iter().enumerate() {
             let ends = comma && i + 1 == words.len();
-            let length = word.chars().count() + usize::from(ends);
-            let painted = style.map_or_else(|| (*word).to_owned(), |style| style.paint(word));
-            let painted = if ends { format!("{painted},") } else { painted };
+            let word = text::printable(word);
+            let length = text::width(&word) + usize::from(ends);
+            let painted = style.map_or_else(|| Line::from(&word), |style| style.paint(&word));
+            let painted = if ends { painted.and(",") } else { painted };
             match lines.last_mut() {
                 Some((used, line)) if *used == 0 || *used + 1 + length <= room => {
-                    if *used > 0 {
-                        line.push(' ');
-                        *used += 1;
-                    }
-                    line.push_str(&painted);
-                    *used += length;
+                    let space = if *used > 0 { " " } else { "" };
+                    *line = std::mem::take(line).and(space).and(painted);
+                    *used += space.len() + length;
                 }
                 _ => lines.push((length, painted)),
             }

@@ -1,0 +1,263 @@
+//! Reads the documents of a text, in JSON or YAML.
+
+use fieldmanager_value::{Error, TextPosition, Value};
+use serde::de::IgnoredAny;
+
+/// How a text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// JSON documents, one after another.
+    Json,
+    /// JSON if the text begins like JSON and is valid, otherwise YAML.
+    Any,
+}
+
+/// One document of a text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Document<'t> {
+    pub(crate) value: Value,
+    /// The source of the document, with the blank lines and the marker in front of it.
+    text: &'t str,
+    start: Offset,
+}
+
+/// What precedes a part of a text: full lines, and characters on the line on which the part begins.
+#[derive(Clone, Copy, Debug, Default)]
+struct Offset {
+    lines: usize,
+    columns: usize,
+}
+
+impl Offset {
+    fn after(self, text: &str) -> Self {
+        let last = text.rsplit('\n').next().unwrap_or_default().chars().count();
+        match text.matches('\n').count() {
+            0 => Offset { lines: self.lines, columns: self.columns + last },
+            lines => Offset { lines: self.lines + lines, columns: last },
+        }
+    }
+
+    fn shift(self, position: TextPosition) -> TextPosition {
+        let columns = if position.line == 1 { self.columns } else { 0 };
+        TextPosition { line: position.line + self.lines, column: position.column + columns }
+    }
+
+    fn shift_error(self, error: Error) -> Error {
+        match error {
+            Error::Json { position, message } => Error::Json { position: self.shift(position), message },
+            Error::Yaml { position, message } => {
+                Error::Yaml { position: position.map(|position| self.shift(position)), message }
+            }
+            other => other,
+        }
+    }
+}
+
+impl Document<'_> {
+    /// The position at which the document begins.
+    pub(crate) fn start(&self) -> TextPosition {
+        let mut lines = self.text.lines().enumerate();
+        let first = lines.find(|(_, line)| !is_blank(line) && line.trim_end() != "---");
+        let (before, line) = first.unwrap_or((0, self.text));
+        let column = line.chars().take_while(|c| *c == ' ').count() + 1;
+        self.start.shift(TextPosition { line: before + 1, column })
+    }
+
+    /// The position of a fault in the text that contains the document.
+    pub(crate) fn position(&self, fault: &crate::place::Fault) -> TextPosition {
+        fault.position(self.text).map_or_else(|| self.start(), |position| self.start.shift(position))
+    }
+}
+
+/// Reads the documents of a text, as kubectl reads them: JSON documents one after another, or a YAML stream whose
+/// documents may be JSON too. Empty and null documents are left out.
+///
+/// A text or document that begins with `{` or `[` is read as JSON. If it is not valid JSON, it is read as YAML, whose
+/// flow style begins with the same characters.
+///
+/// # Errors
+///
+/// Those of [`Value::from_json`] and [`Value::from_yaml`], with positions in the whole text. If a text is neither
+/// valid JSON nor valid YAML, the error is the one at the later position.
+///
+/// ```
+/// use fieldmanager_harness::parse_documents;
+/// let found = parse_documents("{\"a\": 1} {\"a\": 2}\n")?;
+/// assert_eq!(found.len(), 2);
+/// assert_eq!(parse_documents("{a: 1}\n---\n{\"a\": 1}\n")?, [found[0].clone(), found[0].clone()]);
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn parse_documents(text: &str) -> Result<Vec<Value>, Error> {
+    Ok(parse(text, Language::Any)?.into_iter().map(|document| document.value).collect())
+}
+
+/// [`parse_documents`] with the source of each document.
+pub(crate) fn parse(text: &str, language: Language) -> Result<Vec<Document<'_>>, Error> {
+    let mut documents = match language {
+        Language::Json => json_stream(text)?,
+        Language::Any if begins_like_json(text) => match json_stream(text) {
+            Ok(documents) => documents,
+            Err(json) => yaml_stream(text).map_err(|yaml| later(json, yaml))?,
+        },
+        Language::Any => yaml_stream(text)?,
+    };
+    documents.retain(|document| !document.value.is_null());
+    Ok(documents)
+}
+
+fn begins_like_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
+/// The error at the later position. The reader that got further most likely expected the right language.
+fn later(json: Error, yaml: Error) -> Error {
+    let place = |error: &Error| match error {
+        Error::Json { position, .. } => Some((position.line, position.column)),
+        Error::Yaml { position, .. } => position.map(|position| (position.line, position.column)),
+        // Nesting that is too deep is reported without a position, and by both readers.
+        _ => None,
+    };
+    match (place(&json), place(&yaml)) {
+        (Some(json_place), Some(yaml_place)) if json_place < yaml_place => yaml,
+        _ => json,
+    }
+}
+
+/// JSON documents one after another, with or without blanks between them.
+fn json_stream(text: &str) -> Result<Vec<Document<'_>>, Error> {
+    // Most texts are one document.
+    if let Ok(value) = Value::from_json(text) {
+        return Ok(vec![Document { value, text, start: Offset::default() }]);
+    }
+    let mut documents = Vec::new();
+    let (mut begin, mut start) = (0, Offset::default());
+    // This only finds where each document ends; it does not recurse, whatever the nesting is.
+    let mut ends = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    while let Some(found) = ends.next() {
+        let end = if found.is_ok() { ends.byte_offset() } else { text.len() };
+        let part = text.get(begin..end).unwrap_or_default();
+        let value = Value::from_json(part).map_err(|error| start.shift_error(error))?;
+        documents.push(Document { value, text: part, start });
+        start = start.after(part);
+        begin = end;
+    }
+    Ok(documents)
+}
+
+fn yaml_stream(text: &str) -> Result<Vec<Document<'_>>, Error> {
+    let mut documents = Vec::new();
+    for (lines, text) in split_yaml(text) {
+        let start = Offset { lines, columns: 0 };
+        let content = text.trim_start();
+        let content = content.strip_prefix("---").unwrap_or(content);
+        let json = if begins_like_json(content) { Value::from_json(content).ok() } else { None };
+        let value = match json {
+            Some(value) => value,
+            None => Value::from_yaml(text).map_err(|error| start.shift_error(error))?,
+        };
+        documents.push(Document { value, text, start });
+    }
+    Ok(documents)
+}
+
+/// Whether a line of YAML has no content: it is blank, a comment or a directive.
+fn is_blank(line: &str) -> bool {
+    line.trim_start().is_empty() || line.trim_start().starts_with('#') || line.starts_with('%')
+}
+
+fn is_marker(line: &str, marker: &str) -> bool {
+    line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']))
+}
+
+/// The documents of a YAML stream, each with the number of lines before it. A marker at the start of a line counts
+/// everywhere, inside block and quoted scalars too.
+fn split_yaml(text: &str) -> Vec<(usize, &str)> {
+    let mut parts = Vec::new();
+    let (mut start, mut lines_before) = (0, 0);
+    // Whether the part has content, which the next start marker would end.
+    let mut begun = false;
+    let mut at = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let starts = is_marker(line, "---");
+        if starts && begun {
+            parts.push((lines_before, text.get(start..at).unwrap_or_default()));
+            (start, lines_before) = (at, number);
+        }
+        begun |= starts || !is_blank(line);
+        at += line.len();
+        if is_marker(line, "...") {
+            parts.push((lines_before, text.get(start..at).unwrap_or_default()));
+            (start, lines_before, begun) = (at, number + 1, false);
+        }
+    }
+    parts.push((lines_before, text.get(start..).unwrap_or_default()));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let found = parse(text, Language::Any).unwrap();
+        let found: Vec<_> = found.iter().map(|d| (d.value.to_json(), d.start().to_string())).collect();
+        let found: Vec<_> = found.iter().map(|(v, p)| (v.as_str(), p.as_str())).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    const ONE: &str = r#"{"a":1}"#;
+    const TWO: &str = r#"{"b":2}"#;
+
+    #[test]
+    fn yaml_streams_are_split_at_markers() {
+        check("a: 1\n", &[(ONE, "line 1 column 1")]);
+        check(
+            "# first\n---\na: 1\n---\n# second\n\n  b: 2\n",
+            &[(ONE, "line 3 column 1"), (TWO, "line 7 column 3")],
+        );
+        check(
+            "%YAML 1.2\n---\na: 1\n...\n# more\n--- {b: 2}\n---\n",
+            &[(ONE, "line 3 column 1"), (TWO, "line 6 column 1")],
+        );
+        check("a: |\n  x\n  ---\n", &[(r#"{"a":"x\n---\n"}"#, "line 1 column 1")]);
+        check("{\"a\": 1}\n---\n{\"b\": 2}\n", &[(ONE, "line 1 column 1"), (TWO, "line 3 column 1")]);
+    }
+
+    #[test]
+    fn json_documents_follow_each_other() {
+        check("{\"a\": 1}\n\n{\"b\": 2}\n", &[(ONE, "line 1 column 1"), (TWO, "line 3 column 1")]);
+        check("{\"a\": 1}{\"b\": 2}", &[(ONE, "line 1 column 1"), (TWO, "line 1 column 9")]);
+        check("{\n\"a\": 1} \n  {\"b\": 2}\n", &[(ONE, "line 1 column 1"), (TWO, "line 3 column 3")]);
+        check("\n", &[]);
+    }
+
+    #[test]
+    fn flow_style_that_is_not_json_is_read_as_yaml() {
+        check("{a: 1}", &[(ONE, "line 1 column 1")]);
+        check("[a, b]\n", &[(r#"["a","b"]"#, "line 1 column 1")]);
+        check("{\"a\": 1} # a comment\n", &[(ONE, "line 1 column 1")]);
+    }
+
+    #[test]
+    fn json_keys_may_be_longer_than_yaml_allows() {
+        let key = "k".repeat(5_000);
+        let text = format!("{{\"{key}\": 1}}");
+        assert_eq!(parse_documents(&text).unwrap()[0].get(&key), Some(&Value::from(1)));
+        assert_eq!(parse_documents(&format!("a: 1\n---\n{text}\n")).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_error_at_the_later_position_is_reported() {
+        for (text, expected) in [
+            ("{\"a\": 1,\n \"b\" 2}", "not valid JSON at line 2 column 6: expected `:`"),
+            ("{a: 1,\n b: [}", "not valid YAML at line 2 column 5: "),
+            ("{\"a\": 1}\n{\"b\": ]}\n", "not valid JSON at line 2 column 7: expected value"),
+            ("{\"a\": 1} {\"b\": ]}\n", "not valid JSON at line 1 column 16: expected value"),
+            ("a: 1\n---\nb: [\n", "not valid YAML at line 3 column 4: unclosed bracket '['"),
+        ] {
+            let error = parse_documents(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text:?}: {error}");
+        }
+        assert_eq!(parse_documents(&"[".repeat(100_000)), Err(Error::TooDeep));
+    }
+}
