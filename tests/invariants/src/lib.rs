@@ -15,6 +15,8 @@
 //!   that must not panic. What is read must be written and read back as the same.
 //! - [`check_patches`] reads objects and patches, one a line.
 //! - [`check_scenario`] makes a schema and a row of applies and updates from bytes, and looks at every step.
+//! - [`run_cost`] runs every operation on a stream of documents; [`check_cost`] bounds the work that it did.
+//! - [`attacks`] has hostile streams of any size.
 //! - [`texts`] makes texts that are more often accepted than raw bytes are.
 
 /// Fails with a message unless the condition holds.
@@ -26,7 +28,9 @@ macro_rules! ensure {
     };
 }
 
+pub mod attacks;
 mod choices;
+mod cost;
 mod fields_v1;
 mod laws;
 mod objects;
@@ -38,6 +42,7 @@ mod schemas;
 pub mod texts;
 mod value;
 
+pub use cost::{check_cost, run_cost};
 pub use fields_v1::check_fields_v1;
 pub use patch::check_patches;
 pub use path::check_paths;
