@@ -28,25 +28,24 @@
 //! the Kubernetes apiserver. Integers and floats compare by their exact mathematical value. JSON and YAML
 //! texts cannot bring in NaN or an infinity: they are refused.
 
-mod common;
 mod de;
 mod error;
+mod escape;
+mod intern;
 mod json;
-mod json_plain;
+mod json_or_yaml;
 mod lineage;
 mod list;
 mod map;
-mod memory;
-mod names;
 mod number;
 mod order;
+mod reader;
 mod scan;
 mod ser;
 pub mod sorted;
 mod string;
 mod text;
 mod tree;
-mod typical;
 mod value;
 mod vector;
 pub mod word;
@@ -55,7 +54,7 @@ mod yaml_scalar;
 
 pub use de::from_value;
 pub use error::{Error, TextPosition};
-pub use json::{Escape, write_string};
+pub use escape::{Escape, write_string};
 pub use list::{List, ListBuilder, MEMO_FROM};
 pub use map::{Map, MapBuilder};
 pub use number::write_number;

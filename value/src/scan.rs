@@ -22,6 +22,7 @@ pub(crate) const fn specials(word: u64) -> u64 {
 }
 
 /// The same of those that matter inside HTML too; 0xe2 begins the two line separators of Unicode.
+#[cfg(test)]
 const fn html(word: u64) -> u64 {
     // '<' and '>' differ in one bit.
     let angle = (word | all(b'<' ^ b'>')) ^ all(b'>');
@@ -49,15 +50,18 @@ pub(crate) fn first_special(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// Whether there is no quote, no backslash and no control character.
-pub(crate) fn is_plain(bytes: &[u8]) -> bool {
+#[cfg(test)]
+fn is_plain(bytes: &[u8]) -> bool {
     none(bytes, specials)
 }
 
 /// Whether there is also no byte that matters inside HTML, or may do so.
-pub(crate) fn is_plain_in_html(bytes: &[u8]) -> bool {
+#[cfg(test)]
+fn is_plain_in_html(bytes: &[u8]) -> bool {
     none(bytes, html)
 }
 
+#[cfg(test)]
 fn none(bytes: &[u8], found: impl Fn(u64) -> u64) -> bool {
     let word = |eight: &[u8; 8]| found(u64::from_le_bytes(*eight));
     let (eights, _) = bytes.as_chunks();

@@ -4,7 +4,6 @@
 //! the same few bytes. So these are looked at once.
 
 use crate::Str;
-use crate::common::Common;
 use crate::scan::{ends, first_special, specials};
 use crate::text::Text;
 
@@ -50,11 +49,6 @@ impl<'t> Word<'t> {
         Some(Word { document, start, length, ends })
     }
 
-    /// All of a text, whatever is in it.
-    pub(crate) fn whole(text: &'t str) -> Self {
-        Word { document: text, start: 0, length: text.len(), ends: ends(text.as_bytes()) }
-    }
-
     /// The text.
     #[inline]
     pub fn text(&self) -> &'t str {
@@ -95,47 +89,13 @@ impl<'t> Word<'t> {
     /// The text on its own. One that nearly every Kubernetes object has is made without allocation.
     #[inline(always)]
     pub fn to_str(&self) -> Str {
-        match Common::get().find(self) {
-            Some((known, _)) => known.clone(),
-            None => self.to_uncommon(),
-        }
+        Str::from(self.text())
     }
 
     /// The text as a value.
     #[inline(always)]
     pub fn to_text(&self) -> Text {
         Text::short_or(self.text(), || self.to_str())
-    }
-
-    fn to_uncommon(self) -> Str {
-        Str::uncommon(self.text())
-    }
-
-    #[inline(always)]
-    pub(crate) fn ends(&self) -> (u64, u64) {
-        self.ends
-    }
-
-    /// A hash by the length and both ends, which tell most short texts apart.
-    #[inline(always)]
-    pub(crate) fn hash(&self) -> u32 {
-        let (start, end) = self.ends;
-        let mixed = (start ^ end.rotate_left(23) ^ self.length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 32) as u32
-    }
-
-    /// Whether another text of the same length and with the same ends is the same.
-    pub(crate) fn is_within(&self, other: &str) -> bool {
-        match self.length {
-            // The ends are all of it.
-            0..=16 => true,
-            17..=24 => {
-                let middle =
-                    |text: &str| text.as_bytes().get(8..).and_then(<[u8]>::first_chunk::<8>).copied();
-                middle(self.text()) == middle(other)
-            }
-            _ => self.text() == other,
-        }
     }
 }
 
@@ -219,26 +179,11 @@ mod tests {
                         let word = Word::read(&document, before).unwrap();
                         assert_eq!((word.text(), word.len(), word.is_empty()), (&*text, text.len(), n == 0));
                         assert_eq!(word.end(), before + text.len());
-                        let whole = Word::whole(&text);
-                        assert_eq!((word.ends, word.hash()), (whole.ends, whole.hash()), "{document}");
-                        assert_eq!(word.order(), crate::names::order(&text), "{document}");
                         assert_eq!(word.to_str(), *text);
                     }
                 }
             }
             assert!(Word::read(&"x".repeat(n), n / 2).is_none());
-        }
-    }
-
-    #[test]
-    fn texts_with_the_same_ends_are_told_apart() {
-        for n in 17..60 {
-            let text = "x".repeat(n);
-            for at in 8..n - 8 {
-                let other = format!("{}y{}", &text[..at], &text[at + 1..]);
-                assert_eq!(Word::whole(&text).ends, Word::whole(&other).ends);
-                assert!(!Word::whole(&text).is_within(&other) && Word::whole(&text).is_within(&text));
-            }
         }
     }
 }
