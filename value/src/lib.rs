@@ -40,7 +40,6 @@ mod map;
 mod number;
 mod order;
 mod reader;
-mod scan;
 mod ser;
 pub mod sorted;
 mod string;
@@ -48,7 +47,6 @@ mod text;
 mod tree;
 mod value;
 mod vector;
-pub mod word;
 mod yaml;
 mod yaml_scalar;
 

@@ -8,8 +8,6 @@ use std::ops::Deref;
 
 use crate::Str;
 use crate::escape::{self, Escape};
-#[cfg(test)]
-use crate::word::Word;
 
 /// So many bytes stand in the value itself, which has sixteen: one says what it is, and one how many there are.
 pub(crate) const SHORT: usize = 14;
@@ -38,20 +36,6 @@ enum Repr {
 }
 
 impl Text {
-    /// To be [filled](Self::fill).
-    pub(crate) const EMPTY: Text = Text(Repr::Short(heapless::String::new()));
-
-    /// Puts a short text into an empty one. Where that already is where it stays, nobody waits for it: made elsewhere
-    /// and then moved, it would be read right after it was written, in other pieces.
-    #[inline(always)]
-    pub(crate) fn fill(&mut self, text: &str) {
-        debug_assert!(self.is_empty() && text.len() <= SHORT);
-        if let Repr::Short(short) = &mut self.0 {
-            // It fits.
-            let _ = short.push_str(text);
-        }
-    }
-
     /// A text that is not short.
     pub(crate) fn long(text: Str) -> Text {
         debug_assert!(text.len() > SHORT);
@@ -183,7 +167,7 @@ impl AsRef<str> for Text {
 
 impl Default for Text {
     fn default() -> Self {
-        Text::EMPTY
+        Text(Repr::Short(heapless::String::new()))
     }
 }
 
@@ -264,7 +248,7 @@ mod tests {
     use std::hash::DefaultHasher;
 
     use super::*;
-    use crate::{Map, Value};
+    use crate::Value;
 
     /// Texts around the length from which on they are shared, of one byte a character and of more.
     fn texts() -> Vec<String> {
@@ -309,16 +293,6 @@ mod tests {
                 assert_eq!((x.cmp(&y), x == y), (a.cmp(b), a == b), "{a:?} {b:?}");
                 assert!(!x.ptr_eq(&y) || a == b);
             }
-        }
-    }
-
-    #[test]
-    fn a_map_of_one_text_is_read_as_it_stands() {
-        for text in ["", "a", "fourteen bytes", "fifteen bytes..", "Deployment", "RollingUpdateDeployment"] {
-            let document = format!("{text}\"");
-            let word = Word::read(&document, 0).unwrap();
-            assert_eq!(Map::single_text(Str::from("name"), &word), Map::single("name", text));
-            assert_eq!(word.to_text(), *text);
         }
     }
 }
