@@ -109,7 +109,7 @@ impl Writer<'_> {
         let mut behind = if itself { Behind::Itself } else { Behind::Start };
         for (element, node) in entries {
             match element {
-                PathElement::Field(name) if name.is_plain() => {
+                PathElement::Field(name) if name.needs_no_escape() => {
                     behind.field(self.out);
                     self.out.push_str(name);
                 }
@@ -159,7 +159,7 @@ impl Writer<'_> {
     fn element(&mut self, element: &PathElement) {
         match element {
             PathElement::Key(fields)
-                if fields.iter().all(|(name, value)| name.is_plain() && is_plain_scalar(value)) =>
+                if fields.iter().all(|(name, value)| name.needs_no_escape() && is_plain_scalar(value)) =>
             {
                 self.out.push_str("\"k:{");
                 for (at, (name, value)) in fields.iter().enumerate() {
@@ -199,7 +199,7 @@ impl Writer<'_> {
 
 fn is_plain_scalar(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.is_plain(),
+        Value::String(text) => text.needs_no_escape(),
         other => other.is_scalar(),
     }
 }

@@ -44,13 +44,21 @@ pub enum Error {
         /// What was found there.
         message: String,
     },
-    /// The text is not YAML, or uses more aliases than a sane document does.
+    /// The text is not YAML, or its aliases stand for more than is accepted.
     #[error("not valid YAML{}: {message}", position.map(|p| format!(" at {p}")).unwrap_or_default())]
     Yaml {
         /// Where the text stops being valid, where the parser knows.
         position: Option<TextPosition>,
         /// What was found there.
         message: String,
+    },
+    /// The document begins like JSON and is neither JSON nor YAML.
+    #[error("{json}; {yaml}")]
+    JsonOrYaml {
+        /// Why it is not JSON.
+        json: Box<Error>,
+        /// Why it is not YAML.
+        yaml: Box<Error>,
     },
     /// A text holds another number of documents than the one that is wanted.
     #[error("expected one document, found {found}")]

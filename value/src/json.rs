@@ -1,13 +1,16 @@
 //! JSON text in and out.
 
-use crate::de::Seed;
-use crate::{Error, TextPosition, Value, json_plain, number, scan};
+use serde::de::DeserializeSeed;
+
+use crate::escape::{Escape, write_content, write_string};
+use crate::reader::Reader;
+use crate::{Error, TextPosition, Value, number};
 
 impl Value {
-    /// Reads one JSON document.
+    /// Reads one JSON document, as the decoder of an apiserver does.
     ///
-    /// Of duplicate keys the last is kept, as in the apiserver's decoder. An integer beyond `i64` becomes
-    /// the nearest float.
+    /// Of duplicate keys the last is kept. An integer beyond `i64` becomes the nearest float, and `-0` is the integer 0.
+    /// A lone surrogate (`"\ud800"`) is read as U+FFFD.
     ///
     /// # Errors
     ///
@@ -19,14 +22,24 @@ impl Value {
     /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 9: trailing comma");
     /// ```
     pub fn from_json(text: &str) -> Result<Value, Error> {
-        json_plain::read(text).map_or_else(|| from_json_by_rule(text.as_bytes()), Ok)
+        let mut reader = Reader::new();
+        let read = read(text, &mut reader);
+        if reader.too_deep || (read.is_ok() && !reader.negative_zero) {
+            return read;
+        }
+        // Only of valid JSON a minus sign can be replaced: errors keep their positions.
+        match as_go_reads(text, read.is_ok()) {
+            Some(replaced) => Value::from_json(&replaced),
+            None => read,
+        }
     }
 
-    /// Reads one JSON document from UTF-8 bytes. See [`from_json`](Self::from_json).
+    /// Reads one JSON document from bytes. See [`from_json`](Self::from_json). Each byte that is not UTF-8 is read as
+    /// U+FFFD.
     ///
     /// # Errors
     ///
-    /// As [`from_json`](Self::from_json).
+    /// As [`from_json`](Self::from_json). Columns behind a byte that is not UTF-8 count U+FFFD in its place.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -35,7 +48,10 @@ impl Value {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_json_slice(text: &[u8]) -> Result<Value, Error> {
-        std::str::from_utf8(text).map_or_else(|_| from_json_by_rule(text), Value::from_json)
+        match std::str::from_utf8(text) {
+            Ok(text) => Value::from_json(text),
+            Err(_) => Value::from_json(&replace_invalid_utf8(text)),
+        }
     }
 
     /// The value as compact JSON, map keys sorted, floats as Go writes them. A float that is not finite
@@ -48,7 +64,6 @@ impl Value {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn to_json(&self) -> String {
-        // What has parts is seldom shorter.
         let mut out = String::with_capacity(if self.is_scalar() { 0 } else { 128 });
         self.write_json(&mut out);
         out
@@ -66,7 +81,7 @@ impl Value {
         self.write_json_escaped(out, Escape::Json);
     }
 
-    /// Appends the value as compact JSON, with names and texts escaped as told.
+    /// Appends the value as compact JSON, with names and strings escaped as `escape` says.
     ///
     /// ```
     /// use fieldmanager_value::{Escape, Value};
@@ -83,7 +98,7 @@ impl Value {
             Value::Float(f) => number::write_number(out, *f),
             Value::String(s) => {
                 out.push('"');
-                write_shared(out, s, s.is_common(), escape);
+                write_text(out, s, s.is_static(), escape);
                 out.push('"');
             }
             Value::List(list) => {
@@ -96,7 +111,6 @@ impl Value {
                 out.push_str(if list.is_empty() { "[]" } else { "]" });
             }
             Value::Map(map) => {
-                // Each of these texts is of known length: it is written without a call.
                 let mut first = true;
                 for (name, value) in map {
                     if first {
@@ -105,10 +119,10 @@ impl Value {
                         out.push_str(",\"");
                     }
                     first = false;
-                    write_shared(out, name, name.is_common(), escape);
+                    write_text(out, name, name.is_static(), escape);
                     if let Value::String(text) = value {
                         out.push_str("\":\"");
-                        write_shared(out, text, text.is_common(), escape);
+                        write_text(out, text, text.is_static(), escape);
                         out.push('"');
                     } else {
                         out.push_str("\":");
@@ -175,15 +189,19 @@ impl Value {
     }
 }
 
-/// Whatever is not read in one pass: anything unusual, and every mistake.
-fn from_json_by_rule(text: &[u8]) -> Result<Value, Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
-    // The seed bounds the depth itself, with an error of its own.
+/// Appends what is between the quotes. Static strings need no escape.
+#[inline]
+fn write_text(out: &mut String, text: &str, is_static: bool, escape: Escape) {
+    if is_static { out.push_str(text) } else { write_content(out, text, escape) }
+}
+
+fn read(text: &str, reader: &mut Reader) -> Result<Value, Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    // The reader bounds the depth itself, with an error of its own.
     deserializer.disable_recursion_limit();
-    let seed = Seed::new();
-    let value = seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    let value = reader.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     value.map_err(|error| {
-        if seed.too_deep() {
+        if reader.too_deep {
             return Error::TooDeep;
         }
         // The position is a field of its own: cut serde_json's rendering of it off.
@@ -196,80 +214,69 @@ fn from_json_by_rule(text: &[u8]) -> Result<Value, Error> {
     })
 }
 
-/// Which characters of a string are escaped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escape {
-    /// Those that JSON asks for: quotes, backslashes and control characters.
-    Json,
-    /// Also `<`, `>`, `&` and the two line separators of Unicode, as `json-iterator` does where it is compatible with
-    /// Go's standard library. Structured-merge-diff writes with it.
-    Html,
-    /// The same, as Go's `encoding/json` does: backspace is `\b` and form feed is `\f`, which the others write as
-    /// `\u0008` and `\u000c`.
-    Go,
-}
-
-/// Appends a text as a JSON string.
-///
-/// ```
-/// use fieldmanager_value::{Escape, write_string};
-/// let mut out = String::new();
-/// write_string(&mut out, "a<\"", Escape::Html);
-/// assert_eq!(out, r#""a\u003c\"""#);
-/// ```
-pub fn write_string(out: &mut String, text: &str, escape: Escape) {
-    out.push('"');
-    write_inside(out, text, escape);
-    out.push('"');
-}
-
-/// What stands between the quotes; common texts stand there as they are.
-#[inline]
-fn write_shared(out: &mut String, text: &str, is_common: bool, escape: Escape) {
-    if is_common { out.push_str(text) } else { write_inside(out, text, escape) }
-}
-
-/// What stands between the quotes.
-#[inline]
-fn write_inside(out: &mut String, text: &str, escape: Escape) {
-    let plain = match escape {
-        Escape::Json => scan::is_plain(text.as_bytes()),
-        Escape::Html | Escape::Go => scan::is_plain_in_html(text.as_bytes()),
-    };
-    if plain {
-        out.push_str(text);
-    } else {
-        write_escaped(out, text, escape);
+/// Bytes with U+FFFD for each byte that is not part of a character, as Go's decoder reads them.
+fn replace_invalid_utf8(text: &[u8]) -> String {
+    let mut out = String::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        out.push_str(chunk.valid());
+        out.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
     }
+    out
 }
 
-#[cold]
-fn write_escaped(out: &mut String, text: &str, escape: Escape) {
-    use std::fmt::Write;
-    let special = |c: char| {
-        let html = matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
-        c < ' ' || c == '"' || c == '\\' || (html && escape != Escape::Json)
-    };
-    let mut rest = text;
-    while let Some(at) = rest.find(special) {
-        let (plain, tail) = rest.split_at(at);
-        out.push_str(plain);
-        let mut chars = tail.chars();
-        // Writing to a string cannot fail.
-        let _ = match chars.next() {
-            Some('"') => out.write_str("\\\""),
-            Some('\\') => out.write_str("\\\\"),
-            Some('\n') => out.write_str("\\n"),
-            Some('\r') => out.write_str("\\r"),
-            Some('\t') => out.write_str("\\t"),
-            Some('\u{8}') if escape == Escape::Go => out.write_str("\\b"),
-            Some('\u{c}') if escape == Escape::Go => out.write_str("\\f"),
-            Some(c) => write!(out, "\\u{:04x}", u32::from(c)),
-            None => Ok(()),
+/// JSON in which what Go reads and `serde_json` does not is replaced by what Go takes it for, of the same length: a lone
+/// surrogate by U+FFFD and, if `zeros` says so, the integer `-0` by `0`. None if there is neither.
+fn as_go_reads(text: &str, zeros: bool) -> Option<String> {
+    let mut bytes = text.as_bytes().to_vec();
+    let (mut at, mut in_string, mut replaced) = (0, false, false);
+    while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
+        at += match (in_string, &mut *rest) {
+            (_, [b'"', ..]) => {
+                in_string = !in_string;
+                1
+            }
+            (true, [b'\\', ..]) => match (surrogate(rest), surrogate(rest.get(6..).unwrap_or_default())) {
+                (Some(Surrogate::High), Some(Surrogate::Low)) => 12,
+                (Some(_), _) => {
+                    rest.iter_mut().zip(br"\ufffd").for_each(|(byte, new)| *byte = *new);
+                    replaced = true;
+                    6
+                }
+                _ => 2,
+            },
+            // The minus of an exponent belongs to a float.
+            (false, [b'e' | b'E', b'-', ..]) => 2,
+            (false, [b'-', b'0', b'.' | b'e' | b'E' | b'0'..=b'9', ..]) => 2,
+            (false, [minus @ b'-', b'0', ..]) if zeros => {
+                *minus = b' ';
+                replaced = true;
+                2
+            }
+            _ => 1,
         };
-        rest = chars.as_str();
     }
-    out.push_str(rest);
+    if replaced { String::from_utf8(bytes).ok() } else { None }
+}
+
+enum Surrogate {
+    High,
+    Low,
+}
+
+/// The surrogate that bytes begin with, as an escape.
+fn surrogate(bytes: &[u8]) -> Option<Surrogate> {
+    match bytes {
+        [b'\\', b'u', b'd' | b'D', second, third, fourth, ..]
+            if third.is_ascii_hexdigit() && fourth.is_ascii_hexdigit() =>
+        {
+            match second {
+                b'8' | b'9' | b'a' | b'b' | b'A' | b'B' => Some(Surrogate::High),
+                b'c'..=b'f' | b'C'..=b'F' => Some(Surrogate::Low),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -277,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_round_trip() {
+    fn documents_round_trip() {
         for text in [
             "null",
             "true",
@@ -304,13 +311,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_duplicate_keys_stays() {
+    fn the_last_of_duplicate_keys_is_kept() {
         let value = Value::from_json(r#"{"b": 1, "a": 1, "b": 2}"#).unwrap();
         assert_eq!(value.to_json(), r#"{"a":1,"b":2}"#);
     }
 
     #[test]
-    fn texts_are_escaped_as_each_encoder_of_go_does() {
+    fn strings_are_escaped_as_each_encoder_of_go_does() {
         let text: String = (0..0x30_u8)
             .map(char::from)
             .chain("<=>?@[\\]\u{7f}é\u{2027}\u{2028}\u{2029}😀".chars())
@@ -329,7 +336,7 @@ mod tests {
                 .iter()
                 .fold(html.clone(), |json, (escaped, plain)| json.replace(&format!("\\{escaped}"), plain));
         for (escape, expected) in [(Escape::Go, go), (Escape::Html, &html), (Escape::Json, &json)] {
-            // At every place of the words in which plain texts are looked for.
+            // At every offset.
             for n in 0..17 {
                 let before = "a".repeat(n);
                 let mut out = String::new();
@@ -360,8 +367,42 @@ mod tests {
         assert_eq!(Value::from_json(&maps), Err(Error::TooDeep));
     }
 
+    /// What `sigs.k8s.io/json` reads, with which an apiserver decodes.
     #[test]
-    fn faults_are_located() {
+    fn lone_surrogates_and_invalid_utf8_are_read_as_go_reads_them() {
+        for (text, json) in [
+            (&br#""\ud800""#[..], "\"\u{fffd}\""),
+            (br#""\udc00x""#, "\"\u{fffd}x\""),
+            (br#""\ud800\ud800""#, "\"\u{fffd}\u{fffd}\""),
+            (br#""\uD800\u0041""#, "\"\u{fffd}A\""),
+            (br#""\ud800\udc00\udc00""#, "\"\u{10000}\u{fffd}\""),
+            (br#""\ud83d\n\\\ud83d""#, "\"\u{fffd}\\n\\\\\u{fffd}\""),
+            (br#"{"\ud800":1,"\ud801":2}"#, "{\"\u{fffd}\":2}"),
+            (b"\"\xff\"", "\"\u{fffd}\""),
+            (b"\"a\xe2\x82b\"", "\"a\u{fffd}\u{fffd}b\""),
+            (b"\"\xed\xa0\x80\"", "\"\u{fffd}\u{fffd}\u{fffd}\""),
+            (b"{\"\xff\":1,\"\xfe\":2}", "{\"\u{fffd}\":2}"),
+        ] {
+            assert_eq!(Value::from_json_slice(text).unwrap().to_json(), json);
+        }
+        for (text, message) in [
+            (&br#""\uD800\uDC""#[..], "not valid JSON at line 1 column 12: EOF while parsing a string"),
+            (br#"["\ud800", nul]"#, "not valid JSON at line 1 column 15: expected ident"),
+            (b"[1]\xff", "not valid JSON at line 1 column 4: trailing characters"),
+        ] {
+            assert_eq!(Value::from_json_slice(text).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn negative_zero_is_an_integer_unless_it_is_written_as_a_float() {
+        let list = Value::from_json(r#"["-0\"-0",-0,-0.0,-0e0,-0E1,1e-0,0,-0 ,[-0]]"#).unwrap();
+        assert_eq!(list.to_json(), r#"["-0\"-0",0,-0,-0,-0,1,0,0,[0]]"#);
+        assert!(Value::from_json("-0").unwrap().identical(&Value::Int(0)));
+    }
+
+    #[test]
+    fn errors_have_the_position_of_the_fault() {
         for (text, message) in [
             ("", "not valid JSON at line 1 column 0: EOF while parsing a value"),
             ("{\n  \"a\": nul}", "not valid JSON at line 2 column 11: expected ident"),

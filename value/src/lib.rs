@@ -28,34 +28,31 @@
 //! the Kubernetes apiserver. Integers and floats compare by their exact mathematical value. JSON and YAML
 //! texts cannot bring in NaN or an infinity: they are refused.
 
-mod common;
 mod de;
 mod error;
+mod escape;
+mod intern;
 mod json;
-mod json_plain;
+mod json_or_yaml;
 mod lineage;
 mod list;
 mod map;
-mod memory;
-mod names;
 mod number;
 mod order;
-mod scan;
+mod reader;
 mod ser;
 pub mod sorted;
 mod string;
 mod text;
 mod tree;
-mod typical;
 mod value;
 mod vector;
-pub mod word;
 mod yaml;
 mod yaml_scalar;
 
 pub use de::from_value;
 pub use error::{Error, TextPosition};
-pub use json::{Escape, write_string};
+pub use escape::{Escape, write_string};
 pub use list::{List, ListBuilder, MEMO_FROM};
 pub use map::{Map, MapBuilder};
 pub use number::write_number;

@@ -3,8 +3,6 @@
 use std::fmt;
 
 use crate::sorted::{Differences, Iter, Join, Seek, SortedMap};
-use crate::text::SHORT;
-use crate::word::Word;
 use crate::{Str, Value};
 
 /// A persistent map from names to values, sorted by name: cloning is O(1), edits share what they do not
@@ -36,22 +34,6 @@ impl Map {
     /// ```
     pub fn single(name: impl Into<Str>, value: impl Into<Value>) -> Self {
         Map(SortedMap::single(name.into(), value.into()))
-    }
-
-    /// The map of one text, made where it stays.
-    ///
-    /// ```
-    /// use fieldmanager_value::word::Word;
-    /// use fieldmanager_value::{Map, Str};
-    /// let word = Word::read("web\"", 0).ok_or("no end")?;
-    /// assert_eq!(Map::single_text(Str::from("app"), &word), Map::single("app", "web"));
-    /// # Ok::<(), &str>(())
-    /// ```
-    pub fn single_text(name: Str, text: &Word<'_>) -> Self {
-        if text.len() > SHORT {
-            return Map(SortedMap::single(name, Value::String(text.to_text())));
-        }
-        Map(SortedMap::single_then(|| (name, Value::EMPTY_TEXT), |value| value.fill(text.text())))
     }
 
     /// Whether both are the same allocation, and therefore equal.

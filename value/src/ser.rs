@@ -1,6 +1,6 @@
 //! Values into any serde format, and any `Serialize` type into a value.
 
-use serde::ser::{self, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{self, Serialize, SerializeMap, Serializer};
 
 use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, Value};
 
@@ -84,6 +84,14 @@ fn wrap(variant: Option<&'static str>, content: Value) -> Value {
     }
 }
 
+macro_rules! integers {
+    ($($method:ident: $integer:ty),*) => {$(
+        fn $method(self, integer: $integer) -> Result<Value, Error> {
+            Ok(Value::Int(integer.into()))
+        }
+    )*};
+}
+
 impl Serializer for ToValue {
     type Ok = Value;
     type Error = Error;
@@ -99,33 +107,8 @@ impl Serializer for ToValue {
         Ok(Value::Bool(b))
     }
 
-    fn serialize_i8(self, i: i8) -> Result<Value, Error> {
-        Ok(Value::Int(i.into()))
-    }
-
-    fn serialize_i16(self, i: i16) -> Result<Value, Error> {
-        Ok(Value::Int(i.into()))
-    }
-
-    fn serialize_i32(self, i: i32) -> Result<Value, Error> {
-        Ok(Value::Int(i.into()))
-    }
-
-    fn serialize_i64(self, i: i64) -> Result<Value, Error> {
-        Ok(Value::Int(i))
-    }
-
-    fn serialize_u8(self, u: u8) -> Result<Value, Error> {
-        Ok(Value::Int(u.into()))
-    }
-
-    fn serialize_u16(self, u: u16) -> Result<Value, Error> {
-        Ok(Value::Int(u.into()))
-    }
-
-    fn serialize_u32(self, u: u32) -> Result<Value, Error> {
-        Ok(Value::Int(u.into()))
-    }
+    integers! { serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_u8: u8 }
+    integers! { serialize_u16: u16, serialize_u32: u32 }
 
     fn serialize_u64(self, u: u64) -> Result<Value, Error> {
         Ok(i64::try_from(u).map_or(Value::Float(u as f64), Value::Int))
@@ -230,67 +213,39 @@ impl Serializer for ToValue {
     }
 }
 
-/// The items of a list on their way into a value.
+/// The items of a list that is being serialized.
 struct Items {
     items: Vec<Value>,
     item: ToValue,
     variant: Option<&'static str>,
 }
 
-impl SerializeSeq for Items {
-    type Ok = Value;
-    type Error = Error;
+macro_rules! serialize_items {
+    ($($kind:ident: $method:ident),*) => {$(
+        impl ser::$kind for Items {
+            type Ok = Value;
+            type Error = Error;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
-        self.items.push(item.serialize(self.item)?);
-        Ok(())
-    }
+            fn $method<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
+                self.items.push(item.serialize(self.item)?);
+                Ok(())
+            }
 
-    fn end(self) -> Result<Value, Error> {
-        Ok(wrap(self.variant, Value::List(self.items.into_iter().collect())))
-    }
+            fn end(self) -> Result<Value, Error> {
+                Ok(wrap(self.variant, Value::List(self.items.into_iter().collect())))
+            }
+        }
+    )*};
 }
 
-impl ser::SerializeTuple for Items {
-    type Ok = Value;
-    type Error = Error;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
-        SerializeSeq::serialize_element(self, item)
-    }
-
-    fn end(self) -> Result<Value, Error> {
-        SerializeSeq::end(self)
-    }
+serialize_items! {
+    SerializeSeq: serialize_element,
+    SerializeTuple: serialize_element,
+    SerializeTupleStruct: serialize_field,
+    SerializeTupleVariant: serialize_field
 }
 
-impl ser::SerializeTupleStruct for Items {
-    type Ok = Value;
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
-        SerializeSeq::serialize_element(self, item)
-    }
-
-    fn end(self) -> Result<Value, Error> {
-        SerializeSeq::end(self)
-    }
-}
-
-impl ser::SerializeTupleVariant for Items {
-    type Ok = Value;
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
-        SerializeSeq::serialize_element(self, item)
-    }
-
-    fn end(self) -> Result<Value, Error> {
-        SerializeSeq::end(self)
-    }
-}
-
-/// The entries of a map on their way into a value.
+/// The entries of a map that is being serialized.
 struct Entries {
     map: MapBuilder,
     name: Option<Str>,
@@ -305,11 +260,9 @@ impl SerializeMap for Entries {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
         self.name = Some(match key.serialize(self.value)? {
             Value::String(name) => name.into(),
-            // Maps of numbers or booleans are written as serde_json writes them: keys as their texts.
+            // As serde_json does, keys that are numbers or booleans are written as strings.
             scalar @ (Value::Int(_) | Value::Bool(_)) => Str::from(scalar.to_json()),
-            other => {
-                return Err(Error::KeyNotString { found: other.to_json() });
-            }
+            other => return Err(Error::KeyNotString { found: other.to_json() }),
         });
         Ok(())
     }
@@ -325,32 +278,25 @@ impl SerializeMap for Entries {
     }
 }
 
-impl ser::SerializeStruct for Entries {
-    type Ok = Value;
-    type Error = Error;
+macro_rules! serialize_fields {
+    ($($kind:ident),*) => {$(
+        impl ser::$kind for Entries {
+            type Ok = Value;
+            type Error = Error;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
-        self.map.push(Str::from(name), value.serialize(self.value)?);
-        Ok(())
-    }
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+                self.map.push(Str::from(name), value.serialize(self.value)?);
+                Ok(())
+            }
 
-    fn end(self) -> Result<Value, Error> {
-        SerializeMap::end(self)
-    }
+            fn end(self) -> Result<Value, Error> {
+                SerializeMap::end(self)
+            }
+        }
+    )*};
 }
 
-impl ser::SerializeStructVariant for Entries {
-    type Ok = Value;
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
-        ser::SerializeStruct::serialize_field(self, name, value)
-    }
-
-    fn end(self) -> Result<Value, Error> {
-        SerializeMap::end(self)
-    }
-}
+serialize_fields! { SerializeStruct, SerializeStructVariant }
 
 #[cfg(test)]
 mod tests {

@@ -7,12 +7,13 @@ use std::ops::Deref;
 
 use arcstr::ArcStr;
 
-use crate::word::Word;
+use crate::escape::{self, Escape};
+use crate::intern::intern_static;
 
 /// An immutable string that is shared when it is cloned.
 ///
-/// It is one pointer wide, so that a [`Value`](crate::Value) stays 16 bytes. It orders and hashes as its
-/// text does, bytewise, which is how the Go package orders field names.
+/// It is one pointer wide, so that a [`Value`](crate::Value) stays 16 bytes. It orders and hashes as a `str`: bytewise,
+/// which is how the Go package orders field names.
 ///
 /// ```
 /// use fieldmanager_value::Str;
@@ -43,64 +44,37 @@ impl Str {
 }
 
 impl Str {
-    /// Whether it stands as it is in a JSON string, even inside HTML as Go's encoder writes it: without quotes,
-    /// backslashes, control characters, `<`, `>`, `&` and the two line separators of Unicode. Of some texts that do, as
-    /// those with other punctuation of Unicode, this is not said. Of common texts it is known.
+    /// Whether JSON writes it without escapes, also inside HTML as Go's encoder writes it: without quotes, backslashes,
+    /// control characters, `<`, `>`, `&` and the two line separators of Unicode. False for some other strings too, with
+    /// characters from U+2000 to U+2FFF.
     ///
     /// ```
     /// use fieldmanager_value::Str;
-    /// assert!(Str::from("replicas").is_plain() && Str::from("my name").is_plain());
-    /// assert!(!Str::from("a \"name\"").is_plain() && !Str::from("<br>").is_plain());
+    /// assert!(Str::from("replicas").needs_no_escape() && Str::from("my name").needs_no_escape());
+    /// assert!(!Str::from("a \"name\"").needs_no_escape() && !Str::from("<br>").needs_no_escape());
     /// ```
     #[inline]
-    pub fn is_plain(&self) -> bool {
-        self.is_common() || crate::scan::is_plain_in_html(self.as_bytes())
+    pub fn needs_no_escape(&self) -> bool {
+        self.is_static() || escape::needs_none(self, Escape::Html)
     }
 
-    /// Whether it is one of the texts that are kept for good, or empty.
+    /// Whether it is one of the interned names of Kubernetes, which need no escape, or empty.
     #[inline]
-    pub(crate) fn is_common(&self) -> bool {
+    pub(crate) fn is_static(&self) -> bool {
         ArcStr::is_static(&self.0)
     }
 
-    /// A text that is known not to be common.
-    pub(crate) fn uncommon(text: &str) -> Str {
-        Str(ArcStr::from(text))
-    }
-
-    /// A text that is never freed, and whose clones are counted by nobody. It must be [plain](Self::is_plain).
-    pub(crate) fn forever(text: &str) -> Str {
-        let text = ArcStr::from(text);
-        text.leak();
-        Str(text)
+    /// A string from the interner.
+    pub(crate) fn interned(string: ArcStr) -> Str {
+        Str(string)
     }
 }
 
 impl Ord for Str {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        if self.ptr_eq(other) { Ordering::Equal } else { bytewise(self.as_bytes(), other.as_bytes()) }
+        if self.ptr_eq(other) { Ordering::Equal } else { self.as_str().cmp(other.as_str()) }
     }
-}
-
-/// How two texts are ordered. Most that are compared are names which differ in their first eight bytes, or in the next:
-/// to see that takes no call.
-#[inline]
-pub(crate) fn bytewise(a: &[u8], b: &[u8]) -> Ordering {
-    let head = |text: &[u8]| text.first_chunk().map(|eight| u64::from_be_bytes(*eight));
-    let (Some(x), Some(y)) = (head(a), head(b)) else { return a.cmp(b) };
-    if x != y {
-        return x.cmp(&y);
-    }
-    if a.len() > 16 || b.len() > 16 {
-        return a.cmp(b);
-    }
-    // What is behind the first eight bytes, and zeros: a shorter text that the other one begins with is less.
-    let tail = |text: &[u8]| match text.last_chunk() {
-        Some(eight) => u128::from(u64::from_be_bytes(*eight)) << (8 * (16 - text.len())),
-        None => 0,
-    };
-    (tail(a) as u64).cmp(&(tail(b) as u64)).then_with(|| a.len().cmp(&b.len()))
 }
 
 impl PartialOrd for Str {
@@ -130,10 +104,10 @@ impl AsRef<str> for Str {
     }
 }
 
-/// A text that nearly every Kubernetes object has is made without allocation.
+/// A field name of the Kubernetes API is made without allocation.
 impl From<&str> for Str {
     fn from(text: &str) -> Self {
-        Word::whole(text).to_str()
+        Str(intern_static(text))
     }
 }
 

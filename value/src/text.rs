@@ -6,9 +6,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-use crate::string::bytewise;
-use crate::word::Word;
-use crate::{Str, scan};
+use crate::Str;
+use crate::escape::{self, Escape};
 
 /// So many bytes stand in the value itself, which has sixteen: one says what it is, and one how many there are.
 pub(crate) const SHORT: usize = 14;
@@ -37,20 +36,6 @@ enum Repr {
 }
 
 impl Text {
-    /// To be [filled](Self::fill).
-    pub(crate) const EMPTY: Text = Text(Repr::Short(heapless::String::new()));
-
-    /// Puts a short text into an empty one. Where that already is where it stays, nobody waits for it: made elsewhere
-    /// and then moved, it would be read right after it was written, in other pieces.
-    #[inline(always)]
-    pub(crate) fn fill(&mut self, text: &str) {
-        debug_assert!(self.is_empty() && text.len() <= SHORT);
-        if let Repr::Short(short) = &mut self.0 {
-            // It fits.
-            let _ = short.push_str(text);
-        }
-    }
-
     /// A text that is not short.
     pub(crate) fn long(text: Str) -> Text {
         debug_assert!(text.len() > SHORT);
@@ -103,27 +88,27 @@ impl Text {
         }
     }
 
-    /// Whether it stands as it is in a JSON string; see [`Str::is_plain`].
+    /// Whether JSON writes it without escapes; see [`Str::needs_no_escape`].
     ///
     /// ```
     /// use fieldmanager_value::Text;
-    /// assert!(Text::from("10.0.0.1").is_plain() && !Text::from("<br>").is_plain());
+    /// assert!(Text::from("10.0.0.1").needs_no_escape() && !Text::from("<br>").needs_no_escape());
     /// ```
     #[inline]
-    pub fn is_plain(&self) -> bool {
-        self.is_common() || scan::is_plain_in_html(self.as_bytes())
+    pub fn needs_no_escape(&self) -> bool {
+        self.is_static() || escape::needs_none(self, Escape::Html)
     }
 
-    /// Whether it is one of the texts that are kept for good, which are plain.
+    /// Whether it is one of the interned names of Kubernetes, which need no escape.
     #[inline]
-    pub(crate) fn is_common(&self) -> bool {
-        matches!(&self.0, Repr::Shared(text) if text.is_common())
+    pub(crate) fn is_static(&self) -> bool {
+        matches!(&self.0, Repr::Shared(text) if text.is_static())
     }
 }
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        Text::short_or(text, || Word::whole(text).to_str())
+        Text::short_or(text, || Str::from(text))
     }
 }
 
@@ -182,7 +167,7 @@ impl AsRef<str> for Text {
 
 impl Default for Text {
     fn default() -> Self {
-        Text::EMPTY
+        Text(Repr::Short(heapless::String::new()))
     }
 }
 
@@ -228,7 +213,7 @@ impl Ord for Text {
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
             (Repr::Shared(a), Repr::Shared(b)) => a.cmp(b),
-            _ => bytewise(self.as_bytes(), other.as_bytes()),
+            _ => self.as_str().cmp(other.as_str()),
         }
     }
 }
@@ -263,7 +248,7 @@ mod tests {
     use std::hash::DefaultHasher;
 
     use super::*;
-    use crate::{Map, Value};
+    use crate::Value;
 
     /// Texts around the length from which on they are shared, of one byte a character and of more.
     fn texts() -> Vec<String> {
@@ -286,7 +271,7 @@ mod tests {
             }
             assert_eq!((Str::from(&made), Str::from(made.clone())), (Str::from(&text), Str::from(&text)));
             assert_eq!((format!("{made}"), format!("{made:?}")), (text.clone(), format!("{text:?}")));
-            assert_eq!(made.is_plain(), Str::from(&text).is_plain());
+            assert_eq!(made.needs_no_escape(), Str::from(&text).needs_no_escape());
             assert_eq!(serde_json::from_str::<Text>(&serde_json::to_string(&made).unwrap()).unwrap(), made);
             let json = Value::from(made).to_json();
             assert_eq!(Value::from_json(&json).unwrap().as_str(), Some(text.as_str()), "{json}");
@@ -308,16 +293,6 @@ mod tests {
                 assert_eq!((x.cmp(&y), x == y), (a.cmp(b), a == b), "{a:?} {b:?}");
                 assert!(!x.ptr_eq(&y) || a == b);
             }
-        }
-    }
-
-    #[test]
-    fn a_map_of_one_text_is_read_as_it_stands() {
-        for text in ["", "a", "fourteen bytes", "fifteen bytes..", "Deployment", "RollingUpdateDeployment"] {
-            let document = format!("{text}\"");
-            let word = Word::read(&document, 0).unwrap();
-            assert_eq!(Map::single_text(Str::from("name"), &word), Map::single("name", text));
-            assert_eq!(word.to_text(), *text);
         }
     }
 }

@@ -77,17 +77,6 @@ impl fmt::Display for Kind {
 }
 
 impl Value {
-    /// To be [filled](Self::fill).
-    pub(crate) const EMPTY_TEXT: Value = Value::String(Text::EMPTY);
-
-    /// Puts a short text into an empty one; see [`Text::fill`].
-    #[inline(always)]
-    pub(crate) fn fill(&mut self, short: &str) {
-        if let Value::String(text) = self {
-            text.fill(short);
-        }
-    }
-
     /// The kind of the value.
     pub fn kind(&self) -> Kind {
         match self {

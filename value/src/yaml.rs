@@ -6,14 +6,25 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use ahash::RandomState;
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, Tag};
 
+use hashbrown::HashSet;
+
+use crate::intern::DocumentNames;
 use crate::yaml_scalar::resolve;
 use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, TextPosition, Value};
 
-/// The most nodes that one YAML text may stand for, aliases expanded. Lists of 100,000 items with some
+/// The most nodes that one YAML text may have with its aliases expanded. Lists of 100,000 items with some
 /// fields each stay below it; a document whose aliases multiply does not.
 const MAX_NODES: u64 = 4_000_000;
+
+/// The most bytes of strings and keys that the aliases of one YAML text may stand for: ten times what etcd accepts as one
+/// object.
+const MAX_ALIAS_BYTES: u64 = 16 << 20;
+
+/// Up to here the keys of a map are compared one by one, which is faster than to hash them.
+const FEW_KEYS: usize = 16;
 
 impl Value {
     /// Reads a text that holds one YAML (or JSON) document. An empty text is null.
@@ -24,7 +35,8 @@ impl Value {
     /// # Errors
     ///
     /// [`Error::Yaml`] with the position: the text is not YAML, has a key twice, has a number that is not
-    /// finite, or expands its aliases to more than a sane document holds; [`Error::TooDeep`];
+    /// finite, has more than 4,000,000 nodes with its aliases expanded, or aliases that stand for more than 16 MiB of
+    /// strings and keys; [`Error::TooDeep`];
     /// [`Error::Documents`] if there is more than one document.
     ///
     /// ```
@@ -81,11 +93,12 @@ impl Value {
     }
 }
 
-/// A value, how many nodes it stands for, and how deep it nests.
+/// A value, how many nodes and how many bytes of strings and keys it has with its aliases expanded, and how deep it nests.
 #[derive(Clone, Default)]
 struct Node {
     value: Value,
     nodes: u64,
+    bytes: u64,
     depth: usize,
 }
 
@@ -93,10 +106,20 @@ enum Content {
     List(Vec<Value>),
     Map {
         entries: Vec<(Str, Value)>,
+        names: Names,
         /// The maps of merge keys, in order of precedence.
         merged: Vec<Map>,
         key: Option<Key>,
     },
+}
+
+/// What is known of the names of a map's entries.
+enum Names {
+    /// They ascend, as programs write them: the last one is the greatest.
+    Ascending,
+    Unordered,
+    /// All of them, if they do not ascend and are not few.
+    Set(HashSet<Str, RandomState>),
 }
 
 enum Key {
@@ -108,18 +131,20 @@ enum Key {
 struct Open {
     content: Content,
     anchor: usize,
-    /// The nodes below, and the depth of the deepest of them.
+    /// The nodes below, the bytes of their strings and keys, and the depth of the deepest of them.
     nodes: u64,
+    bytes: u64,
     depth: usize,
 }
 
-#[derive(Default)]
 struct Composer {
+    names: DocumentNames,
     documents: Vec<Value>,
     open: Vec<Open>,
     /// Values by anchor. Sharing makes an alias cheap; what it stands for is counted all the same.
     anchors: HashMap<usize, Node>,
     nodes: u64,
+    alias_bytes: u64,
 }
 
 fn fault(span: &Span, message: impl Into<String>) -> Error {
@@ -130,7 +155,14 @@ fn fault(span: &Span, message: impl Into<String>) -> Error {
 }
 
 fn compose(text: &str) -> Result<Vec<Value>, Error> {
-    let mut composer = Composer::default();
+    let mut composer = Composer {
+        names: DocumentNames::new(),
+        documents: Vec::new(),
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        nodes: 0,
+        alias_bytes: 0,
+    };
     // One more than is accepted, so that too deep a text is our own error.
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH + 1;
@@ -154,11 +186,17 @@ impl Composer {
                     return self.key(text, style, span);
                 }
                 let value = scalar(text, style, tag.as_deref(), span)?;
-                self.node(Node { value, nodes: 1, depth: 0 }, anchor, span)?;
+                let bytes = value.as_str().map_or(0, str::len) as u64;
+                self.node(Node { value, nodes: 1, bytes, depth: 0 }, anchor, span)?;
             }
             Event::SequenceStart(_, anchor, _) => self.start(Content::List(Vec::new()), anchor, span)?,
             Event::MappingStart(_, anchor, _) => {
-                let content = Content::Map { entries: Vec::new(), merged: Vec::new(), key: None };
+                let content = Content::Map {
+                    entries: Vec::new(),
+                    names: Names::Ascending,
+                    merged: Vec::new(),
+                    key: None,
+                };
                 self.start(content, anchor, span)?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -167,13 +205,21 @@ impl Composer {
                         Content::List(items) => Value::List(List::from_iter(items)),
                         Content::Map { entries, merged, .. } => Value::Map(map(entries, &merged)),
                     };
-                    let node = Node { value, nodes: open.nodes + 1, depth: open.depth + 1 };
+                    let (nodes, bytes, depth) = (open.nodes + 1, open.bytes, open.depth + 1);
+                    let node = Node { value, nodes, bytes, depth };
                     self.node(node, open.anchor, span)?;
                 }
             }
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
                 Some(target) => {
                     let target = target.clone();
+                    self.alias_bytes = self.alias_bytes.saturating_add(target.bytes);
+                    if self.alias_bytes > MAX_ALIAS_BYTES {
+                        let message = format!(
+                            "the aliases stand for more than {MAX_ALIAS_BYTES} bytes of strings and keys"
+                        );
+                        return Err(fault(span, message));
+                    }
                     if self.takes_key() {
                         return match target.value.as_str() {
                             Some(name) => self.key(name.into(), ScalarStyle::DoubleQuoted, span),
@@ -200,27 +246,27 @@ impl Composer {
         if self.open.len() >= MAX_DEPTH {
             return Err(Error::TooDeep);
         }
-        self.open.push(Open { content, anchor, nodes: 0, depth: 0 });
+        self.open.push(Open { content, anchor, nodes: 0, bytes: 0, depth: 0 });
         Ok(())
     }
 
     fn key(&mut self, text: Cow<'_, str>, style: ScalarStyle, span: &Span) -> Result<(), Error> {
         let plain = style == ScalarStyle::Plain;
         let name = match resolve(&text) {
-            Ok(Value::String(name)) => name.into(),
+            Ok(Value::String(_)) => Str::interned(self.names.intern(&text)),
             // As in the JSON that kubectl makes of it.
             Ok(value) if plain => Str::from(value.to_json()),
-            _ => Str::from(text.as_ref()),
+            _ => Str::interned(self.names.intern(&text)),
         };
-        if let Some(Open { content: Content::Map { entries, key, .. }, .. }) = self.open.last_mut() {
+        if let Some(Open { content: Content::Map { entries, names, key, .. }, bytes, .. }) =
+            self.open.last_mut()
+        {
             if plain && name == "<<" {
                 *key = Some(Key::Merge);
                 return Ok(());
             }
-            // Keys are few, or sorted as a program wrote them: looking at the last first finds neither.
-            if entries.last().is_some_and(|(last, _)| *last >= name)
-                && entries.iter().any(|(other, _)| *other == name)
-            {
+            *bytes = bytes.saturating_add(name.len() as u64);
+            if !names.add(entries, &name) {
                 return Err(fault(span, format!("key `{name}` is there twice")));
             }
             *key = Some(Key::Name(name));
@@ -245,6 +291,7 @@ impl Composer {
             return Ok(());
         };
         open.nodes = open.nodes.saturating_add(node.nodes);
+        open.bytes = open.bytes.saturating_add(node.bytes);
         open.depth = open.depth.max(node.depth);
         if open.nodes > MAX_NODES || self.nodes > MAX_NODES {
             return Err(fault(
@@ -254,7 +301,7 @@ impl Composer {
         }
         match &mut open.content {
             Content::List(items) => items.push(node.value),
-            Content::Map { entries, merged, key } => match (key.take(), node.value) {
+            Content::Map { entries, merged, key, .. } => match (key.take(), node.value) {
                 (Some(Key::Name(name)), value) => entries.push((name, value)),
                 (Some(Key::Merge), Value::Map(map)) => merged.push(map),
                 (Some(Key::Merge), Value::List(maps)) => {
@@ -274,6 +321,26 @@ impl Composer {
             },
         }
         Ok(())
+    }
+}
+
+impl Names {
+    /// Notes the name of the next entry. False if an entry has it.
+    fn add(&mut self, entries: &[(Str, Value)], name: &Str) -> bool {
+        if let Names::Set(names) = self {
+            return names.insert(name.clone());
+        }
+        if matches!(self, Names::Ascending) && entries.last().is_none_or(|(last, _)| last < name) {
+            return true;
+        }
+        if entries.len() < FEW_KEYS {
+            *self = Names::Unordered;
+            return entries.iter().all(|(other, _)| other != name);
+        }
+        let mut names: HashSet<Str, RandomState> = entries.iter().map(|(name, _)| name.clone()).collect();
+        let is_new = names.insert(name.clone());
+        *self = Names::Set(names);
+        is_new
     }
 }
 
@@ -401,6 +468,61 @@ mod tests {
             let error = Value::from_yaml(text).expect_err(text);
             assert!(matches!(error, Error::Yaml { position: Some(_), .. }), "{error}");
         }
+    }
+
+    #[test]
+    fn bytes_behind_aliases_are_limited() {
+        let text = |bytes: usize, aliases: usize| {
+            format!("a: &a {}\nb: [{}]\n", "x".repeat(bytes), ["*a"; 64].get(..aliases).unwrap().join(","))
+        };
+        let mebibyte = 1 << 20;
+        assert!(Value::from_yaml(&text(mebibyte, 16)).is_ok());
+        assert_eq!(
+            Value::from_yaml(&text(mebibyte, 17)).unwrap_err().to_string(),
+            "not valid YAML at line 2 column 53: the aliases stand for more than 16777216 bytes of strings and keys"
+        );
+        // Keys, keys that are aliases, and aliases of aliases count too.
+        let long = "k".repeat(1000);
+        let lines =
+            |line: &str, n: usize| (0..n).map(|i| line.replace('#', &i.to_string())).collect::<String>();
+        let list = ["*a"; 600].join(",");
+        for text in [
+            format!("a: &a {{{long}: 1}}\nb:\n{}", lines("- *a\n", 17_000)),
+            format!("a: &a {long}\nb:\n{}", lines("- {*a : 1}\n", 17_000)),
+            format!("a: &a {long}\nb: &b [{list}]\n{}", lines("c#: *b\n", 28)),
+        ] {
+            let error = Value::from_yaml(&text).unwrap_err().to_string();
+            assert!(error.contains("the aliases stand for more than"), "{error}");
+        }
+    }
+
+    #[test]
+    fn duplicate_keys_are_found_in_every_order_and_size() {
+        for n in [2, 15, 16, 17, 18, 100] {
+            for at in [0, 1, n / 2, n - 1] {
+                let mut keys: Vec<String> = (0..n).rev().map(|i| format!("k{i:03}: {i}\n")).collect();
+                assert_eq!(Value::from_yaml(&keys.concat()).unwrap().as_map().unwrap().len(), n);
+                keys.push(keys[at].clone());
+                let error = Value::from_yaml(&keys.concat()).unwrap_err().to_string();
+                assert!(error.contains(&format!("line {} column 1: key `k", n + 1)), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn reading_keys_in_descending_order_takes_linear_time() {
+        let text = |n: usize| (0..n).rev().map(|i| format!("k{i:06}: 1\n")).collect::<String>();
+        let time = |text: &str| {
+            let run = || {
+                let start = std::time::Instant::now();
+                assert!(Value::from_yaml(text).is_ok());
+                start.elapsed()
+            };
+            (0..3).map(|_| run()).min().unwrap_or_default()
+        };
+        // Eight times the keys: linear work takes about 8 times as long, quadratic work 64 times.
+        let (few, many) = (time(&text(2_500)), time(&text(20_000)));
+        assert!(many < few * 28, "{few:?} {many:?}");
     }
 
     #[test]

@@ -1,0 +1,130 @@
+//! Sharing of strings that occur often.
+//!
+//! Most strings of a Kubernetes object are names of fields, and most of these are the same few hundred names in all
+//! objects. Each of them is allocated once per process: a lookup returns it without allocation, and its clones are not
+//! counted, so threads do not contend for a counter. Which strings are interned changes no result.
+
+use std::hash::{BuildHasher, Hasher};
+use std::sync::LazyLock;
+
+use ahash::RandomState;
+use arcstr::ArcStr;
+use hashbrown::HashTable;
+
+/// The field names of the Kubernetes API, and a few frequent values. This is data for speed: nothing depends on which
+/// names are in it.
+const KUBERNETES_NAMES: &str = include_str!("kubernetes_names.txt");
+
+/// The length of the longest string that is looked up.
+const LONGEST: usize = 64;
+
+/// How many names of one document are remembered. An object has fewer distinct names, unless it is made to fill memory.
+const NAMES_PER_DOCUMENT: usize = 1024;
+
+static STATIC: LazyLock<InternTable> = LazyLock::new(|| {
+    let mut table = InternTable::new(RandomState::new());
+    for name in KUBERNETES_NAMES.split_whitespace() {
+        let string = ArcStr::from(name);
+        string.leak();
+        table.insert(table.hash(name), string);
+    }
+    table
+});
+
+/// A set of strings. The hash has random keys, so input cannot provoke collisions.
+struct InternTable {
+    hasher: RandomState,
+    strings: HashTable<ArcStr>,
+}
+
+impl InternTable {
+    fn new(hasher: RandomState) -> Self {
+        InternTable { hasher, strings: HashTable::new() }
+    }
+
+    fn hash(&self, text: &str) -> u64 {
+        hash(&self.hasher, text)
+    }
+
+    fn get(&self, hash: u64, text: &str) -> Option<&ArcStr> {
+        self.strings.find(hash, |known| known.as_str() == text)
+    }
+
+    fn insert(&mut self, hash: u64, string: ArcStr) {
+        let hasher = &self.hasher;
+        self.strings.insert_unique(hash, string, |known| self::hash(hasher, known));
+    }
+}
+
+fn hash(hasher: &RandomState, text: &str) -> u64 {
+    let mut hasher = hasher.build_hasher();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+/// The string, static if it is one of the names of Kubernetes.
+pub(crate) fn intern_static(text: &str) -> ArcStr {
+    if text.len() > LONGEST {
+        return ArcStr::from(text);
+    }
+    STATIC.get(STATIC.hash(text), text).cloned().unwrap_or_else(|| ArcStr::from(text))
+}
+
+/// Shares the field names of one document.
+pub(crate) struct DocumentNames {
+    shared: &'static InternTable,
+    own: InternTable,
+}
+
+impl DocumentNames {
+    pub(crate) fn new() -> Self {
+        DocumentNames { shared: &STATIC, own: InternTable::new(STATIC.hasher.clone()) }
+    }
+
+    /// The name: static, or shared with an earlier one of the document, or a new string.
+    pub(crate) fn intern(&mut self, name: &str) -> ArcStr {
+        if name.len() > LONGEST {
+            return ArcStr::from(name);
+        }
+        let hash = self.shared.hash(name);
+        if let Some(known) = self.shared.get(hash, name).or_else(|| self.own.get(hash, name)) {
+            return known.clone();
+        }
+        let string = ArcStr::from(name);
+        if self.own.strings.len() < NAMES_PER_DOCUMENT {
+            self.own.insert(hash, string.clone());
+        }
+        string
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_kubernetes_are_static_and_need_no_escape() {
+        for name in KUBERNETES_NAMES.split_whitespace() {
+            let string = intern_static(name);
+            assert!(ArcStr::is_static(&string) && ArcStr::ptr_eq(&string, &intern_static(name)), "{name}");
+            let escaped = |c: char| c < ' ' || matches!(c, '"' | '\\' | '<' | '>' | '&') || !c.is_ascii();
+            assert!(name.len() <= LONGEST && !name.contains(escaped), "{name}");
+        }
+        for other in ["m", "metadat", "metadatA", &"x".repeat(100)] {
+            assert!(!ArcStr::is_static(&intern_static(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_document_shares_its_names_up_to_a_limit() {
+        let mut names = DocumentNames::new();
+        let first = names.intern("ourOwnField");
+        assert!(ArcStr::ptr_eq(&first, &names.intern("ourOwnField")));
+        assert!(ArcStr::is_static(&names.intern("metadata")));
+        for i in 0..10 * NAMES_PER_DOCUMENT {
+            assert_eq!(names.intern(&format!("n{i}")), format!("n{i}"));
+        }
+        assert_eq!(names.own.strings.len(), NAMES_PER_DOCUMENT);
+        assert!(ArcStr::ptr_eq(&first, &names.intern("ourOwnField")));
+    }
+}
