@@ -31,6 +31,8 @@
 mod common;
 mod de;
 mod error;
+#[doc(hidden)]
+pub mod go_format;
 mod json;
 mod json_plain;
 mod lineage;

@@ -1,0 +1,66 @@
+//! The time of readers and matchers grows with the size of the input, not with its square.
+
+use std::time::{Duration, Instant};
+
+use fieldmanager_fieldpath::{Matcher, Set};
+
+fn fastest(mut run: impl FnMut()) -> Duration {
+    let time = |run: &mut dyn FnMut()| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    (0..5).map(|_| time(&mut run)).min().unwrap_or_default()
+}
+
+/// Eight times the input takes about eight times as long; with quadratic growth it takes 64 times as long.
+fn assert_linear(name: &str, size: usize, make: impl Fn(usize) -> String, run: impl Fn(&str)) {
+    let [small, large] = [size, 8 * size].map(|size| {
+        let text = make(size);
+        fastest(|| run(&text))
+    });
+    assert!(large < small * 30, "{name}: {small:?} for {size}, {large:?} for eight times as much");
+}
+
+fn document(keys: impl Iterator<Item = String>) -> String {
+    let entries: Vec<String> = keys.map(|key| format!(r#""{key}":{{"f:x":{{}}}}"#)).collect();
+    format!("{{{}}}", entries.join(","))
+}
+
+fn read(text: &str) {
+    assert!(Set::from_json(text.as_bytes()).is_ok());
+}
+
+#[test]
+fn reading_is_linear_whatever_the_order_of_keys() {
+    let key = |n: usize| format!(r#"k:{{\"name\":\"{n:06}\"}}"#);
+    assert_linear("sorted", 1000, |n| document((0..n).map(key)), read);
+    assert_linear("reversed", 1000, |n| document((0..n).rev().map(key)), read);
+    assert_linear("shuffled", 1000, |n| document((0..n).map(|i| key(i * 7919 % n))), read);
+    assert_linear("equal", 1000, |n| document((0..n).map(|_| key(1))), read);
+    assert_linear("two in turn", 1000, |n| document((0..n).map(|i| key(i % 2))), read);
+}
+
+#[test]
+fn reading_long_and_deep_keys_is_linear() {
+    let many = |n: usize| (0..n).map(|i| format!(r#"\"{i:06}\":{i}"#)).collect::<Vec<_>>().join(",");
+    assert_linear("key fields", 1000, |n| document([format!("k:{{{}}}", many(n))].into_iter()), read);
+    let deep = |n: usize| format!("v:{}{n}{}", "[".repeat(200), "]".repeat(200));
+    assert_linear("deep values", 50, |n| document((0..n).map(deep)), read);
+    let repeated = |n: usize| document((0..n).map(|i| format!("f:{}{i}", "x".repeat(100))));
+    assert_linear("common prefixes", 1000, repeated, read);
+}
+
+#[test]
+fn parsing_and_applying_patterns_is_linear() {
+    let patterns = |n: usize| (0..n).rev().map(|i| format!(".a.p{i:06}.x")).collect::<Vec<_>>().join("\n");
+    assert_linear("parsing", 1000, patterns, |text| {
+        assert!(Matcher::prefixes(text.lines()).is_ok());
+    });
+    let fields = |n: usize| format!(r#"{{"f:a":{}}}"#, document((0..n).map(|i| format!("f:p{i:06}"))));
+    assert_linear("applying", 1000, |n| patterns(n) + "\n\n" + &fields(n), |text| {
+        let (patterns, fields) = text.split_once("\n\n").unwrap();
+        let set = Set::from_json(fields.as_bytes()).unwrap();
+        assert_eq!(Matcher::prefixes(patterns.lines()).unwrap().filter(&set), set);
+    });
+}
