@@ -1,7 +1,7 @@
 //! The algebra of sets.
 //!
-//! Every operation returns one of its operands where nothing changes, skips subtrees that are the same in
-//! memory, and, where one operand is much smaller, walks only that one.
+//! Each operation returns one of its operands if the result is equal to it, skips subtrees that both operands share, and,
+//! if one operand is much smaller, walks only that one.
 
 use fieldmanager_schema::{Schema, TypeId};
 use fieldmanager_value::sorted::SortedMap;
@@ -11,25 +11,27 @@ use crate::{PathElement, SetBuilder};
 
 type Edits = Vec<(PathElement, Option<Node>)>;
 
-/// From this ratio of sizes on, the smaller operand is walked and looked up in the larger one.
+/// The ratio of sizes from which on the entries of the smaller operand are looked up in the larger one.
 const MUCH_SMALLER: usize = 8;
 
 fn much_smaller(a: &Set, b: &Set) -> bool {
     a.0.len() * MUCH_SMALLER < b.0.len()
 }
 
-/// The entries of a set that are not before the first or behind the last of another one: only these can be in
-/// both, and the others need not be looked up.
-fn within<'s>(set: &'s Set, other: &'s Set) -> impl Iterator<Item = (&'s PathElement, &'s Node)> {
+/// The entries of a set from the first to the last element of another set. Only these can be in both.
+fn entries_in_range_of<'s>(
+    set: &'s Set,
+    other: &'s Set,
+) -> impl Iterator<Item = (&'s PathElement, &'s Node)> {
     let (first, last) = (other.0.first(), other.0.last());
     let entries =
         set.0.iter().skip_while(move |(element, _)| first.is_none_or(|(first, _)| *element < first));
     entries.take_while(move |(element, _)| last.is_some_and(|(last, _)| *element <= last))
 }
 
-/// Whether two large sets have no element in common because one ends before the other begins. Of small ones,
-/// finding that out costs what it saves.
-fn apart(a: &Set, b: &Set) -> bool {
+/// Whether two large sets have no element in common because one ends before the other starts. For small sets this check
+/// costs as much as it saves, so the result is false.
+fn are_disjoint_by_range(a: &Set, b: &Set) -> bool {
     let before = |a: &Set, b: &Set| match (a.0.last(), b.0.first()) {
         (Some((last, _)), Some((first, _))) => last < first,
         _ => false,
@@ -39,22 +41,26 @@ fn apart(a: &Set, b: &Set) -> bool {
 
 impl Node {
     pub(crate) fn union(&self, other: &Node) -> Node {
-        Node { member: self.member || other.member, children: self.children.union(&other.children) }
+        Node {
+            member: self.member || other.member,
+            levels: self.levels.max(other.levels),
+            children: self.children.union(&other.children),
+        }
     }
 
     fn intersection(&self, other: &Node) -> Node {
-        Node { member: self.member && other.member, children: self.children.intersection(&other.children) }
+        self.with(self.member && other.member, self.children.intersection(&other.children))
     }
 
     fn difference(&self, other: &Node) -> Node {
-        Node { member: self.member && !other.member, children: self.children.difference(&other.children) }
+        self.with(self.member && !other.member, self.children.difference(&other.children))
     }
 
     fn recursive_difference(&self, other: &Node) -> Node {
         if other.member {
             return Node::default();
         }
-        Node { member: self.member, children: self.children.recursive_difference(&other.children) }
+        self.with(self.member, self.children.recursive_difference(&other.children))
     }
 }
 
@@ -116,7 +122,7 @@ impl Set {
         if self.is_empty() || self.ptr_eq(other) {
             return self.clone();
         }
-        if other.is_empty() || apart(self, other) {
+        if other.is_empty() || are_disjoint_by_range(self, other) {
             return Set::new();
         }
         let (base, rest) = if other.0.len() < self.0.len() { (other, self) } else { (self, other) };
@@ -130,7 +136,7 @@ impl Set {
             }
         };
         if much_smaller(base, rest) {
-            if within(base, rest).next().is_none() {
+            if entries_in_range_of(base, rest).next().is_none() {
                 return Set::new();
             }
             for (element, node) in base.0.iter() {
@@ -146,8 +152,8 @@ impl Set {
         Set(base.0.with_edits(edits))
     }
 
-    /// The paths that are in this set and not in the other. A parent does not take its children with it,
-    /// nor they it.
+    /// The paths that are in this set and not in the other. A parent in the other set does not remove its children, and
+    /// a child does not remove its parent.
     ///
     /// Behaviour: `Set.Difference` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -163,7 +169,7 @@ impl Set {
         self.subtract(other, Node::difference)
     }
 
-    /// The paths of this set of which neither they nor a parent are in the other.
+    /// The paths of this set that are not in the other set and have no parent in it.
     ///
     /// Behaviour: `Set.RecursiveDifference` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -179,9 +185,9 @@ impl Set {
         self.subtract(other, Node::recursive_difference)
     }
 
-    /// Subtraction by nodes: `left` of two equal nodes is nothing, and of a node without counterpart all.
+    /// Subtracts node by node. `left` of two equal nodes must be empty.
     fn subtract(&self, other: &Set, left: fn(&Node, &Node) -> Node) -> Set {
-        if self.is_empty() || other.is_empty() || apart(self, other) {
+        if self.is_empty() || other.is_empty() || are_disjoint_by_range(self, other) {
             return self.clone();
         }
         if self.ptr_eq(other) {
@@ -197,19 +203,19 @@ impl Set {
             }
         };
         if much_smaller(other, self) {
-            for (element, minus) in within(other, self) {
+            for (element, minus) in entries_in_range_of(other, self) {
                 if let Some(old) = self.0.get(element) {
                     take(element, old, minus);
                 }
             }
         } else if much_smaller(self, other) {
-            for (element, old) in within(self, other) {
+            for (element, old) in entries_in_range_of(self, other) {
                 if let Some(minus) = other.0.get(element) {
                     take(element, old, minus);
                 }
             }
         } else if self.0.as_slice().is_none() && other.0.as_slice().is_none() {
-            // Of two large sets the shared parts are not even seen: what is left is made of what differs.
+            // The result for two large sets is made from their differences; shared parts are not visited.
             let mut rest = SetBuilder::default();
             for (element, old, minus) in self.0.differences(&other.0) {
                 let node = match (old, minus) {
@@ -248,7 +254,7 @@ impl Set {
             })
     }
 
-    /// The paths that are not the beginning of other paths of the set.
+    /// The paths that are not a prefix of another path of the set.
     ///
     /// Behaviour: `Set.Leaves` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -260,14 +266,11 @@ impl Set {
     /// ```
     #[must_use]
     pub fn leaves(&self) -> Set {
-        self.map_nodes(|_, node| Node {
-            member: node.member && node.children.is_empty(),
-            children: node.children.leaves(),
-        })
+        self.map_nodes(|_, node| node.with(node.member && node.children.is_empty(), node.children.leaves()))
     }
 
-    /// The set with every declared field on the way to a path added: a set of `.a.b` gets `.a` too, if the
-    /// type declares `a`, but not an entry of a map or an item of a list.
+    /// The set with each declared field that leads to one of its paths: a set with `.a.b` gets `.a` if the type declares
+    /// `a`. Entries of maps and items of lists are not added.
     ///
     /// Behaviour: `Set.EnsureNamedFieldsAreMembers` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -295,17 +298,15 @@ impl Set {
                 (PathElement::Key(_), _, Some(list)) => (false, Some(list.element)),
                 _ => (false, None),
             };
-            Node {
-                member: node.member || (declared && !node.children.is_empty()),
-                children: match below {
-                    Some(ty) => node.children.ensure_named_fields_are_members(schema, ty),
-                    None => node.children.clone(),
-                },
-            }
+            let children = match below {
+                Some(ty) => node.children.ensure_named_fields_are_members(schema, ty),
+                None => node.children.clone(),
+            };
+            node.with(node.member || (declared && !node.children.is_empty()), children)
         })
     }
 
-    /// The set with every node replaced; what stays the same is shared.
+    /// The set with each node replaced. Unchanged nodes are shared.
     pub(crate) fn map_nodes(&self, f: impl Fn(&PathElement, &Node) -> Node) -> Set {
         let mut edits = Edits::new();
         for (element, node) in self.0.iter() {
@@ -348,8 +349,8 @@ mod tests {
         model.iter().map(|steps| path(steps)).collect()
     }
 
-    /// Short paths over few elements at the deeper levels and many at the first, so that both forms of a
-    /// node occur.
+    /// Short paths with few elements at the deeper levels and many at the first one, so that small and large maps
+    /// occur.
     fn model() -> impl Strategy<Value = Model> {
         let path = (0..90_u8, prop::collection::vec(0..5_u8, 0..3)).prop_map(|(first, mut rest)| {
             rest.insert(0, first);
@@ -367,10 +368,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sets_follow_standard_sets(a in model(), b in model(), shared in model()) {
+        fn operations_agree_with_those_of_standard_sets(a in model(), b in model(), shared in model()) {
             let a: Model = a.union(&shared).cloned().collect();
             let (x, base) = (set(&a), set(&shared));
-            // One that shares structure with x, and one that does not.
+            // The first one shares nodes with `x`.
             for y in [x.difference(&base).union(&set(&b)), set(&b)] {
                 let b: Model = a.union(&b).chain(&b).filter(|p| y.has(&path(p))).cloned().collect();
                 let check = |got: Set, model: Model| {

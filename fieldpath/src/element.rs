@@ -1,12 +1,11 @@
-//! One step of a path.
+//! Elements of paths.
 
 use std::fmt;
 
+use fieldmanager_value::go_format::write_value;
 use fieldmanager_value::{Map, Str, Value};
 
-use crate::text;
-
-/// One step of a path: which child of a list or map is meant.
+/// One element of a path: it identifies a child of a map or list.
 ///
 /// Elements order as in `sigs.k8s.io/structured-merge-diff/v6/fieldpath`: fields, keys, values, indices.
 ///
@@ -28,7 +27,7 @@ pub enum PathElement {
 }
 
 impl PathElement {
-    /// The field of a name.
+    /// The field with a name.
     ///
     /// ```
     /// use fieldmanager_fieldpath::PathElement;
@@ -49,7 +48,7 @@ impl PathElement {
         PathElement::Key(fields.into_iter().collect())
     }
 
-    /// The item of a set.
+    /// The item with this value.
     ///
     /// ```
     /// use fieldmanager_fieldpath::PathElement;
@@ -60,7 +59,7 @@ impl PathElement {
         PathElement::Value(value.into())
     }
 
-    /// The name of the field, if it is one.
+    /// The name, if the element is a field.
     ///
     /// ```
     /// use fieldmanager_fieldpath::PathElement;
@@ -87,13 +86,13 @@ impl fmt::Display for PathElement {
                         f.write_str(",")?;
                     }
                     write!(f, "{name}=")?;
-                    text::write_value(f, value)?;
+                    write_value(f, value)?;
                 }
                 f.write_str("]")
             }
             PathElement::Value(value) => {
                 f.write_str("[=")?;
-                text::write_value(f, value)?;
+                write_value(f, value)?;
                 f.write_str("]")
             }
             PathElement::Index(at) => write!(f, "[{at}]"),
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_element_is_two_words() {
+    fn an_element_takes_16_bytes() {
         assert_eq!(size_of::<PathElement>(), 16);
     }
 

@@ -1,9 +1,10 @@
-//! Filters: which paths of a set count.
+//! Filters of sets.
 
-use crate::set::{Node, Set};
-use crate::{Error, Path, PathElement};
+use std::cmp::Ordering;
 
-/// Which paths of a set count.
+use crate::{Error, MAX_PATH_LENGTH, Node, Path, PathElement, Set};
+
+/// Selects paths of a set.
 ///
 /// Behaviour: `NewExcludeSetFilter` and `NewIncludeMatcherFilter` of
 /// `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
@@ -19,14 +20,14 @@ use crate::{Error, Path, PathElement};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// All but the paths of the set and everything below them.
+    /// Selects all paths but those of the set and those below them.
     Exclude(Set),
-    /// Those that match.
+    /// Selects the paths that match.
     Include(Matcher),
 }
 
 impl Filter {
-    /// The paths of the set that count.
+    /// The selected paths of a set.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Filter, Set};
@@ -59,19 +60,10 @@ pub enum ElementMatcher {
     Element(PathElement),
 }
 
-impl ElementMatcher {
-    fn matches(&self, element: &PathElement) -> bool {
-        match self {
-            ElementMatcher::Any => true,
-            ElementMatcher::Element(wanted) => wanted == element,
-        }
-    }
-}
-
 /// A pattern of paths with wildcards, shaped like a set.
 ///
-/// A path on the way to a match, and everything below a full match, is included. Where a wildcard and an
-/// element stand side by side, the wildcard alone decides, as in the Go package.
+/// A path that leads to a match, and each path below a full match, is included. If one level has a wildcard and other
+/// steps, only the wildcard is used, as in the Go package.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{Matcher, Set};
@@ -83,9 +75,9 @@ impl ElementMatcher {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matcher {
-    /// Everything matches; `members` is empty then.
+    /// Every path matches. `members` is empty then.
     all: bool,
-    /// Sorted, the wildcard first, each step once.
+    /// Sorted and without duplicates; the wildcard is first.
     members: Vec<(ElementMatcher, Matcher)>,
 }
 
@@ -95,22 +87,36 @@ impl Matcher {
         Matcher { all: true, members: Vec::new() }
     }
 
-    /// Matches the paths that begin with these steps.
+    /// Matches the paths that start with these steps.
+    ///
+    /// Steps after the first [`MAX_PATH_LENGTH`] have no effect, because no path of a set is longer.
     ///
     /// Behaviour: `PrefixMatcher` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
-    pub fn prefix(steps: impl IntoIterator<Item = ElementMatcher, IntoIter: DoubleEndedIterator>) -> Self {
-        steps
-            .into_iter()
-            .rev()
-            .fold(Self::all(), |below, step| Matcher { all: false, members: vec![(step, below)] })
+    pub fn prefix(steps: impl IntoIterator<Item = ElementMatcher>) -> Self {
+        let steps: Vec<_> = steps.into_iter().take(MAX_PATH_LENGTH).collect();
+        Self::from_sorted(&[&steps])
     }
 
-    /// Matches the paths that begin with one of the given patterns, in field-path notation with `.*` and
-    /// `[*]` as wildcards. Without any pattern everything matches.
+    /// Matches the paths that start with one of the patterns, which must be sorted.
+    fn from_sorted(patterns: &[&[ElementMatcher]]) -> Self {
+        if patterns.first().is_none_or(|first| first.is_empty()) {
+            return Self::all();
+        }
+        let groups = patterns.chunk_by(|a, b| a.first() == b.first());
+        let members = groups.filter_map(|group| {
+            let (step, _) = group.first()?.split_first()?;
+            let below: Vec<_> = group.iter().filter_map(|pattern| pattern.get(1..)).collect();
+            Some((step.clone(), Self::from_sorted(&below)))
+        });
+        Matcher { all: false, members: members.collect() }
+    }
+
+    /// Matches the paths that start with one of the patterns, in field-path notation with `.*` and `[*]` as wildcards.
+    /// Without a pattern every path matches. The cost is that of sorting the patterns.
     ///
     /// # Errors
     ///
-    /// [`Error::Path`] for the first pattern that is no path.
+    /// [`Error::Path`] for the first pattern that is not a path.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Matcher;
@@ -119,18 +125,12 @@ impl Matcher {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     pub fn prefixes<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Result<Self, Error> {
-        let mut merged: Option<Matcher> = None;
-        for pattern in patterns {
-            let one = Self::prefix(parse(pattern)?);
-            merged = Some(match merged {
-                None => one,
-                Some(others) => others.merge(&one),
-            });
-        }
-        Ok(merged.unwrap_or_else(Self::all))
+        let mut patterns = patterns.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        patterns.sort();
+        Ok(Self::from_sorted(&patterns.iter().map(Vec::as_slice).collect::<Vec<_>>()))
     }
 
-    /// Matches what either matches.
+    /// Matches the paths that one of both matches.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Matcher;
@@ -162,17 +162,28 @@ impl Matcher {
         if self.all {
             return set.clone();
         }
-        set.map_nodes(|element, node| match self.members.iter().find(|(step, _)| step.matches(element)) {
+        set.map_nodes(|element, node| match self.below(element) {
             None => Node::default(),
-            Some((_, below)) => Node { member: node.member, children: below.filter(&node.children) },
+            Some(below) => node.with(node.member, below.filter(&node.children)),
         })
+    }
+
+    fn below(&self, element: &PathElement) -> Option<&Matcher> {
+        if let Some((ElementMatcher::Any, below)) = self.members.first() {
+            return Some(below);
+        }
+        let at = self.members.binary_search_by(|(step, _)| match step {
+            ElementMatcher::Any => Ordering::Less,
+            ElementMatcher::Element(known) => known.cmp(element),
+        });
+        self.members.get(at.ok()?).map(|(_, below)| below)
     }
 }
 
 fn parse(pattern: &str) -> Result<Vec<ElementMatcher>, Error> {
     let mut steps = Vec::new();
     let mut rest = pattern;
-    // Cut at wildcards; what stands between them is a path.
+    // The parts between wildcards are paths.
     while !rest.is_empty() {
         let wildcard = [rest.find(".*"), rest.find("[*]")].into_iter().flatten().min();
         let (path, tail) = rest.split_at(wildcard.unwrap_or(rest.len()));
@@ -184,6 +195,7 @@ fn parse(pattern: &str) -> Result<Vec<ElementMatcher>, Error> {
             rest = tail;
         }
     }
+    steps.truncate(MAX_PATH_LENGTH);
     Ok(steps)
 }
 
@@ -197,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_select() {
+    fn patterns_select_paths() {
         let fields = r#"{"f:a":{".":{},"f:x":{},"k:{\"n\":1}":{"f:y":{}}},"f:b":{"f:x":{}}}"#;
         assert_eq!(filter(&[], fields), fields);
         assert_eq!(filter(&[".a"], fields), r#"{"f:a":{".":{},"f:x":{},"k:{\"n\":1}":{"f:y":{}}}}"#);
@@ -216,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_no_path_is_refused() {
+    fn a_pattern_that_is_not_a_path_is_an_error() {
         assert!(Matcher::prefixes([".a."]).is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! Field paths, and sets of them: what it means to own a part of an object.
+//! Field paths and sets of field paths.
 //!
-//! A [`Path`] says where a field is: `.spec.containers[name="app"].image`. A [`Set`] is a set of paths, a
-//! persistent trie that shares subtrees; [`FieldsV1`](Set::to_json) is its text. [`Managers`] says which
-//! manager owns which set at which version of the object.
+//! A [`Path`] is the location of a field: `.spec.containers[name="app"].image`. A [`Set`] is a set of paths, stored as a
+//! persistent trie with shared subtrees; [FieldsV1](Set::to_json) is its JSON form. [`Managers`] maps the name of a
+//! manager to the set that it owns and the version of the object in which the paths are valid.
 //!
 //! ```
 //! use fieldmanager_fieldpath::{Path, Set};
@@ -17,30 +17,22 @@
 //!
 //! # What this crate knows
 //!
-//! Paths and sets; of a schema only which fields a struct declares. It knows no objects.
+//! Paths and sets, and which fields a struct of a schema declares. It does not know objects.
 
 mod algebra;
 mod element;
 mod error;
 mod fields_v1;
-mod fields_v1_plain;
-#[cfg(test)]
-mod fields_v1_tests;
-mod fields_v1_value;
-mod fields_v1_write;
 mod filter;
-mod key_text;
-mod levels;
 mod managers;
 mod path;
-mod seen;
 mod set;
-mod text;
+mod set_builder;
 
 pub use element::PathElement;
 pub use error::Error;
 pub use filter::{ElementMatcher, Filter, Matcher};
-pub use levels::{Level, SetStack};
 pub use managers::{ApiVersion, Managers, VersionedSet};
 pub use path::Path;
-pub use set::{Node, Paths, Set, SetBuilder};
+pub use set::{MAX_PATH_LENGTH, Node, Paths, Set};
+pub use set_builder::{Level, SetBuilder};

@@ -2,17 +2,27 @@
 
 use std::fmt;
 
+use fieldmanager_value::MAX_DEPTH;
 use fieldmanager_value::sorted::{Iter, SortedMap};
 
 use crate::{Path, PathElement};
 
-/// A set of paths: a persistent trie with sorted children. Cloning is O(1), and sets made from others
-/// share what did not change.
+/// The number of elements of the longest path that a [`Set`] can contain.
 ///
-/// A path being in the set says nothing about its parents or children: `.spec.replicas` may be owned
-/// without `.spec`. The empty path is never in a set, for nobody owns a whole object.
+/// A path of `n` elements takes `n + 1` nested objects in FieldsV1, so with this limit each set can be written, and read
+/// again, within [`MAX_DEPTH`]. Where FieldsV1 is part of an object, the object adds the levels above it: four for
+/// `metadata.managedFields[0].fieldsV1`.
+pub const MAX_PATH_LENGTH: usize = MAX_DEPTH - 1;
+
+/// A set of paths: a persistent trie with sorted children. Cloning is O(1), and a set that is made from others shares
+/// their unchanged parts.
 ///
-/// Invariant: no node is without purpose; one that is not a member has children.
+/// That a path is in the set says nothing about its parents or children: a manager can own `.spec.replicas` and not
+/// `.spec`. The empty path is never in a set, because a manager does not own a whole object. A path of more than
+/// [`MAX_PATH_LENGTH`] elements is never in a set either, so recursion over a set is limited: whatever adds paths
+/// ignores longer ones. No value that the library reads has a field with such a path, and FieldsV1 with one is an error.
+///
+/// Invariant: each node is a member or has children.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{Path, Set};
@@ -24,7 +34,7 @@ use crate::{Path, PathElement};
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Set(pub(crate) SortedMap<PathElement, Node>);
 
-/// What a set holds at and below one path element.
+/// The part of a set at and below one path element.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{PathElement, Set};
@@ -34,19 +44,36 @@ pub struct Set(pub(crate) SortedMap<PathElement, Node>);
 /// assert_eq!(labels.children().to_string(), ".app");
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Node {
     pub(crate) member: bool,
+    /// An upper bound of the depth of `children`.
+    pub(crate) levels: u16,
     pub(crate) children: Set,
 }
 
 impl Node {
+    /// A node without the paths that are too long for a set in which it is at the top.
+    pub(crate) fn new(member: bool, mut children: Set) -> Node {
+        let mut levels = children.levels();
+        if usize::from(levels) >= MAX_PATH_LENGTH {
+            children = children.limited(MAX_PATH_LENGTH - 1);
+            levels = children.levels();
+        }
+        Node { member, levels, children }
+    }
+
+    /// A node whose children are at most as deep as those of this node.
+    pub(crate) fn with(&self, member: bool, children: Set) -> Node {
+        Node { member, levels: self.levels, children }
+    }
+
     /// Whether the path that ends here is in the set.
     pub fn is_member(&self) -> bool {
         self.member
     }
 
-    /// The longer paths, without the elements that lead here.
+    /// The longer paths, without the elements that lead to this node.
     pub fn children(&self) -> &Set {
         &self.children
     }
@@ -55,11 +82,19 @@ impl Node {
         !self.member && self.children.is_empty()
     }
 
-    /// Whether both are the same in memory.
+    /// Whether both nodes share their children, so that they are equal without a comparison.
     pub(crate) fn same(&self, other: &Node) -> bool {
         self.member == other.member && self.children.ptr_eq(&other.children)
     }
 }
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        self.member == other.member && self.children == other.children
+    }
+}
+
+impl Eq for Node {}
 
 impl Set {
     /// The empty set. It allocates nothing.
@@ -72,7 +107,7 @@ impl Set {
         self.0.is_empty()
     }
 
-    /// Whether both are the same in memory, and therefore equal.
+    /// Whether both share one allocation, and are therefore equal.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -85,11 +120,11 @@ impl Set {
         self.0.ptr_eq(&other.0)
     }
 
-    /// How many paths are in the set. This walks it.
+    /// The number of paths in the set. The cost is linear in the size of the set.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
-    /// // `.labels` is on the way to a path, and none itself.
+    /// // `.labels` leads to two paths and is not in the set.
     /// assert_eq!(Set::from_json(br#"{"f:labels":{"f:app":{},"f:tier":{}}}"#)?.len(), 2);
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
@@ -97,7 +132,41 @@ impl Set {
         self.0.iter().map(|(_, node)| usize::from(node.member) + node.children.len()).sum()
     }
 
-    /// Adds a path; its parents are not added. The empty path is ignored.
+    /// The number of elements of the longest path. The cost is at most linear in the size of the set.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// assert_eq!(Set::from_json(br#"{"f:labels":{"f:app":{}},"f:kind":{}}"#)?.depth(), 2);
+    /// assert_eq!(Set::new().depth(), 0);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
+    pub fn depth(&self) -> usize {
+        self.nodes().fold(0, |deepest, (_, node)| {
+            if usize::from(node.levels) < deepest { deepest } else { deepest.max(1 + node.children.depth()) }
+        })
+    }
+
+    /// An upper bound of the depth.
+    fn levels(&self) -> u16 {
+        match self.0.as_slice() {
+            Some(entries) => entries.iter().fold(0, |levels, (_, node)| levels.max(node.levels + 1)),
+            None => self.nodes().fold(0, |levels, (_, node)| levels.max(node.levels + 1)),
+        }
+    }
+
+    /// The paths of at most `length` elements.
+    fn limited(&self, length: usize) -> Set {
+        if length == 0 {
+            return Set::new();
+        }
+        self.map_nodes(|_, node| match node.children {
+            ref children if usize::from(node.levels) < length => node.with(node.member, children.clone()),
+            ref children => Node::new(node.member, children.limited(length - 1)),
+        })
+    }
+
+    /// Adds a path, but not its parents. The empty path and a path of more than [`MAX_PATH_LENGTH`] elements are
+    /// ignored.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Path, Set};
@@ -110,7 +179,11 @@ impl Set {
         let Some((first, rest)) = path.split_first() else {
             return;
         };
+        if rest.len() >= MAX_PATH_LENGTH {
+            return;
+        }
         let mut node = self.0.get(first).cloned().unwrap_or_default();
+        node.levels = node.levels.max(u16::try_from(rest.len()).unwrap_or(u16::MAX));
         if rest.is_empty() {
             if node.member {
                 return;
@@ -139,7 +212,7 @@ impl Set {
         }
     }
 
-    /// What the set holds at and below an element.
+    /// The node of an element.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{PathElement, Set};
@@ -151,7 +224,7 @@ impl Set {
         self.0.get(element)
     }
 
-    /// The paths that begin with an element, without it.
+    /// The paths that start with an element, without that element.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{PathElement, Set};
@@ -163,7 +236,7 @@ impl Set {
         self.get(element).map(|node| node.children.clone()).unwrap_or_default()
     }
 
-    /// The first elements of the paths, in order, with what is below them.
+    /// The first elements of all paths with their nodes, in order.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -176,8 +249,8 @@ impl Set {
         self.0.iter()
     }
 
-    /// The paths: those of one element first, then those below each element, in order. This is the order
-    /// in which Kubernetes lists conflicts.
+    /// The paths: first those of one element, then those below each element, in order. Kubernetes lists conflicts in
+    /// this order.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -258,7 +331,7 @@ impl AsRef<[PathElement]> for Path {
     }
 }
 
-/// The paths, one a line.
+/// The paths, one per line.
 impl fmt::Display for Set {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, path) in self.paths().enumerate() {
@@ -277,56 +350,12 @@ impl fmt::Debug for Set {
     }
 }
 
-/// Makes one level of a [`Set`] from the results of the levels below, in one go.
-///
-/// Elements may come in any order, and more than once: what they bring is united.
-///
-/// ```
-/// use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
-/// let mut builder = SetBuilder::with_capacity(2);
-/// builder.push(PathElement::field("b"), true, Set::new());
-/// builder.push(PathElement::field("a"), true, Set::new());
-/// assert_eq!(builder.build().to_string(), ".a\n.b");
-/// ```
-#[derive(Default)]
-pub struct SetBuilder(Vec<(PathElement, Node)>);
-
-impl SetBuilder {
-    /// A builder with room for `n` elements.
-    pub fn with_capacity(n: usize) -> Self {
-        SetBuilder(Vec::with_capacity(n))
-    }
-
-    /// Adds an element: itself if `member` is set, and the paths below it. Nothing is added by neither.
-    pub fn push(&mut self, element: PathElement, member: bool, children: Set) {
-        let node = Node { member, children };
-        if !node.is_empty() {
-            self.0.push((element, node));
-        }
-    }
-
-    /// The set.
-    pub fn build(mut self) -> Set {
-        if !self.0.is_sorted_by(|a, b| a.0 < b.0) {
-            self.0.sort_by(|a, b| a.0.cmp(&b.0));
-            self.0.dedup_by(|later, kept| {
-                let equal = later.0 == kept.0;
-                if equal {
-                    kept.1 = kept.1.union(&later.1);
-                }
-                equal
-            });
-        }
-        Set(SortedMap::from_sorted(self.0))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn paths_come_members_first() {
+    fn the_paths_of_a_level_precede_those_below_it() {
         let mut set = Set::new();
         for text in ["b", "a.y", "a.x.z", "a.x", "c[=1]", "a"] {
             set.insert(&text.parse::<Path>().unwrap());

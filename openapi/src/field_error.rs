@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fieldmanager_value::go_format::{quote, write_float};
 use fieldmanager_value::{Escape, Str, Value};
 
 /// What is wrong with a field, with the texts of `k8s.io/apimachinery/pkg/util/validation/field`.
@@ -158,7 +159,7 @@ impl FieldError {
                 if i > 0 {
                     detail.push_str(", ");
                 }
-                detail.push_str(&go_quote(value));
+                detail.push_str(&quote(value));
             }
         }
         Self::new(path, FieldErrorKind::NotSupported, Some(value.into()), detail)
@@ -193,8 +194,9 @@ impl FieldError {
         if let Some(value) = &self.value {
             out.push_str(": ");
             match value {
-                Value::String(text) => out.push_str(&go_quote(text)),
-                Value::Float(number) => write_go_float(&mut out, *number),
+                Value::String(text) => out.push_str(&quote(text)),
+                // Writing to a string cannot fail.
+                Value::Float(number) => drop(write_float(&mut out, *number, 6)),
                 other => other.write_json_escaped(&mut out, Escape::Go),
             }
         }
@@ -204,76 +206,6 @@ impl FieldError {
         }
         out
     }
-}
-
-/// A text in quotes, as Go's `strconv.Quote` writes it, which is what `%q` shows in messages.
-///
-/// ```
-/// use fieldmanager_openapi::go_quote;
-/// assert_eq!(go_quote("a\t"), r#""a\t""#);
-/// ```
-pub fn go_quote(text: &str) -> String {
-    use std::fmt::Write;
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        // Writing to a string cannot fail.
-        let _ = match c {
-            '"' => out.write_str("\\\""),
-            '\\' => out.write_str("\\\\"),
-            '\x07' => out.write_str("\\a"),
-            '\x08' => out.write_str("\\b"),
-            '\x0c' => out.write_str("\\f"),
-            '\n' => out.write_str("\\n"),
-            '\r' => out.write_str("\\r"),
-            '\t' => out.write_str("\\t"),
-            '\x0b' => out.write_str("\\v"),
-            c if c < ' ' || c == '\x7f' => write!(out, "\\x{:02x}", u32::from(c)),
-            c if is_print(c) => out.write_char(c),
-            c if u32::from(c) < 0x1_0000 => write!(out, "\\u{:04x}", u32::from(c)),
-            c => write!(out, "\\U{:08x}", u32::from(c)),
-        };
-    }
-    out.push('"');
-    out
-}
-
-/// Whether a character is shown as it is: letters, marks, numbers, punctuation, symbols and the ASCII space.
-///
-/// Behaviour: Go's `unicode.IsPrint`, by the version of Unicode that Rust's standard library knows.
-///
-/// ```
-/// use fieldmanager_openapi::is_print;
-/// assert!(is_print('é') && is_print(' '));
-/// assert!(!is_print('\u{a0}') && !is_print('\u{200b}') && !is_print('\n'));
-/// ```
-pub fn is_print(c: char) -> bool {
-    // Debug output escapes the same characters, and besides a mark that begins a text.
-    c.is_ascii_graphic() || c == ' ' || format!("a{c}").escape_debug().eq(['a', c])
-}
-
-/// A float as `%v` shows it.
-fn write_go_float(out: &mut String, number: f64) {
-    use std::fmt::Write;
-    if !number.is_finite() {
-        out.push_str(if number.is_nan() {
-            "NaN"
-        } else if number > 0.0 {
-            "+Inf"
-        } else {
-            "-Inf"
-        });
-        return;
-    }
-    let text = format!("{number:e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    // Writing to a string cannot fail.
-    let _ = if number == 0.0 || (-4..6).contains(&exponent) {
-        write!(out, "{number}")
-    } else {
-        write!(out, "{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
-    };
 }
 
 impl fmt::Display for FieldError {
@@ -387,24 +319,6 @@ impl fmt::Display for FieldPath {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn texts_are_quoted_as_go_quotes_them() {
-        for (text, quoted) in [
-            ("", r#""""#),
-            ("a \"b\" \\", r#""a \"b\" \\""#),
-            ("\u{7}\u{8}\u{c}\n\r\t\u{b}", r#""\a\b\f\n\r\t\v""#),
-            ("\u{0}\u{1f}\u{7f}", r#""\x00\x1f\x7f""#),
-            ("<&>'", r#""<&>'""#),
-            ("caf\u{e9} \u{65e5}\u{1f600}", "\"caf\u{e9} \u{65e5}\u{1f600}\""),
-            ("e\u{301}", "\"e\u{301}\""),
-            ("\u{301}", "\"\u{301}\""),
-            ("\u{a0}\u{ad}\u{2028}\u{feff}", r#""\u00a0\u00ad\u2028\ufeff""#),
-            ("\u{e0001}", r#""\U000e0001""#),
-        ] {
-            assert_eq!(go_quote(text), quoted);
-        }
-    }
 
     #[test]
     fn values_are_shown_as_go_shows_them() {

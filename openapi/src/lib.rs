@@ -22,7 +22,9 @@ mod types;
 #[cfg(feature = "validation")]
 pub mod validation;
 
-pub use field_error::{FieldError, FieldErrorKind, FieldPath, go_quote, is_print};
+pub use field_error::{FieldError, FieldErrorKind, FieldPath};
+#[doc(hidden)]
+pub use fieldmanager_value::go_format::{is_print, quote as go_quote};
 pub use gvk::GroupVersionKind;
 pub use import::{Fault, ImportError, Imported, Importer, ListUnions, LoadError};
 pub use managed_fields::{MAX_MANAGER, validate_managed_fields, validate_manager};

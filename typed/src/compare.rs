@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use fieldmanager_fieldpath::{Filter, Node, PathElement, Set, SetBuilder, SetStack};
+use fieldmanager_fieldpath::{Filter, Node, PathElement, Set, SetBuilder};
 use fieldmanager_schema::{Atom, ListType, MapType, Schema, TypeId};
 use fieldmanager_value::{List, Map, Value};
 
@@ -98,7 +98,7 @@ impl TypedValue {
             keyed: known.keyed,
             unique: known.unique,
             faults: Faults::default(),
-            stack: SetStack::default(),
+            builder: SetBuilder::default(),
         };
         let delta = compare.values(self.ty.id(), Some(&self.value), Some(&other.value));
         compare.faults.check()?;
@@ -173,7 +173,7 @@ struct Compare<'s> {
     keyed: bool,
     unique: bool,
     faults: Faults,
-    stack: SetStack,
+    builder: SetBuilder,
 }
 
 impl Compare<'_> {
@@ -238,33 +238,33 @@ impl Compare<'_> {
         match (shape(schema.atom(ty), Some(value)).1, value) {
             (Shape::List(list), Value::List(items)) if !list.atomic => {
                 let none = Set::new();
-                let mut level = self.stack.begin(&none);
+                let mut level = self.builder.open_level(&none);
                 // The fields of the item before, which this one mostly has too.
                 let mut last = Set::new();
                 for item in items {
                     if let Ok(element) = element_of(list, item) {
                         let below = self.all(list.element, item, &last);
                         last.clone_from(&below);
-                        self.stack.push(&mut level, || element, true, below);
+                        self.builder.push_to(&mut level, || element, true, below);
                     }
                 }
-                self.stack.end_unsorted(level)
+                self.builder.close_level(level)
             }
             (Shape::Map(map), Value::Map(entries)) if !map.atomic => {
                 let none = Set::new();
-                let mut level = self.stack.begin(like);
+                let mut level = self.builder.open_level(like);
                 let mut along = map.along();
                 for (name, value) in entries {
                     if let Some(ty) = along.type_of(name) {
-                        let before = self.stack.find(&mut level, |element| match element {
+                        let before = self.builder.find(&mut level, |element| match element {
                             PathElement::Field(known) => known.cmp(name),
                             _ => Ordering::Greater,
                         });
                         let below = self.all(ty, value, before.map_or(&none, Node::children));
-                        self.stack.push(&mut level, || PathElement::Field(name.clone()), true, below);
+                        self.builder.push_to(&mut level, || PathElement::Field(name.clone()), true, below);
                     }
                 }
-                self.stack.end(level)
+                self.builder.close_level(level)
             }
             _ => Set::new(),
         }

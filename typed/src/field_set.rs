@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use fieldmanager_fieldpath::{Node, PathElement, Set, SetStack};
+use fieldmanager_fieldpath::{Node, PathElement, Set, SetBuilder};
 use fieldmanager_schema::{Along, ListType, MapType, Schema, TypeId};
 use fieldmanager_value::{List, Map, Str, Value};
 
@@ -50,7 +50,7 @@ impl TypedValue {
         let mut walk = Walk {
             schema: self.ty.schema(),
             whole: self.known.keyed && self.known.unique,
-            stack: SetStack::default(),
+            builder: SetBuilder::default(),
         };
         walk.fields(self.ty.id(), &self.value, other).1
     }
@@ -63,7 +63,7 @@ struct Walk<'s> {
     schema: &'s Schema,
     /// Whether every item has its keys, and no other item of its list has them.
     whole: bool,
-    stack: SetStack,
+    builder: SetBuilder,
 }
 
 impl Walk<'_> {
@@ -87,17 +87,17 @@ impl Walk<'_> {
 
     fn entries(&mut self, map: &MapType, entries: &Map, like: &Set) -> Set {
         let none = Set::new();
-        let mut level = self.stack.begin(like);
+        let mut level = self.builder.open_level(like);
         let mut along = map.along();
         for (name, value) in entries {
-            let before = self.stack.find(&mut level, |element| match element {
+            let before = self.builder.find(&mut level, |element| match element {
                 PathElement::Field(known) => known.cmp(name),
                 _ => Ordering::Greater,
             });
             let (member, below) = self.entry(&mut along, name, value, before.map_or(&none, Node::children));
-            self.stack.push(&mut level, || PathElement::Field(name.clone()), member, below);
+            self.builder.push_to(&mut level, || PathElement::Field(name.clone()), member, below);
         }
-        self.stack.end(level)
+        self.builder.close_level(level)
     }
 
     fn entry(&mut self, along: &mut Along<'_>, name: &Str, value: &Value, like: &Set) -> (bool, Set) {
@@ -123,7 +123,7 @@ impl Walk<'_> {
             items.iter().map(|item| (element_of(list, item).unwrap_or_else(|_| keyless()), item)).collect();
         found.sort_by(|a, b| a.0.cmp(&b.0));
         let none = Set::new();
-        let mut level = self.stack.begin(&none);
+        let mut level = self.builder.open_level(&none);
         // The fields of the item before, which this one mostly has too.
         let mut last = Set::new();
         let mut found = found.into_iter().peekable();
@@ -139,9 +139,9 @@ impl Walk<'_> {
                 Set::new()
             };
             last.clone_from(&below);
-            self.stack.push(&mut level, || element, true, below);
+            self.builder.push_to(&mut level, || element, true, below);
         }
-        self.stack.end(level)
+        self.builder.close_level(level)
     }
 
     /// The set of a short list whose items have just the elements of another set: none has to be made.
@@ -154,15 +154,15 @@ impl Walk<'_> {
         if !like.nodes().all(|(element, _)| here(element).is_some()) {
             return None;
         }
-        let mut level = self.stack.begin(like);
+        let mut level = self.builder.open_level(like);
         for (element, node) in like.nodes() {
             let below = here(element).map(|item| self.fields(list.element, item, node.children()).1);
-            self.stack.find(&mut level, |known| {
+            self.builder.find(&mut level, |known| {
                 if std::ptr::eq(known, element) { Ordering::Equal } else { Ordering::Greater }
             });
-            self.stack.push(&mut level, || element.clone(), true, below.unwrap_or_default());
+            self.builder.push_to(&mut level, || element.clone(), true, below.unwrap_or_default());
         }
-        Some(self.stack.end(level))
+        Some(self.builder.close_level(level))
     }
 }
 

@@ -31,6 +31,8 @@
 mod de;
 mod error;
 mod escape;
+#[doc(hidden)]
+pub mod go_format;
 mod intern;
 mod json;
 mod json_or_yaml;

@@ -1,6 +1,6 @@
 //! Times in metadata.
 
-use std::fmt::Write;
+use fieldmanager_value::go_format::quote_in_time_error as quote;
 
 /// Why a text is no time, in the words of Go's `time.Parse`.
 type Fault = String;
@@ -161,21 +161,6 @@ fn format(seconds: i64) -> String {
         second / 60 % 60,
         second % 60
     )
-}
-
-/// A text in quotes as the `time` package quotes it, which is not how others do.
-fn quote(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        // Writing to a string cannot fail.
-        let _ = match c {
-            '"' | '\\' => write!(out, "\\{c}"),
-            ' '..='\x7f' => write!(out, "{c}"),
-            _ => c.encode_utf8(&mut [0; 4]).bytes().try_for_each(|b| write!(out, "\\x{b:02x}")),
-        };
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use fieldmanager_value::{Escape, MAX_DEPTH, Value, write_string};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::fields_v1::{by_rules, value_by_rules};
-use crate::fields_v1_write::write_element;
-use crate::{Error, Set, SetBuilder, fields_v1_plain, fields_v1_value};
+use super::{fast_reader, path_element, serde_reader, value};
+use crate::{Error, Set, SetBuilder};
 
 /// A name that makes a text long enough for levels to be remembered.
 fn filler() -> String {
@@ -92,7 +91,7 @@ fn naive(set: &Set, itself: bool, out: &mut String) {
         out.push_str(before);
         before = ",";
         let mut key = String::new();
-        write_element(element, &mut key);
+        path_element::write(element, &mut key);
         write_string(out, &key, Escape::Json);
         out.push(':');
         naive(node.children(), node.is_member() && !node.children().is_empty(), out);
@@ -113,14 +112,14 @@ fn check_writing(set: &Set) {
 }
 
 fn check_reading(text: &str) {
-    let ruled = by_rules(text.as_bytes());
-    if let Some(read) = fields_v1_plain::read(text.as_bytes()) {
+    let ruled = serde_reader::from_json(text.as_bytes());
+    if let Some(read) = fast_reader::read(text.as_bytes()) {
         assert_eq!(Ok(&read), ruled.as_ref(), "{text}");
         check_writing(&read);
     }
     if let Ok(value) = Value::from_json(text) {
-        let ruled = value_by_rules(&value);
-        if let Some(read) = fields_v1_value::read(&value) {
+        let ruled = serde_reader::from_value(&value);
+        if let Some(read) = value::read(&value) {
             assert_eq!(Ok(&read), ruled.as_ref(), "{text}");
             check_writing(&read);
         }
@@ -175,7 +174,8 @@ fn levels_that_are_known_have_their_depth() {
         for levels in 0..=MAX_DEPTH + 1 {
             for inner in [known.as_str(), "{}", r#"{".":{}}"#, r#"{".":{},"f:a":{}}"#] {
                 let text = format!(r#"{{{},"f:a":{known},"f:b":{}}}"#, filler(), chain(levels, inner));
-                let (read, ruled) = (Set::from_json(text.as_bytes()), by_rules(text.as_bytes()));
+                let (read, ruled) =
+                    (Set::from_json(text.as_bytes()), serde_reader::from_json(text.as_bytes()));
                 assert_eq!(read, ruled, "{height} {levels}");
                 let deepest = 2 + levels + if inner == known { height } else { 0 };
                 if inner == known {
@@ -211,7 +211,7 @@ fn what_a_value_holds_is_judged_by_the_rules() {
         r#"{"i:2":{},"i:10":{},"i:-1":{}}"#,
     ] {
         let value = Value::from_json(text).unwrap();
-        assert_eq!(Set::from_value(&value), value_by_rules(&value), "{text}");
+        assert_eq!(Set::from_value(&value), serde_reader::from_value(&value), "{text}");
     }
     let deep = |levels: usize| {
         (0..levels).fold(Value::Map(fieldmanager_value::Map::new()), |below, _| {
@@ -219,8 +219,89 @@ fn what_a_value_holds_is_judged_by_the_rules() {
         })
     };
     for levels in MAX_DEPTH - 3..MAX_DEPTH + 3 {
-        assert_eq!(Set::from_value(&deep(levels)), value_by_rules(&deep(levels)), "{levels}");
+        assert_eq!(Set::from_value(&deep(levels)), serde_reader::from_value(&deep(levels)), "{levels}");
         let dot = Value::Map(fieldmanager_value::Map::single(".", deep(levels)));
-        assert_eq!(Set::from_value(&dot), value_by_rules(&dot), "{levels}");
+        assert_eq!(Set::from_value(&dot), serde_reader::from_value(&dot), "{levels}");
     }
+}
+
+fn normal(text: &str) -> String {
+    let set = Set::from_json(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e}"));
+    let value = Value::from_json(text).unwrap();
+    assert_eq!(Set::from_value(&value).unwrap(), set, "{text}");
+    assert_eq!(Set::from_value(&set.to_value()).unwrap(), set, "{text}");
+    set.to_json()
+}
+
+#[test]
+fn texts_are_normalised_as_the_go_package_does() {
+    for (text, expected) in [
+        ("null", "{}"),
+        ("{}", "{}"),
+        (r#"{".":{}}"#, "{}"),
+        (r#"{"f:a":{".":{}}}"#, r#"{"f:a":{}}"#),
+        (r#"{"f:a":null}"#, r#"{"f:a":{}}"#),
+        (r#"{"f:a":{"x:y":{"f:b":{}}}}"#, r#"{"f:a":{}}"#),
+        (r#"{"f:":{},"f:a:b":{}}"#, r#"{"f:":{},"f:a:b":{}}"#),
+        (
+            r#"{"i:007":{},"i:+2":{},"i:-1":{},"v:1":{},"k:{\"a\":1}":{},"f:z":{}}"#,
+            r#"{"f:z":{},"k:{\"a\":1}":{},"v:1":{},"i:-1":{},"i:2":{},"i:7":{}}"#,
+        ),
+        (r#"{"k:null":{},"k:{}":{}}"#, r#"{"k:{}":{}}"#),
+        (r#"{"k:{\"b\":1, \"a\":\"x\"}":{}}"#, r#"{"k:{\"a\":\"x\",\"b\":1}":{}}"#),
+        (r#"{"v: 1.0 ":{},"v:1e-7":{},"v:1e21":{}}"#, r#"{"v:1e-7":{},"v:1":{},"v:1e+21":{}}"#),
+        (r#"{"v:9007199254740993":{}}"#, r#"{"v:9007199254740993":{}}"#),
+        (
+            r#"{"v:null":{},"v:{}":{},"v:[]":{},"v:true":{},"v:false":{},"v:\"a\"":{},"v:2":{}}"#,
+            r#"{"v:2":{},"v:\"a\"":{},"v:false":{},"v:true":{},"v:[]":{},"v:{}":{},"v:null":{}}"#,
+        ),
+        (r#"{"f:a":{},"f:a":{"f:b":{}}}"#, r#"{"f:a":{".":{},"f:b":{}}}"#),
+        (r#"{"f:a":{"f:b":{}},"f:a":{"f:c":{}}}"#, r#"{"f:a":{"f:b":{},"f:c":{}}}"#),
+        (
+            r#"{"f:<&>":{},"k:{\"<\":\"<\"}":{},"v:\"<>&\u2028é\"":{}}"#,
+            r#"{"f:<&>":{},"k:{\"<\":\"\\u003c\"}":{},"v:\"\\u003c\\u003e\\u0026\\u2028é\"":{}}"#,
+        ),
+        (r#"{"f:\u0001\n\"\\":{}}"#, r#"{"f:\u0001\n\"\\":{}}"#),
+    ] {
+        if text.contains(r#""f:a":{},"f:a""#) || text.contains(r#""f:a":{"f:b":{}},"f:a""#) {
+            // A value cannot hold one key twice.
+            assert_eq!(Set::from_json(text.as_bytes()).unwrap().to_json(), expected);
+        } else {
+            assert_eq!(normal(text), expected, "{text}");
+        }
+    }
+}
+
+#[test]
+fn faults_name_the_key() {
+    for (text, message) in [
+        ("", "not valid FieldsV1 at line 1 column 0: EOF while parsing a value"),
+        (
+            "[]",
+            "not valid FieldsV1 at line 1 column 2: invalid type: sequence, expected an object of path elements, or null",
+        ),
+        ("{} x", "not valid FieldsV1 at line 1 column 4: trailing characters"),
+        (
+            r#"{"f:a":1}"#,
+            "not valid FieldsV1 at line 1 column 8: invalid type: integer `1`, expected an object of path elements, or null",
+        ),
+        (r#"{"f":{}}"#, "key `f` is no path element: expected a prefix like `f:`"),
+        (r#"{"fa":{}}"#, "key `fa` is no path element: expected a prefix like `f:`"),
+        (r#"{"é:a":{}}"#, "key `é:a` is no path element: expected a prefix like `f:`"),
+        (
+            r#"{"v:":{}}"#,
+            "key `v:` is no path element: not valid JSON at line 1 column 0: EOF while parsing a value",
+        ),
+        (
+            r#"{"v:1 2":{}}"#,
+            "key `v:1 2` is no path element: not valid JSON at line 1 column 3: trailing characters",
+        ),
+        (r#"{"k:[]":{}}"#, "key `k:[]` is no path element: expected an object of key fields, got list"),
+        (r#"{"i:1.5":{}}"#, "key `i:1.5` is no path element: expected an integer"),
+    ] {
+        let error = Set::from_json(text.as_bytes()).expect_err(text);
+        assert_eq!(error.to_string(), message);
+    }
+    let deep = r#"{"f:a":"#.repeat(10_000);
+    assert_eq!(Set::from_json(deep.as_bytes()), Err(Error::TooDeep));
 }

@@ -1,0 +1,197 @@
+//! Keys of FieldsV1 objects: serialized path elements.
+//!
+//! All readers of FieldsV1 parse keys with this file, and all writers serialize elements with it.
+
+use std::fmt::Write;
+
+use fieldmanager_value::{Escape, Map, MapBuilder, Str, Value, write_number, write_string};
+
+use super::bytes::plain_end;
+use crate::{Error, PathElement};
+
+/// The meaning of a key.
+pub(super) enum Key {
+    /// `.`: the node itself is in the set.
+    Itself,
+    Element(PathElement),
+    /// An element of an unknown kind, which a later version of the format can define.
+    Unknown,
+}
+
+/// Parses a key.
+pub(super) fn read(key: &str) -> Result<Key, Error> {
+    let fault = |message: String| Error::Element { key: key.into(), message };
+    if key == "." {
+        return Ok(Key::Itself);
+    }
+    let (Some(kind), Some(b':')) = (key.as_bytes().first(), key.as_bytes().get(1)) else {
+        return Err(fault("expected a prefix like `f:`".into()));
+    };
+    let content = key.get(2..).unwrap_or_default();
+    let json = || Value::from_json(content).map_err(|error| fault(error.to_string()));
+    let mut usual = Usual::<false> { document: key, at: 2 };
+    Ok(Key::Element(match kind {
+        b'f' => PathElement::field(content),
+        b'v' => match usual.scalar().filter(|_| usual.at == key.len()) {
+            Some(value) => PathElement::Value(value),
+            None => PathElement::Value(json()?),
+        },
+        b'k' => match usual.fields().filter(|_| usual.at == key.len()) {
+            Some(fields) => PathElement::Key(fields),
+            None => match json()? {
+                Value::Map(fields) => PathElement::Key(fields),
+                Value::Null => PathElement::Key(Map::new()),
+                other => {
+                    return Err(fault(format!("expected an object of key fields, got {}", other.kind())));
+                }
+            },
+        },
+        b'i' => {
+            let index = content.parse();
+            PathElement::Index(index.map_err(|_| fault("expected an integer".into()))?)
+        }
+        _ => return Ok(Key::Unknown),
+    }))
+}
+
+/// Parses a `k:` or `v:` key where it is part of a JSON document, from after its opening quote to its closing quote.
+/// Returns the element and the position of the closing quote, or `None` unless the key has the usual form.
+pub(super) fn read_in_document(document: &str, start: usize) -> Option<(PathElement, usize)> {
+    let mut usual = Usual::<true> { document, at: start + 2 };
+    let element = match document.as_bytes().get(start..start + 2)? {
+        b"k:" => PathElement::Key(usual.fields()?),
+        b"v:" => PathElement::Value(usual.scalar()?),
+        _ => return None,
+    };
+    Some((element, usual.at))
+}
+
+/// A parser of keys in the form that API servers write: no white space, and no escape inside a string. It returns
+/// `None` for any other form. With `QUOTED` the key is part of a JSON document, so each quote follows a backslash.
+struct Usual<'t, const QUOTED: bool> {
+    document: &'t str,
+    at: usize,
+}
+
+impl<'t, const QUOTED: bool> Usual<'t, QUOTED> {
+    #[inline(always)]
+    fn rest(&self) -> &'t [u8] {
+        self.document.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn expect(&mut self, expected: &[u8]) -> Option<()> {
+        self.rest().starts_with(expected).then(|| self.at += expected.len())
+    }
+
+    #[inline(always)]
+    fn string(&mut self) -> Option<&'t str> {
+        let quote: &[u8] = if QUOTED { b"\\\"" } else { b"\"" };
+        self.expect(quote)?;
+        let end = plain_end(self.document.as_bytes(), self.at)?;
+        let string = self.document.get(self.at..end)?;
+        self.at = end;
+        self.expect(quote)?;
+        Some(string)
+    }
+
+    /// A string, a boolean, or a positive integer of at most 15 digits.
+    fn scalar(&mut self) -> Option<Value> {
+        match self.rest() {
+            [b'\\' | b'"', ..] => self.string().map(Value::from),
+            [b't', ..] => self.expect(b"true").map(|()| Value::Bool(true)),
+            [b'f', ..] => self.expect(b"false").map(|()| Value::Bool(false)),
+            rest @ [b'1'..=b'9', ..] => {
+                let n = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+                let digits = rest.get(..n).filter(|digits| digits.len() <= 15)?;
+                if matches!(rest.get(n), Some(b'.' | b'e' | b'E')) {
+                    return None;
+                }
+                self.at += n;
+                Some(Value::Int(digits.iter().fold(0, |all, digit| all * 10 + i64::from(digit - b'0'))))
+            }
+            _ => None,
+        }
+    }
+
+    /// An object of scalars with at least one field and no duplicate.
+    fn fields(&mut self) -> Option<Map> {
+        self.expect(b"{")?;
+        let (name, value) = self.field()?;
+        if self.expect(b"}").is_some() {
+            return Some(Map::single(name, value));
+        }
+        let mut fields = MapBuilder::with_capacity(4);
+        fields.push(name, value);
+        let mut n = 1;
+        while self.expect(b",").is_some() {
+            let (name, value) = self.field()?;
+            fields.push(name, value);
+            n += 1;
+        }
+        self.expect(b"}")?;
+        Some(fields.build()).filter(|fields| fields.len() == n)
+    }
+
+    #[inline(always)]
+    fn field(&mut self) -> Option<(Str, Value)> {
+        let name = Str::from(self.string()?);
+        self.expect(b":")?;
+        Some((name, self.scalar()?))
+    }
+}
+
+/// Appends the key of an element.
+pub(super) fn write(element: &PathElement, out: &mut String) {
+    match element {
+        PathElement::Field(name) => {
+            out.push_str("f:");
+            out.push_str(name);
+        }
+        PathElement::Key(fields) => {
+            out.push_str("k:");
+            write_fields(out, fields, Escape::Json);
+        }
+        PathElement::Value(value) => {
+            out.push_str("v:");
+            write_value(out, value);
+        }
+        PathElement::Index(at) => {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "i:{at}");
+        }
+    }
+}
+
+/// The Go package escapes the names of key fields as JSON, and all other names and strings for HTML.
+fn write_fields(out: &mut String, fields: &Map, names: Escape) {
+    out.push('{');
+    for (i, (name, value)) in fields.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write_string(out, name, names);
+        out.push(':');
+        write_value(out, value);
+    }
+    out.push('}');
+}
+
+fn write_value(out: &mut String, value: &Value) {
+    match value {
+        Value::String(string) => write_string(out, string, Escape::Html),
+        Value::Float(number) => write_number(out, *number),
+        Value::List(list) => {
+            out.push('[');
+            for (i, item) in list.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_value(out, item);
+            }
+            out.push(']');
+        }
+        Value::Map(map) => write_fields(out, map, Escape::Html),
+        other => other.write_json(out),
+    }
+}

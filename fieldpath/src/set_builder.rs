@@ -1,0 +1,295 @@
+//! Construction of sets from the leaves up.
+
+use std::cmp::Ordering;
+
+use fieldmanager_value::sorted::SortedMap;
+
+use crate::set::Node;
+use crate::{PathElement, Set};
+
+/// Builds a [`Set`] from the leaves up: the set below an element is built before the element is added.
+///
+/// All open levels are on one stack, so a level costs one allocation, that of its result. Elements of a level can come
+/// in any order and more than once; their paths are united.
+///
+/// ```
+/// use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
+/// let mut builder = SetBuilder::default();
+/// builder.push(PathElement::field("b"), true, Set::new());
+/// builder.push(PathElement::field("a"), true, Set::new());
+/// assert_eq!(builder.build().to_string(), ".a\n.b");
+/// ```
+///
+/// A [level](Self::open_level) can be similar to an existing set. The result then shares the nodes that both have, and a
+/// level that is equal to that set is that set and costs no allocation. A manager that applies the same configuration
+/// again owns the same set, and the items of a list, which mostly have the same fields, share theirs.
+///
+/// ```
+/// use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
+/// let last = Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?;
+/// let mut builder = SetBuilder::default();
+/// let mut level = builder.open_level(&last);
+/// for name in ["a", "b"] {
+///     let element = PathElement::field(name);
+///     assert!(builder.find(&mut level, |known| known.cmp(&element)).is_some());
+///     builder.push_to(&mut level, || element, true, Set::new());
+/// }
+/// assert!(builder.close_level(level).ptr_eq(&last));
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
+#[derive(Default)]
+pub struct SetBuilder {
+    entries: Vec<(PathElement, Node)>,
+}
+
+/// Space for the open levels of most objects, in less than a kilobyte.
+const ENTRIES: usize = 31;
+
+/// An open level of a [`SetBuilder`]. Levels are closed in the opposite order of their opening.
+pub struct Level<'s> {
+    similar: &'s Set,
+    /// The entries of the similar set, or nothing if the set is empty or large.
+    entries: &'s [(PathElement, Node)],
+    /// How many of these entries precede the current element.
+    at: usize,
+    /// Whether the entry at `at` has the current element.
+    found: bool,
+    /// The start of this level on the stack, or `None` while the level is equal to the first `at` entries.
+    start: Option<usize>,
+}
+
+impl SetBuilder {
+    /// A builder with space for `n` elements.
+    pub fn with_capacity(n: usize) -> Self {
+        SetBuilder { entries: Vec::with_capacity(n) }
+    }
+
+    /// Adds an element: the path that ends with it if `member` is set, and the paths below it. It adds nothing if there
+    /// is neither. Paths of more than [`MAX_PATH_LENGTH`](crate::MAX_PATH_LENGTH) elements are ignored.
+    pub fn push(&mut self, element: PathElement, member: bool, children: Set) {
+        let node = Node::new(member, children);
+        if !node.is_empty() {
+            self.entries.push((element, node));
+        }
+    }
+
+    /// The set of all elements that were added outside of a level.
+    pub fn build(mut self) -> Set {
+        self.close(0)
+    }
+
+    /// Opens a level. The set is one to share nodes with; it can be empty.
+    #[inline]
+    pub fn open_level<'s>(&mut self, similar: &'s Set) -> Level<'s> {
+        if self.entries.capacity() == 0 {
+            self.entries.reserve(ENTRIES);
+        }
+        let entries = similar.0.as_slice().unwrap_or_default();
+        let start = entries.is_empty().then(|| self.start());
+        Level { similar, entries, at: 0, found: false, start }
+    }
+
+    /// The node that the similar set has for the element that is pushed next. `order` compares an element with that one.
+    /// Calls must be in ascending order of elements.
+    #[inline]
+    pub fn find<'s>(
+        &mut self,
+        level: &mut Level<'s>,
+        order: impl Fn(&PathElement) -> Ordering,
+    ) -> Option<&'s Node> {
+        if level.entries.is_empty() { None } else { self.find_similar(level, order) }
+    }
+
+    fn find_similar<'s>(
+        &mut self,
+        level: &mut Level<'s>,
+        order: impl Fn(&PathElement) -> Ordering,
+    ) -> Option<&'s Node> {
+        level.found = false;
+        while let Some((element, node)) = level.entries.get(level.at) {
+            match order(element) {
+                Ordering::Less => {
+                    // The similar set has an element that this level lacks.
+                    self.diverge(level);
+                    level.at += 1;
+                }
+                Ordering::Equal => {
+                    level.found = true;
+                    return Some(node);
+                }
+                Ordering::Greater => return None,
+            }
+        }
+        None
+    }
+
+    /// Adds an element to a level, as [`push`](Self::push) does.
+    #[inline]
+    pub fn push_to(
+        &mut self,
+        level: &mut Level<'_>,
+        element: impl FnOnce() -> PathElement,
+        member: bool,
+        children: Set,
+    ) {
+        if !level.entries.is_empty() {
+            self.push_similar(level, element, member, children);
+        } else if member || !children.is_empty() {
+            self.push(element(), member, children);
+        }
+    }
+
+    fn push_similar(
+        &mut self,
+        level: &mut Level<'_>,
+        element: impl FnOnce() -> PathElement,
+        member: bool,
+        children: Set,
+    ) {
+        let node = Node::new(member, children);
+        if node.is_empty() {
+            // The next search passes the entry of the similar set.
+            level.found = false;
+            return;
+        }
+        let found = std::mem::take(&mut level.found).then(|| level.entries.get(level.at)).flatten();
+        match found.filter(|(_, known)| known.same(&node)) {
+            Some((element, _)) => {
+                if level.start.is_some() {
+                    self.entries.push((element.clone(), node));
+                }
+            }
+            None => {
+                self.diverge(level);
+                self.entries.push((found.map_or_else(element, |(element, _)| element.clone()), node));
+            }
+        }
+        level.at += usize::from(found.is_some());
+    }
+
+    /// Copies the entries that the level shares with the similar set so far to the stack.
+    fn diverge(&mut self, level: &mut Level<'_>) {
+        if level.start.is_none() {
+            level.start = Some(self.start());
+            self.entries.extend(level.entries.iter().take(level.at).cloned());
+        }
+    }
+
+    /// Closes a level.
+    pub fn close_level(&mut self, mut level: Level<'_>) -> Set {
+        if level.start.is_none() && level.at == level.entries.len() {
+            return level.similar.clone();
+        }
+        self.diverge(&mut level);
+        self.close(level.start.unwrap_or_default())
+    }
+
+    /// The start of a level that is opened now and shares nothing. The readers of FieldsV1 push an element before they
+    /// read its children, which saves a move of the element.
+    #[inline(always)]
+    pub(crate) fn start(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Adds an element that is a member without children.
+    #[inline(always)]
+    pub(crate) fn push_leaf(&mut self, element: impl FnOnce() -> PathElement) {
+        let entry = || (element(), Node { member: true, levels: 0, children: Set::new() });
+        self.entries.extend(std::iter::once_with(entry));
+    }
+
+    /// Sets the children of the last element. They nest at most `levels` levels.
+    #[inline(always)]
+    pub(crate) fn set_below_last(&mut self, member: bool, levels: u16, children: Set) {
+        if let Some((_, node)) = self.entries.last_mut() {
+            *node = Node { member, levels, children };
+        }
+    }
+
+    /// Removes the entries from `start` on and makes a set of them.
+    pub(crate) fn close(&mut self, start: usize) -> Set {
+        let level = self.entries.get(start..).unwrap_or_default();
+        if level.is_sorted_by(|a, b| a.0 < b.0) {
+            return Set(SortedMap::from_sorted_iter(self.entries.drain(start..)));
+        }
+        let mut level: Vec<_> = self.entries.drain(start..).collect();
+        level.sort_by(|a, b| a.0.cmp(&b.0));
+        level.dedup_by(|later, kept| {
+            let equal = later.0 == kept.0;
+            if equal {
+                kept.1 = kept.1.union(&later.1);
+            }
+            equal
+        });
+        Set(SortedMap::from_sorted_iter(level.into_iter()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MAX_PATH_LENGTH, Path};
+
+    fn set(text: &str) -> Set {
+        Set::from_json(text.as_bytes()).unwrap()
+    }
+
+    /// Copies a set level by level with another one as the similar set.
+    fn copy(builder: &mut SetBuilder, from: &Set, similar: &Set) -> Set {
+        let mut level = builder.open_level(similar);
+        let empty = Set::new();
+        for (element, node) in from.nodes() {
+            let known = builder.find(&mut level, |known| known.cmp(element)).map_or(&empty, Node::children);
+            let below = copy(builder, node.children(), known);
+            builder.push_to(&mut level, || element.clone(), node.is_member(), below);
+        }
+        builder.close_level(level)
+    }
+
+    #[test]
+    fn a_copy_shares_its_equal_nodes_with_the_similar_set() {
+        let sets = [
+            "{}",
+            r#"{"f:a":{}}"#,
+            r#"{"f:b":{}}"#,
+            r#"{"f:a":{},"f:b":{".":{},"f:c":{}},"f:d":{}}"#,
+            r#"{"f:a":{},"f:b":{"f:c":{}},"f:d":{}}"#,
+            r#"{"f:b":{"f:c":{},"f:e":{"v:1":{}}},"f:c":{}}"#,
+        ]
+        .map(set);
+        let mut builder = SetBuilder::default();
+        for from in &sets {
+            for similar in &sets {
+                let made = copy(&mut builder, from, similar);
+                assert_eq!(made, *from, "similar to {similar:?}");
+                assert_eq!(made.ptr_eq(similar), from == similar, "{from:?} similar to {similar:?}");
+                assert!(builder.entries.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn repeated_elements_are_united() {
+        let mut builder = SetBuilder::default();
+        for (name, below) in [("b", "{}"), ("a", r#"{"f:x":{}}"#), ("a", r#"{"f:y":{}}"#)] {
+            builder.push(PathElement::field(name), true, set(below));
+        }
+        assert_eq!(builder.build(), set(r#"{"f:a":{".":{},"f:x":{},"f:y":{}},"f:b":{}}"#));
+    }
+
+    #[test]
+    fn paths_longer_than_the_limit_are_ignored() {
+        let mut made = Set::new();
+        for length in 1..2 * MAX_PATH_LENGTH {
+            let mut builder = SetBuilder::default();
+            builder.push(PathElement::field("b"), true, Set::new());
+            builder.push(PathElement::field("a"), length % 2 == 1, made);
+            made = builder.build();
+            assert_eq!(made.depth(), length.min(MAX_PATH_LENGTH), "{length}");
+        }
+        assert_eq!(Set::from_json(made.to_json().as_bytes()).as_ref(), Ok(&made));
+        assert_eq!(Set::from_value(&made.to_value()).as_ref(), Ok(&made));
+        let paths: Vec<Path> = made.paths().collect();
+        assert_eq!(paths.into_iter().collect::<Set>(), made);
+    }
+}

@@ -1,0 +1,170 @@
+//! Strings and numbers as Go formats them, for paths and messages that are equal to those of Kubernetes.
+
+use std::fmt::{Result, Write};
+
+use crate::Value;
+
+/// Writes a value as `value.ToString` of `sigs.k8s.io/structured-merge-diff/v6` does: strings quoted, lists in brackets,
+/// maps as their entries.
+pub fn write_value(f: &mut impl Write, value: &Value) -> Result {
+    match value {
+        Value::Null => f.write_str("null"),
+        Value::Bool(b) => write!(f, "{b}"),
+        Value::Int(i) => write!(f, "{i}"),
+        // All digits of a large integer, so that it can be read back.
+        Value::Float(x) if x.trunc() == *x && x.abs() < I64_END => {
+            write!(f, "{}{}", if x.is_sign_negative() { "-" } else { "" }, x.abs() as i64)
+        }
+        Value::Float(x) => write_float(f, *x, 21),
+        Value::String(s) => write_quoted(f, s),
+        Value::List(list) => {
+            f.write_str("[")?;
+            for (i, item) in list.iter().enumerate() {
+                if i > 0 {
+                    f.write_str(",")?;
+                }
+                write_value(f, item)?;
+            }
+            f.write_str("]")
+        }
+        Value::Map(map) => {
+            for (name, value) in map {
+                write!(f, "{name}=")?;
+                write_value(f, value)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// 2 to the power of 63, the least float that is greater than every `i64`.
+const I64_END: f64 = 9_223_372_036_854_775_808.0;
+
+/// Writes a float with as few digits as identify it, and with an exponent below 1e-4 and from `10^exponent` on: 21 for
+/// the verb `%v`, 6 for `%#v`.
+pub fn write_float(f: &mut impl Write, number: f64, exponent: i32) -> Result {
+    if !number.is_finite() {
+        return f.write_str(match number {
+            _ if number.is_nan() => "NaN",
+            _ if number < 0.0 => "-Inf",
+            _ => "+Inf",
+        });
+    }
+    let text = format!("{number:e}");
+    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    let power: i32 = power.parse().unwrap_or_default();
+    if number == 0.0 || (-4..exponent).contains(&power) {
+        return write!(f, "{number}");
+    }
+    write!(f, "{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
+}
+
+/// Writes a string with the verb `%q`.
+pub fn write_quoted(f: &mut impl Write, text: &str) -> Result {
+    f.write_char('"')?;
+    for c in text.chars() {
+        match c {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '\u{7}' => f.write_str("\\a")?,
+            '\u{8}' => f.write_str("\\b")?,
+            '\u{c}' => f.write_str("\\f")?,
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            '\u{b}' => f.write_str("\\v")?,
+            c if c.is_ascii_control() => write!(f, "\\x{:02x}", u32::from(c))?,
+            c if is_print(c) => f.write_char(c)?,
+            c if u32::from(c) < 0x1_0000 => write!(f, "\\u{:04x}", u32::from(c))?,
+            c => write!(f, "\\U{:08x}", u32::from(c))?,
+        }
+    }
+    f.write_char('"')
+}
+
+/// A string with the verb `%q`.
+///
+/// ```
+/// use fieldmanager_value::go_format::quote;
+/// assert_eq!(quote("a\t"), r#""a\t""#);
+/// ```
+pub fn quote(text: &str) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_quoted(&mut out, text);
+    out
+}
+
+/// Writes a string as the `time` package quotes it: all but printable ASCII as bytes in hexadecimal.
+pub fn quote_in_time_error(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        // Writing to a string cannot fail.
+        let _ = match c {
+            '"' | '\\' => write!(out, "\\{c}"),
+            ' '..='\x7f' => write!(out, "{c}"),
+            _ => c.encode_utf8(&mut [0; 4]).bytes().try_for_each(|b| write!(out, "\\x{b:02x}")),
+        };
+    }
+    out.push('"');
+    out
+}
+
+/// Whether a character is printable: letters, marks, numbers, punctuation, symbols and the ASCII space.
+///
+/// Behaviour: Go's `unicode.IsPrint`, with the version of Unicode of Rust's standard library.
+///
+/// ```
+/// use fieldmanager_value::go_format::is_print;
+/// assert!(is_print('é') && is_print(' '));
+/// assert!(!is_print('\u{a0}') && !is_print('\u{200b}') && !is_print('\n'));
+/// ```
+pub fn is_print(c: char) -> bool {
+    // `escape_debug` of a string escapes the same characters, and a mark at its start.
+    c.is_ascii_graphic() || c == ' ' || (!c.is_ascii() && format!("a{c}").escape_debug().eq(['a', c]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_the_go_package_writes_them() {
+        for (json, text) in [
+            ("null", "null"),
+            ("true", "true"),
+            ("-5", "-5"),
+            ("1.5", "1.5"),
+            ("2.0", "2"),
+            ("1e21", "1e+21"),
+            ("1.5e-5", "1.5e-05"),
+            ("0.0001", "0.0001"),
+            (r#""a\"b\\\n\t\u0001\u007f é 漢""#, "\"a\\\"b\\\\\\n\\t\\x01\\x7f é 漢\""),
+            (r#""\u00a0\u200b\u2028""#, r#""\u00a0\u200b\u2028""#),
+            (r#"[1,"a",[]]"#, r#"[1,"a",[]]"#),
+            (r#"{"a":1,"b":"x"}"#, r#"a=1b="x""#),
+        ] {
+            let mut out = String::new();
+            write_value(&mut out, &Value::from_json(json).unwrap()).unwrap();
+            assert_eq!(out, text, "{json}");
+        }
+    }
+
+    #[test]
+    fn strings_are_quoted_as_with_the_verb_q() {
+        for (text, quoted) in [
+            ("", r#""""#),
+            ("a \"b\" \\", r#""a \"b\" \\""#),
+            ("\u{7}\u{8}\u{c}\n\r\t\u{b}", r#""\a\b\f\n\r\t\v""#),
+            ("\u{0}\u{1f}\u{7f}", r#""\x00\x1f\x7f""#),
+            ("<&>'", r#""<&>'""#),
+            ("caf\u{e9} \u{65e5}\u{1f600}", "\"caf\u{e9} \u{65e5}\u{1f600}\""),
+            ("e\u{301}", "\"e\u{301}\""),
+            ("\u{301}", "\"\u{301}\""),
+            ("\u{a0}\u{ad}\u{2028}\u{feff}", r#""\u00a0\u00ad\u2028\ufeff""#),
+            ("\u{e0001}", r#""\U000e0001""#),
+        ] {
+            assert_eq!(quote(text), quoted);
+        }
+    }
+}
