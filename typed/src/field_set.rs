@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 
 use fieldmanager_fieldpath::{Node, PathElement, Set, SetStack};
-use fieldmanager_schema::{Along, ListType, MapType, Schema, TypeId};
+use fieldmanager_schema::internal::Along;
+use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::items::{element_of, is_element};
