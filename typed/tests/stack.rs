@@ -129,7 +129,6 @@ fn field_sets_are_made_on_a_small_stack() {
 }
 
 #[test]
-#[ignore = "needs more than quadratic time in the depth"]
 fn items_are_removed_and_extracted_on_a_small_stack() {
     check("items", |a, _| {
         let set = a.field_set();
