@@ -277,17 +277,17 @@ impl Schema {
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
-    /// assert!(Schema::deduced().schema().is_plain());
+    /// assert!(Schema::deduced().schema().has_no_polymorphic_types());
     /// let schema = Schema::from_yaml("
     /// types:
     /// - name: either
     ///   list: {elementType: {scalar: string}, elementRelationship: associative}
     ///   map: {elementType: {scalar: string}}
     /// ")?;
-    /// assert!(!schema.is_plain());
+    /// assert!(!schema.has_no_polymorphic_types());
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
-    pub fn is_plain(&self) -> bool {
+    pub fn has_no_polymorphic_types(&self) -> bool {
         self.0.plain
     }
 

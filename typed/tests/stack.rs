@@ -124,7 +124,7 @@ fn compare_runs_on_a_small_stack() {
 fn field_sets_are_made_on_a_small_stack() {
     check("field_set", |a, b| {
         let set = a.field_set();
-        assert_eq!(b.field_set_like(&set).is_empty(), set.is_empty());
+        assert_eq!(b.field_set_sharing(&set).is_empty(), set.is_empty());
     });
 }
 
@@ -136,7 +136,7 @@ fn items_are_removed_and_extracted_on_a_small_stack() {
             let _ = a.remove_items(&items);
             let _ = a.extract_items(&items, KeyFields::Append);
             let _ = a.extract_items(&items, KeyFields::AsGiven);
-            a.items_given_up(&set, &[&items]);
+            a.abandoned_items(&set, &[&items]);
             reconcile(&items, a.ty());
         }
         for path in set.paths().take(1) {
