@@ -3,7 +3,7 @@
 //!
 //! The rule is that of the Go package, which computes it from the field sets of whole objects. That is
 //! [`Updater::prune_by_sets`]. Nearly always the same follows from looking only at what the manager owned
-//! last time and does not mention now; that is [`TypedValue::items_given_up`], and it says when the answer
+//! last time and does not mention now; that is [`TypedValue::abandoned_items`], and it says when the answer
 //! depends on more than it looks at.
 
 use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Set, VersionedSet};
@@ -20,7 +20,7 @@ impl Updater {
     pub(crate) fn prune(
         &self,
         merged: TypedValue,
-        hollow: bool,
+        shadowed_empty_map: bool,
         version: &ApiVersion,
         managers: &Managers,
         manager: &str,
@@ -29,12 +29,12 @@ impl Updater {
         let Some(last) = last.filter(|last| !last.set().is_empty()) else {
             return Ok(merged);
         };
-        if !hollow && self.can_look_at_difference(version, managers, &last) {
+        if !shadowed_empty_map && self.can_look_at_difference(version, managers, &last) {
             let others = managers.iter().filter(|(name, _)| *name != manager);
             let own = managers.get(manager).into_iter();
             let owners: Vec<&Set> =
                 own.chain(others.map(|(_, entry)| entry)).map(VersionedSet::set).collect();
-            if let Some(gone) = merged.items_given_up(last.set(), &owners) {
+            if let Some(gone) = merged.abandoned_items(last.set(), &owners) {
                 return Ok(remove(merged, &gone));
             }
         }
@@ -263,7 +263,7 @@ types:
             let entry = |set, applied| VersionedSet::new(set, version.clone(), applied);
 
             let config = typed(config);
-            let (merged, hollow) = typed(live).merge_noting(&config).unwrap();
+            let (merged, shadowed_empty_map) = typed(live).merge_tracked(&config).unwrap();
             // Sets of others may have holes: what they lost to someone else.
             let managers: Managers = [
                 ("me", entry(config.field_set(), true)),
@@ -275,7 +275,7 @@ types:
             let last = entry(set(before), true);
 
             let updater = Updater::builder().build();
-            let fast = updater.prune(merged.clone(), hollow, &version, &managers, "me", Some(last.clone()));
+            let fast = updater.prune(merged.clone(), shadowed_empty_map, &version, &managers, "me", Some(last.clone()));
             let rule = match last.set().is_empty() {
                 true => merged,
                 false => updater.prune_by_sets(merged, &version, &managers, &last).unwrap(),

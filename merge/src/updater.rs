@@ -375,13 +375,13 @@ impl Updater {
             false => config.clone(),
         };
         let config = &normalized;
-        let (merged, hollow) =
-            live.merge_noting(config).map_err(|source| Error::Typed { stage: Stage::Merge, source })?;
+        let (merged, shadowed_empty_map) =
+            live.merge_tracked(config).map_err(|source| Error::Typed { stage: Stage::Merge, source })?;
         let last = managers.get(manager).map(|entry| entry.set().clone()).unwrap_or_default();
         // Who applies for the first time mostly shares an object with others who own the same fields.
         let other = || managers.iter().find(|(_, entry)| entry.is_applied()).map(|(_, entry)| entry.set());
         let like = Some(&last).filter(|last| !last.is_empty()).or_else(other).unwrap_or(&last);
-        let mut set = config.field_set_like(like);
+        let mut set = config.field_set_sharing(like);
         if let Some(filter) = self.filter(version) {
             set = filter.apply(&set);
         }
@@ -391,7 +391,7 @@ impl Updater {
             true => clear(live, config, merged)?,
             false => (merged, None),
         };
-        let new = self.prune(merged, hollow, version, &managers, manager, last)?;
+        let new = self.prune(merged, shadowed_empty_map, version, &managers, manager, last)?;
         let operation = Operation::new(self, versions, &new, version).clearing(cleared);
         let (mut managers, _) = operation.take_from_others(&managers, manager, force, Wanted::Managers)?;
         if managers.get(manager).is_some_and(|entry| entry.set().is_empty()) {
@@ -430,5 +430,9 @@ fn unions(source: fieldmanager_typed::Error, next: Stage) -> Error {
 /// A set made from the fields of an object needs no reconciliation with the object's type, unless a type may
 /// be walked in two ways.
 fn reconciled(entry: VersionedSet, object: &TypedValue) -> VersionedSet {
-    if object.ty().schema().is_plain() { entry.reconciled_with(object.ty().clone()) } else { entry }
+    if object.ty().schema().has_no_polymorphic_types() {
+        entry.reconciled_with(object.ty().clone())
+    } else {
+        entry
+    }
 }

@@ -57,7 +57,7 @@ fn object() -> impl Strategy<Value = Value> {
     let leaf = [some("a", scalar()), some("b", scalar())];
     let leaf = leaf.prop_map(|fields| Value::Map(fields.into_iter().flatten().collect::<Map>()));
     leaf.prop_recursive(3, 40, 6, |inner| {
-        let hollow = |value: BoxedStrategy<Value>, empty: Value| {
+        let shadowed_empty_map = |value: BoxedStrategy<Value>, empty: Value| {
             prop_oneof![10 => value, 1 => Just(empty), 1 => Just(Value::Null)]
         };
         let map = Value::Map(Map::new());
@@ -88,13 +88,13 @@ fn object() -> impl Strategy<Value = Value> {
         let fields = (
             [some("a", scalar()), some("b", scalar())],
             [
-                some("inner", hollow(inner.clone().boxed(), map.clone())),
-                some("atomic", hollow(inner.clone().boxed(), map.clone())),
-                some("labels", hollow(named(scalar().boxed()), map.clone())),
-                some("nested", hollow(named(inner.clone().boxed()), map)),
-                some("list", hollow(items(&["a"]), list.clone())),
-                some("pairs", hollow(items(&["a", "b"]), list.clone())),
-                some("set", hollow(set, list)),
+                some("inner", shadowed_empty_map(inner.clone().boxed(), map.clone())),
+                some("atomic", shadowed_empty_map(inner.clone().boxed(), map.clone())),
+                some("labels", shadowed_empty_map(named(scalar().boxed()), map.clone())),
+                some("nested", shadowed_empty_map(named(inner.clone().boxed()), map)),
+                some("list", shadowed_empty_map(items(&["a"]), list.clone())),
+                some("pairs", shadowed_empty_map(items(&["a", "b"]), list.clone())),
+                some("set", shadowed_empty_map(set, list)),
             ],
         );
         fields.prop_map(|(scalars, others)| {

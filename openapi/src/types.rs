@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use fieldmanager_schema::internal::similar_names;
 use fieldmanager_schema::{Schema, Type, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
 use fieldmanager_value::{Str, Value};
 
@@ -174,20 +175,13 @@ impl Types {
     }
 
     fn nearest(&self, wanted: &GroupVersionKind) -> Vec<GroupVersionKind> {
-        let lower = wanted.kind.to_lowercase();
-        let likeness = |kind: &GroupVersionKind| {
-            let bonus = if kind.group == wanted.group { 0.05 } else { 0.0 };
-            strsim::jaro_winkler(&lower, &kind.kind.to_lowercase()) + bonus
+        let similar = |in_group: bool, at_least: f64| {
+            let kinds = self.kinds.keys().filter(move |kind| (kind.group == wanted.group) == in_group);
+            similar_names(&wanted.kind, kinds.map(|kind| (kind.kind.as_str(), kind)), at_least)
         };
-        let mut near: Vec<(f64, &GroupVersionKind)> = self
-            .kinds
-            .keys()
-            .map(|kind| (likeness(kind), kind))
-            .filter(|(likeness, _)| *likeness > 0.9)
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        near.truncate(3);
-        near.into_iter().map(|(_, kind)| kind.clone()).collect()
+        // In its own group, a kind may differ more.
+        let near = similar(true, 0.85).into_iter().chain(similar(false, 0.9));
+        near.take(3).cloned().collect()
     }
 }
 

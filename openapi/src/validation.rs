@@ -132,7 +132,8 @@ impl Validator {
         Self::new(&schema.to_value())
     }
 
-    /// Everything that is wrong with an object, sorted by path.
+    /// What is wrong with an object, sorted by path: the first 100 errors that are found, and one that says how many
+    /// more there are.
     ///
     /// Behaviour: `ValidateCustomResource` of `k8s.io/apiextensions-apiserver/pkg/apiserver/validation`, with the
     /// texts of `k8s.io/kube-openapi/pkg/validation/errors`. Where none of several alternatives fits, the errors of
@@ -151,13 +152,11 @@ impl Validator {
             let detail = format!("lists and maps nest deeper than {MAX_DEPTH} levels");
             return vec![FieldError::invalid(FieldPath::empty(), "", detail)];
         };
-        let mut out = Vec::new();
+        let mut out = errors::Errors::default();
         for error in self.compiled.iter_errors(&instance) {
             errors::push(&error, &instance, &mut out);
         }
-        out.sort_by_cached_key(|error| (error.path.to_string(), error.message()));
-        out.dedup();
-        out
+        out.finish()
     }
 }
 

@@ -1,18 +1,19 @@
-//! Looking up the fields of an object.
+//! Looks up the names of an object's entries in a struct, in order.
 
 use fieldmanager_value::Str;
 
 use crate::resolved::{Field, MapType, TypeId};
 
-/// Looks up names in a struct. Those that come in order, as the names of a map do, mostly need no search.
+/// Looks up names in a struct. Names in ascending order, as maps yield them, mostly need no search: the next name
+/// is one of the next declared fields.
 #[derive(Clone, Debug)]
 pub struct Along<'s> {
-    pub(crate) map: &'s MapType,
-    /// Behind the field that was found last.
-    pub(crate) at: usize,
+    map: &'s MapType,
+    /// The position after the field that was found last.
+    at: usize,
 }
 
-/// So many fields that an object does not have are passed before a search.
+/// How many declared fields are compared before the index is searched. An object leaves fields out.
 const NEAR: usize = 4;
 
 impl<'s> Along<'s> {
@@ -24,7 +25,7 @@ impl<'s> Along<'s> {
         let at = match near.position(|field| field.name.ptr_eq(name)) {
             Some(n) => self.at + n,
             None if self.map.fields.is_empty() => return None,
-            None => self.map.names.find(&self.map.fields, name)?,
+            None => self.map.position(name)?,
         };
         self.at = at + 1;
         self.map.fields.get(at)
@@ -35,9 +36,36 @@ impl<'s> Along<'s> {
         self.map.element
     }
 
-    /// The type of the field of a name, be it declared or not; see [`MapType::type_of`].
+    /// The type of the field of a name, declared or not; see [`MapType::type_of`].
     #[inline]
     pub fn type_of(&mut self, name: &Str) -> Option<TypeId> {
         self.field(name).map(|field| field.ty).or(self.map.element)
+    }
+}
+
+impl MapType {
+    /// Looks up one name after the other.
+    #[doc(hidden)]
+    pub fn along(&self) -> Along<'_> {
+        Along { map: self, at: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Schema;
+
+    #[test]
+    fn names_in_any_order_are_found() {
+        let schema = Schema::from_yaml(
+            "types: [{name: app, map: {fields: [
+                {name: image, type: {scalar: string}}, {name: replicas, type: {scalar: numeric}}]}}]",
+        );
+        let app = schema.unwrap().type_named("app").unwrap();
+        let mut along = app.atom().map.as_ref().unwrap().along();
+        let names = ["image", "name", "replicas", "image"];
+        let known = names.map(|name| along.field(&Str::from(name)).is_some());
+        assert_eq!(known, [true, false, true, true]);
     }
 }

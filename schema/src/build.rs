@@ -1,9 +1,10 @@
 //! From definitions to the resolved form.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use ahash::RandomState;
 use fieldmanager_value::Str;
+use hashbrown::HashMap;
 
 use crate::UNTYPED_DEDUCED;
 use crate::definition::{AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union};
@@ -11,6 +12,7 @@ use crate::error::{Error, Fault};
 use crate::names::Names;
 use crate::place::{Place, Step};
 use crate::resolved::{Atom, Field, Inner, KeyField, ListType, MapType, NOTHING, Schema, TypeId};
+use crate::similar::{FAULTS_WITH_SUGGESTIONS, similar_names};
 
 /// Resolves definitions; see [`Schema::from_definitions`].
 pub(crate) fn schema(types: Vec<TypeDef>) -> Result<Schema, Error> {
@@ -42,13 +44,13 @@ fn place_of(def: &TypeDef) -> Place {
 
 #[derive(Default)]
 struct Builder {
-    by_name: HashMap<Str, TypeId>,
+    by_name: HashMap<Str, TypeId, RandomState>,
     /// The first ones are the named types in order; none until it is resolved.
     atoms: Vec<Option<Atom>>,
     /// Where those of them are written that are lists with keys.
-    places: HashMap<usize, Place>,
+    places: HashMap<usize, Place, RandomState>,
     /// Types that are another type with its relationship overridden.
-    overrides: HashMap<(TypeId, Relationship), TypeId>,
+    overrides: HashMap<(TypeId, Relationship), TypeId, RandomState>,
     pending_overrides: Vec<(TypeId, TypeId, Relationship, Str, Place)>,
     faults: Vec<Fault>,
     type_name: Str,
@@ -85,15 +87,21 @@ impl Builder {
         }
     }
 
+    /// The known type with the most similar name.
+    fn suggestion(&self, name: &str) -> Option<&str> {
+        if self.faults.len() >= FAULTS_WITH_SUGGESTIONS {
+            return None;
+        }
+        let known = self.by_name.keys().map(|known| (known.as_str(), known.as_str()));
+        similar_names(name, known, 0.9).first().copied()
+    }
+
     fn type_ref(&mut self, reference: &TypeRef) -> TypeId {
         let base = match &reference.named {
             Some(name) => match self.by_name.get(name) {
                 Some(id) => *id,
                 None => {
-                    let mut near: Vec<&Str> = self.by_name.keys().collect();
-                    near.retain(|known| strsim::jaro_winkler(known, name) > 0.9);
-                    near.sort();
-                    let hint = near.first().map(|n| format!(", did you mean `{n}`"));
+                    let hint = self.suggestion(name).map(|known| format!(", did you mean `{known}`"));
                     self.fault(format!("unknown type `{name}`{}", hint.unwrap_or_default()));
                     return TypeId(u32::MAX);
                 }
@@ -156,7 +164,7 @@ impl Builder {
             None => element.inlined.scalar == Some(Scalar::Untyped),
         };
         MapType {
-            names: Names::of(&fields),
+            names: Names::new(fields.iter().map(|field| &field.name)),
             untyped: fields.is_empty() && def.element.as_ref().is_some_and(untyped_element),
             fields,
             element: def

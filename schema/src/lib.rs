@@ -49,14 +49,22 @@ mod error;
 mod names;
 mod parse;
 mod place;
+mod read;
 mod resolved;
+mod similar;
 mod write;
 
-pub use along::Along;
 pub use definition::{
     AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
 };
 pub use error::{Error, Fault};
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::along::Along;
+    pub use crate::similar::{FAULTS_WITH_SUGGESTIONS, similar_names};
+}
 pub use resolved::{Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
 
 /// The name of the type that is atomic whatever it holds.

@@ -1,86 +1,86 @@
-//! Finding a field by its name.
+//! Finds the position of a name in a list of names.
 
+use ahash::RandomState;
 use fieldmanager_value::Str;
+use hashbrown::HashTable;
 
-use crate::resolved::Field;
-
-/// Where the fields of a struct are, by a hash of their names: an object's fields are looked up at every walk, and
-/// a binary search compares texts half a dozen times where this does once.
+/// A hash index of the fields of a struct. Every walk over an object looks its fields up, and one hash costs less
+/// than the string comparisons of a binary search. The keys of the hash are random: the author of a schema cannot
+/// choose names that collide.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    /// Positions plus one, zero for none; a power of two of them, at most half of them in use.
-    slots: Box<[u16]>,
+    hasher: RandomState,
+    positions: HashTable<usize>,
 }
 
 impl Names {
-    /// The index of fields; none of more fields than a slot can count, which are searched then.
-    pub(crate) fn of(fields: &[Field]) -> Self {
-        if fields.is_empty() || fields.len() > usize::from(u16::MAX) / 2 {
-            return Names::default();
-        }
-        let mut names = Names { slots: vec![0; (fields.len() * 2).next_power_of_two()].into() };
-        for (at, field) in fields.iter().enumerate() {
-            let mut slot = names.slot(&field.name);
-            while names.slots.get(slot).is_some_and(|taken| *taken != 0) {
-                slot = names.after(slot);
+    /// The index of a list of names. Of equal names, the first is found.
+    pub(crate) fn new<'n, I>(names: I) -> Self
+    where
+        I: IntoIterator<Item = &'n Str>,
+    {
+        let names = names.into_iter();
+        let all: Vec<&str> = names.map(Str::as_str).collect();
+        let hasher = RandomState::new();
+        let hash = |at: &usize| hasher.hash_one(all.get(*at).copied().unwrap_or_default());
+        let mut positions = HashTable::with_capacity(all.len());
+        for (at, name) in all.iter().enumerate() {
+            let is_known = |known: &usize| all.get(*known) == Some(name);
+            if positions.find(hash(&at), is_known).is_none() {
+                positions.insert_unique(hash(&at), at, hash);
             }
-            if let (Some(slot), Ok(at)) = (names.slots.get_mut(slot), u16::try_from(at + 1)) {
-                *slot = at;
-            }
         }
-        names
+        Names { hasher, positions }
     }
 
-    /// The position of the field of a name.
-    pub(crate) fn find(&self, fields: &[Field], name: &str) -> Option<usize> {
-        if self.slots.is_empty() {
-            return fields.binary_search_by(|field| Str::as_str(&field.name).cmp(name)).ok();
-        }
-        let mut slot = self.slot(name);
-        loop {
-            let at = usize::from(*self.slots.get(slot)?).checked_sub(1)?;
-            let field = fields.get(at)?;
-            // Common names are the same in memory in schemas and objects.
-            if std::ptr::eq(field.name.as_str(), name) || *field.name == *name {
-                return Some(at);
-            }
-            slot = self.after(slot);
-        }
-    }
-
-    fn after(&self, slot: usize) -> usize {
-        (slot + 1) & (self.slots.len() - 1)
-    }
-
-    /// Length and three bytes tell nearly all names of a struct apart.
-    fn slot(&self, name: &str) -> usize {
-        let bytes = name.as_bytes();
-        let byte = |at: usize| usize::from(bytes.get(at).copied().unwrap_or_default());
-        let n = bytes.len();
-        let hash = n.wrapping_mul(0x9e37) ^ byte(0).wrapping_mul(0x85eb) ^ byte(n / 2).wrapping_mul(0xc2b3);
-        let hash = hash ^ byte(n.wrapping_sub(1)).wrapping_mul(0x27d5);
-        (hash ^ (hash >> 7)) & (self.slots.len() - 1)
+    /// The position of a name in the list that the index was made of; `name_at` returns the name at a position.
+    pub(crate) fn find<'n>(&self, name: &str, name_at: impl Fn(usize) -> Option<&'n Str>) -> Option<usize> {
+        let is_same = |at: &usize| {
+            // Interned names are the same in memory in schemas and objects.
+            name_at(*at).is_some_and(|known| std::ptr::eq(known.as_str(), name) || *known == *name)
+        };
+        self.positions.find(self.hasher.hash_one(name), is_same).copied()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolved::TypeId;
 
     #[test]
-    fn finds_what_is_there_and_nothing_else() {
+    fn find_returns_the_position_of_every_name_and_nothing_for_others() {
         for n in [0, 1, 2, 3, 40, 1000, 40_000] {
-            let field = |i: usize| Field { name: format!("f{i:05}").into(), ty: TypeId(0), default: None };
-            let fields: Vec<Field> = (0..n).map(field).collect();
-            let names = Names::of(&fields);
-            for field in &fields {
-                let found = names.find(&fields, &field.name).map(|at| &fields[at].name);
-                assert_eq!(found, Some(&field.name));
+            let all: Vec<Str> = (0..n).map(|i| format!("f{i:05}").into()).collect();
+            let names = Names::new(&all);
+            for (at, name) in all.iter().enumerate() {
+                assert_eq!(names.find(name, |at| all.get(at)), Some(at));
             }
             for absent in ["", "f", "f99999x", "g00001"] {
-                assert!(names.find(&fields, absent).is_none(), "{absent} in {n}");
+                assert_eq!(names.find(absent, |at| all.get(at)), None, "{absent} in {n}");
             }
         }
+    }
+
+    /// Names that collided under a hash of the length and the first, middle and last byte.
+    fn colliding(n: usize) -> Vec<Str> {
+        (0..n).map(|i| format!("a{:06}m{:06}z", i % 1000, i / 1000).into()).collect()
+    }
+
+    #[test]
+    fn names_that_share_length_and_three_bytes_need_constant_work_each() {
+        let compared_per_name = |n: usize| {
+            let all = colliding(n);
+            let names = Names::new(&all);
+            let count = std::cell::Cell::new(0_usize);
+            for name in &all {
+                names.find(name, |at| {
+                    count.set(count.get() + 1);
+                    all.get(at)
+                });
+            }
+            count.get() as f64 / n as f64
+        };
+        let (few, many) = (compared_per_name(3_000), compared_per_name(30_000));
+        assert!(few < 1.5 && many < 1.5, "{few} and {many} names compared per lookup");
     }
 }

@@ -1,7 +1,9 @@
 //! From a document to definitions: the schema of schemas, checked by hand so that every fault has its
 //! place and says what would be accepted.
 
+use ahash::RandomState;
 use fieldmanager_value::{Map, Str, Value};
+use hashbrown::HashSet;
 
 use crate::definition::{
     AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
@@ -82,7 +84,7 @@ impl Reader {
     ) -> Vec<T> {
         let items = self.list(value);
         let mut out: Vec<T> = Vec::with_capacity(items.len());
-        let mut seen = std::collections::HashSet::new();
+        let mut seen: HashSet<Str, RandomState> = HashSet::default();
         for (i, item) in items.iter().enumerate() {
             let step = match item.get(T::KEY) {
                 Some(Value::String(name)) => Step::Item(T::KEY, name.into()),

@@ -1,16 +1,16 @@
 //! The resolved form of a schema: references are ids, fields are found without allocation.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use ahash::RandomState;
 use fieldmanager_value::{Str, Value};
+use hashbrown::HashMap;
 
-use crate::definition::{AtomDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union};
-use crate::error::Error;
+use crate::definition::{Scalar, TypeDef, Union};
 use crate::names::Names;
-use crate::parse::Reader;
-use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, build, write};
+use crate::similar::similar_names;
+use crate::write;
 
 /// A type of one schema, by number. It means nothing to another schema.
 ///
@@ -41,7 +41,7 @@ pub struct Schema(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) types: Vec<TypeDef>,
-    pub(crate) by_name: HashMap<Str, TypeId>,
+    pub(crate) by_name: HashMap<Str, TypeId, RandomState>,
     pub(crate) atoms: Vec<Atom>,
     pub(crate) plain: bool,
     /// For each atom, whether a union lies in it or below it, outside of atomic parts.
@@ -180,27 +180,11 @@ pub struct Field {
 impl MapType {
     /// The declared field of a name.
     pub fn field(&self, name: &str) -> Option<&Field> {
-        self.fields.get(self.names.find(&self.fields, name)?)
+        self.fields.get(self.position(name)?)
     }
 
-    /// Looks up one name after the other.
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// use fieldmanager_value::Str;
-    /// let schema = Schema::from_yaml("
-    /// types:
-    /// - name: app
-    ///   map: {fields: [{name: image, type: {scalar: string}}, {name: replicas, type: {scalar: numeric}}]}
-    /// ")?;
-    /// let app = schema.type_named("app").unwrap();
-    /// let mut along = app.atom().map.as_ref().unwrap().along();
-    /// let known = ["image", "name", "replicas", "image"].map(|name| along.field(&Str::from(name)).is_some());
-    /// assert_eq!(known, [true, false, true, true]);
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    pub fn along(&self) -> crate::Along<'_> {
-        crate::Along { map: self, at: 0 }
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.names.find(name, |at| Some(&self.fields.get(at)?.name))
     }
 
     /// The declared fields, sorted by name.
@@ -240,98 +224,12 @@ impl MapType {
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
     pub fn nearest_fields(&self, name: &str) -> Vec<&str> {
-        let lower = name.to_lowercase();
-        let mut near: Vec<(f64, &str)> = self
-            .fields
-            .iter()
-            .map(|field| {
-                let likeness = strsim::jaro_winkler(&lower, &field.name.to_lowercase());
-                (likeness, field.name.as_str())
-            })
-            .filter(|(likeness, _)| *likeness > 0.85)
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        near.truncate(3);
-        near.into_iter().map(|(_, name)| name).collect()
+        let names = self.fields.iter().map(|field| field.name.as_str());
+        similar_names(name, names.map(|name| (name, name)), 0.85)
     }
 }
 
 impl Schema {
-    /// Reads a schema from a YAML or JSON text in the Go package's format.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Text`] if it is not YAML, [`Error::Invalid`] with every fault of the schema.
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// let schema = Schema::from_yaml("types: [{name: app, map: {elementType: {scalar: string}}}]")?;
-    /// assert_eq!(schema.type_names().collect::<Vec<_>>(), ["app"]);
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    pub fn from_yaml(text: &str) -> Result<Schema, Error> {
-        Self::from_value(&Value::from_yaml(text)?)
-    }
-
-    /// Reads a schema from a document in the Go package's format.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] with every fault: unknown fields and names, duplicates, and what
-    /// [`from_definitions`](Self::from_definitions) refuses.
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// use fieldmanager_value::Value;
-    /// let document = Value::from_yaml("types: [{name: a, map: {elementType: {namedType: b}}}]")?;
-    /// let error = Schema::from_value(&document).unwrap_err();
-    /// assert!(error.to_string().ends_with("unknown type `b`"));
-    /// # Ok::<(), fieldmanager_value::Error>(())
-    /// ```
-    pub fn from_value(document: &Value) -> Result<Schema, Error> {
-        let mut reader = Reader::default();
-        let types = reader.schema(document);
-        if reader.faults.is_empty() {
-            Self::from_definitions(types)
-        } else {
-            Err(Error::Invalid(reader.faults))
-        }
-    }
-
-    /// The schema of schema files; its type `schema` is that of a whole file. It describes itself.
-    ///
-    /// # Errors
-    ///
-    /// None in practice: the text is part of the library and read by a test.
-    ///
-    /// ```
-    /// let schemas = fieldmanager_schema::Schema::of_schemas()?;
-    /// assert!(schemas.type_named("schema").is_some());
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    pub fn of_schemas() -> Result<Schema, Error> {
-        Self::from_yaml(include_str!("schema_of_schemas.yaml"))
-    }
-
-    /// Resolves definitions.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] with every fault: references to unknown types, associative lists with keys whose
-    /// items are no maps or have no such fields, lists without a relationship, overrides of the relationship
-    /// of a scalar, and unions that share members or discriminator values.
-    ///
-    /// ```
-    /// use fieldmanager_schema::{AtomDef, Scalar, Schema, TypeDef};
-    /// let atom = AtomDef { scalar: Some(Scalar::String), ..AtomDef::default() };
-    /// let schema = Schema::from_definitions(vec![TypeDef { name: "text".into(), atom }])?;
-    /// assert!(schema.type_named("text").is_some());
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    pub fn from_definitions(types: Vec<TypeDef>) -> Result<Schema, Error> {
-        build::schema(types)
-    }
-
     /// The type of a name.
     ///
     /// ```
@@ -379,17 +277,17 @@ impl Schema {
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
-    /// assert!(Schema::deduced().schema().is_plain());
+    /// assert!(Schema::deduced().schema().has_no_polymorphic_types());
     /// let schema = Schema::from_yaml("
     /// types:
     /// - name: either
     ///   list: {elementType: {scalar: string}, elementRelationship: associative}
     ///   map: {elementType: {scalar: string}}
     /// ")?;
-    /// assert!(!schema.is_plain());
+    /// assert!(!schema.has_no_polymorphic_types());
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
-    pub fn is_plain(&self) -> bool {
+    pub fn has_no_polymorphic_types(&self) -> bool {
         self.0.plain
     }
 
@@ -451,57 +349,11 @@ impl Schema {
     pub fn ptr_eq(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
-
-    /// The type whose structure is deduced from the value: maps are separable, lists atomic.
-    ///
-    /// ```
-    /// let any = fieldmanager_schema::Schema::deduced();
-    /// assert!(any.atom().list.as_ref().unwrap().atomic);
-    /// assert!(!any.atom().map.as_ref().unwrap().atomic);
-    /// ```
-    pub fn deduced() -> Type {
-        static DEDUCED: LazyLock<Option<Type>> = LazyLock::new(|| {
-            let schema = Schema::from_definitions(untyped()).ok()?;
-            schema.type_named(UNTYPED_DEDUCED)
-        });
-        DEDUCED.clone().unwrap_or_else(|| Type {
-            schema: Schema(Arc::new(Inner {
-                types: Vec::new(),
-                by_name: HashMap::new(),
-                atoms: Vec::new(),
-                plain: true,
-                with_unions: Vec::new(),
-            })),
-            id: TypeId(0),
-        })
-    }
 }
 
 /// An atom that accepts nothing.
 pub(crate) static NOTHING: LazyLock<Atom> =
     LazyLock::new(|| Atom { scalar: None, list: None, map: None, name: Str::default(), inlined: true });
-
-/// The definitions of the two untyped types.
-fn untyped() -> Vec<TypeDef> {
-    let reference = |name: &str| TypeRef { named: Some(name.into()), ..TypeRef::default() };
-    let def = |name: &str, relationship| TypeDef {
-        name: name.into(),
-        atom: AtomDef {
-            scalar: Some(Scalar::Untyped),
-            list: Some(Box::new(ListDef {
-                element: reference(UNTYPED_ATOMIC),
-                relationship: Some(Relationship::Atomic),
-                keys: Vec::new(),
-            })),
-            map: Some(Box::new(MapDef {
-                element: Some(reference(name)),
-                relationship: Some(relationship),
-                ..MapDef::default()
-            })),
-        },
-    };
-    vec![def(UNTYPED_ATOMIC, Relationship::Atomic), def(UNTYPED_DEDUCED, Relationship::Separable)]
-}
 
 impl PartialEq for Schema {
     fn eq(&self, other: &Self) -> bool {
@@ -529,8 +381,8 @@ impl fmt::Debug for Schema {
 /// ```
 #[derive(Clone)]
 pub struct Type {
-    schema: Schema,
-    id: TypeId,
+    pub(crate) schema: Schema,
+    pub(crate) id: TypeId,
 }
 
 impl Type {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::{Filter, Node, PathElement, Set, SetBuilder};
 use fieldmanager_schema::{Atom, ListType, MapType, Schema, TypeId};
-use fieldmanager_value::{List, Map, Value};
+use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::error::{Error, Fault, Faults};
 use crate::items::{element_of, same_element};
@@ -185,28 +185,13 @@ impl Compare<'_> {
         {
             return Delta::default();
         }
-        let atom = self.schema.atom(ty);
-        if self.keyed && self.unique {
-            // All of what is on one side only is added or removed.
-            match (left, right) {
-                (None, Some(value)) if can_be(atom, value) => {
-                    let added = Part { itself: true, below: self.all(ty, value, &Set::new()) };
-                    return Delta { added, ..Delta::default() };
-                }
-                (Some(value), None) if can_be(atom, value) => {
-                    let removed = Part { itself: true, below: self.all(ty, value, &Set::new()) };
-                    return Delta { removed, ..Delta::default() };
-                }
-                // An object that is created comes after null, which is taken for a map without entries.
-                (Some(Value::Null), Some(value @ Value::Map(entries)))
-                    if !entries.is_empty() && atom.map.as_ref().is_some_and(|map| !map.atomic) =>
-                {
-                    let added = Part { itself: false, below: self.all(ty, value, &Set::new()) };
-                    return Delta { added, ..Delta::default() };
-                }
-                _ => {}
-            }
+        if self.keyed
+            && self.unique
+            && let Some(delta) = self.one_sided(ty, left, right)
+        {
+            return delta;
         }
+        let atom = self.schema.atom(ty);
         let (left_kinds, left_shape) = shape(atom, left);
         let (right_kinds, right_shape) = shape(atom, right);
         let mut delta = Delta::default();
@@ -230,6 +215,29 @@ impl Compare<'_> {
             delta.removed.itself |= right.is_none();
         }
         delta
+    }
+
+    /// What changed where only one side has a value: everything in it is added or removed. Kept apart from
+    /// [`values`](Self::values) to keep the stack frame of the recursion small.
+    #[inline(never)]
+    fn one_sided(&mut self, ty: TypeId, left: Option<&Value>, right: Option<&Value>) -> Option<Delta> {
+        let atom = self.schema.atom(ty);
+        let (value, itself, is_added) = match (left, right) {
+            (None, Some(value)) if can_be(atom, value) => (value, true, true),
+            (Some(value), None) if can_be(atom, value) => (value, true, false),
+            // Before its creation an object is null, which counts as a map without entries.
+            (Some(Value::Null), Some(value @ Value::Map(entries)))
+                if !entries.is_empty() && atom.map.as_ref().is_some_and(|map| !map.atomic) =>
+            {
+                (value, false, true)
+            }
+            _ => return None,
+        };
+        let part = Part { itself, below: self.all(ty, value, &Set::new()) };
+        Some(match is_added {
+            true => Delta { added: part, ..Delta::default() },
+            false => Delta { removed: part, ..Delta::default() },
+        })
     }
 
     /// Every field below a value that is on one side only; much like another set.
@@ -317,38 +325,41 @@ impl Compare<'_> {
 
     fn maps(&mut self, map: &MapType, left: &Map, right: &Map) -> Delta {
         let mut out = DeltaBuilder::default();
-        let keyed = self.keyed;
         let mut along = map.along();
-        let mut visit = |name: &fieldmanager_value::Str, old: Option<&Value>, new: Option<&Value>| {
-            if let (Some(old), Some(new)) = (old, new)
-                && keyed
-                && old.is_scalar()
-                && old == new
-            {
-                // Most fields of two objects are equal, and scalars: their type is of no interest.
-                return;
-            }
-            let mark = self.faults.mark();
-            match along.type_of(name) {
-                Some(ty) => {
-                    let delta = self.values(ty, old, new);
-                    out.push(|| PathElement::Field(name.clone()), delta);
-                }
-                None => self.faults.push(Fault::NotDeclared { nearest: Vec::new() }),
-            }
-            self.faults.prefix(mark, || PathElement::Field(name.clone()));
-        };
-        if keyed {
+        if self.keyed {
             for (name, old, new) in left.differences(right) {
-                visit(name, old, new);
+                // Most fields of two objects are equal scalars, whose type does not matter.
+                let is_same = old.is_some_and(|old| old.is_scalar() && Some(old) == new);
+                if !is_same {
+                    self.field(along.type_of(name), name, old, new, &mut out);
+                }
             }
         } else {
-            // Shared entries may hold faults.
+            // Shared entries may have faults.
             for (name, old, new) in left.join(right) {
-                visit(name, old, new);
+                self.field(along.type_of(name), name, old, new, &mut out);
             }
         }
         out.build()
+    }
+
+    fn field(
+        &mut self,
+        ty: Option<TypeId>,
+        name: &Str,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        out: &mut DeltaBuilder,
+    ) {
+        let mark = self.faults.mark();
+        match ty {
+            Some(ty) => {
+                let delta = self.values(ty, old, new);
+                out.push(|| PathElement::Field(name.clone()), delta);
+            }
+            None => self.faults.push(Fault::NotDeclared { nearest: Vec::new() }),
+        }
+        self.faults.prefix(mark, || PathElement::Field(name.clone()));
     }
 
     fn item(

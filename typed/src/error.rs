@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fieldmanager_fieldpath::{Path, PathElement};
+use fieldmanager_schema::internal::FAULTS_WITH_SUGGESTIONS;
 use fieldmanager_value::{MAX_DEPTH, Value};
 
 use crate::items::ItemFault;
@@ -135,7 +136,9 @@ impl fmt::Display for ValidationError {
     }
 }
 
-/// Everything that is wrong with a value, at least one fault, in the order of the value.
+/// What is wrong with a value: at least one fault, in the order of the value.
+///
+/// The first 100 faults are listed and the others are counted, so that the size of the error is bounded.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -150,29 +153,54 @@ impl fmt::Display for ValidationError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ValidationErrors(Vec<ValidationError>);
+pub struct ValidationErrors {
+    listed: Vec<ValidationError>,
+    unlisted: usize,
+    schema_fault: bool,
+}
 
 impl ValidationErrors {
-    /// The faults.
+    /// The listed faults.
     pub fn iter(&self) -> std::slice::Iter<'_, ValidationError> {
-        self.0.iter()
+        self.listed.iter()
     }
 
-    /// Whether the schema is to blame for one of them.
+    /// How many more faults the value has.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_typed::{Duplicates, TypedValue};
+    /// use fieldmanager_value::{Map, Value};
+    /// let ty = Schema::from_yaml("types: [{name: app, map: {}}]")?.type_named("app").unwrap();
+    /// let unknown: Map = (0..120).map(|i| (format!("field{i}"), Value::Null)).collect();
+    /// let errors = TypedValue::new(unknown.into(), ty, Duplicates::Refuse).unwrap_err();
+    /// assert_eq!((errors.iter().count(), errors.unlisted()), (100, 20));
+    /// assert!(errors.to_string().ends_with("\n20 more errors are not listed"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn unlisted(&self) -> usize {
+        self.unlisted
+    }
+
+    /// Whether one of the faults, listed or not, is a fault of the schema.
     pub fn is_schema_fault(&self) -> bool {
-        self.0.iter().any(|error| error.fault.is_schema_fault())
+        self.schema_fault
     }
 }
 
 impl fmt::Display for ValidationErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, error) in self.0.iter().enumerate() {
+        for (i, error) in self.listed.iter().enumerate() {
             if i > 0 {
                 f.write_str("\n")?;
             }
             error.fmt(f)?;
         }
-        Ok(())
+        match self.unlisted {
+            0 => Ok(()),
+            1 => f.write_str("\n1 more error is not listed"),
+            n => write!(f, "\n{n} more errors are not listed"),
+        }
     }
 }
 
@@ -206,44 +234,77 @@ pub enum Error {
     Invalid(#[from] ValidationErrors),
 }
 
-/// Collects faults; their paths are completed on the way up, so that a value without faults pays nothing
-/// for them.
+/// How many faults of one value are listed.
+const LISTED: usize = 100;
+
+/// Collects faults. Their paths are completed on the way up, so that a value without faults costs nothing.
 #[derive(Default)]
-pub(crate) struct Faults(Vec<(Vec<PathElement>, Fault)>);
+pub(crate) struct Faults {
+    /// With the path in reverse.
+    listed: Vec<(Vec<PathElement>, Fault)>,
+    unlisted: usize,
+    schema_fault: bool,
+}
 
 impl Faults {
     pub(crate) fn push(&mut self, fault: Fault) {
-        self.0.push((Vec::new(), fault));
+        self.add(None, fault);
     }
 
     pub(crate) fn push_at(&mut self, element: PathElement, fault: Fault) {
-        self.0.push((vec![element], fault));
+        self.add(Some(element), fault);
     }
 
-    /// How many there are: to be passed to [`prefix`](Self::prefix) later.
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, element: Option<PathElement>, fault: Fault) {
+        self.schema_fault |= fault.is_schema_fault();
+        if self.listed.len() < LISTED {
+            self.listed.push((element.into_iter().collect(), fault));
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// Whether the next fault may suggest similar names. Finding them takes longer than the rest of validation.
+    pub(crate) fn may_suggest(&self) -> bool {
+        self.listed.len() < FAULTS_WITH_SUGGESTIONS
+    }
+
+    /// How many faults there are: an argument of [`prefix`](Self::prefix) later.
     pub(crate) fn mark(&self) -> usize {
-        self.0.len()
+        self.listed.len() + self.unlisted
     }
 
     /// Puts an element before the paths of all faults since the mark.
+    #[inline]
     pub(crate) fn prefix(&mut self, mark: usize, element: impl FnOnce() -> PathElement) {
-        if mark < self.0.len() {
-            let element = element();
-            for (reversed, _) in self.0.iter_mut().skip(mark) {
-                reversed.push(element.clone());
-            }
+        if mark < self.listed.len() {
+            self.prepend(mark, &element());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn prepend(&mut self, mark: usize, element: &PathElement) {
+        for (reversed, _) in self.listed.iter_mut().skip(mark) {
+            reversed.push(element.clone());
         }
     }
 
     /// The faults as an error, if there are any.
     pub(crate) fn check(self) -> Result<(), ValidationErrors> {
-        if self.0.is_empty() {
+        if self.listed.is_empty() {
             return Ok(());
         }
         let complete = |(reversed, fault): (Vec<PathElement>, Fault)| ValidationError {
             path: reversed.into_iter().rev().collect(),
             fault,
         };
-        Err(ValidationErrors(self.0.into_iter().map(complete).collect()))
+        Err(ValidationErrors {
+            listed: self.listed.into_iter().map(complete).collect(),
+            unlisted: self.unlisted,
+            schema_fault: self.schema_fault,
+        })
     }
 }

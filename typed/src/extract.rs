@@ -1,6 +1,6 @@
 //! Extracting items by path.
 
-use fieldmanager_fieldpath::{PathElement, Set};
+use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
 use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
 use fieldmanager_value::{List, ListBuilder, Map, MapBuilder, Value};
 
@@ -79,20 +79,19 @@ impl TypedValue {
 
 /// The paths of the key fields of every item on the way to the paths of a set.
 fn with_keys(items: &Set) -> Set {
-    let mut keys = Set::new();
-    for path in items.paths() {
-        for (i, element) in path.iter().enumerate() {
-            let PathElement::Key(fields) = element else {
-                continue;
-            };
+    let mut keys = SetBuilder::default();
+    for (element, node) in items.nodes() {
+        let mut below = with_keys(node.children());
+        if let PathElement::Key(fields) = element {
             for (name, _) in fields {
-                let item = path.iter().take(i + 1).cloned();
-                let field: Vec<PathElement> = item.chain([PathElement::Field(name.clone())]).collect();
-                keys.insert(&field);
+                below.insert(&[PathElement::Field(name.clone())]);
             }
         }
+        if !below.is_empty() {
+            keys.push(element.clone(), false, below);
+        }
     }
-    keys
+    keys.build()
 }
 
 struct Extract<'s> {

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 
 use fieldmanager_fieldpath::{Node, PathElement, Set, SetBuilder};
-use fieldmanager_schema::{Along, ListType, MapType, Schema, TypeId};
+use fieldmanager_schema::internal::Along;
+use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::items::{element_of, is_element};
@@ -27,7 +28,7 @@ impl TypedValue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn field_set(&self) -> Set {
-        self.field_set_like(&Set::new())
+        self.field_set_sharing(&Set::new())
     }
 
     /// The [fields](Self::field_set) of the value, sharing with another set what they have in common. Who applies
@@ -41,12 +42,12 @@ impl TypedValue {
     ///     TypedValue::new(Value::from_yaml(yaml).unwrap(), Schema::deduced(), Duplicates::Refuse)
     /// };
     /// let last = typed("{replicas: 1, labels: {app: web}}")?.field_set();
-    /// let now = typed("{replicas: 2, labels: {app: web}}")?.field_set_like(&last);
+    /// let now = typed("{replicas: 2, labels: {app: web}}")?.field_set_sharing(&last);
     /// assert!(now.ptr_eq(&last));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn field_set_like(&self, other: &Set) -> Set {
+    pub fn field_set_sharing(&self, other: &Set) -> Set {
         let mut walk = Walk {
             schema: self.ty.schema(),
             whole: self.known.keyed && self.known.unique,
@@ -185,7 +186,7 @@ types:
         let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("object").unwrap();
         let set = |yaml: &str, like: &Set| {
             let value = Value::from_yaml(yaml).unwrap();
-            TypedValue::new(value, ty.clone(), Duplicates::Refuse).unwrap().field_set_like(like)
+            TypedValue::new(value, ty.clone(), Duplicates::Refuse).unwrap().field_set_sharing(like)
         };
         let none = Set::new();
         let (whole, float) =

@@ -43,7 +43,7 @@ impl TypedValue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn merge(&self, config: &TypedValue) -> Result<TypedValue, Error> {
-        Ok(self.merge_noting(config)?.0)
+        Ok(self.merge_tracked(config)?.0)
     }
 
     /// Merges, and says whether the configuration has an empty map where the object has entries.
@@ -55,18 +55,18 @@ impl TypedValue {
     /// let value = |yaml| Value::from_yaml(yaml).unwrap();
     /// let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
     /// let live = typed("{labels: {app: web}}")?;
-    /// let (merged, hollow) = live.merge_noting(&typed("{labels: {}}")?)?;
-    /// assert!(hollow && merged.value() == live.value());
+    /// let (merged, shadowed_empty_map) = live.merge_tracked(&typed("{labels: {}}")?)?;
+    /// assert!(shadowed_empty_map && merged.value() == live.value());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn merge_noting(&self, config: &TypedValue) -> Result<(TypedValue, bool), Error> {
+    pub fn merge_tracked(&self, config: &TypedValue) -> Result<(TypedValue, bool), Error> {
         self.check_type(config)?;
         let mut merge = Merge {
             schema: self.ty.schema(),
             live: self.known,
             config: config.known,
             faults: Faults::default(),
-            hollow: false,
+            shadowed_empty_map: false,
         };
         let value = merge.values(self.ty.id(), Some(&self.value), &config.value);
         merge.faults.check()?;
@@ -76,7 +76,7 @@ impl TypedValue {
             None => Value::Null,
         };
         let merged = TypedValue { value, ty: self.ty.clone(), known: self.known.and(config.known) };
-        Ok((merged, merge.hollow))
+        Ok((merged, merge.shadowed_empty_map))
     }
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Merge<'s> {
     pub(crate) live: Known,
     pub(crate) config: Known,
     pub(crate) faults: Faults,
-    hollow: bool,
+    shadowed_empty_map: bool,
 }
 
 impl Merge<'_> {
@@ -161,7 +161,7 @@ impl Merge<'_> {
                 (None, None) => Some(leaf(live, config)),
                 _ if map.atomic => Some(leaf(live, config)),
                 (Some(old), None) => {
-                    self.hollow = true;
+                    self.shadowed_empty_map = true;
                     if !self.live.keyed {
                         self.check_entries(map, old, false);
                     }

@@ -28,12 +28,12 @@ impl TypedValue {
     /// let value = Value::from_yaml("{a: 1, b: 2}")?;
     /// let object = TypedValue::new(value, Schema::deduced(), Duplicates::Refuse)?;
     /// let (last, now) = (Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?, Set::from_json(br#"{"f:b":{}}"#)?);
-    /// assert_eq!(object.items_given_up(&last, &[&now]).unwrap().to_string(), ".a");
+    /// assert_eq!(object.abandoned_items(&last, &[&now]).unwrap().to_string(), ".a");
     /// // Someone else owns it, too.
-    /// assert!(object.items_given_up(&last, &[&now, &last]).unwrap().is_empty());
+    /// assert!(object.abandoned_items(&last, &[&now, &last]).unwrap().is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn items_given_up(&self, last: &Set, owners: &[&Set]) -> Option<Set> {
+    pub fn abandoned_items(&self, last: &Set, owners: &[&Set]) -> Option<Set> {
         if !self.known.keyed {
             return None;
         }
@@ -226,7 +226,7 @@ types:
         let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("root").unwrap();
         let object = TypedValue::new(Value::from_yaml(object).unwrap(), ty, Duplicates::Refuse).unwrap();
         let set = |text: &str| Set::from_json(text.as_bytes()).unwrap();
-        let gone = object.items_given_up(&set(last), &[&set(own), &set(other)])?;
+        let gone = object.abandoned_items(&set(last), &[&set(own), &set(other)])?;
         Some(gone.to_json())
     }
 

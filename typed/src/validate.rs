@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{ListType, MapType, Schema, Type, TypeId};
-use fieldmanager_value::{List, MAX_DEPTH, MEMO_FROM, Map, Value};
+use fieldmanager_value::{List, MAX_DEPTH, MEMO_FROM, Map, Str, Value};
 
 use crate::error::{Fault, Faults, ValidationErrors};
 use crate::index::Index;
@@ -74,14 +74,19 @@ impl Walk<'_> {
             match along.type_of(name) {
                 Some(ty) if self.is_good_scalar(ty, value) => {}
                 Some(ty) => self.child(ty, value, || PathElement::Field(name.clone())),
-                None => {
-                    let nearest = map.nearest_fields(name).into_iter().map(str::to_owned);
-                    let nearest = nearest.collect();
-                    let element = PathElement::Field(name.clone());
-                    self.faults.push_at(element, Fault::NotDeclared { nearest });
-                }
+                None => self.not_declared(map, name),
             }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_declared(&mut self, map: &MapType, name: &Str) {
+        let mut nearest = Vec::new();
+        if self.faults.may_suggest() {
+            nearest.extend(map.nearest_fields(name).into_iter().map(str::to_owned));
+        }
+        self.faults.push_at(PathElement::Field(name.clone()), Fault::NotDeclared { nearest });
     }
 
     /// Most of an object is scalars without faults.

@@ -76,7 +76,7 @@ fn maps() {
                 "{a: {z: 2}, c: {x: 3}}",
                 "{a: {x: 1, z: 2}, b: {x: 1}, c: {x: 3}}",
             ),
-            ("a hollow map inside", "{a: {x: 1}}", "{a: {}}", "{a: {x: 1}}"),
+            ("a shadowed_empty_map map inside", "{a: {x: 1}}", "{a: {}}", "{a: {x: 1}}"),
         ],
     );
     check(

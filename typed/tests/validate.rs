@@ -131,6 +131,19 @@ types:
 }
 
 #[test]
+fn the_first_100_faults_are_listed_and_the_first_10_have_suggestions() {
+    let schema = "types: [{name: root, map: {fields: [{name: replicas, type: {scalar: numeric}}]}}]";
+    let ty = Schema::from_yaml(schema).unwrap().type_named("root").unwrap();
+    let unknown: fieldmanager_value::Map =
+        (0..1_000).map(|i| (format!("replicas{i}"), Value::Null)).collect();
+    let errors = TypedValue::new(unknown.into(), ty, Duplicates::Refuse).unwrap_err();
+    assert_eq!((errors.iter().count(), errors.unlisted()), (100, 900));
+    let text = errors.to_string();
+    assert_eq!(text.matches("the nearest declared are `replicas`").count(), 10);
+    assert!(text.ends_with("\n900 more errors are not listed"), "{text}");
+}
+
+#[test]
 fn items_of_associative_lists() {
     check(
         "refuse",

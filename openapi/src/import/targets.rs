@@ -1,7 +1,9 @@
 //! Where references lead.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use fieldmanager_schema::internal::{FAULTS_WITH_SUGGESTIONS, similar_names};
 use fieldmanager_value::{Str, Value};
 
 /// The definitions by name, with those that only refer to another one followed to their ends.
@@ -12,6 +14,8 @@ pub(super) struct Targets<'i> {
     /// The definitions that only refer, with the type that they mean, if they mean one.
     ends: Ends<'i>,
     circles: BTreeSet<&'i str>,
+    /// How often a similar name was looked for.
+    suggestions: Cell<usize>,
 }
 
 type Ends<'i> = BTreeMap<&'i str, Option<&'i str>>;
@@ -41,7 +45,7 @@ impl<'i> Targets<'i> {
             names.insert(name.as_str(), (*name).clone());
         }
         let (ends, circles) = ends(&targets);
-        Targets { targets, names, ends, circles }
+        Targets { targets, names, ends, circles, suggestions: Cell::default() }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Target<'i>> {
@@ -63,11 +67,13 @@ impl<'i> Targets<'i> {
         self.circles.contains(name)
     }
 
-    /// The name that resembles another one most, if it does so enough.
+    /// The name that is most similar to another one, if there is a similar one.
     pub(super) fn nearest(&self, name: &str) -> Option<&str> {
-        let likeness = |known: &&str| strsim::jaro_winkler(known, name);
-        let near = self.names.keys().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-        Some(near).filter(|near| likeness(near) > 0.9)
+        if self.suggestions.get() >= FAULTS_WITH_SUGGESTIONS {
+            return None;
+        }
+        self.suggestions.set(self.suggestions.get() + 1);
+        similar_names(name, self.names.keys().map(|known| (*known, *known)), 0.9).first().copied()
     }
 }
 

@@ -74,8 +74,49 @@ impl Place {
     }
 }
 
-/// Adds what an error in an object says.
-pub(super) fn push(error: &ValidationError<'_>, object: &Json, out: &mut Vec<FieldError>) {
+/// How many errors of one object are listed. One error may list every value of an enumeration.
+const LISTED: usize = 100;
+
+/// The errors of an object: the first ones, and the number of the others.
+#[derive(Default)]
+pub(super) struct Errors {
+    listed: Vec<FieldError>,
+    unlisted: usize,
+}
+
+impl Errors {
+    fn is_full(&self) -> bool {
+        self.listed.len() >= LISTED
+    }
+
+    fn push(&mut self, error: FieldError) {
+        if self.is_full() {
+            self.unlisted += 1;
+        } else {
+            self.listed.push(error);
+        }
+    }
+
+    /// The errors sorted by path, each once; the last one says how many are not listed.
+    pub(super) fn finish(self) -> Vec<FieldError> {
+        let mut out = self.listed;
+        out.sort_by_cached_key(|error| (error.path.to_string(), error.message()));
+        out.dedup();
+        if self.unlisted > 0 {
+            let detail = format!("{} more errors are not listed", self.unlisted);
+            let kind = FieldErrorKind::Invalid;
+            out.push(FieldError { path: FieldPath::empty(), kind, value: None, detail });
+        }
+        out
+    }
+}
+
+/// Adds an error in an object.
+pub(super) fn push(error: &ValidationError<'_>, object: &Json, out: &mut Errors) {
+    if out.is_full() {
+        out.unlisted += 1;
+        return;
+    }
     let place = Place::of(error, object);
     let json: &Json = error.instance();
     let value = || value(json);
@@ -147,7 +188,7 @@ pub(super) fn push(error: &ValidationError<'_>, object: &Json, out: &mut Vec<Fie
 }
 
 /// The errors of the alternative that fits best: the first with the fewest.
-fn best(context: &[Vec<ValidationError<'static>>], object: &Json, out: &mut Vec<FieldError>) {
+fn best(context: &[Vec<ValidationError<'static>>], object: &Json, out: &mut Errors) {
     for error in context.iter().min_by_key(|errors| errors.len()).into_iter().flatten() {
         push(error, object, out);
     }

@@ -18,9 +18,9 @@ pub(crate) struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    /// Applies; the state after it, or none if there were conflicts. `hollow` says that nulls, empty lists and empty
+    /// Applies; the state after it, or none if there were conflicts. `shadowed_empty_map` says that nulls, empty lists and empty
     /// maps occur in the scenario, `duplicates` that the live object had items with the same key.
-    pub(crate) fn check(&self, hollow: bool, duplicates: bool) -> Result<Option<State>, String> {
+    pub(crate) fn check(&self, shadowed_empty_map: bool, duplicates: bool) -> Result<Option<State>, String> {
         let snapshot = describe(self.before);
         let result = self.run(self.before, self.config, self.force);
         let after = describe(self.before);
@@ -44,9 +44,9 @@ impl Apply<'_> {
         }
         let state = self.after(&applied);
         self.check_ownership(&state)?;
-        self.check_config_is_there(&state, hollow)?;
-        self.check_removal(&state, hollow || duplicates)?;
-        self.check_repetition(&state, hollow)?;
+        self.check_config_is_there(&state, shadowed_empty_map)?;
+        self.check_removal(&state, shadowed_empty_map || duplicates)?;
+        self.check_repetition(&state, shadowed_empty_map)?;
         Ok(Some(state))
     }
 
@@ -130,13 +130,14 @@ impl Apply<'_> {
     }
 
     /// What the configuration says is so.
-    fn check_config_is_there(&self, after: &State, hollow: bool) -> Result<(), String> {
+    fn check_config_is_there(&self, after: &State, shadowed_empty_map: bool) -> Result<(), String> {
         for path in self.config.field_set().paths() {
             let wanted = self.config.get(&path);
             let found = after.live.get(&path);
-            let is_leaf = wanted.is_some_and(Value::is_scalar) || (!hollow && self.is_atomic(&path));
+            let is_leaf =
+                wanted.is_some_and(Value::is_scalar) || (!shadowed_empty_map && self.is_atomic(&path));
             ensure!(!is_leaf || wanted == found, "{path} is {found:?} and was applied as {wanted:?}");
-            ensure!(hollow || found.is_some(), "{path} was applied and is not there");
+            ensure!(shadowed_empty_map || found.is_some(), "{path} was applied and is not there");
         }
         Ok(())
     }
@@ -152,7 +153,7 @@ impl Apply<'_> {
 
     /// What went was the manager's own, or below something that was and that nobody else owned, or of another kind
     /// than what the configuration puts in its place.
-    fn check_removal(&self, after: &State, hollow: bool) -> Result<(), String> {
+    fn check_removal(&self, after: &State, shadowed_empty_map: bool) -> Result<(), String> {
         let Some(change) = change(self.before, after)? else {
             return Ok(());
         };
@@ -189,7 +190,7 @@ impl Apply<'_> {
                 "{path} went, and {} did not own it",
                 self.manager
             );
-            if hollow || replaced || !others.iter().any(|set| set.has(&path)) {
+            if shadowed_empty_map || replaced || !others.iter().any(|set| set.has(&path)) {
                 continue;
             }
             let kept: Vec<&Set> = others.iter().copied().chain([&config]).collect();
@@ -199,11 +200,11 @@ impl Apply<'_> {
     }
 
     /// The same apply again changes nothing.
-    fn check_repetition(&self, after: &State, hollow: bool) -> Result<(), String> {
+    fn check_repetition(&self, after: &State, shadowed_empty_map: bool) -> Result<(), String> {
         // With nothing left the object is null, which the empty configuration makes an empty map. And the object may
         // have lost the key of an item; then it takes no further apply.
         let nothing = self.config.value().as_map().is_some_and(Map::is_empty);
-        if hollow || nothing || after.read_anew()?.is_none() {
+        if shadowed_empty_map || nothing || after.read_anew()?.is_none() {
             return Ok(());
         }
         let again = self.run(after, self.config, Force::No);

@@ -14,7 +14,7 @@ pub(crate) struct Make {
     /// Lists and maps may be so long that they are no slices in memory any more.
     pub(crate) long: bool,
     /// Nulls, empty lists and empty maps occur.
-    pub(crate) hollow: bool,
+    pub(crate) shadowed_empty_map: bool,
     /// Lists may have items with the same key.
     pub(crate) duplicates: bool,
 }
@@ -27,7 +27,7 @@ pub(crate) fn object(choices: &mut Choices<'_>, ty: &Type, make: Make) -> Value 
         Some(map) => maker.map(map, DEPTH),
         None => maker.value(ty.id(), DEPTH),
     };
-    if make.hollow { value } else { filled(&value).unwrap_or_else(|| Map::new().into()) }
+    if make.shadowed_empty_map { value } else { filled(&value).unwrap_or_else(|| Map::new().into()) }
 }
 
 /// The value without nulls, empty lists and empty maps; none if nothing is left.
@@ -58,7 +58,7 @@ struct Maker<'c, 'b, 's> {
 impl Maker<'_, '_, '_> {
     fn value(&mut self, ty: TypeId, depth: usize) -> Value {
         let atom = self.schema.atom(ty);
-        if self.make.hollow && self.choices.one_in(12) {
+        if self.make.shadowed_empty_map && self.choices.one_in(12) {
             return Value::Null;
         }
         let Atom { scalar, list, map, .. } = atom;

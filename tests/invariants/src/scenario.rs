@@ -94,7 +94,7 @@ fn run(bytes: &[u8]) -> Result<Tally, String> {
         return Err("there are no types".into());
     };
     let flags = choices.byte();
-    let make = Make { long: flags & 3 == 3, hollow: flags & 4 != 0, duplicates: false };
+    let make = Make { long: flags & 3 == 3, shadowed_empty_map: flags & 4 != 0, duplicates: false };
     let updates = Make { duplicates: flags & 8 != 0, ..make };
     let mut scenario = Scenario {
         choices,
@@ -169,7 +169,7 @@ impl Scenario<'_, '_> {
         let strict = TypedValue::new(fresh.live.value().clone(), self.ty.clone(), Duplicates::Refuse);
         self.had_duplicates |= strict.is_err();
         // An empty map that is applied in the place of a full one goes with what was in it, as in the Go package.
-        if !self.had_duplicates && !self.make.hollow {
+        if !self.had_duplicates && !self.make.shadowed_empty_map {
             laws::owned_is_there(&fresh)?;
         }
         Ok(true)
@@ -178,7 +178,7 @@ impl Scenario<'_, '_> {
     fn apply(&mut self, manager: &str, config: &TypedValue, force: Force) -> Result<(), String> {
         let apply = laws::Apply { updater: &self.updater, before: &self.state, manager, config, force };
         self.tally.applies += 1;
-        match apply.check(self.make.hollow, self.had_duplicates)? {
+        match apply.check(self.make.shadowed_empty_map, self.had_duplicates)? {
             Some(state) => self.go_on_with(state),
             None => self.tally.conflicts += 1,
         }
@@ -212,8 +212,11 @@ impl Scenario<'_, '_> {
 
     fn typed(&self, value: Value, duplicates: Duplicates) -> Option<TypedValue> {
         // Removing items leaves nulls behind.
-        let value =
-            if self.make.hollow { value } else { filled(&value).unwrap_or_else(|| Map::new().into()) };
+        let value = if self.make.shadowed_empty_map {
+            value
+        } else {
+            filled(&value).unwrap_or_else(|| Map::new().into())
+        };
         TypedValue::new(value, self.ty.clone(), duplicates).ok()
     }
 

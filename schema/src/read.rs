@@ -1,0 +1,135 @@
+//! Constructors of [`Schema`]: from text, from a document, from definitions, and the deduced schema.
+
+use std::sync::{Arc, LazyLock};
+
+use fieldmanager_value::Value;
+use hashbrown::HashMap;
+
+use crate::definition::{AtomDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef};
+use crate::error::Error;
+use crate::parse::Reader;
+use crate::resolved::{Inner, Schema, Type, TypeId};
+use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, build};
+
+impl Schema {
+    /// Reads a schema from a YAML or JSON text in the Go package's format.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Text`] if it is not YAML, [`Error::Invalid`] with every fault of the schema.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("types: [{name: app, map: {elementType: {scalar: string}}}]")?;
+    /// assert_eq!(schema.type_names().collect::<Vec<_>>(), ["app"]);
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
+    pub fn from_yaml(text: &str) -> Result<Schema, Error> {
+        Self::from_value(&Value::from_yaml(text)?)
+    }
+
+    /// Reads a schema from a document in the Go package's format.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every fault: unknown fields and names, duplicates, and what
+    /// [`from_definitions`](Self::from_definitions) refuses.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// use fieldmanager_value::Value;
+    /// let document = Value::from_yaml("types: [{name: a, map: {elementType: {namedType: b}}}]")?;
+    /// let error = Schema::from_value(&document).unwrap_err();
+    /// assert!(error.to_string().ends_with("unknown type `b`"));
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn from_value(document: &Value) -> Result<Schema, Error> {
+        let mut reader = Reader::default();
+        let types = reader.schema(document);
+        if reader.faults.is_empty() {
+            Self::from_definitions(types)
+        } else {
+            Err(Error::Invalid(reader.faults))
+        }
+    }
+
+    /// The schema of schema files; its type `schema` is that of a whole file. It describes itself.
+    ///
+    /// # Errors
+    ///
+    /// None in practice: the text is part of the library and read by a test.
+    ///
+    /// ```
+    /// let schemas = fieldmanager_schema::Schema::of_schemas()?;
+    /// assert!(schemas.type_named("schema").is_some());
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
+    pub fn of_schemas() -> Result<Schema, Error> {
+        Self::from_yaml(include_str!("schema_of_schemas.yaml"))
+    }
+
+    /// Resolves definitions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every fault: references to unknown types, associative lists with keys whose
+    /// items are no maps or have no such fields, lists without a relationship, overrides of the relationship
+    /// of a scalar, and unions that share members or discriminator values.
+    ///
+    /// ```
+    /// use fieldmanager_schema::{AtomDef, Scalar, Schema, TypeDef};
+    /// let atom = AtomDef { scalar: Some(Scalar::String), ..AtomDef::default() };
+    /// let schema = Schema::from_definitions(vec![TypeDef { name: "text".into(), atom }])?;
+    /// assert!(schema.type_named("text").is_some());
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
+    pub fn from_definitions(types: Vec<TypeDef>) -> Result<Schema, Error> {
+        build::schema(types)
+    }
+
+    /// The type whose structure is deduced from the value: maps are separable, lists atomic.
+    ///
+    /// ```
+    /// let any = fieldmanager_schema::Schema::deduced();
+    /// assert!(any.atom().list.as_ref().unwrap().atomic);
+    /// assert!(!any.atom().map.as_ref().unwrap().atomic);
+    /// ```
+    pub fn deduced() -> Type {
+        static DEDUCED: LazyLock<Option<Type>> = LazyLock::new(|| {
+            let schema = Schema::from_definitions(untyped()).ok()?;
+            schema.type_named(UNTYPED_DEDUCED)
+        });
+        DEDUCED.clone().unwrap_or_else(|| Type {
+            schema: Schema(Arc::new(Inner {
+                types: Vec::new(),
+                by_name: HashMap::default(),
+                atoms: Vec::new(),
+                plain: true,
+                with_unions: Vec::new(),
+            })),
+            id: TypeId(0),
+        })
+    }
+}
+
+/// The definitions of the two untyped types.
+fn untyped() -> Vec<TypeDef> {
+    let reference = |name: &str| TypeRef { named: Some(name.into()), ..TypeRef::default() };
+    let def = |name: &str, relationship| TypeDef {
+        name: name.into(),
+        atom: AtomDef {
+            scalar: Some(Scalar::Untyped),
+            list: Some(Box::new(ListDef {
+                element: reference(UNTYPED_ATOMIC),
+                relationship: Some(Relationship::Atomic),
+                keys: Vec::new(),
+            })),
+            map: Some(Box::new(MapDef {
+                element: Some(reference(name)),
+                relationship: Some(relationship),
+                ..MapDef::default()
+            })),
+        },
+    };
+    vec![def(UNTYPED_ATOMIC, Relationship::Atomic), def(UNTYPED_DEDUCED, Relationship::Separable)]
+}

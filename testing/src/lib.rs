@@ -1,0 +1,16 @@
+//! What the tests of several crates share.
+#![allow(clippy::expect_used, reason = "a failure is the failure of a test")]
+
+/// The stack on which every public function must run for input at the depth limit, in bytes.
+pub const SMALL_STACK: usize = if cfg!(debug_assertions) { 512 << 10 } else { 256 << 10 };
+
+/// Runs a function in a thread with a stack of [`SMALL_STACK`] bytes. A stack overflow aborts the process; the name
+/// of the thread, which Rust reports then, is the name given here.
+///
+/// `STACK` in the environment sets another size, in KiB, to find out how much a function needs.
+pub fn on_small_stack<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send + 'static) -> T {
+    let kib = std::env::var("STACK").ok().and_then(|kib| kib.parse::<usize>().ok());
+    let size = kib.map_or(SMALL_STACK, |kib| kib << 10);
+    let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(size).spawn(f);
+    thread.expect("a thread starts").join().expect("the function does not panic")
+}

@@ -1,0 +1,156 @@
+//! Values at the depth limit need no more than a small stack.
+
+use fieldmanager_fieldpath::Set;
+use fieldmanager_schema::{Schema, Type};
+use fieldmanager_testing::on_small_stack;
+use fieldmanager_typed::{Duplicates, KeyFields, Ratcheting, TypedValue, reconcile};
+use fieldmanager_value::{MAX_DEPTH, Value};
+
+const SCHEMA: &str = "
+types:
+- name: root
+  map:
+    fields:
+    - {name: id, type: {scalar: numeric}}
+    - {name: list, type: {namedType: list}}
+    - {name: map, type: {namedType: root}}
+    - {name: kind, type: {scalar: string}}
+    - {name: other, type: {scalar: numeric}}
+    unions:
+    - discriminator: kind
+      deduceInvalidDiscriminator: true
+      fields: [{fieldName: map, discriminatorValue: Map}, {fieldName: other, discriminatorValue: Other}]
+- name: list
+  list: {elementType: {namedType: root}, elementRelationship: associative, keys: [id]}
+- name: both
+  list: {elementType: {namedType: both}, elementRelationship: atomic}
+  map: {elementType: {namedType: both}}
+  scalar: untyped
+";
+
+#[derive(Clone, Copy)]
+enum Form {
+    Maps,
+    ShortLists,
+    LongLists,
+    AnyKind,
+    Deduced,
+}
+
+impl Form {
+    const ALL: [Form; 5] = [Form::Maps, Form::ShortLists, Form::LongLists, Form::AnyKind, Form::Deduced];
+
+    fn ty(self) -> Type {
+        let schema = Schema::from_yaml(SCHEMA).unwrap();
+        match self {
+            Form::Maps | Form::ShortLists | Form::LongLists => schema.type_named("root").unwrap(),
+            Form::AnyKind => schema.type_named("both").unwrap(),
+            Form::Deduced => Schema::deduced(),
+        }
+    }
+
+    /// A value of as many levels as values may have, with `leaf` in the deepest.
+    fn value(self, leaf: i64) -> Value {
+        let map = |entries: Vec<(&str, Value)>| Value::Map(entries.into_iter().collect());
+        let mut value = map(vec![("id", 1.into()), ("other", leaf.into())]);
+        let mut depth = 1;
+        loop {
+            let (wrapped, levels) = match self {
+                Form::Maps | Form::AnyKind | Form::Deduced => {
+                    (map(vec![("id", 1.into()), ("map", value.clone())]), 1)
+                }
+                Form::ShortLists | Form::LongLists => {
+                    let others = if matches!(self, Form::LongLists) { 35 } else { 2 };
+                    let others = (2..others).map(|id| map(vec![("id", id.into())]));
+                    let list = Value::List(others.chain([value.clone()]).collect());
+                    (map(vec![("id", 1.into()), ("list", list)]), 2)
+                }
+            };
+            if depth + levels > MAX_DEPTH {
+                return value;
+            }
+            (value, depth) = (wrapped, depth + levels);
+        }
+    }
+}
+
+/// Runs a check for every form of value.
+fn check(name: &str, f: fn(&TypedValue, &TypedValue)) {
+    for form in Form::ALL {
+        let ty = form.ty();
+        let [a, b] = [1, 2].map(|leaf| {
+            let (value, ty) = (form.value(leaf), ty.clone());
+            on_small_stack("validate", move || TypedValue::new(value, ty, Duplicates::Allow).unwrap())
+        });
+        on_small_stack(name, move || f(&a, &b));
+    }
+}
+
+#[test]
+fn an_invalid_value_is_refused_on_a_small_stack() {
+    for form in Form::ALL {
+        let mut value = form.value(1);
+        for _ in 0..3 {
+            value = Value::Map([("map", value)].into_iter().collect());
+        }
+        let ty = form.ty();
+        let error = on_small_stack("validate", move || {
+            TypedValue::new(value, ty, Duplicates::Refuse).unwrap_err().to_string()
+        });
+        assert!(error.contains("nesting is deeper than"), "{error}");
+    }
+}
+
+#[test]
+#[ignore = "needs 768 KiB in a debug build"]
+fn merge_runs_on_a_small_stack() {
+    check("merge", |a, b| {
+        a.merge(b).unwrap();
+        TypedValue::null(a.ty().clone()).merge(b).unwrap();
+    });
+}
+
+#[test]
+#[ignore = "needs 768 KiB in a debug build"]
+fn compare_runs_on_a_small_stack() {
+    check("compare", |a, b| {
+        assert!(!a.compare(b).unwrap().is_same());
+        assert!(!a.compare(&TypedValue::null(a.ty().clone())).unwrap().is_same());
+        assert!(!TypedValue::null(a.ty().clone()).compare(b).unwrap().is_same());
+    });
+}
+
+#[test]
+fn field_sets_are_made_on_a_small_stack() {
+    check("field_set", |a, b| {
+        let set = a.field_set();
+        assert_eq!(b.field_set_sharing(&set).is_empty(), set.is_empty());
+    });
+}
+
+#[test]
+fn items_are_removed_and_extracted_on_a_small_stack() {
+    check("items", |a, _| {
+        let set = a.field_set();
+        for items in [set.clone(), set.leaves(), Set::new()] {
+            let _ = a.remove_items(&items);
+            let _ = a.extract_items(&items, KeyFields::Append);
+            let _ = a.extract_items(&items, KeyFields::AsGiven);
+            a.abandoned_items(&set, &[&items]);
+            reconcile(&items, a.ty());
+        }
+        for path in set.paths().take(1) {
+            a.get(&path);
+        }
+    });
+}
+
+#[test]
+fn unions_are_normalized_on_a_small_stack() {
+    check("unions", |a, b| {
+        a.normalize_config(a).ok();
+        b.normalize_applied(b, b).ok();
+        b.normalize_update(a).ok();
+        a.validate_unions(b, Ratcheting::On);
+    });
+}
