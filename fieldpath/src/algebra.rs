@@ -27,6 +27,13 @@ fn within<'s>(set: &'s Set, other: &'s Set) -> impl Iterator<Item = (&'s PathEle
     entries.take_while(move |(element, _)| last.is_some_and(|(last, _)| *element <= last))
 }
 
+/// From this number of entries on, it pays to look for what two sets do not have in common before they are walked.
+const LARGE: usize = 49;
+
+fn both_large(a: &Set, b: &Set) -> bool {
+    a.0.len().min(b.0.len()) >= LARGE
+}
+
 /// Whether two large sets have no element in common because one ends before the other begins. Of small ones,
 /// finding that out costs what it saves.
 fn apart(a: &Set, b: &Set) -> bool {
@@ -34,7 +41,7 @@ fn apart(a: &Set, b: &Set) -> bool {
         (Some((last, _)), Some((first, _))) => last < first,
         _ => false,
     };
-    a.0.as_slice().is_none() && b.0.as_slice().is_none() && (before(a, b) || before(b, a))
+    both_large(a, b) && (before(a, b) || before(b, a))
 }
 
 impl Node {
@@ -208,8 +215,8 @@ impl Set {
                     take(element, old, minus);
                 }
             }
-        } else if self.0.as_slice().is_none() && other.0.as_slice().is_none() {
-            // Of two large sets the shared parts are not even seen: what is left is made of what differs.
+        } else if both_large(self, other) {
+            // Of two large sets the shared parts are skipped: what is left is made of what differs.
             let mut rest = SetBuilder::default();
             for (element, old, minus) in self.0.differences(&other.0) {
                 let node = match (old, minus) {

@@ -10,7 +10,7 @@ use serde::de::{
     SeqAccess, VariantAccess, Visitor,
 };
 
-use crate::{Error, Kind, List, MAX_DEPTH, MapBuilder, Str, Value};
+use crate::{Error, Kind, List, MAX_DEPTH, MapBuilder, Str, Value, deep};
 
 /// How many field names of one document are remembered to be shared.
 const NAMES: usize = 256;
@@ -153,20 +153,24 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let child = self.child()?;
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(child)? {
-            list.push(item);
-        }
-        Ok(Value::List(list.into_iter().collect()))
+        deep::level(|| {
+            let mut list = Vec::new();
+            while let Some(item) = items.next_element_seed(child)? {
+                list.push(item);
+            }
+            Ok(Value::List(list.into_iter().collect()))
+        })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let child = self.child()?;
-        let mut map = MapBuilder::default();
-        while let Some(name) = entries.next_key_seed(Name(self.seed))? {
-            map.push(name, entries.next_value_seed(child)?);
-        }
-        Ok(Value::Map(map.build()))
+        deep::level(|| {
+            let mut map = MapBuilder::default();
+            while let Some(name) = entries.next_key_seed(Name(self.seed))? {
+                map.push(name, entries.next_value_seed(child)?);
+            }
+            Ok(Value::Map(map.build()))
+        })
     }
 }
 
@@ -204,7 +208,7 @@ impl<'de> de::Deserialize<'de> for Value {
 ///
 /// # Errors
 ///
-/// [`Error::Conversion`] with what the type says is wrong.
+/// [`Error::Conversion`] with what the type says is wrong; [`Error::TooDeep`].
 ///
 /// ```
 /// use fieldmanager_value::{Value, from_value};
@@ -215,7 +219,20 @@ impl<'de> de::Deserialize<'de> for Value {
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
+    if !nests_at_most(&value, MAX_DEPTH) {
+        return Err(Error::TooDeep);
+    }
     T::deserialize(value)
+}
+
+/// Whether lists and maps nest at most this many levels.
+fn nests_at_most(value: &Value, levels: usize) -> bool {
+    match (value, levels.checked_sub(1)) {
+        (Value::List(list), Some(left)) => list.iter().all(|item| nests_at_most(item, left)),
+        (Value::Map(map), Some(left)) => map.iter().all(|(_, value)| nests_at_most(value, left)),
+        (Value::List(_) | Value::Map(_), None) => false,
+        _ => true,
+    }
 }
 
 impl IntoDeserializer<'_, Error> for Value {
@@ -259,13 +276,13 @@ impl<'de> Deserializer<'de> for Value {
             Value::Int(i) => visitor.visit_i64(i),
             Value::Float(f) => visitor.visit_f64(f),
             Value::String(s) => visitor.visit_str(&s),
-            Value::List(list) => visit_list(&list, visitor),
-            Value::Map(map) => {
+            Value::List(list) => deep::level(|| visit_list(&list, visitor)),
+            Value::Map(map) => deep::level(|| {
                 let mut entries = MapDeserializer::new(map.iter());
                 let out = visitor.visit_map(&mut entries)?;
                 entries.end()?;
                 Ok(out)
-            }
+            }),
         }
     }
 

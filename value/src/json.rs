@@ -1,7 +1,7 @@
 //! JSON text in and out.
 
 use crate::de::Seed;
-use crate::{Error, TextPosition, Value, json_plain, number, scan};
+use crate::{Error, MAX_DEPTH, TextPosition, Value, deep, json_plain, number, scan};
 
 impl Value {
     /// Reads one JSON document.
@@ -86,7 +86,7 @@ impl Value {
                 write_shared(out, s, s.is_common(), escape);
                 out.push('"');
             }
-            Value::List(list) => {
+            Value::List(list) => deep::level(|| {
                 let mut before = '[';
                 for item in list {
                     out.push(before);
@@ -94,8 +94,8 @@ impl Value {
                     before = ',';
                 }
                 out.push_str(if list.is_empty() { "[]" } else { "]" });
-            }
-            Value::Map(map) => {
+            }),
+            Value::Map(map) => deep::level(|| {
                 // Each of these texts is of known length: it is written without a call.
                 let mut first = true;
                 for (name, value) in map {
@@ -120,11 +120,12 @@ impl Value {
                 } else {
                     out.push('}');
                 }
-            }
+            }),
         }
     }
 
-    /// The value as JSON over several lines, indented by two spaces.
+    /// The value as JSON over several lines, indented by two spaces. What nests deeper than [`MAX_DEPTH`] levels is
+    /// written on one line, since the indentation would be longer than the value.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -144,7 +145,7 @@ impl Value {
             out.extend(std::iter::repeat_n("  ", depth));
         };
         match self {
-            Value::List(list) if !list.is_empty() => {
+            Value::List(list) if !list.is_empty() && depth < MAX_DEPTH => {
                 out.push('[');
                 for (i, item) in list.iter().enumerate() {
                     if i > 0 {
@@ -156,7 +157,7 @@ impl Value {
                 line(out, depth);
                 out.push(']');
             }
-            Value::Map(map) if !map.is_empty() => {
+            Value::Map(map) if !map.is_empty() && depth < MAX_DEPTH => {
                 out.push('{');
                 for (i, (name, value)) in map.iter().enumerate() {
                     if i > 0 {

@@ -30,6 +30,7 @@
 
 mod common;
 mod de;
+mod deep;
 mod error;
 mod json;
 mod json_plain;
@@ -45,10 +46,8 @@ mod ser;
 pub mod sorted;
 mod string;
 mod text;
-mod tree;
 mod typical;
 mod value;
-mod vector;
 pub mod word;
 mod yaml;
 mod yaml_scalar;
@@ -56,7 +55,7 @@ mod yaml_scalar;
 pub use de::from_value;
 pub use error::{Error, TextPosition};
 pub use json::{Escape, write_string};
-pub use list::{List, ListBuilder, MEMO_FROM};
+pub use list::{List, ListBuilder};
 pub use map::{Map, MapBuilder};
 pub use number::write_number;
 pub use ser::to_value;

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::sorted::{Differences, Iter, Join, Seek, SortedMap};
 use crate::text::SHORT;
 use crate::word::Word;
-use crate::{Str, Value};
+use crate::{Str, Value, deep};
 
 /// A persistent map from names to values, sorted by name: cloning is O(1), edits share what they do not
 /// touch.
@@ -18,8 +18,16 @@ use crate::{Str, Value};
 /// assert_eq!(labels.get("app"), Some(&Value::from("shop")));
 /// assert_eq!(labels.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["app", "tier"]);
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Map(SortedMap<Str, Value>);
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            deep::level(|| drop(std::mem::take(&mut self.0)));
+        }
+    }
+}
 
 impl Map {
     /// The empty map. It allocates nothing.
@@ -74,11 +82,6 @@ impl Map {
             true => SortedMap::from_sorted_iter(entries),
             false => SortedMap::from_unsorted(entries.collect()),
         })
-    }
-
-    /// The entries as a slice, where the map is small.
-    pub(crate) fn as_slice(&self) -> Option<&[(Str, Value)]> {
-        self.0.as_slice()
     }
 
     /// How many entries there are.
@@ -202,6 +205,14 @@ impl Map {
         self.0.differences(&other.0)
     }
 }
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        deep::level(|| self.0 == other.0)
+    }
+}
+
+impl Eq for Map {}
 
 impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Map {
     /// Of entries with one name, the last is kept.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{List, Map, Str, Text};
+use crate::{List, Map, Str, Text, deep};
 
 /// What a Kubernetes object is made of.
 ///
@@ -215,19 +215,13 @@ impl Value {
         match (self, other) {
             (Value::String(a), Value::String(b)) => a == b,
             (Value::List(a), Value::List(b)) => {
-                a.ptr_eq(b) || (a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.identical(b)))
+                let items = || a.iter().zip(b).all(|(a, b)| a.identical(b));
+                a.ptr_eq(b) || (a.len() == b.len() && deep::level(items))
             }
-            (Value::Map(a), Value::Map(b)) if a.ptr_eq(b) => true,
-            (Value::Map(a), Value::Map(b)) => match (a.as_slice(), b.as_slice()) {
-                // Nearly always: an iterator that may be over a large map costs more than looking at a small one.
-                (Some(a), Some(b)) => {
-                    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.identical(&b.1))
-                }
-                _ => {
-                    a.len() == b.len()
-                        && a.iter().zip(b.iter()).all(|(a, b)| a.0 == b.0 && a.1.identical(b.1))
-                }
-            },
+            (Value::Map(a), Value::Map(b)) => {
+                let entries = || a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.identical(b.1));
+                a.ptr_eq(b) || (a.len() == b.len() && deep::level(entries))
+            }
             _ => self.ptr_eq(other),
         }
     }
