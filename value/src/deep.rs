@@ -13,3 +13,9 @@ const SEGMENT: usize = 1024 * 1024;
 pub(crate) fn level<R>(walk: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(LEVEL, SEGMENT, walk)
 }
+
+/// Drops a list or a map as a level of a walk. Not inlined, since every drop of a scalar would be larger by it.
+#[inline(never)]
+pub(crate) fn drop_level<T>(node: T) {
+    level(|| drop(node));
+}

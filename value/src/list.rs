@@ -44,8 +44,9 @@ pub struct List(Option<Node>);
 
 impl Drop for List {
     fn drop(&mut self) {
-        if let Some(node) = self.0.take() {
-            deep::level(|| drop(node));
+        // Of a shared list only the count is dropped.
+        if self.0.as_ref().is_some_and(|node| ThinArc::strong_count(node) == 1) {
+            deep::drop_level(self.0.take());
         }
     }
 }

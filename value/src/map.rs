@@ -23,8 +23,9 @@ pub struct Map(SortedMap<Str, Value>);
 
 impl Drop for Map {
     fn drop(&mut self) {
-        if !self.0.is_empty() {
-            deep::level(|| drop(std::mem::take(&mut self.0)));
+        // Of a shared map only the count is dropped.
+        if self.0.is_unique() {
+            deep::drop_level(std::mem::take(&mut self.0));
         }
     }
 }

@@ -96,6 +96,11 @@ impl<K, V> SortedMap<K, V> {
         }
     }
 
+    /// Whether no other map is the same allocation.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.0.as_ref().is_some_and(|node| ThinArc::strong_count(node) == 1)
+    }
+
     /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
