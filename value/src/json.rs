@@ -298,9 +298,9 @@ mod tests {
     #[test]
     fn an_integer_beyond_64_bits_becomes_a_float() {
         let value = Value::from_json("9223372036854775808").unwrap();
-        assert!(value.identical(&Value::Float(9_223_372_036_854_775_808.0)));
+        assert!(value.strict_eq(&Value::Float(9_223_372_036_854_775_808.0)));
         let value = Value::from_json("-9223372036854775809").unwrap();
-        assert!(value.identical(&Value::Float(-9_223_372_036_854_775_808.0)));
+        assert!(value.strict_eq(&Value::Float(-9_223_372_036_854_775_808.0)));
         assert!(Value::from_json("1e400").is_err());
     }
 

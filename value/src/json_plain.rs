@@ -307,7 +307,7 @@ mod tests {
             let plain = read(text);
             assert!(plain.is_some(), "{text}");
             let (plain, rule) = (plain.unwrap(), by_rule(text).unwrap());
-            assert!(plain.identical(&rule), "{text}: {plain} {rule}");
+            assert!(plain.strict_eq(&rule), "{text}: {plain} {rule}");
         }
     }
 
@@ -366,7 +366,7 @@ mod tests {
                 let text = format!("{}{special}{}", "x".repeat(n), "y".repeat(n % 11));
                 let document = format!(r#"[{{"{text}":"{text}"}},{{"{text}":"{text}","{text}!":"{text}"}}]"#);
                 let (plain, rule) = (read(&document).unwrap(), by_rule(&document).unwrap());
-                assert!(plain.identical(&rule), "{document}");
+                assert!(plain.strict_eq(&rule), "{document}");
             }
         }
     }
@@ -435,7 +435,7 @@ mod tests {
             format!("{{{}}}", entries.join(","))
         };
         let document = format!("[{},{}]", map(&names), map(&names));
-        assert!(read(&document).unwrap().identical(&by_rule(&document).unwrap()));
+        assert!(read(&document).unwrap().strict_eq(&by_rule(&document).unwrap()));
     }
 
     proptest! {
@@ -444,7 +444,7 @@ mod tests {
             // What one document teaches is used in the next.
             for document in documents {
                 let plain = read(&document);
-                prop_assert!(plain.is_some_and(|plain| plain.identical(&by_rule(&document).unwrap())), "{}", document);
+                prop_assert!(plain.is_some_and(|plain| plain.strict_eq(&by_rule(&document).unwrap())), "{}", document);
             }
         }
 
@@ -456,7 +456,7 @@ mod tests {
             *at.get_mut(&mut chars) = with.to_owned();
             let document = chars.concat();
             if let Some(plain) = read(&document) {
-                prop_assert!(by_rule(&document).is_some_and(|rule| rule.identical(&plain)), "{}", document);
+                prop_assert!(by_rule(&document).is_some_and(|rule| rule.strict_eq(&plain)), "{}", document);
             }
         }
 
@@ -473,7 +473,7 @@ mod tests {
             let text = parts.concat();
             if let Some(plain) = read(&text) {
                 let rule = by_rule(&text);
-                prop_assert!(rule.is_some_and(|rule| rule.identical(&plain)), "{}", text);
+                prop_assert!(rule.is_some_and(|rule| rule.strict_eq(&plain)), "{}", text);
             }
         }
 
@@ -482,7 +482,7 @@ mod tests {
             let list: Vec<Value> = numbers.into_iter().filter(|n| n.is_finite()).map(Value::Float).collect();
             let value = Value::Map([(text.clone(), Value::from(list)), ("t".into(), Value::from(text))].into_iter().collect());
             let json = value.to_json();
-            prop_assert!(read(&json).is_some_and(|read| read.identical(&by_rule(&json).unwrap())), "{}", json);
+            prop_assert!(read(&json).is_some_and(|read| read.strict_eq(&by_rule(&json).unwrap())), "{}", json);
         }
     }
 }

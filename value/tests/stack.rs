@@ -44,8 +44,8 @@ fn compare_and_write(make: impl Fn(Value) -> Value) {
     let value = make(Value::from(1));
     let (same, float, greater) = (make(Value::from(1)), make(Value::from(1.0)), make(Value::from(2)));
     assert_eq!(value.clone(), value);
-    assert!(value == same && value.identical(&same) && value.cmp(&same).is_eq());
-    assert!(value == float && !value.identical(&float) && hash(&value) == hash(&float));
+    assert!(value == same && value.strict_eq(&same) && value.cmp(&same).is_eq());
+    assert!(value == float && !value.strict_eq(&float) && hash(&value) == hash(&float));
     assert!(value != greater && value < greater);
     let json = value.to_json();
     assert_eq!((format!("{value}"), format!("{value:?}")), (json.clone(), json.clone()));
