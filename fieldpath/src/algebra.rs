@@ -29,6 +29,13 @@ fn entries_in_range_of<'s>(
     entries.take_while(move |(element, _)| last.is_some_and(|(last, _)| *element <= last))
 }
 
+/// From this number of entries on, checking first what two sets do not have in common pays.
+const LARGE: usize = 49;
+
+fn both_large(a: &Set, b: &Set) -> bool {
+    a.0.len().min(b.0.len()) >= LARGE
+}
+
 /// Whether two large sets have no element in common because one ends before the other starts. For small sets this check
 /// costs as much as it saves, so the result is false.
 fn are_disjoint_by_range(a: &Set, b: &Set) -> bool {
@@ -36,7 +43,7 @@ fn are_disjoint_by_range(a: &Set, b: &Set) -> bool {
         (Some((last, _)), Some((first, _))) => last < first,
         _ => false,
     };
-    a.0.as_slice().is_none() && b.0.as_slice().is_none() && (before(a, b) || before(b, a))
+    both_large(a, b) && (before(a, b) || before(b, a))
 }
 
 impl Node {
@@ -214,7 +221,7 @@ impl Set {
                     take(element, old, minus);
                 }
             }
-        } else if self.0.as_slice().is_none() && other.0.as_slice().is_none() {
+        } else if both_large(self, other) {
             // The result for two large sets is made from their differences; shared parts are not visited.
             let mut rest = SetBuilder::default();
             for (element, old, minus) in self.0.differences(&other.0) {

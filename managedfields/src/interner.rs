@@ -199,7 +199,7 @@ impl Interner {
     /// What is known of a `fieldsV1`, from now on if not before; none if it has no hash or there is no room.
     fn fields_at(&mut self, hash: Option<u64>, value: &Value) -> Option<&mut Fields> {
         let new = || Fields { value: value.clone(), set: None };
-        self.fields.find(hash?, |known| known.value.identical(value), new)
+        self.fields.find(hash?, |known| known.value.strict_eq(value), new)
     }
 
     fn text(&mut self, text: &str, new: impl Fn() -> Str) -> Str {

@@ -33,7 +33,7 @@ pub fn keep_times(old: &Value, new: &Value) -> Value {
     let pairs = || before_entries.iter().zip(&after_entries);
     let suppress = before.len() == after.len()
         && pairs().any(|(before, after)| time(before) != time(after))
-        && pairs().all(|(before, after)| without(before, TIME).identical(&without(after, TIME)))
+        && pairs().all(|(before, after)| without(before, TIME).strict_eq(&without(after, TIME)))
         && same_but_entries(old, new);
     if !suppress {
         return new.clone();
@@ -66,8 +66,8 @@ fn same_but_entries(old: &Value, new: &Value) -> bool {
     };
     let metadata = |object: &Map| Some(without(object.get("metadata")?.as_map()?, MANAGED_FIELDS));
     let same_metadata = match (metadata(old), metadata(new)) {
-        (Some(old), Some(new)) => old.identical(&new),
+        (Some(old), Some(new)) => old.strict_eq(&new),
         _ => false,
     };
-    same_metadata && without(old, "metadata").identical(&without(new, "metadata"))
+    same_metadata && without(old, "metadata").strict_eq(&without(new, "metadata"))
 }

@@ -18,7 +18,7 @@ fn check_coerce(metadata: &str, coerced: &str, unknown: &[&str]) {
             Structural::default().coerce_metadata(&FieldPath::empty(), &object, true, drops_invalid).unwrap();
         assert_eq!(found.object.to_json(), format!(r#"{{"metadata":{coerced}}}"#), "{metadata}");
         assert_eq!(found.unknown, unknown);
-        assert_eq!(found.object.identical(&object), found.object.ptr_eq(&object), "{metadata}");
+        assert_eq!(found.object.strict_eq(&object), found.object.ptr_eq(&object), "{metadata}");
     }
 }
 

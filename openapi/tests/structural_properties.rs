@@ -82,7 +82,7 @@ proptest! {
         let written = read.to_value();
         let again = Structural::from_value(&written).unwrap();
         prop_assert_eq!(&again, &read);
-        prop_assert!(again.to_value().identical(&written));
+        prop_assert!(again.to_value().strict_eq(&written));
     }
 
     #[test]
@@ -116,7 +116,7 @@ proptest! {
         let again = schema.prune(&pruned.object, is_root).unwrap();
         prop_assert!(again.object.ptr_eq(&pruned.object));
         prop_assert!(again.paths.is_empty());
-        prop_assert_eq!(pruned.object.ptr_eq(&object), pruned.object.identical(&object));
+        prop_assert_eq!(pruned.object.ptr_eq(&object), pruned.object.strict_eq(&object));
         if !pruned.paths.is_empty() {
             prop_assert!(!pruned.object.ptr_eq(&object));
         }
@@ -126,7 +126,7 @@ proptest! {
     fn defaulting_twice_is_defaulting_once(schema in schema(), object in object()) {
         let schema = Structural::from_value(&schema).unwrap();
         let filled = schema.default_object(&object).unwrap();
-        prop_assert!(schema.default_object(&filled).unwrap().identical(&filled));
+        prop_assert!(schema.default_object(&filled).unwrap().strict_eq(&filled));
         let dropped = schema.drop_nulls(&object).unwrap();
         prop_assert!(schema.drop_nulls(&dropped).unwrap().ptr_eq(&dropped));
     }
@@ -148,7 +148,7 @@ proptest! {
         let root = FieldPath::empty();
         let coerced = schema.coerce_metadata(&root, &object, is_root, true).unwrap();
         let again = schema.coerce_metadata(&root, &coerced.object, is_root, true).unwrap();
-        prop_assert!(again.object.identical(&coerced.object));
+        prop_assert!(again.object.strict_eq(&coerced.object));
         prop_assert!(schema.validate_metadata(&root, &object, is_root).is_ok());
     }
 

@@ -72,7 +72,7 @@ fn merge(original: &Map, patch: &Map, depth: usize) -> Result<Map, Error> {
             _ => pruned(value, depth),
         }
         .under_field(name)?;
-        if !original.get(name).is_some_and(|old| old.identical(&new)) {
+        if !original.get(name).is_some_and(|old| old.strict_eq(&new)) {
             edits.push((name.clone(), Some(new)));
         }
     }

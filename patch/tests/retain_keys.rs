@@ -118,7 +118,7 @@ fn check(name: &str, live: &str, wanted: &str, patch: &str) {
         let Some(schema) = types.named(name) else { continue };
         checked += 1;
         let made = strategic::create_two_way(&live, &wanted, schema).unwrap();
-        assert!(made.identical(&patch), "{name}: {made}, expected {patch}");
+        assert!(made.strict_eq(&patch), "{name}: {made}, expected {patch}");
         assert_eq!(strategic::apply(&live, &patch, schema).unwrap(), wanted);
     }
     assert!(checked > 0, "no source has {name}");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{KeyField, ListType};
 use fieldmanager_value::sorted::SortedMap;
-use fieldmanager_value::{List, MEMO_FROM, Value};
+use fieldmanager_value::{List, Value};
 
 use crate::items::{ItemFault, element_of, has_element, same_element};
 
@@ -38,7 +38,7 @@ pub(crate) enum Finder<'v> {
 impl<'v> Finder<'v> {
     /// None for a list with an item that has no element.
     pub(crate) fn of(list: &'v List, ty: &'v ListType) -> Option<Self> {
-        if list.len() < MEMO_FROM {
+        if !list.keeps_memo() {
             return list.iter().all(|item| has_element(ty, item)).then_some(Finder::Few(list, ty));
         }
         Some(Finder::Many(list, ty, Index::of(list, ty).ok()?))
@@ -70,11 +70,10 @@ pub(crate) type Broken = (usize, ItemFault);
 impl Index {
     /// The index of a list: the one that lives with it, or a new one.
     pub(crate) fn of(list: &List, ty: &ListType) -> Result<Arc<Index>, Broken> {
-        if let Some(index) = list.memo::<Index>()
-            && same_keys(&index.keys, &ty.keys)
-        {
-            return Ok(index);
-        }
+        list.memo_or_else(|index: &Index| same_keys(&index.keys, &ty.keys), || Index::make(list, ty))
+    }
+
+    fn make(list: &List, ty: &ListType) -> Result<Index, Broken> {
         let mut found = Vec::with_capacity(list.len());
         for (at, item) in list.iter().enumerate() {
             let element = element_of(ty, item).map_err(|fault| (at, fault))?;
@@ -90,9 +89,7 @@ impl Index {
             }
             equal
         });
-        let index = Arc::new(Index { keys: ty.keys.clone(), slots: SortedMap::from_sorted(found), unique });
-        list.set_memo(index.clone());
-        Ok(index)
+        Ok(Index { keys: ty.keys.clone(), slots: SortedMap::from_sorted(found), unique })
     }
 
     pub(crate) fn get(&self, element: &PathElement) -> Option<Slot> {
@@ -105,7 +102,7 @@ impl Index {
 
     /// Gives a list that was made from this index's list by appending items its index.
     pub(crate) fn extend_to(&self, list: &List, appended: Vec<(PathElement, usize)>) {
-        if list.len() < MEMO_FROM {
+        if !list.keeps_memo() {
             return;
         }
         let mut edits: Vec<(PathElement, Option<Slot>)> =

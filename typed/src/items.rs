@@ -76,14 +76,14 @@ pub(crate) fn same_element(list: &ListType, a: &Value, b: &Value) -> bool {
 /// Whether an item, which has its keys, has an element, written the same way: `1` is not taken for `1.0`.
 pub(crate) fn is_element(list: &ListType, element: &PathElement, item: &Value) -> bool {
     match element {
-        PathElement::Value(value) => list.keys.is_empty() && value.identical(item),
+        PathElement::Value(value) => list.keys.is_empty() && value.strict_eq(item),
         PathElement::Key(fields) => {
             let mut wanted = 0;
             let same = list.keys.iter().all(|key| {
                 let known = fields.get(&key.name);
                 wanted += usize::from(known.is_some());
                 match (known, item.get(&key.name).or(key.default.as_ref())) {
-                    (Some(known), Some(value)) => known.identical(value),
+                    (Some(known), Some(value)) => known.strict_eq(value),
                     (known, value) => known.is_none() && value.is_none(),
                 }
             });

@@ -192,7 +192,7 @@ impl Merge<'_> {
                 && old.is_scalar()
                 && self.live.keyed
                 && self.config.keyed
-                && old.identical(value)
+                && old.strict_eq(value)
             {
                 // Most of what is applied is there already, and scalars: their type is of no interest.
                 continue;
@@ -276,5 +276,5 @@ impl Merge<'_> {
 /// The configuration's leaf, or the object's where they are the same to the letter, so that it stays
 /// shared.
 fn leaf(live: &Value, config: &Value) -> Merged {
-    if live.identical(config) { Merged::Live } else { Merged::Other(config.clone()) }
+    if live.strict_eq(config) { Merged::Live } else { Merged::Other(config.clone()) }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::ListType;
-use fieldmanager_value::{List, ListBuilder, MEMO_FROM, Value};
+use fieldmanager_value::{List, ListBuilder, Value};
 
 use crate::error::Fault;
 use crate::index::{Index, Slot};
@@ -52,7 +52,7 @@ impl Merge<'_> {
     /// without an index.
     fn is_aligned(&self, list: &ListType, live: &List, config: &List) -> bool {
         let known = |known: Known| known.keyed && known.unique;
-        if live.len().max(config.len()) >= MEMO_FROM || !known(self.live) || !known(self.config) {
+        if live.keeps_memo() || config.keeps_memo() || !known(self.live) || !known(self.config) {
             return false;
         }
         let mut rest = live.iter();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{ListType, MapType, Schema, Type, TypeId};
-use fieldmanager_value::{List, MAX_DEPTH, MEMO_FROM, Map, Str, Value};
+use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
 
 use crate::error::{Fault, Faults, ValidationErrors};
 use crate::index::Index;
@@ -100,7 +100,7 @@ impl Walk<'_> {
             for (at, item) in items.iter().enumerate() {
                 self.child(list.element, item, || position(at));
             }
-        } else if items.len() >= MEMO_FROM {
+        } else if items.keeps_memo() {
             self.many_items(list, items);
         } else {
             self.few_items(list, items);

@@ -26,7 +26,7 @@ fn check(field: &str, rows: &[Row]) {
             true => Value::from(*expected),
             false => value(&object(expected)),
         };
-        assert!(merged.identical(&expected), "{name}\n  merged:   {merged}\n  expected: {expected}");
+        assert!(merged.strict_eq(&expected), "{name}\n  merged:   {merged}\n  expected: {expected}");
     }
 }
 

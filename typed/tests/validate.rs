@@ -18,7 +18,7 @@ fn check(mode: &str, rows: &[(&str, &str, &str)]) {
     for (name, object, expected) in rows {
         let found = match validate(value(object), duplicates) {
             Ok(typed) => {
-                assert!(typed.value().identical(&value(object)), "{name}");
+                assert!(typed.value().strict_eq(&value(object)), "{name}");
                 "ok".to_owned()
             }
             Err(errors) => errors.to_string(),

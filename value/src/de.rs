@@ -6,14 +6,14 @@ use serde::de::{
     Visitor,
 };
 
-use crate::{Error, Kind, List, Str, Value};
+use crate::{Error, Kind, List, MAX_DEPTH, Str, Value, deep};
 
 /// Makes an instance of any `Deserialize` type from a value. This, with [`to_value`](crate::to_value),
 /// is what reflection is in the Go package.
 ///
 /// # Errors
 ///
-/// [`Error::Conversion`] with what the type says is wrong.
+/// [`Error::Conversion`] with what the type says is wrong; [`Error::TooDeep`].
 ///
 /// ```
 /// use fieldmanager_value::{Value, from_value};
@@ -24,7 +24,20 @@ use crate::{Error, Kind, List, Str, Value};
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
+    if !nests_at_most(&value, MAX_DEPTH) {
+        return Err(Error::TooDeep);
+    }
     T::deserialize(value)
+}
+
+/// Whether lists and maps nest at most this many levels.
+fn nests_at_most(value: &Value, levels: usize) -> bool {
+    match (value, levels.checked_sub(1)) {
+        (Value::List(list), Some(left)) => list.iter().all(|item| nests_at_most(item, left)),
+        (Value::Map(map), Some(left)) => map.iter().all(|(_, value)| nests_at_most(value, left)),
+        (Value::List(_) | Value::Map(_), None) => false,
+        _ => true,
+    }
 }
 
 impl IntoDeserializer<'_, Error> for Value {
@@ -68,13 +81,13 @@ impl<'de> Deserializer<'de> for Value {
             Value::Int(i) => visitor.visit_i64(i),
             Value::Float(f) => visitor.visit_f64(f),
             Value::String(s) => visitor.visit_str(&s),
-            Value::List(list) => visit_list(&list, visitor),
-            Value::Map(map) => {
+            Value::List(list) => deep::level(|| visit_list(&list, visitor)),
+            Value::Map(map) => deep::level(|| {
                 let mut entries = MapDeserializer::new(map.iter());
                 let out = visitor.visit_map(&mut entries)?;
                 entries.end()?;
                 Ok(out)
-            }
+            }),
         }
     }
 

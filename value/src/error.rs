@@ -91,12 +91,17 @@ pub enum Error {
 
 impl serde::ser::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Error::Conversion { message: message.to_string() }
+        of_message(message.to_string())
     }
 }
 
 impl serde::de::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Error::Conversion { message: message.to_string() }
+        of_message(message.to_string())
     }
+}
+
+/// A value that is too deep reports that to any format as a message, so also to this one.
+fn of_message(message: String) -> Error {
+    if message == Error::TooDeep.to_string() { Error::TooDeep } else { Error::Conversion { message } }
 }

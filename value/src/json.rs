@@ -4,7 +4,7 @@ use serde::de::DeserializeSeed;
 
 use crate::escape::{Escape, write_content, write_string};
 use crate::reader::Reader;
-use crate::{Error, TextPosition, Value, number};
+use crate::{Error, MAX_DEPTH, TextPosition, Value, deep, number};
 
 impl Value {
     /// Reads one JSON document, as the decoder of an apiserver does.
@@ -101,7 +101,7 @@ impl Value {
                 write_text(out, s, s.is_static(), escape);
                 out.push('"');
             }
-            Value::List(list) => {
+            Value::List(list) => deep::level(|| {
                 let mut before = '[';
                 for item in list {
                     out.push(before);
@@ -109,8 +109,8 @@ impl Value {
                     before = ',';
                 }
                 out.push_str(if list.is_empty() { "[]" } else { "]" });
-            }
-            Value::Map(map) => {
+            }),
+            Value::Map(map) => deep::level(|| {
                 let mut first = true;
                 for (name, value) in map {
                     if first {
@@ -134,11 +134,12 @@ impl Value {
                 } else {
                     out.push('}');
                 }
-            }
+            }),
         }
     }
 
-    /// The value as JSON over several lines, indented by two spaces.
+    /// The value as JSON over several lines, indented by two spaces. What nests deeper than [`MAX_DEPTH`] levels is
+    /// written on one line, since the indentation would be longer than the value.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -158,7 +159,7 @@ impl Value {
             out.extend(std::iter::repeat_n("  ", depth));
         };
         match self {
-            Value::List(list) if !list.is_empty() => {
+            Value::List(list) if !list.is_empty() && depth < MAX_DEPTH => {
                 out.push('[');
                 for (i, item) in list.iter().enumerate() {
                     if i > 0 {
@@ -170,7 +171,7 @@ impl Value {
                 line(out, depth);
                 out.push(']');
             }
-            Value::Map(map) if !map.is_empty() => {
+            Value::Map(map) if !map.is_empty() && depth < MAX_DEPTH => {
                 out.push('{');
                 for (i, (name, value)) in map.iter().enumerate() {
                     if i > 0 {
@@ -304,9 +305,9 @@ mod tests {
     #[test]
     fn an_integer_beyond_64_bits_becomes_a_float() {
         let value = Value::from_json("9223372036854775808").unwrap();
-        assert!(value.identical(&Value::Float(9_223_372_036_854_775_808.0)));
+        assert!(value.strict_eq(&Value::Float(9_223_372_036_854_775_808.0)));
         let value = Value::from_json("-9223372036854775809").unwrap();
-        assert!(value.identical(&Value::Float(-9_223_372_036_854_775_808.0)));
+        assert!(value.strict_eq(&Value::Float(-9_223_372_036_854_775_808.0)));
         assert!(Value::from_json("1e400").is_err());
     }
 
@@ -398,7 +399,7 @@ mod tests {
     fn negative_zero_is_an_integer_unless_it_is_written_as_a_float() {
         let list = Value::from_json(r#"["-0\"-0",-0,-0.0,-0e0,-0E1,1e-0,0,-0 ,[-0]]"#).unwrap();
         assert_eq!(list.to_json(), r#"["-0\"-0",0,-0,-0,-0,1,0,0,[0]]"#);
-        assert!(Value::from_json("-0").unwrap().identical(&Value::Int(0)));
+        assert!(Value::from_json("-0").unwrap().strict_eq(&Value::Int(0)));
     }
 
     #[test]

@@ -29,6 +29,7 @@
 //! texts cannot bring in NaN or an infinity: they are refused.
 
 mod de;
+mod deep;
 mod error;
 mod escape;
 #[doc(hidden)]
@@ -46,16 +47,14 @@ mod ser;
 pub mod sorted;
 mod string;
 mod text;
-mod tree;
 mod value;
-mod vector;
 mod yaml;
 mod yaml_scalar;
 
 pub use de::from_value;
 pub use error::{Error, TextPosition};
 pub use escape::{Escape, write_string};
-pub use list::{List, ListBuilder, MEMO_FROM};
+pub use list::{List, ListBuilder};
 pub use map::{Map, MapBuilder};
 pub use number::write_number;
 pub use ser::to_value;

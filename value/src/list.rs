@@ -4,24 +4,17 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use im::Vector;
+use im::shared_ptr::DefaultSharedPtr;
+use im::vector::Chunks;
 use triomphe::ThinArc;
 
-use crate::Value;
 use crate::lineage::Lineage;
-use crate::vector::{Leaves, Vector};
+use crate::{Value, deep};
 
-/// The number of items from which a list is a persistent vector and can carry a memo.
-///
-/// Up to here a list is one shared slice: an edit copies it, and looking for an item walks it.
-///
-/// ```
-/// use fieldmanager_value::{List, MEMO_FROM, Value};
-/// use std::sync::Arc;
-/// let list: List = (0..MEMO_FROM).map(|_| Value::Null).collect();
-/// list.set_memo(Arc::new("derived"));
-/// assert_eq!(list.memo::<&str>().as_deref(), Some(&"derived"));
-/// ```
-pub const MEMO_FROM: usize = 33;
+/// The number of items up to which a list is one shared slice: an edit copies it, and looking for an item walks it.
+/// A longer list is a persistent vector and can have a memo.
+const SMALL: usize = 32;
 
 /// Something derived from a list and kept with it.
 type Memo = Arc<dyn Any + Send + Sync>;
@@ -32,7 +25,7 @@ struct Large {
     lineage: Lineage,
 }
 
-/// A slice of items; `large` is set, and the slice empty, from [`MEMO_FROM`] items on.
+/// A slice of items; a list of more than [`SMALL`] items has an empty slice, and its items in [`Large`].
 type Node = ThinArc<Option<Box<Large>>, Value>;
 
 /// A persistent list: cloning is O(1), edits share what they do not touch.
@@ -49,32 +42,14 @@ type Node = ThinArc<Option<Box<Large>>, Value>;
 #[derive(Clone, Default)]
 pub struct List(Option<Node>);
 
-/// The positions that an edit changes.
-struct Changes<'e> {
-    replaced: &'e [(usize, Value)],
-    appended: std::ops::Range<usize>,
-}
-
-impl Iterator for Changes<'_> {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        match self.replaced.split_first() {
-            Some(((at, _), rest)) => {
-                self.replaced = rest;
-                Some(*at)
-            }
-            None => self.appended.next(),
+impl Drop for List {
+    fn drop(&mut self) {
+        // Of a shared list only the count is dropped.
+        if self.0.as_ref().is_some_and(|node| ThinArc::strong_count(node) == 1) {
+            deep::drop_level(self.0.take());
         }
     }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let n = self.replaced.len() + self.appended.len();
-        (n, Some(n))
-    }
 }
-
-impl ExactSizeIterator for Changes<'_> {}
 
 enum Repr<'a> {
     Slice(&'a [Value]),
@@ -119,18 +94,8 @@ impl List {
         match items.len() {
             0 => List(None),
             // By reference, as for maps.
-            n if n < MEMO_FROM => List(Some(ThinArc::from_header_and_iter(None, &mut items))),
-            _ => Self::from_vector(Vector::of(items), Lineage::default()),
-        }
-    }
-
-    fn from_vec(items: Vec<Value>) -> Self {
-        if items.is_empty() {
-            List(None)
-        } else if items.len() < MEMO_FROM {
-            List(Some(ThinArc::from_header_and_iter(None, items.into_iter())))
-        } else {
-            Self::from_vector(Vector::of(items.into_iter()), Lineage::default())
+            1..=SMALL => List(Some(ThinArc::from_header_and_iter(None, &mut items))),
+            _ => Self::from_vector(items.collect(), Lineage::default()),
         }
     }
 
@@ -163,10 +128,10 @@ impl List {
     /// The items in order.
     pub fn iter(&self) -> Iter<'_> {
         match self.repr() {
-            Repr::Slice(items) => Iter { items: items.iter(), behind: None },
+            Repr::Slice(items) => Iter { items: items.iter(), following: None },
             Repr::Large(large) => {
-                let behind = Behind { leaves: large.items.leaves(), len: large.items.len() };
-                Iter { items: [].iter(), behind: Some(Box::new(behind)) }
+                let following = Following { leaves: large.items.leaves(), len: large.items.len() };
+                Iter { items: [].iter(), following: Some(Box::new(following)) }
             }
         }
     }
@@ -207,17 +172,8 @@ impl List {
     /// ```
     pub fn remove(&mut self, at: usize) -> Option<Value> {
         let old = self.get(at)?.clone();
-        *self = match self.repr() {
-            Repr::Slice(items) => {
-                let (before, rest) = items.split_at(at);
-                let after = rest.get(1..).unwrap_or_default();
-                Self::from_vec(before.iter().chain(after).cloned().collect())
-            }
-            Repr::Large(_) => {
-                let kept = self.iter().enumerate().filter(|(i, _)| *i != at);
-                Self::from_vec(kept.map(|(_, item)| item.clone()).collect())
-            }
-        };
+        let kept = self.iter().enumerate().filter(|(i, _)| *i != at);
+        *self = kept.map(|(_, item)| item.clone()).collect();
         Some(old)
     }
 
@@ -245,13 +201,20 @@ impl List {
                     }
                 }
                 copy.extend(appended);
-                Self::from_vec(copy)
+                Self::of(copy.into_iter())
             }
             Repr::Large(large) => {
-                let len = large.items.len();
-                let changes = Changes { replaced: &replaced, appended: len..len + appended.len() };
-                let lineage = large.lineage.child(changes);
-                Self::from_vector(large.items.with_edits(replaced, appended), lineage)
+                let mut items = large.items.clone();
+                let end = items.len();
+                let positions = replaced.iter().map(|(at, _)| *at).chain(end..end + appended.len());
+                let lineage = large.lineage.child(positions.collect());
+                for (at, item) in replaced {
+                    if let Some(slot) = items.get_mut(at) {
+                        *slot = item;
+                    }
+                }
+                items.extend(appended);
+                Self::from_vector(items, lineage)
             }
         }
     }
@@ -326,18 +289,57 @@ impl List {
         slice.into_iter().chain(large.into_iter().flatten())
     }
 
-    /// What was kept with this list by [`set_memo`](Self::set_memo).
-    pub fn memo<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        match self.repr() {
-            Repr::Large(large) => large.memo.get()?.clone().downcast().ok(),
-            Repr::Slice(_) => None,
+    /// Whether the list keeps what is derived from it: a list that is walked faster than looked up does not.
+    ///
+    /// ```
+    /// use fieldmanager_value::{List, Value};
+    /// let list = |n: i32| (0..n).map(Value::from).collect::<List>();
+    /// assert!(!list(2).keeps_memo() && list(1000).keeps_memo());
+    /// ```
+    pub fn keeps_memo(&self) -> bool {
+        matches!(self.repr(), Repr::Large(_))
+    }
+
+    /// Something derived from the list: what is kept with it if that is a `T` and `fits`, otherwise what `make`
+    /// returns, which is then [kept](Self::set_memo).
+    ///
+    /// This is how an index of a keyed list lives with the list, while this crate does not know what keys are.
+    ///
+    /// # Errors
+    ///
+    /// The error of `make`.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use fieldmanager_value::{List, Value};
+    /// let list: List = (0..1000).map(Value::from).collect();
+    /// let mut made = 0;
+    /// for _ in 0..2 {
+    ///     let last = list.memo_or_else(|_| true, || { made += 1; Ok::<_, Infallible>(list.get(999).cloned()) })?;
+    ///     assert_eq!(*last, Some(Value::from(999)));
+    /// }
+    /// assert_eq!(made, 1);
+    /// # Ok::<(), Infallible>(())
+    /// ```
+    pub fn memo_or_else<T: Any + Send + Sync, E>(
+        &self,
+        fits: impl FnOnce(&T) -> bool,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        if let Repr::Large(large) = self.repr()
+            && let Some(memo) = large.memo.get()
+            && let Ok(memo) = memo.clone().downcast::<T>()
+            && fits(&memo)
+        {
+            return Ok(memo);
         }
+        let made = Arc::new(make()?);
+        self.set_memo(made.clone());
+        Ok(made)
     }
 
     /// Keeps something derived from the list with it, for as long as the list lives; an edited list does
-    /// not inherit it. Only the first memo is kept, and only from [`MEMO_FROM`] items on.
-    ///
-    /// This is how an index of a keyed list lives with the list without this crate knowing what keys are.
+    /// not inherit it. Only the first memo is kept, and only by a list that [keeps one](Self::keeps_memo).
     pub fn set_memo<T: Any + Send + Sync>(&self, memo: Arc<T>) {
         if let Repr::Large(large) = self.repr() {
             // A second memo is dropped: it was derived from the same items.
@@ -352,7 +354,7 @@ impl PartialEq for List {
             return false;
         }
         let mut equal = true;
-        self.for_each_difference(other, |_, a, b| equal = equal && a == b);
+        deep::level(|| self.for_each_difference(other, |_, a, b| equal = equal && a == b));
         equal
     }
 }
@@ -361,7 +363,7 @@ impl Eq for List {}
 
 impl FromIterator<Value> for List {
     fn from_iter<I: IntoIterator<Item = Value>>(items: I) -> Self {
-        Self::from_vec(items.into_iter().collect())
+        Self::of(items.into_iter().collect::<Vec<_>>().into_iter())
     }
 }
 
@@ -391,23 +393,23 @@ impl fmt::Debug for List {
 pub struct Iter<'a> {
     /// Those of the slice, or of the leaf.
     items: std::slice::Iter<'a, Value>,
-    /// What comes behind the leaf, in a large list.
-    behind: Option<Box<Behind<'a>>>,
+    /// What follows the leaf, in a large list.
+    following: Option<Box<Following<'a>>>,
 }
 
-struct Behind<'a> {
-    leaves: Leaves<'a, Value>,
+struct Following<'a> {
+    leaves: Chunks<'a, Value, DefaultSharedPtr>,
     /// How many items they have.
     len: usize,
 }
 
 impl<'a> Iter<'a> {
-    /// Goes on to the leaf behind the one that is at its end.
+    /// The first item of the leaf after the one that is at its end.
     #[cold]
     fn next_leaf(&mut self) -> Option<&'a Value> {
-        let behind = self.behind.as_mut()?;
-        let leaf = behind.leaves.next()?;
-        behind.len = behind.len.saturating_sub(leaf.len());
+        let following = self.following.as_mut()?;
+        let leaf = following.leaves.next()?;
+        following.len = following.len.saturating_sub(leaf.len());
         self.items = leaf.iter();
         self.items.next()
     }
@@ -419,13 +421,13 @@ impl<'a> Iterator for Iter<'a> {
     fn next(&mut self) -> Option<&'a Value> {
         match self.items.next() {
             Some(item) => Some(item),
-            None if self.behind.is_none() => None,
+            None if self.following.is_none() => None,
             None => self.next_leaf(),
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let len = self.items.len() + self.behind.as_ref().map_or(0, |behind| behind.len);
+        let len = self.items.len() + self.following.as_ref().map_or(0, |following| following.len);
         (len, Some(len))
     }
 }
@@ -457,7 +459,7 @@ impl ListBuilder {
 
     /// The list.
     pub fn build(self) -> List {
-        List::from_vec(self.0)
+        List::of(self.0.into_iter())
     }
 }
 
@@ -472,17 +474,19 @@ mod tests {
     }
 
     #[test]
-    fn a_memo_lives_with_a_large_list_only() {
-        let large: List = (0..MEMO_FROM as i64).map(Value::Int).collect();
-        large.set_memo(Arc::new(7_u32));
-        large.set_memo(Arc::new(8_u32));
-        assert_eq!(large.clone().memo::<u32>().as_deref(), Some(&7));
+    fn only_a_large_list_keeps_a_memo_and_only_the_first() {
+        let memo = |list: &List, new: u32| *list.memo_or_else(|_| true, || Ok::<_, ()>(new)).unwrap();
+        let large: List = (0..=SMALL as i64).map(Value::Int).collect();
+        assert_eq!((memo(&large, 7), memo(&large.clone(), 8)), (7, 7));
+        large.set_memo(Arc::new(9_u32));
+        assert_eq!(memo(&large, 10), 7);
+        let other = large.memo_or_else(|old: &u32| *old != 7, || Ok::<_, ()>(11));
+        assert_eq!((other.as_deref(), memo(&large, 12)), (Ok(&11), 7));
         let mut edited = large.clone();
         edited.push(Value::Null);
-        assert_eq!(edited.memo::<u32>(), None);
+        assert_eq!(memo(&edited, 13), 13);
         let small = List::from_iter([Value::Null]);
-        small.set_memo(Arc::new(7_u32));
-        assert_eq!(small.memo::<u32>(), None);
+        assert_eq!((memo(&small, 14), memo(&small, 15)), (14, 15));
     }
 
     proptest! {

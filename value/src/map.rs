@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::sorted::{Differences, Iter, Join, Seek, SortedMap};
-use crate::{Str, Value};
+use crate::{Str, Value, deep};
 
 /// A persistent map from names to values, sorted by name: cloning is O(1), edits share what they do not
 /// touch.
@@ -16,8 +16,17 @@ use crate::{Str, Value};
 /// assert_eq!(labels.get("app"), Some(&Value::from("shop")));
 /// assert_eq!(labels.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["app", "tier"]);
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Map(SortedMap<Str, Value>);
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // Of a shared map only the count is dropped.
+        if self.0.is_unique() {
+            deep::drop_level(std::mem::take(&mut self.0));
+        }
+    }
+}
 
 impl Map {
     /// The empty map. It allocates nothing.
@@ -56,11 +65,6 @@ impl Map {
             true => SortedMap::from_sorted_iter(entries),
             false => SortedMap::from_unsorted(entries.collect()),
         })
-    }
-
-    /// The entries as a slice, where the map is small.
-    pub(crate) fn as_slice(&self) -> Option<&[(Str, Value)]> {
-        self.0.as_slice()
     }
 
     /// How many entries there are.
@@ -184,6 +188,14 @@ impl Map {
         self.0.differences(&other.0)
     }
 }
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        deep::level(|| self.0 == other.0)
+    }
+}
+
+impl Eq for Map {}
 
 impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Map {
     /// Of entries with one name, the last is kept.

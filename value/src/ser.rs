@@ -2,35 +2,58 @@
 
 use serde::ser::{self, Serialize, SerializeMap, Serializer};
 
-use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, Value};
+use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, Value, deep};
 
+/// Fails on a value that nests deeper than [`MAX_DEPTH`] levels.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
+        Nested { value: self, left: MAX_DEPTH }.serialize(serializer)
+    }
+}
+
+/// A value below others, and how many levels may follow.
+struct Nested<'v> {
+    value: &'v Value,
+    left: usize,
+}
+
+impl Serialize for Nested<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.value {
             Value::Null => serializer.serialize_unit(),
             Value::Bool(b) => serializer.serialize_bool(*b),
             Value::Int(i) => serializer.serialize_i64(*i),
             Value::Float(f) => serializer.serialize_f64(*f),
             Value::String(s) => serializer.serialize_str(s),
-            Value::List(list) => list.serialize(serializer),
-            Value::Map(map) => map.serialize(serializer),
+            Value::List(list) => deep::level(|| list_of(list, self.left, serializer)),
+            Value::Map(map) => deep::level(|| map_of(map, self.left, serializer)),
         }
     }
 }
 
+fn list_of<S: Serializer>(list: &List, left: usize, serializer: S) -> Result<S::Ok, S::Error> {
+    let left = below(left)?;
+    serializer.collect_seq(list.iter().map(|value| Nested { value, left }))
+}
+
+fn map_of<S: Serializer>(map: &Map, left: usize, serializer: S) -> Result<S::Ok, S::Error> {
+    let left = below(left)?;
+    serializer.collect_map(map.iter().map(|(name, value)| (name, Nested { value, left })))
+}
+
+fn below<E: ser::Error>(left: usize) -> Result<usize, E> {
+    left.checked_sub(1).ok_or_else(|| E::custom(Error::TooDeep))
+}
+
 impl Serialize for List {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self)
+        list_of(self, MAX_DEPTH, serializer)
     }
 }
 
 impl Serialize for Map {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.len()))?;
-        for (name, value) in self {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
+        map_of(self, MAX_DEPTH, serializer)
     }
 }
 

@@ -1,9 +1,9 @@
 //! A persistent sorted map that is small when it holds little.
 //!
-//! A Kubernetes object is hundreds of tiny maps and a few large ones, and a node of a persistent tree is
-//! dear for a tiny map. So a [`SortedMap`] is one shared sorted slice up to [`SMALL`] entries and a
-//! persistent B+tree above; the change of representation cannot be seen from outside. Field sets are
-//! built on the same map.
+//! A Kubernetes object has hundreds of small maps and a few large ones, and a node of a persistent tree is expensive
+//! for a small map. So a [`SortedMap`] that was made at once is one shared sorted slice. An edit copies the
+//! slice of a small map. The first edit of a larger one makes a persistent tree of it, which stays with the map,
+//! so that all maps that are made from it share the tree. Field sets use the same map.
 //!
 //! ```
 //! use fieldmanager_value::sorted::SortedMap;
@@ -21,39 +21,31 @@ mod tests;
 mod walk;
 
 use std::borrow::Borrow;
+use std::sync::OnceLock;
 
+use im::OrdMap;
 use triomphe::{Arc, ThinArc};
 
 pub use self::differences::Differences;
 pub use self::walk::{Iter, Join, Joined, Seek};
-use crate::tree::{self, LEAF, first_that};
+use self::walk::{first_that, joined};
 
-/// The number of entries up to which a map is one sorted slice.
+/// The number of entries up to which an edit copies the slice.
 ///
-/// Chosen by measurement: an edit of a slice copies it, which at this size costs about what an edit of a
-/// tree does, while reading and memory stay several times cheaper.
-///
-/// ```
-/// use fieldmanager_value::sorted::{SMALL, SortedMap};
-/// let map = |n: usize| (0..n).map(|i| (i, i)).collect::<SortedMap<usize, usize>>();
-/// assert!(map(SMALL).as_slice().is_some());
-/// assert!(map(SMALL + 1).as_slice().is_none());
-/// ```
-pub const SMALL: usize = 48;
+/// Chosen by measurement: at this size a copy costs about what an edit of a tree does, while reading and memory stay
+/// several times cheaper.
+const SMALL: usize = 48;
 
-/// What fits into a leaf is no tree.
-const _: () = assert!(LEAF <= SMALL);
+/// A slice of entries. A map of more than [`SMALL`] entries has a place for its tree, which is set when it is first
+/// needed; a map that was made by editing a tree has the tree alone, and an empty slice.
+type Node<K, V> = ThinArc<Option<Box<Tree<K, V>>>, (K, V)>;
 
-/// A slice of entries; the tree is set, and the slice empty, when the map is large.
-type Node<K, V> = ThinArc<Option<Tree<K, V>>, (K, V)>;
-
-/// The root of a tree.
-type Tree<K, V> = tree::Inner<K, V>;
+type Tree<K, V> = OnceLock<OrdMap<K, V>>;
 
 /// A persistent map in key order.
 ///
-/// Invariant: the slice is sorted and free of duplicates; a tree holds more than [`SMALL`] entries; the
-/// empty map has no node at all.
+/// Invariant: the slice is sorted and free of duplicates; a map without a slice has a tree of more than [`SMALL`]
+/// entries; the empty map has no node at all.
 ///
 /// ```
 /// use fieldmanager_value::sorted::SortedMap;
@@ -67,7 +59,7 @@ pub struct SortedMap<K, V>(Option<Node<K, V>>);
 
 enum Repr<'a, K, V> {
     Slice(&'a [(K, V)]),
-    Tree(&'a Tree<K, V>),
+    Tree(&'a OrdMap<K, V>),
 }
 
 impl<K, V> Clone for SortedMap<K, V> {
@@ -104,27 +96,39 @@ impl<K, V> SortedMap<K, V> {
         }
     }
 
+    /// Whether no other map is the same allocation.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.0.as_ref().is_some_and(|node| ThinArc::strong_count(node) == 1)
+    }
+
     /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
+    #[inline]
     fn repr(&self) -> Repr<'_, K, V> {
         match &self.0 {
             None => Repr::Slice(&[]),
-            Some(node) => match &node.header.header {
-                Some(tree) => Repr::Tree(tree),
-                None => Repr::Slice(&node.slice),
+            Some(node) => match (&node.slice, self.tree()) {
+                ([], Some(tree)) => Repr::Tree(tree),
+                (entries, _) => Repr::Slice(entries),
             },
         }
     }
 
-    /// The entries as a slice, where the map is small.
+    /// The tree, if there is one already.
+    fn tree(&self) -> Option<&OrdMap<K, V>> {
+        self.0.as_ref()?.header.header.as_ref()?.get()
+    }
+
+    /// The entries as a slice, unless the map was made by editing a large one.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
     /// assert_eq!(SortedMap::single("a", 1).as_slice(), Some(&[("a", 1)][..]));
     /// ```
+    #[inline]
     pub fn as_slice(&self) -> Option<&[(K, V)]> {
         match self.repr() {
             Repr::Slice(entries) => Some(entries),
@@ -132,6 +136,16 @@ impl<K, V> SortedMap<K, V> {
         }
     }
 
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        match self.repr() {
+            Repr::Slice(entries) => entries.len(),
+            Repr::Tree(tree) => tree.len(),
+        }
+    }
+}
+
+impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// The entry with the least key.
     ///
     /// ```
@@ -143,7 +157,7 @@ impl<K, V> SortedMap<K, V> {
     pub fn first(&self) -> Option<(&K, &V)> {
         let entry = match self.repr() {
             Repr::Slice(entries) => entries.first(),
-            Repr::Tree(tree) => tree.first(),
+            Repr::Tree(tree) => tree.get_min(),
         };
         entry.map(|(key, value)| (key, value))
     }
@@ -158,19 +172,9 @@ impl<K, V> SortedMap<K, V> {
     pub fn last(&self) -> Option<(&K, &V)> {
         let entry = match self.repr() {
             Repr::Slice(entries) => entries.last(),
-            Repr::Tree(tree) => tree.last(),
+            Repr::Tree(tree) => tree.get_max(),
         };
         entry.map(|(key, value)| (key, value))
-    }
-}
-
-impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
-    /// How many entries there are.
-    pub fn len(&self) -> usize {
-        match self.repr() {
-            Repr::Slice(entries) => entries.len(),
-            Repr::Tree(tree) => tree.len(),
-        }
     }
 
     /// The map of the given entries, which must be sorted by key and free of duplicates.
@@ -195,37 +199,17 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// ```
     #[inline]
     pub fn from_sorted_iter(mut entries: impl ExactSizeIterator<Item = (K, V)>) -> Self {
-        if entries.len() == 0 {
-            SortedMap(None)
-        } else if entries.len() <= SMALL {
-            // An iterator is of several words; just made and then moved, these would be waited for.
-            SortedMap(Some(ThinArc::from_header_and_iter(None, &mut entries)))
-        } else {
-            Self::from_tree(Tree::from_sorted_iter(entries))
-        }
+        let tree = match entries.len() {
+            0 => return SortedMap(None),
+            n => (n > SMALL).then(Box::default),
+        };
+        // An iterator is of several words; moving it right after it was made stalls.
+        SortedMap(Some(ThinArc::from_header_and_iter(tree, &mut entries)))
     }
 
     /// The map of one entry.
     pub fn single(key: K, value: V) -> Self {
         SortedMap(Some(ThinArc::from_header_and_iter(None, [(key, value)].into_iter())))
-    }
-
-    /// The map of one entry, which is made where it goes, and whose value is completed there.
-    ///
-    /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
-    /// let map = SortedMap::single_then(|| ("a", String::new()), |text| text.push('x'));
-    /// assert_eq!(map.get("a").map(String::as_str), Some("x"));
-    /// ```
-    #[inline(always)]
-    pub fn single_then(entry: impl FnOnce() -> (K, V), complete: impl FnOnce(&mut V)) -> Self {
-        let mut node: Node<K, V> = ThinArc::from_header_and_iter(None, &mut std::iter::once_with(entry));
-        node.with_arc_mut(|node| {
-            if let Some([(_, value)]) = Arc::get_mut(node).map(|node| node.slice_mut()) {
-                complete(value);
-            }
-        });
-        SortedMap(Some(node))
     }
 
     /// The map of the given entries in any order; of entries with one key, the last is kept.
@@ -244,11 +228,6 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
             entries.reverse();
         }
         Self::from_sorted(entries)
-    }
-
-    /// The map of a tree, which holds more than [`SMALL`] entries.
-    fn from_tree(tree: Option<Tree<K, V>>) -> Self {
-        SortedMap(tree.map(|tree| ThinArc::from_header_and_iter(Some(tree), std::iter::empty::<(K, V)>())))
     }
 
     /// The value at a key.
@@ -275,7 +254,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
                 let at = entries.binary_search_by(|entry| entry.0.borrow().cmp(key)).ok()?;
                 entries.get(at).map(|(k, v)| (k, v))
             }
-            Repr::Tree(tree) => tree.get(key).map(|(k, v)| (k, v)),
+            Repr::Tree(tree) => tree.get_key_value(key),
         }
     }
 
@@ -312,39 +291,9 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
 
     /// Puts a value at a key and returns the one that was there.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        match self.repr() {
-            Repr::Tree(tree) => {
-                let old = tree.get(&key).map(|entry| entry.1.clone());
-                *self = self.with_edits(vec![(key, Some(value))]);
-                old
-            }
-            Repr::Slice([]) => {
-                *self = Self::single(key, value);
-                None
-            }
-            Repr::Slice(entries) => {
-                let mut copy = Vec::with_capacity(entries.len() + 1);
-                match entries.binary_search_by(|entry| entry.0.cmp(&key)) {
-                    Ok(at) => {
-                        let (before, rest) = entries.split_at(at);
-                        let old = rest.first().map(|entry| entry.1.clone());
-                        copy.extend_from_slice(before);
-                        copy.push((key, value));
-                        copy.extend_from_slice(rest.get(1..).unwrap_or_default());
-                        *self = Self::from_sorted(copy);
-                        old
-                    }
-                    Err(at) => {
-                        let (before, rest) = entries.split_at(at);
-                        copy.extend_from_slice(before);
-                        copy.push((key, value));
-                        copy.extend_from_slice(rest);
-                        *self = Self::from_sorted(copy);
-                        None
-                    }
-                }
-            }
-        }
+        let old = self.get(&key).cloned();
+        *self = self.with_edits(vec![(key, Some(value))]);
+        old
     }
 
     /// Removes the entry at a key and returns its value.
@@ -352,22 +301,9 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        match self.repr() {
-            Repr::Tree(tree) => {
-                let (key, old) = tree.get(key)?.clone();
-                *self = self.with_edits(vec![(key, None)]);
-                Some(old)
-            }
-            Repr::Slice(entries) => {
-                let at = entries.binary_search_by(|entry| entry.0.borrow().cmp(key)).ok()?;
-                let (before, rest) = entries.split_at(at);
-                let (removed, after) = rest.split_first()?;
-                let old = removed.1.clone();
-                let copy = before.iter().chain(after).cloned().collect();
-                *self = Self::from_sorted(copy);
-                Some(old)
-            }
-        }
+        let (key, old) = self.get_key_value(key).map(|(key, old)| (key.clone(), old.clone()))?;
+        *self = self.with_edits(vec![(key, None)]);
+        Some(old)
     }
 
     /// The map with each of the given keys set to its value, or removed where that is none.
@@ -387,36 +323,60 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         if edits.is_empty() {
             return self.clone();
         }
-        let entries = match self.repr() {
-            Repr::Tree(tree) => match tree.with_edits(edits) {
-                Some(tree::Node::Inner(edited)) if edited.ptr_eq(tree) => return self.clone(),
-                Some(tree::Node::Inner(edited)) if edited.len() > SMALL => {
-                    return Self::from_tree(Some(edited));
-                }
-                // What is left of the tree is little.
-                Some(node) => Iter::of_node(&node).map(|(k, v)| (k.clone(), v.clone())).collect(),
-                None => Vec::new(),
-            },
-            Repr::Slice(mut rest) => {
-                let mut entries = Vec::with_capacity(rest.len() + edits.len());
-                for (key, value) in edits {
-                    // Edits are often of one entry after the other.
-                    let at = match rest.first() {
-                        Some((known, _)) if *known < key => first_that(rest, |(known, _)| *known >= key),
-                        _ => 0,
-                    };
-                    let (before, after) = rest.split_at(at);
-                    entries.extend_from_slice(before);
-                    rest = after;
-                    if let Some((_, behind)) = after.split_first().filter(|(old, _)| old.0 == key) {
-                        rest = behind;
-                    }
-                    entries.extend(value.map(|value| (key, value)));
-                }
-                entries.extend_from_slice(rest);
-                entries
+        let large = self.0.as_ref().and_then(|node| Some((node, node.header.header.as_ref()?)));
+        match large {
+            Some((node, tree)) => {
+                let tree = tree.get_or_init(|| node.slice.iter().cloned().collect());
+                self.with_tree_edits(tree.clone(), edits)
             }
-        };
+            None => self.with_slice_edits(edits),
+        }
+    }
+
+    fn with_tree_edits(&self, mut tree: OrdMap<K, V>, edits: Vec<(K, Option<V>)>) -> Self {
+        let mut changed = false;
+        for (key, value) in edits {
+            match value {
+                Some(value) => {
+                    tree.insert(key, value);
+                    changed = true;
+                }
+                // To remove what is not there would copy the nodes on the way to it.
+                None if tree.contains_key(&key) => {
+                    tree.remove(&key);
+                    changed = true;
+                }
+                None => {}
+            }
+        }
+        if !changed {
+            return self.clone();
+        }
+        if tree.len() <= SMALL {
+            return Self::from_sorted(tree.into_iter().collect());
+        }
+        let tree = Some(Box::new(OnceLock::from(tree)));
+        SortedMap(Some(ThinArc::from_header_and_iter(tree, std::iter::empty())))
+    }
+
+    fn with_slice_edits(&self, edits: Vec<(K, Option<V>)>) -> Self {
+        let mut rest = self.as_slice().unwrap_or_default();
+        let mut entries = Vec::with_capacity(rest.len() + edits.len());
+        for (key, value) in edits {
+            // Edits are often of one entry after the other.
+            let at = match rest.first() {
+                Some((known, _)) if *known < key => first_that(rest, |(known, _)| *known >= key),
+                _ => 0,
+            };
+            let (before, after) = rest.split_at(at);
+            entries.extend_from_slice(before);
+            rest = match after.split_first() {
+                Some((old, behind)) if old.0 == key => behind,
+                _ => after,
+            };
+            entries.extend(value.map(|value| (key, value)));
+        }
+        entries.extend_from_slice(rest);
         Self::from_sorted(entries)
     }
 
@@ -429,13 +389,13 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// assert_eq!(joined, [(&"a", Some(&1), None), (&"b", None, Some(&2))]);
     /// ```
     pub fn join<'a>(&'a self, other: &'a Self) -> Join<'a, K, V> {
-        Join::of(self.iter(), other.iter())
+        joined(self.iter(), other.iter())
     }
 
-    /// The entries of both maps in key order, where two large maps leave out entries that are equal.
+    /// The entries of both maps in key order, where equal entries may be left out.
     ///
-    /// Parts of two large maps that are shared are skipped without being looked at, so that the cost is
-    /// what differs. Small maps are joined plainly: their equal entries are yielded too.
+    /// Of two large maps that were made from each other, or both from a third, the nodes that they share are
+    /// skipped, so that the cost is what differs. Other maps are joined: their equal entries are yielded too.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -448,9 +408,9 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     where
         V: PartialEq,
     {
-        match (self.repr(), other.repr()) {
+        match (self.tree(), other.tree()) {
             _ if self.ptr_eq(other) => Differences::none(),
-            (Repr::Tree(a), Repr::Tree(b)) => Differences::of_trees(a, b),
+            (Some(a), Some(b)) => Differences::of_trees(a, b),
             _ => Differences::of_join(self.join(other)),
         }
     }
@@ -465,11 +425,13 @@ impl<K: Ord + Clone, V: Clone> FromIterator<(K, V)> for SortedMap<K, V> {
 impl<K: Ord + Clone, V: Clone + PartialEq> PartialEq for SortedMap<K, V> {
     fn eq(&self, other: &Self) -> bool {
         self.ptr_eq(other)
-            || (self.len() == other.len()
-                && match (self.repr(), other.repr()) {
-                    (Repr::Slice(a), Repr::Slice(b)) => a == b,
-                    _ => self.differences(other).next().is_none(),
-                })
+            || match (self.tree(), other.tree()) {
+                (Some(a), Some(b)) => a == b,
+                _ => match (self.as_slice(), other.as_slice()) {
+                    (Some(a), Some(b)) => a == b,
+                    _ => self.iter().eq(other.iter()),
+                },
+            }
     }
 }
 

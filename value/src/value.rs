@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{List, Map, Str, Text};
+use crate::{List, Map, Str, Text, deep};
 
 /// What a Kubernetes object is made of.
 ///
@@ -198,25 +198,19 @@ impl Value {
     /// ```
     /// use fieldmanager_value::Value;
     /// let (whole, float) = (Value::from(1), Value::from(1.0));
-    /// assert!(whole == float && !whole.identical(&float));
+    /// assert!(whole == float && !whole.strict_eq(&float));
     /// ```
-    pub fn identical(&self, other: &Value) -> bool {
+    pub fn strict_eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::String(a), Value::String(b)) => a == b,
             (Value::List(a), Value::List(b)) => {
-                a.ptr_eq(b) || (a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.identical(b)))
+                let items = || a.iter().zip(b).all(|(a, b)| a.strict_eq(b));
+                a.ptr_eq(b) || (a.len() == b.len() && deep::level(items))
             }
-            (Value::Map(a), Value::Map(b)) if a.ptr_eq(b) => true,
-            (Value::Map(a), Value::Map(b)) => match (a.as_slice(), b.as_slice()) {
-                // Nearly always: an iterator that may be over a large map costs more than looking at a small one.
-                (Some(a), Some(b)) => {
-                    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.identical(&b.1))
-                }
-                _ => {
-                    a.len() == b.len()
-                        && a.iter().zip(b.iter()).all(|(a, b)| a.0 == b.0 && a.1.identical(b.1))
-                }
-            },
+            (Value::Map(a), Value::Map(b)) => {
+                let entries = || a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.strict_eq(b.1));
+                a.ptr_eq(b) || (a.len() == b.len() && deep::level(entries))
+            }
             _ => self.ptr_eq(other),
         }
     }

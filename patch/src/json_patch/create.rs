@@ -66,7 +66,7 @@ impl Making {
         match (old, new) {
             (Value::Map(old), Value::Map(new)) => self.maps(old, new, depth),
             (Value::List(old), Value::List(new)) => self.lists(old, new, depth),
-            _ if old.identical(new) => Ok(()),
+            _ if old.strict_eq(new) => Ok(()),
             _ => {
                 self.put("replace", Some(new));
                 Ok(())

@@ -27,7 +27,7 @@ fn maps_by(
     let directives = (left.get(PATCH), right.get(PATCH));
     match directives {
         (None, None) => {}
-        (Some(a), Some(b)) if a.is_scalar() && a.identical(b) => {}
+        (Some(a), Some(b)) if a.is_scalar() && a.strict_eq(b) => {}
         _ => return Ok(true),
     }
     if strategy == Strategy::Replace {
@@ -54,10 +54,10 @@ fn field(
     depth: usize,
 ) -> Result<bool, Error> {
     match (left, right) {
-        _ if name.starts_with(SET_ORDER) => Ok(!left.identical(right)),
+        _ if name.starts_with(SET_ORDER) => Ok(!left.strict_eq(right)),
         // Values can leave a list for both, and be gone. What is no list of them says nothing that both could want.
         (Value::List(_), Value::List(_)) if name.starts_with(DELETE_FROM_LIST) => Ok(false),
-        _ if name.starts_with(DELETE_FROM_LIST) => Ok(!left.identical(right)),
+        _ if name.starts_with(DELETE_FROM_LIST) => Ok(!left.strict_eq(right)),
         (Value::Map(_), _) => {
             let (rule, below) = schema.map_field(name)?;
             values(left, right, below, rule.strategy, "", depth)
@@ -66,7 +66,7 @@ fn field(
             let (rule, below) = schema.list_field(name)?;
             values(left, right, below, rule.strategy, rule.merge_key, depth)
         }
-        _ => Ok(!left.identical(right)),
+        _ => Ok(!left.strict_eq(right)),
     }
 }
 
@@ -81,7 +81,7 @@ fn values(
     match (left, right) {
         (Value::Map(left), Value::Map(right)) => maps_by(left, right, schema, strategy, depth),
         (Value::List(left), Value::List(right)) => lists(left, right, schema, strategy, merge_key, depth),
-        _ => Ok(!left.identical(right)),
+        _ => Ok(!left.strict_eq(right)),
     }
 }
 
@@ -115,7 +115,7 @@ fn lists(
     if kind != Kind::Map {
         let (left, right) = (sorted_set(left), sorted_set(right));
         // As in Go, one that has fewer different values than the other is compared as far as it goes.
-        return Ok(left.len() > right.len() || left.iter().zip(&right).any(|(a, b)| !a.identical(b)));
+        return Ok(left.len() > right.len() || left.iter().zip(&right).any(|(a, b)| !a.strict_eq(b)));
     }
     for (at, (a, b)) in left.iter().zip(right).enumerate() {
         if values(a, b, schema, Strategy::Default, "", depth).under_index(at)? {

@@ -87,7 +87,7 @@ impl Diff {
                     }
                 }
                 (Some(old), Some(new)) => {
-                    if self.changes() && !old.identical(new) {
+                    if self.changes() && !old.strict_eq(new) {
                         put(new.clone());
                     }
                 }
@@ -118,7 +118,7 @@ impl Diff {
         let (rule, below) = match schema.look_up(name, false) {
             Ok((rule, below)) => (rule.read()?, below),
             // What does not differ needs no rule.
-            Err(_) if Value::Map(old.clone()).identical(&Value::Map(new.clone())) => return Ok(None),
+            Err(_) if Value::Map(old.clone()).strict_eq(&Value::Map(new.clone())) => return Ok(None),
             Err(fault) => return Err(fault.into()),
         };
         if rule.strategy == Strategy::Replace {
@@ -137,7 +137,7 @@ impl Diff {
         schema: PatchSchema<'_>,
         depth: usize,
     ) -> Result<Vec<(String, Value)>, Error> {
-        let same = || Value::List(old.clone()).identical(&Value::List(new.clone()));
+        let same = || Value::List(old.clone()).strict_eq(&Value::List(new.clone()));
         let (rule, below) = match schema.look_up(name, true) {
             Ok((rule, below)) => (rule.read()?, below),
             Err(_) if same() => return Ok(Vec::new()),

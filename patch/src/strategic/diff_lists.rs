@@ -139,7 +139,7 @@ impl Diff {
         let places = positions(modified.iter().filter_map(Scalar::of));
         added.sort_by_key(|item| Scalar::of(item).and_then(|item| places.get(&item)).copied());
         // Go has sorted the original by now: one that was not sorted counts as changed.
-        let unchanged = old.len() == modified.len() && old.iter().zip(modified).all(|(a, b)| a.identical(b));
+        let unchanged = old.len() == modified.len() && old.iter().zip(modified).all(|(a, b)| a.strict_eq(b));
         let order =
             self.order && ((self.deletions() && !deleted.is_empty()) || (self.changes() && !unchanged));
         Lists {
@@ -169,14 +169,14 @@ fn in_order(items: Vec<Value>, key: &str, places: &Positions<'_>) -> Result<Vec<
 /// Each scalar once. As in Go the last one moves into the place of one that is left out.
 fn deduplicated(mut items: Vec<Value>) -> Vec<Value> {
     if items.len() > DEDUPLICATED {
-        items.dedup_by(|a, b| a.identical(b));
+        items.dedup_by(|a, b| a.strict_eq(b));
         return items;
     }
     let mut at = 0;
     while at < items.len() {
         let mut other = at + 1;
         while other < items.len() {
-            let same = matches!((items.get(at), items.get(other)), (Some(a), Some(b)) if a.identical(b));
+            let same = matches!((items.get(at), items.get(other)), (Some(a), Some(b)) if a.strict_eq(b));
             if same {
                 items.swap_remove(other);
             } else {

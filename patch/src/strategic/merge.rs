@@ -43,7 +43,7 @@ impl Edited<'_> {
     /// Sets a field, or removes it. What is written alike stays as it is.
     fn set(&mut self, name: &Str, value: Option<Value>) {
         let same = match (self.get(name), &value) {
-            (Some(old), Some(new)) => old.identical(new),
+            (Some(old), Some(new)) => old.strict_eq(new),
             (None, None) => true,
             _ => false,
         };
@@ -289,7 +289,7 @@ impl Merger {
 /// Hands a directive on from one patch to the patch that both become.
 fn copy_directive(out: &mut Edited<'_>, name: &Str, value: &Value) -> Result<(), Error> {
     match out.get(name) {
-        Some(old) if !old.identical(value) => {
+        Some(old) if !old.strict_eq(value) => {
             Err(Fault::DirectivesDiffer { directive: name.to_string() }).under_field(name)
         }
         Some(_) => Ok(()),

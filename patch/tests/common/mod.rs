@@ -47,7 +47,7 @@ pub(crate) fn check_apply(original: &str, patch: &str, result: &str) {
     let types = types();
     let found = strategic::apply(&yaml(original), &yaml(patch), item(&types));
     let found = found.unwrap_or_else(|error| panic!("{original} + {patch}: {error}"));
-    assert!(found.identical(&yaml(result)), "{original} + {patch} = {found}, expected {result}");
+    assert!(found.strict_eq(&yaml(result)), "{original} + {patch} = {found}, expected {result}");
 }
 
 #[track_caller]
@@ -63,7 +63,7 @@ pub(crate) fn check_error(original: &str, patch: &str, code: u16, text: &str) {
 pub(crate) fn check_two_way(original: &str, modified: &str, patch: &str) {
     let types = types();
     let found = strategic::create_two_way(&yaml(original), &yaml(modified), item(&types)).unwrap();
-    assert!(found.identical(&yaml(patch)), "{original} -> {modified}: {found}, expected {patch}");
+    assert!(found.strict_eq(&yaml(patch)), "{original} -> {modified}: {found}, expected {patch}");
     // A patch can set no null, and a set has each value once.
     if !modified.contains("null") && !modified.contains("c, c") {
         check_apply(original, &found.to_json(), modified);
@@ -78,7 +78,7 @@ pub(crate) fn check_three_way(original: &str, modified: &str, current: &str, pat
         let found = strategic::create_three_way(&original, &modified, &current, item(&types), overwrite);
         let found = found.unwrap();
         assert!(
-            found.identical(&yaml(patch)),
+            found.strict_eq(&yaml(patch)),
             "{original} -> {modified}, {current}: {found}, expected {patch}"
         );
     }

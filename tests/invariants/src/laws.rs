@@ -236,7 +236,7 @@ pub(crate) fn update(
     };
     let updated = run(before, new)?;
     ensure!(
-        updated.object.value().identical(new.value()),
+        updated.object.value().strict_eq(new.value()),
         "an update made something else: {:?}",
         updated.object
     );

@@ -79,14 +79,14 @@ fn check_round_trips(a: &Value, b: &Value) -> Result<(), String> {
     let new = json_patch::apply(a, &patch);
     // A patch may be longer than an apiserver takes.
     if let Ok(new) = new {
-        ensure!(new.identical(b), "{a} patched with {patch} is {new}, not {b}");
+        ensure!(new.strict_eq(b), "{a} patched with {patch} is {new}, not {b}");
     }
     if has_null(b) || has_directive(a) || has_directive(b) {
         return Ok(());
     }
     let patch = strategic::create_two_way(a, b, PatchSchema::free()).map_err(|error| error.to_string())?;
     let new = strategic::apply(a, &patch, PatchSchema::free()).map_err(|error| error.to_string())?;
-    ensure!(new.identical(b), "{a} patched with {patch} is {new}, not {b}");
+    ensure!(new.strict_eq(b), "{a} patched with {patch} is {new}, not {b}");
     let patch = json_merge::create(a, b).map_err(|error| error.to_string())?;
     let new = json_merge::apply(a, &patch).map_err(|error| error.to_string())?;
     ensure!(new == *b, "{a} merged with {patch} is {new}, not {b}");

@@ -23,7 +23,7 @@ pub fn check_schema(text: &[u8]) -> Result<(), String> {
         .map_err(|error| format!("the schema that was written is refused: {error}\n{document}"))?;
     ensure!(again == schema, "the schema is read back otherwise: {document}");
     ensure!(
-        again.to_value().identical(&document),
+        again.to_value().strict_eq(&document),
         "the schema is written otherwise when read back: {document}"
     );
     ensure!(

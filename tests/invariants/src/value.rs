@@ -37,12 +37,12 @@ fn check(value: &Value) -> Result<(), String> {
     }
     let yaml = value.to_yaml();
     let again = read("YAML", &yaml, Value::from_yaml(&yaml))?;
-    ensure!(again.identical(value), "{value:?} is read back from YAML as {again:?}:\n{yaml}");
+    ensure!(again.strict_eq(value), "{value:?} is read back from YAML as {again:?}:\n{yaml}");
     let written = to_value(value).map_err(|error| format!("{value:?} does not serialize: {error}"))?;
-    ensure!(written.identical(value), "{value:?} serializes to {written:?}");
+    ensure!(written.strict_eq(value), "{value:?} serializes to {written:?}");
     let read: Value =
         from_value(value.clone()).map_err(|error| format!("{value:?} does not deserialize: {error}"))?;
-    ensure!(read.identical(value), "{value:?} deserializes to {read:?}");
+    ensure!(read.strict_eq(value), "{value:?} deserializes to {read:?}");
     check_order(value)
 }
 
@@ -74,7 +74,7 @@ fn check_order(value: &Value) -> Result<(), String> {
         for b in &near {
             ensure!(a.cmp(b) == b.cmp(a).reverse(), "{a:?} and {b:?} are not ordered one way");
             ensure!((a.cmp(b) == Ordering::Equal) == (a == b), "{a:?} and {b:?}: order and equality differ");
-            ensure!(!a.identical(b) || a == b, "{a:?} and {b:?} are identical and not equal");
+            ensure!(!a.strict_eq(b) || a == b, "{a:?} and {b:?} are identical and not equal");
             if a == b {
                 check_alike(a, b)?;
             }

@@ -3,10 +3,12 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::iter::Peekable;
+use std::ops::Bound;
 use std::slice;
 
-use super::Tree;
-use crate::tree::{Node, child_of, first_that};
+use im::OrdMap;
+use im::ordmap::{self, RangedIter};
+use im::shared_ptr::DefaultSharedPtr;
 
 /// The entries of a [`SortedMap`](super::SortedMap) in key order.
 ///
@@ -15,87 +17,52 @@ use crate::tree::{Node, child_of, first_that};
 /// let map = SortedMap::from_unsorted(vec![("b", 1), ("a", 2)]);
 /// assert_eq!(map.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["a", "b"]);
 /// ```
-pub struct Iter<'a, K, V> {
-    /// Those of the slice, or of the leaf.
-    entries: slice::Iter<'a, (K, V)>,
-    /// What comes behind the leaf, in a tree.
-    behind: Option<Box<Behind<'a, K, V>>>,
+pub struct Iter<'a, K, V>(Entries<'a, K, V>);
+
+enum Entries<'a, K, V> {
+    Slice(slice::Iter<'a, (K, V)>),
+    Tree(Box<ordmap::Iter<'a, K, V, DefaultSharedPtr>>),
 }
 
-/// The nodes that follow a leaf.
-struct Behind<'a, K, V> {
-    /// By level, the root's children first.
-    levels: Vec<slice::Iter<'a, Node<K, V>>>,
-    /// How many entries they have.
-    len: usize,
-}
-
-impl<'a, K, V> Iter<'a, K, V> {
+impl<'a, K: Ord, V> Iter<'a, K, V> {
     pub(super) fn of_slice(entries: &'a [(K, V)]) -> Self {
-        Iter { entries: entries.iter(), behind: None }
+        Iter(Entries::Slice(entries.iter()))
     }
 
-    pub(super) fn of_tree(tree: &'a Tree<K, V>) -> Self {
-        let levels = vec![tree.children().iter()];
-        Iter { entries: [].iter(), behind: Some(Box::new(Behind { levels, len: tree.len() })) }
-    }
-
-    pub(super) fn of_node(node: &'a Node<K, V>) -> Self {
-        match node {
-            Node::Leaf(leaf) => Iter::of_slice(&leaf.slice),
-            Node::Inner(inner) => Iter::of_tree(inner),
-        }
-    }
-
-    /// Goes on to the leaf behind the one that is at its end.
-    #[cold]
-    fn next_leaf(&mut self) -> Option<(&'a K, &'a V)> {
-        let behind = self.behind.as_mut()?;
-        loop {
-            match behind.levels.last_mut()?.next() {
-                None => {
-                    behind.levels.pop();
-                }
-                Some(Node::Inner(inner)) => behind.levels.push(inner.children().iter()),
-                Some(Node::Leaf(leaf)) => {
-                    self.entries = leaf.slice.iter();
-                    behind.len = behind.len.saturating_sub(leaf.slice.len());
-                    return self.entries.next().map(|(k, v)| (k, v));
-                }
-            }
-        }
+    pub(super) fn of_tree(tree: &'a OrdMap<K, V>) -> Self {
+        Iter(Entries::Tree(Box::new(tree.iter())))
     }
 }
 
 impl<'a, K, V> Iterator for Iter<'a, K, V> {
     type Item = (&'a K, &'a V);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        match self.entries.next() {
-            Some((k, v)) => Some((k, v)),
-            None if self.behind.is_none() => None,
-            None => self.next_leaf(),
+        match &mut self.0 {
+            Entries::Slice(entries) => entries.next().map(|(k, v)| (k, v)),
+            Entries::Tree(entries) => entries.next(),
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let len = self.entries.len() + self.behind.as_ref().map_or(0, |behind| behind.len);
-        (len, Some(len))
+        match &self.0 {
+            Entries::Slice(entries) => entries.size_hint(),
+            Entries::Tree(entries) => entries.size_hint(),
+        }
     }
 }
 
 impl<K, V> ExactSizeIterator for Iter<'_, K, V> {}
 
 /// Looks up keys that come in ascending order; made by [`SortedMap::seek`](super::SortedMap::seek).
-pub struct Seek<'a, K, V> {
-    /// What has not been passed yet of the slice, or of the leaf.
-    rest: &'a [(K, V)],
-    /// In a tree, the nodes behind the leaf with their keys, by level, the root's children first.
-    levels: Vec<Level<'a, K, V>>,
-}
+pub struct Seek<'a, K, V>(Rest<'a, K, V>);
 
-/// The children that are left of an inner node, and their keys.
-type Level<'a, K, V> = (&'a [K], &'a [Node<K, V>]);
+/// What has not been passed yet.
+enum Rest<'a, K, V> {
+    Slice(&'a [(K, V)]),
+    Tree(&'a OrdMap<K, V>, Box<Peekable<RangedIter<'a, K, V, DefaultSharedPtr>>>),
+}
 
 /// How many entries are passed one by one before the rest is searched: two maps that are walked together
 /// mostly have the same keys.
@@ -103,11 +70,11 @@ const STEPS: usize = 4;
 
 impl<'a, K: Ord, V> Seek<'a, K, V> {
     pub(super) fn of_slice(rest: &'a [(K, V)]) -> Self {
-        Seek { rest, levels: Vec::new() }
+        Seek(Rest::Slice(rest))
     }
 
-    pub(super) fn of_tree(tree: &'a Tree<K, V>) -> Self {
-        Seek { rest: &[], levels: vec![(tree.keys(), tree.children())] }
+    pub(super) fn of_tree(tree: &'a OrdMap<K, V>) -> Self {
+        Seek(Rest::Tree(tree, Box::new(tree.range::<_, K>(..).peekable())))
     }
 
     /// The entry at a key, which must not be less than the one asked for before.
@@ -116,89 +83,76 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
         K: Borrow<Q>,
     {
         for _ in 0..STEPS {
-            let Some(((k, v), after)) = self.rest.split_first() else {
-                return self.get_behind(key);
-            };
-            match k.borrow().cmp(key) {
+            let (known, _) = self.first()?;
+            match known.borrow().cmp(key) {
                 Ordering::Greater => return None,
-                Ordering::Less => self.rest = after,
-                Ordering::Equal => {
-                    self.rest = after;
-                    return Some((k, v));
-                }
+                Ordering::Less => self.pass(),
+                Ordering::Equal => return self.take(),
             }
         }
-        self.search(key);
-        match self.rest {
-            [] => self.get_behind(key),
-            _ => self.take(key),
+        match &mut self.0 {
+            Rest::Slice(rest) => {
+                let at = first_that(rest, |(known, _)| known.borrow() >= key);
+                *rest = rest.get(at..).unwrap_or_default();
+            }
+            Rest::Tree(tree, rest) => {
+                **rest = tree.range::<_, Q>((Bound::Included(key), Bound::Unbounded)).peekable();
+            }
+        }
+        self.first().filter(|(known, _)| (*known).borrow() == key).and_then(|_| self.take())
+    }
+
+    fn first(&mut self) -> Option<(&'a K, &'a V)> {
+        match &mut self.0 {
+            Rest::Slice(rest) => rest.first().map(|(k, v)| (k, v)),
+            Rest::Tree(_, rest) => rest.peek().copied(),
         }
     }
 
-    /// Passes the entries of the leaf with lesser keys.
-    fn search<Q: Ord + ?Sized>(&mut self, key: &Q)
-    where
-        K: Borrow<Q>,
-    {
-        let at = first_that(self.rest, |(k, _)| k.borrow() >= key);
-        self.rest = self.rest.get(at..).unwrap_or_default();
+    fn take(&mut self) -> Option<(&'a K, &'a V)> {
+        let first = self.first();
+        self.pass();
+        first
     }
 
-    /// The next entry if it is the one at a key.
-    fn take<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(&'a K, &'a V)>
-    where
-        K: Borrow<Q>,
-    {
-        let ((k, v), after) = self.rest.split_first().filter(|(entry, _)| entry.0.borrow() == key)?;
-        self.rest = after;
-        Some((k, v))
-    }
-
-    /// The entry at a key that is not in this leaf.
-    fn get_behind<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(&'a K, &'a V)>
-    where
-        K: Borrow<Q>,
-    {
-        // The highest level whose next node does not begin behind the key; levels below it have ended.
-        let mut found = None;
-        for (depth, (keys, _)) in self.levels.iter().enumerate().rev() {
-            match keys.first() {
-                None => {}
-                Some(next) if next.borrow() <= key => found = Some(depth),
-                Some(_) => break,
-            }
-        }
-        self.levels.truncate(found? + 1);
-        let (mut keys, mut nodes) = self.levels.pop()?;
-        loop {
-            let at = child_of(keys, key);
-            self.levels
-                .push((keys.get(at + 1..).unwrap_or_default(), nodes.get(at + 1..).unwrap_or_default()));
-            match nodes.get(at)? {
-                Node::Inner(inner) => (keys, nodes) = (inner.keys(), inner.children()),
-                Node::Leaf(leaf) => {
-                    self.rest = &leaf.slice;
-                    self.search(key);
-                    return self.take(key);
-                }
+    fn pass(&mut self) {
+        match &mut self.0 {
+            Rest::Slice(rest) => *rest = rest.get(1..).unwrap_or_default(),
+            Rest::Tree(_, rest) => {
+                rest.next();
             }
         }
     }
+}
+
+/// The position of the first item that is one of the last ones, for which a condition holds.
+///
+/// The standard library chooses a half without a branch, so that no key is fetched before the one on the way to
+/// it was compared. Keys are elsewhere in memory, and waiting for each costs more than a wrong guess.
+pub(super) fn first_that<T>(items: &[T], is_behind: impl Fn(&T) -> bool) -> usize {
+    let mut from = 0;
+    let mut to = items.len();
+    while from < to {
+        let middle = from + (to - from) / 2;
+        match items.get(middle) {
+            Some(item) if is_behind(item) => to = middle,
+            _ => from = middle + 1,
+        }
+    }
+    from
 }
 
 /// One key of two maps: the value in the left one and the one in the right one, at least one of them there.
 pub type Joined<'a, K, V> = (&'a K, Option<&'a V>, Option<&'a V>);
 
 /// The iterator of [`SortedMap::join`](super::SortedMap::join).
-pub struct Join<'a, K: Ord, V> {
+pub struct Join<'a, K, V> {
     left: Peekable<Iter<'a, K, V>>,
     right: Peekable<Iter<'a, K, V>>,
 }
 
-impl<'a, K: Ord, V> Join<'a, K, V> {
-    pub(super) fn of(left: Iter<'a, K, V>, right: Iter<'a, K, V>) -> Self {
-        Join { left: left.peekable(), right: right.peekable() }
-    }
+pub(super) fn joined<'a, K, V>(left: Iter<'a, K, V>, right: Iter<'a, K, V>) -> Join<'a, K, V> {
+    Join { left: left.peekable(), right: right.peekable() }
 }
 
 impl<'a, K: Ord, V> Iterator for Join<'a, K, V> {

@@ -1,0 +1,109 @@
+//! How much stack the public operations of values take: at the limit of nesting, and on values of any depth.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::thread;
+
+use fieldmanager_value::{Error, Escape, List, MAX_DEPTH, Map, Value, from_value, to_value};
+
+/// The stack of a thread in a program that has many.
+const STACK: usize = if cfg!(debug_assertions) { 512 * 1024 } else { 256 * 1024 };
+
+fn on_small_stack(test: fn()) {
+    thread::Builder::new().stack_size(STACK).spawn(test).unwrap().join().unwrap();
+}
+
+/// A map in a list in a map, and so on.
+fn nested(levels: usize, innermost: Value) -> Value {
+    (0..levels).fold(innermost, |below, level| match level % 2 {
+        0 => List::from_iter([below]).into(),
+        _ => Map::single("a", below).into(),
+    })
+}
+
+/// The same, in which the lists and maps are too long to be slices.
+fn nested_in_large(levels: usize, innermost: Value) -> Value {
+    (0..levels).fold(innermost, |below, level| match level % 2 {
+        0 => std::iter::once(below).chain((0..40).map(Value::from)).collect::<List>().into(),
+        _ => {
+            let mut map: Map = (0..60).map(|i| (format!("b{i}"), i)).collect();
+            map.insert("a", below);
+            map.into()
+        }
+    })
+}
+
+fn hash(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Operations that cannot fail.
+fn compare_and_write(make: impl Fn(Value) -> Value) {
+    let value = make(Value::from(1));
+    let (same, float, greater) = (make(Value::from(1)), make(Value::from(1.0)), make(Value::from(2)));
+    assert_eq!(value.clone(), value);
+    assert!(value == same && value.strict_eq(&same) && value.cmp(&same).is_eq());
+    assert!(value == float && !value.strict_eq(&float) && hash(&value) == hash(&float));
+    assert!(value != greater && value < greater);
+    let json = value.to_json();
+    assert_eq!((format!("{value}"), format!("{value:?}")), (json.clone(), json.clone()));
+    let mut html = String::new();
+    value.write_json_escaped(&mut html, Escape::Html);
+    assert_eq!(html, json);
+    let pretty = value.to_json_pretty();
+    assert!(pretty.len() < json.len() * 2 * (MAX_DEPTH + 2));
+    assert!(pretty.split_whitespace().collect::<String>() == json);
+    assert!(value.to_yaml().contains('1'));
+}
+
+#[test]
+fn a_value_at_the_limit_of_nesting_needs_little_stack() {
+    on_small_stack(|| {
+        compare_and_write(|innermost| nested(MAX_DEPTH, innermost));
+        compare_and_write(|innermost| nested_in_large(MAX_DEPTH, innermost));
+        let value = nested(MAX_DEPTH, Value::from(1));
+        assert_eq!(Value::from_yaml(&value.to_json()).unwrap(), value);
+        assert_eq!(Value::from_yaml(&value.to_yaml()).unwrap(), value);
+        assert_eq!(to_value(&value).unwrap(), value);
+        assert_eq!(from_value::<Value>(value.clone()).unwrap(), value);
+        assert_eq!(serde_json::to_value(&value).unwrap().to_string(), value.to_json());
+        let other: serde_json::Value = from_value(value.clone()).unwrap();
+        assert_eq!(to_value(&other).unwrap(), value);
+    });
+}
+
+#[test]
+fn a_text_beyond_the_limit_of_nesting_is_refused() {
+    on_small_stack(|| {
+        for levels in [MAX_DEPTH + 1, 100_000] {
+            let json = "[".repeat(levels) + &"]".repeat(levels);
+            assert!(Value::from_yaml(&json).is_err());
+        }
+    });
+}
+
+#[test]
+fn a_value_of_any_depth_is_compared_and_written() {
+    on_small_stack(|| {
+        for levels in [MAX_DEPTH + 1, 10_000, 100_000] {
+            compare_and_write(|innermost| nested(levels, innermost));
+        }
+        compare_and_write(|innermost| nested_in_large(1_000, innermost));
+    });
+}
+
+#[test]
+fn a_value_beyond_the_limit_of_nesting_is_not_converted() {
+    on_small_stack(|| {
+        for levels in [MAX_DEPTH + 1, 10_000, 100_000] {
+            let value = nested(levels, Value::from(1));
+            assert_eq!(to_value(&value), Err(Error::TooDeep));
+            assert_eq!(from_value::<Value>(value.clone()), Err(Error::TooDeep));
+            assert_eq!(from_value::<serde_json::Value>(value.clone()), Err(Error::TooDeep));
+            assert!(serde_json::to_string(&value).is_err());
+            assert_eq!(value.to_yaml(), value.to_json());
+        }
+    });
+}
