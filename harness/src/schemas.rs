@@ -1,8 +1,8 @@
 //! Where the schema of a scenario comes from.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use ahash::AHashMap;
 use fieldmanager_openapi::{Importer, SourceError, SourceKind, Types, builtin};
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_value::Value;
@@ -144,7 +144,7 @@ pub(crate) fn is_schema(document: &Value) -> bool {
 
 /// Reads each schema file once.
 #[derive(Default)]
-pub(crate) struct SchemaFiles(HashMap<PathBuf, SchemaSource>);
+pub(crate) struct SchemaFiles(AHashMap<PathBuf, SchemaSource>);
 
 impl SchemaFiles {
     /// The schema of a file; the error says that there is no document to be read.

@@ -1,7 +1,6 @@
 //! The limit on updaters.
 
-use std::collections::HashMap;
-
+use ahash::AHashMap;
 use fieldmanager_fieldpath::VersionedSet;
 use fieldmanager_value::Str;
 
@@ -33,7 +32,7 @@ pub(crate) fn updaters(managed: &mut ManagedFields, limit: usize) {
     let seconds = |id: &Str| managed.times.get(id).map_or(0, |time| time.unix_seconds());
     updaters.sort_by(|(a, _), (b, _)| seconds(a).cmp(&seconds(b)).then_with(|| a.cmp(b)));
     // The oldest updater of a version, or what became of it.
-    let mut oldest: HashMap<String, Str> = HashMap::new();
+    let mut oldest: AHashMap<String, Str> = AHashMap::new();
     for (id, owned) in updaters {
         if left <= limit {
             break;

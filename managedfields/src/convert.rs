@@ -118,8 +118,7 @@ impl Converter for ByHub {
             return Ok(object.clone());
         }
         if version.as_str().split('/').nth(2).is_some() {
-            let message = format!("unexpected GroupVersion string: {version}");
-            return Err(ConvertError::Failed { version: version.clone(), message });
+            return Err(ConvertError::MalformedVersion { version: version.clone() });
         }
         let hub = at_version(&*self.converter, value, &self.hub)?;
         let converted = at_version(&*self.converter, &hub, version)?;

@@ -78,6 +78,9 @@ pub enum Error {
         /// What is wrong.
         source: ConvertError,
     },
+    /// An entry that the request sends is at a malformed version, or its entries are at too many versions.
+    #[error("{0}")]
+    RequestEntries(fieldmanager_merge::Error),
     /// The merge itself failed.
     #[error("{0}")]
     Merge(fieldmanager_merge::Error),
@@ -138,9 +141,11 @@ pub enum ErrorKind {
 /// What was being done to which object, as Go says it: the object comes before what was to become of it.
 fn doing(action: &str, object: &str, conversion: Option<&ConvertError>) -> String {
     let version = match conversion {
-        Some(ConvertError::MissingVersion { version } | ConvertError::Failed { version, .. }) => {
-            version.as_str()
-        }
+        Some(
+            ConvertError::MissingVersion { version }
+            | ConvertError::MalformedVersion { version }
+            | ConvertError::Failed { version, .. },
+        ) => version.as_str(),
         _ => "",
     };
     if let Some(action) = action.strip_suffix(" to proper version ()") {
@@ -159,7 +164,9 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Conflicts(_) => ErrorKind::Conflict,
-            Error::ObjectType { .. } | Error::ManagedFieldsInConfig => ErrorKind::Request,
+            Error::ObjectType { .. } | Error::ManagedFieldsInConfig | Error::RequestEntries(_) => {
+                ErrorKind::Request
+            }
             Error::NotAnObject { what, .. } if *what == "live object" => ErrorKind::Stored,
             Error::NotAnObject { .. } => ErrorKind::Request,
             Error::Entry(_) => ErrorKind::Stored,
@@ -187,6 +194,19 @@ impl Error {
             Error::Invalid { action, object, source, .. } => {
                 Error::Invalid { action, object, callers: false, source }
             }
+            other => other,
+        }
+    }
+
+    /// The error of an update whose entries the request sends: a version that they must not have is the caller's fault.
+    pub(crate) fn of_request_entries(self) -> Self {
+        use fieldmanager_merge::Error as MergeError;
+        match self {
+            Error::Merge(
+                error @ MergeError::Convert(
+                    ConvertError::MalformedVersion { .. } | ConvertError::TooManyVersions { .. },
+                ),
+            ) => Error::RequestEntries(error),
             other => other,
         }
     }

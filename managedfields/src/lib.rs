@@ -37,6 +37,7 @@ mod times;
 
 pub use builder::FieldManagerBuilder;
 pub use cap::{ANCIENT_CHANGES, MAX_UPDATERS};
+pub use conflict::MAX_CAUSES;
 pub use convert::{ObjectConverter, SameFields};
 pub use csa::{CsaUpgrade, find_owners};
 pub use dry_run::{Change, DryRun, OwnershipChange};

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fieldmanager_fieldpath::{ApiVersion, Set};
-use fieldmanager_value::{Str, Value};
+use fieldmanager_openapi::{FieldError, FieldPath, validate_managed_fields};
+use fieldmanager_value::{Map, Str, Value};
 
 use crate::cap::ANCIENT_CHANGES;
 use crate::entry::{Entry, EntryError};
@@ -40,11 +41,13 @@ impl Default for LintOptions {
 /// let finding = Finding::Large { managed_bytes: 600, object_bytes: 1000 };
 /// assert_eq!(finding.to_string(), "managedFields are 600 of 1000 bytes (60%)");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Finding {
     /// An entry cannot be read.
     Unreadable(EntryError),
+    /// An API server refuses a request that sends the entry.
+    Refused(FieldError),
     /// Several entries have one identity.
     Duplicate {
         /// Whose they are.
@@ -145,7 +148,8 @@ impl Finding {
             Finding::AncientChanges { .. } | Finding::SeveralVersions { .. } | Finding::Large { .. } => {
                 Severity::Note
             }
-            Finding::Duplicate { .. }
+            Finding::Refused(_)
+            | Finding::Duplicate { .. }
             | Finding::OwnsNothingAlone { .. }
             | Finding::NotServed { .. }
             | Finding::BeforeFirstApply { .. } => Severity::Warning,
@@ -157,6 +161,7 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Finding::Unreadable(error) => write!(f, "{error}: every apply fails until the entry is removed"),
+            Finding::Refused(error) => write!(f, "{error}: an API server refuses requests with this entry"),
             Finding::Duplicate { identity } => {
                 write!(
                     f,
@@ -238,7 +243,7 @@ pub struct ManagerSize {
 /// let report = lint(&fieldmanager_value::Value::Null, &LintOptions::default());
 /// assert!(report.findings.is_empty() && report.sizes.is_empty());
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LintReport {
     /// What was found, in the order of [`Finding`].
@@ -280,7 +285,9 @@ pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
     };
     let (managed, faults) = ManagedFields::decode_what_can_be(Some(list));
     let entries = managed.entries();
+    let refused = refused(list, &faults);
     let mut findings: Vec<Finding> = faults.into_iter().map(Finding::Unreadable).collect();
+    findings.extend(refused);
     findings.extend(duplicates(list));
     findings.extend(entries.iter().filter_map(|entry| nothing_alone(entry, &entries)));
     findings.extend(several_versions(&entries));
@@ -291,6 +298,15 @@ pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
         findings.push(Finding::Large { managed_bytes, object_bytes });
     }
     LintReport { findings, sizes: sizes(list), managed_bytes, object_bytes }
+}
+
+/// What the validation of a request refuses in the entries that can be read.
+fn refused(list: &Value, unreadable: &[EntryError]) -> Vec<Finding> {
+    let path = FieldPath::root("metadata").child("managedFields");
+    let valid = Value::Map(Map::single("operation", "Apply"));
+    let replaced = unreadable.iter().map(|error| (error.index, valid.clone())).collect();
+    let list = list.as_list().map(|list| Value::List(list.with_edits(replaced, Vec::new())));
+    validate_managed_fields(list.as_ref(), &path).into_iter().map(Finding::Refused).collect()
 }
 
 /// Identities of more than one entry.

@@ -13,6 +13,7 @@ use crate::convert::{ObjectConverter, Typing};
 use crate::entry::EntryError;
 use crate::error::Error;
 use crate::managed::{ManagedFields, list_of, with_list};
+use crate::state::State;
 use crate::time::Time;
 
 /// Keeps the managed fields of the objects of one kind, for requests to one subresource.
@@ -137,9 +138,10 @@ impl FieldManager {
     pub fn update(&self, live: &Value, new: &Value, manager: &str, now: Time) -> Result<Outcome, Error> {
         check_object("live object", live, true)?;
         check_object("new object", new, false)?;
-        let (managed, dropped) = self.starting_state(live, new)?;
-        let (object, managed) =
-            self.track_update(&self.existing(live), &with_list(new, None), managed, manager, now)?;
+        let State { managed, dropped, from_request } = self.starting_state(live, new)?;
+        let (object, managed) = self
+            .track_update(&self.existing(live), &with_list(new, None), managed, manager, now)
+            .map_err(|error| if from_request { error.of_request_entries() } else { error })?;
         Ok(self.outcome(live, object, managed, dropped))
     }
 
@@ -197,7 +199,7 @@ impl FieldManager {
     ) -> Result<Outcome, Error> {
         check_object("live object", live, true)?;
         check_object("configuration", config, false)?;
-        let (managed, dropped) = self.stored_state(live)?;
+        let State { managed, dropped, .. } = self.stored_state(live)?;
         self.check_kind(config)?;
         let applied = self.apply_as(&self.existing(live), config, &managed, manager, force, now);
         let (object, managed) = self.last_applied(live, config, &managed, manager, now, applied)?;

@@ -1,5 +1,6 @@
 //! Errors as Kubernetes sends them.
 
+use ahash::AHashSet;
 use fieldmanager_openapi::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_patch::Response;
 use fieldmanager_value::Value;
@@ -151,13 +152,9 @@ impl Status {
                 field: error.path.to_string(),
             })
             .collect();
-        let mut texts: Vec<String> = Vec::with_capacity(errors.len());
-        for error in errors {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
+        let mut seen = AHashSet::new();
+        let mut texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        texts.retain(|text| seen.insert(text.clone()));
         let all = match texts.as_slice() {
             [one] => one.clone(),
             all => format!("[{}]", all.join(", ")),

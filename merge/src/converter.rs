@@ -39,6 +39,12 @@ pub trait Converter: Send + Sync {
     fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError>;
 }
 
+/// At how many versions, apart from that of the request, the managers of one object may own fields.
+///
+/// The object before and after a change is converted to each of them, so the cost is the product of both sizes. An API
+/// server has no such limit, since a kind has only as many versions as it serves.
+pub const MAX_VERSIONS: usize = 100;
+
 /// Why an object was not converted.
 ///
 /// ```
@@ -54,6 +60,18 @@ pub enum ConvertError {
     MissingVersion {
         /// The version that was asked for.
         version: ApiVersion,
+    },
+    /// The version is not of the form `VERSION` or `GROUP/VERSION`.
+    #[error("cannot convert to version `{version}`: unexpected GroupVersion string: {version}")]
+    MalformedVersion {
+        /// The version that was asked for.
+        version: ApiVersion,
+    },
+    /// The managers of an object own fields at more versions than [`MAX_VERSIONS`].
+    #[error("managers own fields at more than {limit} versions of the object")]
+    TooManyVersions {
+        /// How many versions are accepted.
+        limit: usize,
     },
     /// The version exists and the object cannot be converted to it.
     #[error("cannot convert to version `{version}`: {message}")]

@@ -39,6 +39,6 @@ mod updater;
 mod versions;
 
 pub use conflict::{Conflict, Conflicts};
-pub use converter::{ConvertError, Converter, SameVersion};
+pub use converter::{ConvertError, Converter, MAX_VERSIONS, SameVersion};
 pub use error::{Error, ErrorKind, Stage};
 pub use updater::{Applied, Force, Updated, Updater, UpdaterBuilder};

@@ -1,5 +1,6 @@
 //! Who owns what after a change: conflicts, and what the others lose.
 
+use ahash::AHashMap;
 use fieldmanager_fieldpath::{ApiVersion, Managers, Path, PathElement, Set, VersionedSet};
 use fieldmanager_typed::{Comparison, TypedValue, discriminator_of, reconcile};
 use fieldmanager_value::Str;
@@ -105,16 +106,18 @@ impl<'o> Operation<'o> {
             return Ok((managers.clone(), None));
         }
         let mut changes = vec![self.change(self.version, &[])?];
+        let mut positions = AHashMap::from([(self.version, 0)]);
         let mut conflicts = Vec::new();
         let mut edits = Vec::new();
         for (name, entry) in managers {
             if name == manager {
                 continue;
             }
-            let at = match changes.iter().position(|c| c.version == *entry.api_version()) {
-                Some(at) => at,
+            let at = match positions.get(entry.api_version()) {
+                Some(at) => *at,
                 None => {
                     changes.push(self.change(entry.api_version(), &changes)?);
+                    positions.insert(entry.api_version(), changes.len() - 1);
                     changes.len() - 1
                 }
             };

@@ -6,6 +6,7 @@
 //! last time and does not mention now; that is [`TypedValue::items_given_up`], and it says when the answer
 //! depends on more than it looks at.
 
+use ahash::AHashMap;
 use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Set, VersionedSet};
 use fieldmanager_typed::TypedValue;
 use fieldmanager_value::Value;
@@ -88,13 +89,12 @@ impl Updater {
         version: &ApiVersion,
         managers: &Managers,
     ) -> Result<(TypedValue, ApiVersion), Error> {
-        let mut owned: Vec<(&ApiVersion, Set)> = Vec::new();
+        let mut by_version: AHashMap<&ApiVersion, Set> = AHashMap::new();
         for (_, entry) in managers {
-            match owned.iter_mut().find(|(known, _)| *known == entry.api_version()) {
-                Some((_, set)) => *set = set.union(entry.set()),
-                None => owned.push((entry.api_version(), entry.set().clone())),
-            }
+            let set = by_version.entry(entry.api_version()).or_default();
+            *set = set.union(entry.set());
         }
+        let mut owned: Vec<(&ApiVersion, Set)> = by_version.into_iter().collect();
         owned.sort_by_key(|(known, _)| (*known != version, *known));
         let mut state = (merged.clone(), pruned, version.clone());
         for (at, owned) in owned {

@@ -189,6 +189,15 @@ pub enum Fault {
         /// How many there are.
         found: usize,
     },
+    /// Items of a strategic merge patch with the same merge key merge more items again than
+    /// [`MAX_MERGED_AGAIN`](crate::strategic::MAX_MERGED_AGAIN).
+    #[error(
+        "items of the patch with the same merge key merge more than {limit} items again: expected one item for each key"
+    )]
+    MergedAgain {
+        /// How many items and fields may be merged again.
+        limit: usize,
+    },
     /// An operation of a JSON patch does not apply.
     #[error("operation {index}: {fault}")]
     Operation {
@@ -259,6 +268,7 @@ impl Error {
             Fault::SetElementOrder { .. } => (400, "invalid patch format of setElementOrder list".to_owned()),
             Fault::MergePatch { .. } => (400, "Invalid JSON Patch".to_owned()),
             Fault::TooManyOperations { .. } => (413, format!("Request entity too large: {}", self.fault)),
+            Fault::MergedAgain { .. } => (413, self.to_string()),
             Fault::MediaType { .. } => (415, self.fault.to_string()),
             Fault::ListOfLists | Fault::Operation { .. } => (422, REJECTED.to_owned()),
             Fault::Conflict { .. } => (409, self.to_string()),

@@ -1,7 +1,6 @@
 //! The names of directives, and what makes them valid.
 
-use std::collections::HashSet;
-
+use ahash::AHashSet;
 use fieldmanager_value::{Kind, List, Map, Value};
 
 use super::scalar::Scalar;
@@ -52,10 +51,10 @@ pub(super) fn patch_directive(value: &Value, accepted: &[Patch]) -> Result<Patch
 }
 
 /// The fields that a `$retainKeys` lists, once it is sure that the patch sets no other.
-pub(super) fn retained<'v>(list: &'v Value, patch: &Map) -> Result<HashSet<&'v str>, Error> {
+pub(super) fn retained<'v>(list: &'v Value, patch: &Map) -> Result<AHashSet<&'v str>, Error> {
     let format = |found: &Value| Fault::RetainKeys { found: found.kind() };
     let names = list.as_list().ok_or_else(|| format(list)).under_field(RETAIN_KEYS)?;
-    let mut out = HashSet::with_capacity(names.len());
+    let mut out = AHashSet::with_capacity(names.len());
     for (at, name) in names.iter().enumerate() {
         match name {
             Value::String(name) => {

@@ -22,6 +22,12 @@ use merge::{Merger, Mode};
 
 pub use preconditions::{Precondition, check_preconditions};
 
+/// How many items and fields a patch may merge again, because several items of one of its lists have one merge key.
+///
+/// Each of these items is merged into the result of the one before, since the order of the result depends on every
+/// step. Without a limit the cost is the number of the items times the size of what they are merged into.
+pub const MAX_MERGED_AGAIN: usize = 1_000_000;
+
 /// The object that a document is; null stands for none yet, as in Go.
 fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
     static EMPTY: Map = Map::new();

@@ -1,8 +1,8 @@
 //! Scalars as Go compares them, and as it writes them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
+use ahash::AHashMap;
 use fieldmanager_value::{Kind, List, Value};
 
 use crate::error::Under;
@@ -34,7 +34,7 @@ impl<'v> Scalar<'v> {
 }
 
 /// Where each of some scalars stands first.
-pub(super) type Positions<'v> = HashMap<Scalar<'v>, usize>;
+pub(super) type Positions<'v> = AHashMap<Scalar<'v>, usize>;
 
 pub(super) fn positions<'v>(scalars: impl IntoIterator<Item = Scalar<'v>>) -> Positions<'v> {
     let mut out = Positions::new();
