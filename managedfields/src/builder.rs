@@ -19,7 +19,7 @@ pub(crate) type Defaulter = Arc<dyn Fn(&Value) -> Value + Send + Sync>;
 /// ```
 /// use fieldmanager_managedfields::FieldManager;
 /// use fieldmanager_openapi::GroupVersionKind;
-/// let kind = GroupVersionKind::of("v1", "ConfigMap");
+/// let kind = GroupVersionKind::from_api_version_kind("v1", "ConfigMap");
 /// let manager = FieldManager::builder(kind).max_updaters(20).build()?;
 /// assert_eq!(manager.version().as_str(), "v1");
 /// # Ok::<(), fieldmanager_openapi::KindError>(())
@@ -144,7 +144,7 @@ impl FieldManagerBuilder {
     pub fn build(self) -> Result<FieldManager, KindError> {
         let version = ApiVersion::from(self.kind.api_version());
         let hub = self.hub.unwrap_or_else(|| version.clone());
-        let ty = self.typing.of(&self.kind)?;
+        let ty = self.typing.for_kind(&self.kind)?;
         let mut updater = Updater::builder().unions(self.unions).converter(ByHub {
             converter: self.converter.clone(),
             hub: hub.clone(),

@@ -13,7 +13,7 @@ pub const MAX_CAUSES: usize = 1000;
 /// The manager of a conflict in messages.
 fn manager(conflict: &Conflict) -> String {
     match Identity::of_identifier(&conflict.manager) {
-        Some(identity) => identity.in_messages(),
+        Some(identity) => identity.display_name(),
         None => fieldmanager_openapi::go_quote(&conflict.manager),
     }
 }

@@ -166,15 +166,15 @@ impl fmt::Display for Finding {
                 write!(
                     f,
                     "{} has several entries, of which an apiserver reads the last",
-                    identity.in_messages()
+                    identity.display_name()
                 )
             }
             Finding::OwnsNothingAlone { identity, appliers } => {
-                let appliers: Vec<String> = appliers.iter().map(Identity::in_messages).collect();
+                let appliers: Vec<String> = appliers.iter().map(Identity::display_name).collect();
                 write!(
                     f,
                     "{} owns only fields that {} applies too, and keeps them from being removed: drop its entry",
-                    identity.in_messages(),
+                    identity.display_name(),
                     appliers.join(" or ")
                 )
             }
@@ -188,7 +188,7 @@ impl fmt::Display for Finding {
             Finding::NotServed { identity, version, served } => write!(
                 f,
                 "{} has an entry at {version}, which is not served ({} is): the next write drops it",
-                identity.in_messages(),
+                identity.display_name(),
                 list(served)
             ),
             Finding::BeforeFirstApply { alone, all } => write!(
@@ -283,7 +283,7 @@ pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
     let Some(list) = list_of(object).filter(|list| !list.is_null()) else {
         return LintReport { object_bytes: object.to_json().len(), ..LintReport::default() };
     };
-    let (managed, faults) = ManagedFields::decode_what_can_be(Some(list));
+    let (managed, faults) = ManagedFields::decode_lossy(Some(list));
     let entries = managed.entries();
     let refused = refused(list, &faults);
     let mut findings: Vec<Finding> = faults.into_iter().map(Finding::Unreadable).collect();

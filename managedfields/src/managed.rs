@@ -59,7 +59,7 @@ impl ManagedFields {
     ///
     /// Behaviour: `DecodeManagedFields` of `k8s.io/apimachinery/pkg/util/managedfields`.
     pub fn decode(list: Option<&Value>) -> Result<Self, EntryError> {
-        let (managed, faults) = Self::decode_what_can_be(list);
+        let (managed, faults) = Self::decode_lossy(list);
         faults.into_iter().next().map_or(Ok(managed), Err)
     }
 
@@ -73,12 +73,12 @@ impl ManagedFields {
     ///      "fieldsV1": {"f:data": {}}},
     ///     {"manager": "old", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV0"}
     /// ]"#)?;
-    /// let (managed, faults) = ManagedFields::decode_what_can_be(Some(&list));
+    /// let (managed, faults) = ManagedFields::decode_lossy(Some(&list));
     /// assert_eq!(managed.len(), 1);
     /// assert_eq!(faults[0].manager.as_deref(), Some("old"));
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
-    pub fn decode_what_can_be(list: Option<&Value>) -> (Self, Vec<EntryError>) {
+    pub fn decode_lossy(list: Option<&Value>) -> (Self, Vec<EntryError>) {
         let (entries, faults) = read_entries(list, &mut Set::from_value);
         let mut managed = Self::new();
         entries.into_iter().for_each(|entry| managed.add(entry));

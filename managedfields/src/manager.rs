@@ -26,7 +26,7 @@ use crate::time::Time;
 /// use fieldmanager_openapi::GroupVersionKind;
 /// use fieldmanager_value::Value;
 ///
-/// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+/// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
 /// let config = |replicas| {
 ///     Value::from_json(&format!(
 ///         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"x"}},"data":{{"n":"{replicas}"}}}}"#
@@ -64,7 +64,7 @@ pub struct FieldManager {
 /// # use fieldmanager_managedfields::{FieldManager, Force, Time};
 /// # use fieldmanager_openapi::GroupVersionKind;
 /// # use fieldmanager_value::Value;
-/// # let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+/// # let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
 /// # let noon: Time = "2026-01-31T12:00:00Z".parse()?;
 /// let config = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}"#)?;
 /// let first = manager.apply(&Value::Null, &config, "ci", Force::No, noon)?;
@@ -127,12 +127,12 @@ impl FieldManager {
     /// use fieldmanager_managedfields::{FieldManager, Time};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
-    /// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}"#)?;
     /// let noon: Time = "2026-01-31T12:00:00Z".parse()?;
     /// let created = manager.update(&Value::Null, &new, "kubectl-create", noon)?;
     /// let entry = &created.managed.entries()[0];
-    /// assert_eq!(entry.identity().in_messages(), r#""kubectl-create" using v1"#);
+    /// assert_eq!(entry.identity().display_name(), r#""kubectl-create" using v1"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update(&self, live: &Value, new: &Value, manager: &str, now: Time) -> Result<Outcome, Error> {
@@ -140,7 +140,13 @@ impl FieldManager {
         check_object("new object", new, false)?;
         let State { managed, dropped, from_request } = self.starting_state(live, new)?;
         let (object, managed) = self
-            .track_update(&self.existing(live), &with_list(new, None), managed, manager, now)
+            .track_update(
+                &self.live_without_managed_fields(live),
+                &with_list(new, None),
+                managed,
+                manager,
+                now,
+            )
             .map_err(|error| if from_request { error.of_request_entries() } else { error })?;
         Ok(self.outcome(live, object, managed, dropped))
     }
@@ -154,7 +160,7 @@ impl FieldManager {
     /// use fieldmanager_managedfields::{FieldManager, Time};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
-    /// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let live = Value::from_json(r#"{"kind":"ConfigMap","metadata":{"managedFields":[{"manager":"broken"}]}}"#)?;
     /// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{},"data":{}}"#)?;
     /// let (object, error) = manager.update_no_errors(&live, &new, "ci", "2026-01-31T12:00:00Z".parse()?);
@@ -201,13 +207,14 @@ impl FieldManager {
         check_object("configuration", config, false)?;
         let State { managed, dropped, .. } = self.stored_state(live)?;
         self.check_kind(config)?;
-        let applied = self.apply_as(&self.existing(live), config, &managed, manager, force, now);
+        let applied =
+            self.apply_as(&self.live_without_managed_fields(live), config, &managed, manager, force, now);
         let (object, managed) = self.last_applied(live, config, &managed, manager, now, applied)?;
         Ok(self.outcome(live, object, managed, dropped))
     }
 
     /// The live object without its managed fields. What does not exist yet is an object that says what it is.
-    fn existing(&self, live: &Value) -> Value {
+    fn live_without_managed_fields(&self, live: &Value) -> Value {
         // Who applies null where there is null changes nothing.
         if list_of(live) == Some(&Value::Null) {
             return live.clone();

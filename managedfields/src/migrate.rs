@@ -199,7 +199,7 @@ impl ManagedFields {
                 && *known.api_version() != entry.api_version
             {
                 return Err(MigrateError {
-                    manager: identity.in_messages(),
+                    manager: identity.display_name(),
                     from: entry.api_version,
                     to: known.api_version().clone(),
                 });

@@ -20,7 +20,7 @@ pub(crate) struct State {
 impl FieldManager {
     /// The entries of the live object.
     pub(crate) fn stored_state(&self, live: &Value) -> Result<State, Error> {
-        let (managed, faults) = ManagedFields::decode_what_can_be(list_of(live));
+        let (managed, faults) = ManagedFields::decode_lossy(list_of(live));
         match faults.first() {
             Some(fault) if !self.recover => Err(fault.clone().into()),
             _ => Ok(State { managed, dropped: faults, from_request: false }),
@@ -37,7 +37,7 @@ impl FieldManager {
         if is_reset(list) {
             return Ok(State::default());
         }
-        let (managed, faults) = ManagedFields::decode_what_can_be(list);
+        let (managed, faults) = ManagedFields::decode_lossy(list);
         if faults.is_empty() && !managed.is_empty() {
             return Ok(State { managed, dropped: faults, from_request: true });
         }

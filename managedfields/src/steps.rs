@@ -105,8 +105,8 @@ impl FieldManager {
         new: &Value,
         mut managed: ManagedFields,
     ) -> Result<(Value, ManagedFields), Error> {
-        let new_there = self.versioned(new, "convert new object to proper version ()")?;
-        let live_there = self.versioned(live, "convert live object to proper version")?;
+        let new_there = self.to_request_version(new, "convert new object to proper version ()")?;
+        let live_there = self.to_request_version(live, "convert live object to proper version")?;
         let typed_new = self.typed(&new_there, "convert new object to smd typed", true, Duplicates::Allow)?;
         let typed_live =
             self.typed(&live_there, "convert live object to smd typed", false, Duplicates::Allow)?;
@@ -118,7 +118,7 @@ impl FieldManager {
         let normalized = updated.object.value();
         let object = match normalized.ptr_eq(&new_there) {
             true => new.clone(),
-            false => self.as_before(new, normalized)?,
+            false => self.back_to_own_version(new, normalized)?,
         };
         Ok((object, managed))
     }
@@ -166,7 +166,7 @@ impl FieldManager {
         if list_of(config).is_some_and(|list| !list.is_null()) {
             return Err(Error::ManagedFieldsInConfig);
         }
-        let live_there = self.versioned(live, "convert live object to proper version")?;
+        let live_there = self.to_request_version(live, "convert live object to proper version")?;
         let typed_config = self.typed(config, "create typed patch object", true, Duplicates::Refuse)?;
         let typed_live = self.typed(&live_there, "create typed live object", false, Duplicates::Allow)?;
         let applied = self.updater.apply(
@@ -204,13 +204,13 @@ impl FieldManager {
     }
 
     /// The object at the version of the field manager.
-    pub(crate) fn versioned(&self, object: &Value, action: &'static str) -> Result<Value, Error> {
+    pub(crate) fn to_request_version(&self, object: &Value, action: &'static str) -> Result<Value, Error> {
         at_version(&*self.converter, object, &self.version)
             .map_err(|source| self.convert_error(action, object, source))
     }
 
     /// A value that came from an object, converted back to the version that the object has.
-    fn as_before(&self, object: &Value, value: &Value) -> Result<Value, Error> {
+    fn back_to_own_version(&self, object: &Value, value: &Value) -> Result<Value, Error> {
         match object.get("apiVersion").and_then(Value::as_str) {
             Some(own) => at_version(&*self.converter, value, &own.into()).map_err(|source| {
                 self.convert_error("convert new object back to its version", object, source)
@@ -228,17 +228,19 @@ impl FieldManager {
         callers: bool,
         duplicates: Duplicates,
     ) -> Result<TypedValue, Error> {
-        let said = |name: &str, otherwise: &str| {
+        let declared = |name: &str, otherwise: &str| {
             let text = object.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             Str::from(text.unwrap_or(otherwise))
         };
-        let kind =
-            GroupVersionKind::of(&said("apiVersion", self.version.as_str()), &said("kind", &self.kind.kind));
+        let kind = GroupVersionKind::from_api_version_kind(
+            &declared("apiVersion", self.version.as_str()),
+            &declared("kind", &self.kind.kind),
+        );
         let ty = if kind == self.kind {
             self.ty.clone()
         } else {
             let fail = |source| Error::Kind { action, object: self.described(object), source };
-            self.typing.of(&kind).map_err(fail)?
+            self.typing.for_kind(&kind).map_err(fail)?
         };
         TypedValue::new(object.clone(), ty, duplicates).map_err(|source| Error::Invalid {
             action,
@@ -266,7 +268,7 @@ fn kind_of(object: &Value) -> GroupVersionKind {
     let version = text("apiVersion");
     match version.split('/').nth(2) {
         Some(_) => GroupVersionKind::default(),
-        None => GroupVersionKind::of(version, text("kind")),
+        None => GroupVersionKind::from_api_version_kind(version, text("kind")),
     }
 }
 

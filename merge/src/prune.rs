@@ -67,7 +67,7 @@ impl Updater {
         let Some(merged_then) = self.convert(&merged, version, last.api_version())? else {
             return Ok(merged);
         };
-        let last_fields = named(last.set(), &merged_then);
+        let last_fields = with_named_fields(last.set(), &merged_then);
         let pruned = merged_then.remove_items(&last_fields);
         let pruned = self.add_back_owned(&merged_then, pruned, last.api_version(), managers)?;
         let pruned = match self.add_back_unowned(&merged_then, pruned, last, &last_fields)? {
@@ -104,8 +104,9 @@ impl Updater {
             else {
                 continue;
             };
-            let all = named(&merged.field_set(), &merged);
-            let kept = named(&pruned.field_set(), &pruned).union(&named(&owned, &merged));
+            let all = with_named_fields(&merged.field_set(), &merged);
+            let kept =
+                with_named_fields(&pruned.field_set(), &pruned).union(&with_named_fields(&owned, &merged));
             let pruned = merged.remove_items(&all.difference(&kept));
             state = (merged, pruned, at.clone());
         }
@@ -124,8 +125,8 @@ impl Updater {
         let Some(pruned) = self.convert(&pruned, &at, last.api_version())? else {
             return Ok(None);
         };
-        let all = named(&merged.field_set(), merged);
-        let kept = named(&pruned.field_set(), merged);
+        let all = with_named_fields(&merged.field_set(), merged);
+        let kept = with_named_fields(&pruned.field_set(), merged);
         Ok(Some(merged.remove_items(&all.difference(&kept).intersection(last_fields))))
     }
 
@@ -148,7 +149,7 @@ fn missing(version: &ApiVersion) -> Error {
 }
 
 /// A set with the declared fields on the way to its paths, as the fields of an object have them.
-fn named(set: &Set, object: &TypedValue) -> Set {
+fn with_named_fields(set: &Set, object: &TypedValue) -> Set {
     set.ensure_named_fields_are_members(object.ty().schema(), object.ty().id())
 }
 

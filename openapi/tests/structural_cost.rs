@@ -1,5 +1,6 @@
 //! The cost of schemas that are made to be expensive. It is counted in allocated bytes, which do not depend on the
 //! machine.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use allocation_counter::measure;
 use fieldmanager_openapi::structural::{Error, MAX_DEFAULT_BYTES, Structural};

@@ -1,4 +1,5 @@
 //! The cost of patches that are made to be expensive. It is counted in allocated bytes, which do not depend on the machine.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use fieldmanager_patch::{Fault, PatchTypes, json_patch, strategic};
 use fieldmanager_value::Value;

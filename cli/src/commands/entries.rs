@@ -31,7 +31,7 @@ pub(crate) fn extract(args: &ExtractArgs) -> Result<ExitCode, Failure> {
 
 /// Why there is nothing to extract, and from whom there would be.
 fn nothing_applied(object: &Value, args: &ExtractArgs) -> String {
-    let (managed, _) = ManagedFields::decode_what_can_be(requests::entries_of(object));
+    let (managed, _) = ManagedFields::decode_lossy(requests::entries_of(object));
     let appliers: Vec<String> = managed
         .entries()
         .iter()

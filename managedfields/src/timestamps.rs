@@ -13,17 +13,17 @@ use crate::time::Time;
 /// for custom resources: null and absent, and empty and absent, are different.
 ///
 /// ```
-/// use fieldmanager_managedfields::keep_times;
+/// use fieldmanager_managedfields::ignore_timestamp_only_changes;
 /// use fieldmanager_value::Value;
 /// let object = |time, data| Value::from_json(&format!(
 ///     r#"{{"data":"{data}","metadata":{{"managedFields":[{{"manager":"ci","time":"2026-01-31T{time}:00:00Z"}}]}}}}"#
 /// ));
-/// assert_eq!(keep_times(&object(12, "a")?, &object(13, "a")?), object(12, "a")?);
-/// assert_eq!(keep_times(&object(12, "a")?, &object(13, "b")?), object(13, "b")?);
+/// assert_eq!(ignore_timestamp_only_changes(&object(12, "a")?, &object(13, "a")?), object(12, "a")?);
+/// assert_eq!(ignore_timestamp_only_changes(&object(12, "a")?, &object(13, "b")?), object(13, "b")?);
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 #[must_use]
-pub fn keep_times(old: &Value, new: &Value) -> Value {
+pub fn ignore_timestamp_only_changes(old: &Value, new: &Value) -> Value {
     let (Some(Value::List(before)), Some(Value::List(after))) = (list_of(old), list_of(new)) else {
         return new.clone();
     };
