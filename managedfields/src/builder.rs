@@ -84,14 +84,14 @@ impl FieldManagerBuilder {
         self
     }
 
-    /// Fills in defaults after an apply, when ownership is known: nobody owns what it adds.
+    /// Fills in defaults after an apply, after ownership is computed: what it adds has no owner.
     #[must_use]
     pub fn defaulter(mut self, defaulter: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         self.defaulter = Some(Arc::new(defaulter));
         self
     }
 
-    /// Fields that a request to this subresource resets, at a version: nobody comes to own them or loses them.
+    /// Fields of a version that a request to this subresource resets: no manager gains or loses them.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Path, Set};

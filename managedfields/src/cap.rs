@@ -8,7 +8,7 @@ use crate::identity::{Identity, Operation};
 use crate::managed::ManagedFields;
 use crate::time::Time;
 
-/// How many updaters an object may have, unless a field manager is built with another number.
+/// The default limit on the updaters of an object.
 pub const MAX_UPDATERS: usize = 10;
 
 /// The manager that the fields of the oldest updaters go to.
@@ -47,7 +47,7 @@ pub(crate) fn updaters(managed: &mut ManagedFields, limit: usize) {
         let since: Option<Time> = managed.times.get(&id).copied();
         let waits = known.is_some() && bucket != id && bucket != *first;
         let (other, time) = if waits {
-            // An older bucket that the loop has not come to yet takes the entry, and keeps its later time.
+            // An older bucket that the loop has not reached yet takes the entry and keeps its later time.
             (known, since.max(managed.times.get(&bucket).copied()))
         } else {
             (managed.managers.remove(first), since)

@@ -46,7 +46,7 @@ pub struct DryRun {
     /// The fields that would change, with their values: added, modified and removed ones in the order of paths.
     /// What is part of an added or removed list or map is listed instead of it.
     pub changes: Vec<Change>,
-    /// What managers would gain and lose, by identifier; who does neither is not here.
+    /// What managers would gain and lose, by identifier. Managers without changes are omitted.
     pub ownership: Vec<OwnershipChange>,
 }
 

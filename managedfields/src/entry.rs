@@ -26,7 +26,7 @@ pub struct Entry {
     pub operation: Operation,
     /// The version at which the fields have these paths.
     pub api_version: ApiVersion,
-    /// When it wrote last; none if that is not known.
+    /// The time of its last write; `None` if it is unknown.
     pub time: Option<Time>,
     /// The subresource that it wrote; empty for the object itself.
     pub subresource: Str,
@@ -144,7 +144,7 @@ impl Entry {
         })
     }
 
-    /// The entry as it is in an object. Members that say nothing are left out.
+    /// The entry as it is written in an object. Empty members are left out.
     pub fn to_value(&self) -> Value {
         let mut entry = Map::new();
         for (name, text) in [
@@ -165,7 +165,7 @@ impl Entry {
         Value::Map(entry)
     }
 
-    /// Who the entry is of.
+    /// The identity of the entry.
     pub fn identity(&self) -> Identity {
         Identity::new(
             self.manager.clone(),

@@ -94,7 +94,7 @@ impl FieldManager {
     }
 }
 
-/// What a manager applied last to an object, for those who have the object's type and no [`FieldManager`].
+/// What a manager applied last to an object, for callers that have the type of the object and no [`FieldManager`].
 ///
 /// # Errors
 ///
@@ -167,7 +167,7 @@ fn extract_entry(object: &Value, ty: &Type, entry: &Entry, form: ExtractForm) ->
         ExtractForm::Reapply => (Duplicates::Allow, KeyFields::Append),
         ExtractForm::AsGo => (Duplicates::Refuse, KeyFields::AsGiven),
     };
-    // Nobody owns the entries themselves.
+    // The entries themselves have no owner.
     let typed = TypedValue::new(with_list(object, None), ty.clone(), duplicates).map_err(|source| {
         Error::Invalid {
             action: "convert object to smd typed",
@@ -249,7 +249,7 @@ fn refilled_item(item: &Value, live: &List, owned: &Set) -> Option<Value> {
     }
     let (element, node) = best(owned.nodes(), |(element, _)| likeness(element, item))?;
     let live = best(live.iter(), |live| likeness(element, live))?;
-    // An item is never dropped: its key says that it is meant to be there.
+    // An item is never dropped, because its key is part of the configuration.
     refilled(item, live, true, node.children())
 }
 

@@ -1,4 +1,4 @@
-//! Who a manager is.
+//! The identity of a manager.
 
 use std::fmt;
 

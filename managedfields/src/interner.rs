@@ -1,4 +1,4 @@
-//! Managed fields that many objects have, kept once.
+//! Sharing of managed fields that many objects have in common.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -11,9 +11,9 @@ use crate::managed::{ManagedFields, list_of, read_entries, with_list};
 
 /// Lets objects with equal managed fields share them.
 ///
-/// A server that keeps ten thousand Pods of one Deployment keeps the same sets ten thousand times, for they differ in
-/// their times alone. An interner knows the managed fields that came by last, and what equals one of them becomes the
-/// same allocation:
+/// A server that stores ten thousand Pods of one Deployment stores the same sets ten thousand times, because only the
+/// times of the entries differ. An interner remembers recent managed fields and replaces equal ones with the same
+/// allocation:
 ///
 /// - [`ManagedFields::decode_with`] shares the set of each entry, the identifiers and versions, and, where all entries
 ///   are the same but for their times, all of it at once. A known set is not decoded again.
@@ -73,7 +73,7 @@ pub struct Interner {
     hashes: RandomState,
 }
 
-/// A `fieldsV1`, and its set once somebody asked for it.
+/// A `fieldsV1`, and its set once it was decoded.
 #[derive(Clone, Debug)]
 struct Fields {
     value: Value,
@@ -94,7 +94,7 @@ impl Default for Interner {
 }
 
 impl Interner {
-    /// An interner that knows at most so many sets, and never more than 16 million. With room for none it shares
+    /// An interner that keeps at most `sets` sets, and never more than 16 million. With a capacity of 0 it shares
     /// nothing.
     pub fn with_capacity(sets: usize) -> Self {
         let sets = sets.min(MAX_CAPACITY);
@@ -106,22 +106,22 @@ impl Interner {
         }
     }
 
-    /// How many sets it knows at most.
+    /// The maximum number of sets.
     pub fn capacity(&self) -> usize {
         self.fields.capacity
     }
 
-    /// How many `fieldsV1` it knows. This counts them.
+    /// The number of `fieldsV1`. The cost is that of counting them.
     pub fn len(&self) -> usize {
         self.fields.len()
     }
 
-    /// Whether it knows none.
+    /// Whether it keeps no `fieldsV1`.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets everything. Who shares something keeps it.
+    /// Forgets everything. Objects that share something keep it.
     pub fn clear(&mut self) {
         *self = Self::with_capacity(self.capacity());
     }
@@ -129,7 +129,7 @@ impl Interner {
     /// The same object, whose entries share their `fieldsV1`, and the names and versions beside them, with those of
     /// objects seen before. Nothing is decoded, and entries that could not be are left as they are.
     ///
-    /// An object for the store or a cache comes through here when it was read, or when an operation has made it.
+    /// Call it for an object that is about to be stored or cached, after it was read or after an operation made it.
     ///
     /// ```
     /// use fieldmanager_managedfields::Interner;
@@ -223,7 +223,7 @@ impl Interner {
         let mut of_sets = 0_u64;
         let (entries, faults) = read_entries(list, &mut |value| {
             let hash = fingerprint(&self.hashes, value);
-            // A sum, since entries come in the order of their times, and times do not count.
+            // A sum, because times determine the order of the entries and do not count.
             of_sets = of_sets.wrapping_add(hash.unwrap_or_default());
             self.set_at(hash, value)
         });
@@ -256,7 +256,7 @@ impl Interner {
     }
 }
 
-/// Values by their hash, at most so many. A bucket has those that were found last first.
+/// A bounded number of values by their hash. The most recently used value of a bucket is the first.
 #[derive(Clone, Debug)]
 struct Table<T> {
     capacity: usize,
@@ -302,7 +302,7 @@ impl<T: Clone> Table<T> {
 /// A hash of a value that may be FieldsV1: maps in maps, and null. `None` for any other value, and for a value that is
 /// too deep to be decoded.
 ///
-/// The hash has random keys, so that nobody can make values that share a bucket.
+/// The hash has random keys, so that no input can make values share a bucket on purpose.
 fn fingerprint(hashes: &RandomState, value: &Value) -> Option<u64> {
     fn level(map: &Map, depth: usize, state: &mut impl Hasher) -> Option<()> {
         state.write_usize(map.len());

@@ -1,4 +1,4 @@
-//! What is odd about the managed fields of an object.
+//! Checks for problems in the managed fields of an object.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::identity::{Identity, Operation};
 use crate::managed::{ManagedFields, list_of};
 use crate::steps::BEFORE_FIRST_APPLY;
 
-/// What to look for, beyond what is always looked for.
+/// Options of the checks.
 ///
 /// ```
 /// use fieldmanager_managedfields::LintOptions;
@@ -50,13 +50,13 @@ pub enum Finding {
     Refused(FieldError),
     /// Several entries have one identity.
     Duplicate {
-        /// Whose they are.
+        /// The identity.
         identity: Identity,
     },
     /// An updater owns only fields that appliers own too: it does not change them, and keeps them from being
     /// removed.
     OwnsNothingAlone {
-        /// Whose entry it is.
+        /// The identity of the entry.
         identity: Identity,
         /// The appliers.
         appliers: Vec<Identity>,
@@ -72,7 +72,7 @@ pub enum Finding {
     },
     /// An entry is at a version that is not served, and goes with the next write.
     NotServed {
-        /// Whose entry it is.
+        /// The identity of the entry.
         identity: Identity,
         /// Its version.
         version: ApiVersion,
@@ -81,7 +81,7 @@ pub enum Finding {
     },
     /// Fields from before anybody was tracked still have no other owner.
     BeforeFirstApply {
-        /// How many fields nobody else owns.
+        /// The number of fields that no other manager owns.
         alone: usize,
         /// How many fields it owns.
         all: usize,
@@ -90,7 +90,7 @@ pub enum Finding {
     AncientChanges {
         /// At which version.
         version: ApiVersion,
-        /// How many fields nobody else owns.
+        /// The number of fields that no other manager owns.
         alone: usize,
         /// How many fields it owns.
         all: usize,
@@ -115,9 +115,9 @@ pub enum Finding {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// It may be as it should be.
+    /// It may be intended.
     Note,
-    /// Somebody will be surprised.
+    /// The effect on later requests is probably not expected.
     Warning,
     /// Requests fail.
     Error,
@@ -256,8 +256,8 @@ pub struct LintReport {
     pub object_bytes: usize,
 }
 
-/// Looks for what is odd about the managed fields of an object. It changes nothing; the operations that mend what it
-/// finds are [`ManagedFields::rename`], [`transfer`](ManagedFields::transfer) and
+/// Checks the managed fields of an object for problems. It changes nothing. The operations that fix what it finds
+/// are [`ManagedFields::rename`], [`transfer`](ManagedFields::transfer) and
 /// [`without`](ManagedFields::without).
 ///
 /// Behaviour: Kubernetes has nothing like it.
@@ -364,7 +364,7 @@ fn not_served(entry: &Entry, served: &[ApiVersion]) -> Option<Finding> {
     })
 }
 
-/// Entries that stand for managers who are not known.
+/// Entries that collect the fields of unknown managers.
 fn collected(entry: &Entry, entries: &[Entry]) -> Option<Finding> {
     let name = entry.manager.as_str();
     if entry.operation != Operation::Update || (name != BEFORE_FIRST_APPLY && name != ANCIENT_CHANGES) {

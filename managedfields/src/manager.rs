@@ -18,8 +18,8 @@ use crate::time::Time;
 
 /// Keeps the managed fields of the objects of one kind, for requests to one subresource.
 ///
-/// It holds options and no state: one serves any number of objects and threads. Objects come in by reference
-/// and go out as new values that share what did not change; an error leaves nothing half done.
+/// It holds options and no state: one serves any number of objects and threads. Objects are taken by reference and
+/// returned as new values that share what did not change, so an error changes nothing.
 ///
 /// ```
 /// use fieldmanager_managedfields::{FieldManager, Force, Time};
@@ -58,7 +58,7 @@ pub struct FieldManager {
     pub(crate) recover: bool,
 }
 
-/// What an operation gives.
+/// The result of an operation.
 ///
 /// ```
 /// # use fieldmanager_managedfields::{FieldManager, Force, Time};
@@ -80,7 +80,7 @@ pub struct FieldManager {
 pub struct Outcome {
     /// The new object, with its `metadata.managedFields`.
     pub object: Value,
-    /// Who owns what in it.
+    /// The owners of its fields.
     pub managed: ManagedFields,
     /// Whether the object, or an entry of it, differs from the live one.
     pub changed: bool,
@@ -107,7 +107,7 @@ impl FieldManager {
     }
 
     /// Tracks a create, update or patch: `new` is the whole object as the request leaves it, `live` the one
-    /// before, null for a create. The manager comes to own what it changed; an update never conflicts.
+    /// before, null for a create. The manager gains what it changed; an update never conflicts.
     ///
     /// The managed fields of the new object replace those of the live one, as clients that edit them expect,
     /// unless they are absent or cannot be read; an empty list, or one with an empty entry, resets them. A request
@@ -152,7 +152,7 @@ impl FieldManager {
     }
 
     /// [`update`](Self::update) for servers that let a request through whatever happens: if it fails, the new object
-    /// keeps the managed fields of the live one, and the error comes beside it.
+    /// keeps the managed fields of the live one, and the error is returned with it.
     ///
     /// Behaviour: `FieldManager.UpdateNoErrors` of `k8s.io/apimachinery/pkg/util/managedfields`.
     ///
@@ -184,7 +184,7 @@ impl FieldManager {
     /// Applies a configuration: merges it into the live object, removes what the manager applied before and does
     /// not any more, and notes that it owns what it applied. `live` is null if there is no object yet.
     ///
-    /// The fields of a live object that nobody is tracked for belong to the manager `before-first-apply` then.
+    /// If the live object has no managed fields, its fields belong to the manager `before-first-apply` afterwards.
     ///
     /// `now` is the time that the manager's entry gets, if the object changes. `kubectl` is treated specially, as
     /// apiservers do: it takes fields that it applied on the client's side before, and the annotation that says so
@@ -213,9 +213,9 @@ impl FieldManager {
         Ok(self.outcome(live, object, managed, dropped))
     }
 
-    /// The live object without its managed fields. What does not exist yet is an object that says what it is.
+    /// The live object without its managed fields. An object that does not exist yet has only `apiVersion` and `kind`.
     fn live_without_managed_fields(&self, live: &Value) -> Value {
-        // Who applies null where there is null changes nothing.
+        // Applying `managedFields: null` over null is a no-op.
         if list_of(live) == Some(&Value::Null) {
             return live.clone();
         }

@@ -1,4 +1,4 @@
-//! Objects of any type that serde knows.
+//! Operations on objects of any type that implements the traits of serde.
 
 use fieldmanager_merge::Force;
 use fieldmanager_value::{Value, from_value, to_value};
@@ -60,7 +60,7 @@ pub enum ObjectError {
 pub struct ObjectOutcome<T> {
     /// The new object, with its `metadata.managedFields` if its type has them.
     pub object: T,
-    /// Who owns what in it.
+    /// The owners of its fields.
     pub managed: ManagedFields,
     /// Whether the object, or an entry of it, differs from the live one.
     pub changed: bool,

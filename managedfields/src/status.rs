@@ -27,9 +27,9 @@ pub struct Status {
     api_version: &'static str,
     metadata: Empty,
     status: &'static str,
-    /// For people.
+    /// A message for people.
     pub message: String,
-    /// For programs: `Conflict`, `Invalid`, ...
+    /// A reason for programs: `Conflict`, `Invalid`, ...
     pub reason: &'static str,
     /// What the request was about, and the causes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ pub struct Details {
 pub struct Cause {
     /// For programs.
     pub reason: String,
-    /// For people.
+    /// A message for people.
     pub message: String,
     /// The field, in the notation of the reason.
     pub field: String,
@@ -101,7 +101,7 @@ impl Status {
         }
     }
 
-    /// 400: the request makes no sense.
+    /// 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message.into(), None)
     }
@@ -112,7 +112,7 @@ impl Status {
         Self::new(404, "NotFound", message.into(), None)
     }
 
-    /// 409: the object is not any more what the request was made for.
+    /// 409: the object has changed since the state that the request names.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(409, "Conflict", message.into(), None)
     }
@@ -123,7 +123,7 @@ impl Status {
         Self::new(409, "Conflict", message.into(), Some(details))
     }
 
-    /// 422: fields of the object or of the request's options do not do.
+    /// 422: fields of the object or of the options of the request are invalid.
     ///
     /// Behaviour: `NewInvalid` of `k8s.io/apimachinery/pkg/api/errors`.
     ///

@@ -1,4 +1,4 @@
-//! The steps of an update and an apply, each with its rule.
+//! The steps of an update and an apply.
 
 use std::sync::LazyLock;
 
@@ -19,11 +19,11 @@ use crate::time::Time;
 /// The manager that owns what an object had before anybody was tracked.
 pub const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// The name of the manager of an update while it is computed: what it owned before takes part as somebody
-/// else's, so that it is seen what this update changed.
+/// The name of the manager of an update while the update is computed. What the manager owned before counts as owned by
+/// another manager, so that the result shows what this update changed.
 const CURRENT_OPERATION: &str = "current-operation";
 
-/// Fields that belong to nobody: the apiserver sets them, or they say which object it is.
+/// Fields without an owner: the API server sets them, or they identify the object.
 static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
     let field = |name: &str| PathElement::field(name);
     let metadata = [
@@ -48,13 +48,13 @@ static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
 });
 
 impl FieldManager {
-    /// The identifier of a manager who makes a request.
+    /// The identifier of the manager of a request.
     fn identifier(&self, manager: &str, operation: Operation) -> Str {
         let manager = if manager.is_empty() { "unknown" } else { manager };
         Identity::new(manager, operation, self.version.clone(), self.subresource.clone()).identifier()
     }
 
-    /// An update, unless nobody is tracked: then tracking begins with a create or an apply.
+    /// An update, unless the object has no entries: then tracking begins with a create or an apply.
     pub(crate) fn track_update(
         &self,
         live: &Value,
@@ -134,7 +134,7 @@ impl FieldManager {
         now: Time,
     ) -> Result<(Value, ManagedFields), Error> {
         let (live, managed) = if managed.is_empty() {
-            // Nobody writes here: what is stored is accounted for, whatever its unions look like.
+            // This only seeds `before-first-apply`, so unions are not normalized.
             let updater = self.updater.with_unions(false);
             let empty = self.empty_like(config);
             self.update_as(&updater, &empty, live, managed.clone(), BEFORE_FIRST_APPLY, now)
@@ -154,7 +154,7 @@ impl FieldManager {
         Ok((object, managed))
     }
 
-    /// What an apply does; no object if it equals the live one.
+    /// The effect of an apply; no object if it equals the live one.
     fn merge_apply(
         &self,
         live: &Value,
@@ -183,7 +183,7 @@ impl FieldManager {
             return Ok((None, managed));
         };
         let object = object.into_value();
-        // Defaults come after ownership: nobody owns them.
+        // Defaults are filled in after ownership is computed, so they have no owner.
         let object = self.defaulter.as_ref().map_or_else(|| object.clone(), |default| default(&object));
         let object = at_version(&*self.converter, &object, &self.hub)
             .map_err(|source| self.convert_error("convert to unversioned", config, source))?;
@@ -209,7 +209,7 @@ impl FieldManager {
             .map_err(|source| self.convert_error(action, object, source))
     }
 
-    /// A value that came from an object, converted back to the version that the object has.
+    /// A value made from an object, converted back to the version of the object.
     fn back_to_own_version(&self, object: &Value, value: &Value) -> Result<Value, Error> {
         match object.get("apiVersion").and_then(Value::as_str) {
             Some(own) => at_version(&*self.converter, value, &own.into()).map_err(|source| {
@@ -272,7 +272,7 @@ fn kind_of(object: &Value) -> GroupVersionKind {
     }
 }
 
-/// Takes from a manager the fields that belong to nobody.
+/// Removes the fields without an owner from the set of a manager.
 fn strip(managed: &mut ManagedFields, manager: &str) {
     let Some(owned) = managed.managers.get(manager) else {
         return;

@@ -5,9 +5,8 @@ use fieldmanager_typed::TypedValue;
 
 /// Converts objects from one version to another.
 ///
-/// Managers own fields at the version at which they wrote; to see who is affected by a change, the object
-/// before and after is converted to each of these versions. An object is never converted to the version
-/// that it is known to have.
+/// Managers own fields at the version at which they wrote. To find the managers that a change affects, the object
+/// before and after is converted to each of these versions. An object is never converted to its own version.
 ///
 /// Behaviour: `Converter` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
 ///
@@ -34,7 +33,7 @@ pub trait Converter: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`ConvertError::MissingVersion`] if there is no such version any more: managers at it are forgotten.
+    /// [`ConvertError::MissingVersion`] if the version no longer exists: its managers are dropped.
     /// [`ConvertError::Failed`] for anything else, which fails the whole operation.
     fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError>;
 }

@@ -24,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Managers come in by reference and go out as a new value: an error leaves nothing half changed.
+//! Managers are taken by reference and returned as a new value, so an error leaves them unchanged.
 //!
 //! # What this crate knows
 //!

@@ -1,5 +1,5 @@
-//! Pruning: what a manager applied before and does not any more goes, unless another manager owns it or
-//! nobody did.
+//! Pruning: removes what a manager applied before and no longer applies, unless another manager owns it or it had no
+//! owner.
 //!
 //! The rule is that of the Go package, which computes it from the field sets of whole objects. That is
 //! [`Updater::prune_by_sets`]. Nearly always the same follows from looking only at what the manager owned

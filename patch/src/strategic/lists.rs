@@ -12,7 +12,7 @@ use super::scalar::{Positions, Scalar, item_kind, key_of, positions};
 use crate::error::{Under, deeper};
 use crate::{Error, Fault, PatchSchema};
 
-/// A merged list, and where the items stood before they were ordered.
+/// A merged list, and the positions of its items before they were ordered.
 pub(super) struct Merged<'v> {
     pub(super) items: Vec<Item<'v>>,
     /// What a `$setElementOrder` takes for the order of the object. In Go the merge writes over the list of the

@@ -47,7 +47,7 @@ impl Edited<'_> {
         }
     }
 
-    /// Sets a field, or removes it. What is written alike stays as it is.
+    /// Sets a field, or removes it. A strictly equal value is kept, so that it stays shared.
     fn set(&mut self, name: &Str, value: Option<Value>) {
         let same = match (self.get(name), &value) {
             (Some(old), Some(new)) => old.identical(new),
@@ -170,7 +170,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Merges and orders the list that a `$setElementOrder` stands beside. Returns the field if that is done.
+    /// Merges and orders the list that a `$setElementOrder` is about. Returns the field if the list was merged.
     ///
     /// Behaviour: `mergePatchIntoOriginal` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
     fn ordered(
