@@ -32,7 +32,7 @@ impl Deployments {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let kind = GroupVersionKind::of("apps/v1", "Deployment");
+    let kind = GroupVersionKind::from_api_version_kind("apps/v1", "Deployment");
     let manager = FieldManager::builder(kind).types(builtin::types()).build()?;
     let mut deployments = Deployments { manager, objects: BTreeMap::new(), interner: Interner::default() };
     let replicas = |number: i64| {

@@ -139,7 +139,7 @@ mod tests {
             ("a.io/v1", "Shop"),
             ("b.io/v1", "Shop"),
         ]
-        .map(|(version, kind)| GroupVersionKind::of(version, kind))
+        .map(|(version, kind)| GroupVersionKind::from_api_version_kind(version, kind))
         .to_vec();
         let of = |name: &str| match kind(name, &kinds) {
             Found::None => "none".to_owned(),

@@ -195,7 +195,7 @@ impl Server {
             return object;
         }
         // Entries that cannot be decoded have failed the request before.
-        let (before, _) = ManagedFields::decode_what_can_be(entries_of(request.live));
+        let (before, _) = ManagedFields::decode_lossy(entries_of(request.live));
         let mut managed = ManagedFields::new();
         for mut entry in outcome.managed.entries() {
             if entry.time == Some(request.clock.time) {
@@ -223,7 +223,7 @@ pub(crate) fn entries_of(object: &Value) -> Option<&Value> {
 
 fn kind_of(object: &Value) -> GroupVersionKind {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
-    GroupVersionKind::of(text("apiVersion"), text("kind"))
+    GroupVersionKind::from_api_version_kind(text("apiVersion"), text("kind"))
 }
 
 /// The types that a field manager needs. If the kind of an object does not determine its type, the object has the same
@@ -242,7 +242,7 @@ fn types_for(
     let versions = entries.into_iter().flatten().filter_map(|entry| entry.get("apiVersion")?.as_str());
     let mut kinds: Vec<(GroupVersionKind, Str)> = vec![(kind.clone(), ty.name().into())];
     for version in versions {
-        kinds.push((GroupVersionKind::of(version, &kind.kind), ty.name().into()));
+        kinds.push((GroupVersionKind::from_api_version_kind(version, &kind.kind), ty.name().into()));
     }
     Types::new(ty.schema().clone(), kinds)
 }

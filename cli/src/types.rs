@@ -141,10 +141,11 @@ impl Source {
         if name == UNTYPED_DEDUCED {
             return Ok(Schema::deduced());
         }
-        let of_kind =
-            |kind: &GroupVersionKind| self.types.of(kind).map_err(|error| Failure::input(self.name(), error));
+        let of_kind = |kind: &GroupVersionKind| {
+            self.types.for_kind(kind).map_err(|error| Failure::input(self.name(), error))
+        };
         if let Some((version, kind)) = name.rsplit_once('/') {
-            return of_kind(&GroupVersionKind::of(version, kind));
+            return of_kind(&GroupVersionKind::from_api_version_kind(version, kind));
         }
         let kinds: Vec<GroupVersionKind> = self.types.kinds().map(|(kind, _)| kind.clone()).collect();
         match names::kind(name, &kinds) {

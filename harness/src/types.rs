@@ -117,7 +117,7 @@ fn of_kind(
     kind: Option<&str>,
 ) -> Result<Type, KindError> {
     match kind {
-        Some(kind) => types.of(&GroupVersionKind::of(version.as_str(), kind)),
+        Some(kind) => types.for_kind(&GroupVersionKind::from_api_version_kind(version.as_str(), kind)),
         // A schema may leave no choice.
         None => types.of_object(&Value::Null),
     }

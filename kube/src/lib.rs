@@ -175,7 +175,7 @@ pub fn kind_of<T: k8s_openapi::Resource>() -> GroupVersionKind {
 pub fn kind_of_object(object: &DynamicObject) -> Option<GroupVersionKind> {
     let types =
         object.types.as_ref().filter(|types| !types.api_version.is_empty() && !types.kind.is_empty())?;
-    Some(GroupVersionKind::of(&types.api_version, &types.kind))
+    Some(GroupVersionKind::from_api_version_kind(&types.api_version, &types.kind))
 }
 
 /// Group, version and kind as `kube` has them, for this library.
@@ -195,7 +195,7 @@ pub fn from_kube(kind: &kube_core::GroupVersionKind) -> GroupVersionKind {
 /// ```
 /// use fieldmanager_kube::to_kube;
 /// use fieldmanager_openapi::GroupVersionKind;
-/// let kind = to_kube(&GroupVersionKind::of("apps/v1", "Deployment"));
+/// let kind = to_kube(&GroupVersionKind::from_api_version_kind("apps/v1", "Deployment"));
 /// assert_eq!(kind.api_version(), "apps/v1");
 /// ```
 pub fn to_kube(kind: &GroupVersionKind) -> kube_core::GroupVersionKind {

@@ -19,7 +19,7 @@ pub(crate) type Defaulter = Arc<dyn Fn(&Value) -> Value + Send + Sync>;
 /// ```
 /// use fieldmanager_managedfields::FieldManager;
 /// use fieldmanager_openapi::GroupVersionKind;
-/// let kind = GroupVersionKind::of("v1", "ConfigMap");
+/// let kind = GroupVersionKind::from_api_version_kind("v1", "ConfigMap");
 /// let manager = FieldManager::builder(kind).max_updaters(20).build()?;
 /// assert_eq!(manager.version().as_str(), "v1");
 /// # Ok::<(), fieldmanager_openapi::KindError>(())
@@ -84,14 +84,14 @@ impl FieldManagerBuilder {
         self
     }
 
-    /// Fills in defaults after an apply, when ownership is known: nobody owns what it adds.
+    /// Fills in defaults after an apply, after ownership is computed: what it adds has no owner.
     #[must_use]
     pub fn defaulter(mut self, defaulter: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         self.defaulter = Some(Arc::new(defaulter));
         self
     }
 
-    /// Fields that a request to this subresource resets, at a version: nobody comes to own them or loses them.
+    /// Fields of a version that a request to this subresource resets: no manager gains or loses them.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Path, Set};
@@ -144,7 +144,7 @@ impl FieldManagerBuilder {
     pub fn build(self) -> Result<FieldManager, KindError> {
         let version = ApiVersion::from(self.kind.api_version());
         let hub = self.hub.unwrap_or_else(|| version.clone());
-        let ty = self.typing.of(&self.kind)?;
+        let ty = self.typing.for_kind(&self.kind)?;
         let mut updater = Updater::builder().unions(self.unions).converter(ByHub {
             converter: self.converter.clone(),
             hub: hub.clone(),

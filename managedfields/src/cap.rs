@@ -1,7 +1,6 @@
 //! The limit on updaters.
 
-use std::collections::HashMap;
-
+use ahash::AHashMap;
 use fieldmanager_fieldpath::VersionedSet;
 use fieldmanager_value::Str;
 
@@ -9,7 +8,7 @@ use crate::identity::{Identity, Operation};
 use crate::managed::ManagedFields;
 use crate::time::Time;
 
-/// How many updaters an object may have, unless a field manager is built with another number.
+/// The default limit on the updaters of an object.
 pub const MAX_UPDATERS: usize = 10;
 
 /// The manager that the fields of the oldest updaters go to.
@@ -33,7 +32,7 @@ pub(crate) fn updaters(managed: &mut ManagedFields, limit: usize) {
     let seconds = |id: &Str| managed.times.get(id).map_or(0, |time| time.unix_seconds());
     updaters.sort_by(|(a, _), (b, _)| seconds(a).cmp(&seconds(b)).then_with(|| a.cmp(b)));
     // The oldest updater of a version, or what became of it.
-    let mut oldest: HashMap<String, Str> = HashMap::new();
+    let mut oldest: AHashMap<String, Str> = AHashMap::new();
     for (id, owned) in updaters {
         if left <= limit {
             break;
@@ -48,7 +47,7 @@ pub(crate) fn updaters(managed: &mut ManagedFields, limit: usize) {
         let since: Option<Time> = managed.times.get(&id).copied();
         let waits = known.is_some() && bucket != id && bucket != *first;
         let (other, time) = if waits {
-            // An older bucket that the loop has not come to yet takes the entry, and keeps its later time.
+            // An older bucket that the loop has not reached yet takes the entry and keeps its later time.
             (known, since.max(managed.times.get(&bucket).copied()))
         } else {
             (managed.managers.remove(first), since)

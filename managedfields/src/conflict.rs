@@ -7,10 +7,13 @@ use fieldmanager_merge::{Conflict, Conflicts};
 use crate::identity::Identity;
 use crate::status::{Cause, Status};
 
+/// How many conflicts the message and the causes of a [`Status`] name. An API server has no such limit.
+pub const MAX_CAUSES: usize = 1000;
+
 /// The manager of a conflict in messages.
 fn manager(conflict: &Conflict) -> String {
     match Identity::of_identifier(&conflict.manager) {
-        Some(identity) => identity.in_messages(),
+        Some(identity) => identity.display_name(),
         None => fieldmanager_openapi::go_quote(&conflict.manager),
     }
 }
@@ -24,7 +27,8 @@ pub(crate) fn message(conflicts: &Conflicts) -> String {
         return format!("Apply failed with 1 conflict: conflict with {}: {}", manager(one), one.path);
     }
     let mut out = format!("Apply failed with {} conflicts: ", all.len());
-    for (i, group) in all.chunk_by(|a, b| a.manager == b.manager).enumerate() {
+    let named = all.get(..MAX_CAUSES).unwrap_or(&all);
+    for (i, group) in named.chunk_by(|a, b| a.manager == b.manager).enumerate() {
         if i > 0 {
             out.push('\n');
         }
@@ -35,15 +39,18 @@ pub(crate) fn message(conflicts: &Conflicts) -> String {
             let _ = write!(out, "\n- {}", conflict.path);
         }
     }
+    if all.len() > named.len() {
+        let _ = write!(out, "\nand {} more conflicts", all.len() - named.len());
+    }
     out
 }
 
-/// The answer to a request that conflicts: 409, with one cause for each conflict.
+/// The answer to a request that conflicts: 409, with one cause for each of the first [`MAX_CAUSES`] conflicts.
 pub(crate) fn status(conflicts: &Conflicts) -> Status {
     let cause = |conflict: &Conflict| Cause {
         reason: "FieldManagerConflict".to_owned(),
         message: format!("conflict with {}", manager(conflict)),
         field: conflict.path.to_string(),
     };
-    Status::apply_conflict(message(conflicts), conflicts.iter().map(cause).collect())
+    Status::apply_conflict(message(conflicts), conflicts.iter().take(MAX_CAUSES).map(cause).collect())
 }

@@ -81,9 +81,9 @@ pub(crate) enum Typing {
 }
 
 impl Typing {
-    pub(crate) fn of(&self, kind: &GroupVersionKind) -> Result<Type, KindError> {
+    pub(crate) fn for_kind(&self, kind: &GroupVersionKind) -> Result<Type, KindError> {
         match self {
-            Typing::Types(types) => types.of(kind),
+            Typing::Types(types) => types.for_kind(kind),
             Typing::Deduced => Ok(Schema::deduced()),
         }
     }
@@ -118,13 +118,12 @@ impl Converter for ByHub {
             return Ok(object.clone());
         }
         if version.as_str().split('/').nth(2).is_some() {
-            let message = format!("unexpected GroupVersion string: {version}");
-            return Err(ConvertError::Failed { version: version.clone(), message });
+            return Err(ConvertError::MalformedVersion { version: version.clone() });
         }
         let hub = at_version(&*self.converter, value, &self.hub)?;
         let converted = at_version(&*self.converter, &hub, version)?;
-        let kind = GroupVersionKind::of(version.as_str(), &self.kind.kind);
-        let ty = match self.typing.of(&kind) {
+        let kind = GroupVersionKind::from_api_version_kind(version.as_str(), &self.kind.kind);
+        let ty = match self.typing.for_kind(&kind) {
             Ok(ty) => ty,
             Err(KindError::Ambiguous { .. }) => {
                 let message = format!("several types claim {kind}");

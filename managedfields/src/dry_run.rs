@@ -20,7 +20,7 @@ use crate::time::Time;
 /// use fieldmanager_managedfields::{FieldManager, Force, Time};
 /// use fieldmanager_openapi::GroupVersionKind;
 /// use fieldmanager_value::Value;
-/// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+/// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
 /// let config = |n: i32| Value::from_json(&format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","data":{{"n":"{n}"}}}}"#));
 /// let noon: Time = "2026-01-31T12:00:00Z".parse()?;
 /// let live = manager.apply(&Value::Null, &config(1)?, "ci", Force::No, noon)?.object;
@@ -46,7 +46,7 @@ pub struct DryRun {
     /// The fields that would change, with their values: added, modified and removed ones in the order of paths.
     /// What is part of an added or removed list or map is listed instead of it.
     pub changes: Vec<Change>,
-    /// What managers would gain and lose, by identifier; who does neither is not here.
+    /// What managers would gain and lose, by identifier. Managers without changes are omitted.
     pub ownership: Vec<OwnershipChange>,
 }
 
@@ -133,7 +133,7 @@ impl FieldManager {
     /// use fieldmanager_managedfields::FieldManager;
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
-    /// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"n":"1"}}"#)?;
     /// let dry = manager.dry_run_update(&Value::Null, &new, "ci", "2026-01-31T12:00:00Z".parse()?)?;
     /// assert_eq!(dry.ownership[0].gained.to_string(), ".data\n.data.n");
@@ -163,7 +163,7 @@ impl FieldManager {
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_patch::PatchType;
     /// use fieldmanager_value::Value;
-    /// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let live = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"n":"1"}}"#)?;
     /// let patch = Value::from_json(r#"{"data":{"n":"2"}}"#)?;
     /// let noon = "2026-01-31T12:00:00Z".parse()?;
@@ -186,7 +186,7 @@ impl FieldManager {
 
     fn dry_run(&self, live: &Value, outcome: Outcome, conflicts: Option<Conflicts>) -> Result<DryRun, Error> {
         // What cannot be read was refused, or dropped by a field manager that recovers.
-        let (before, _) = ManagedFields::decode_what_can_be(crate::managed::list_of(live));
+        let (before, _) = ManagedFields::decode_lossy(crate::managed::list_of(live));
         let old = self.for_comparison(live, "live object")?;
         let new = self.for_comparison(&outcome.object, "new object")?;
         let comparison = old.compare(&new).map_err(|source| {
@@ -203,7 +203,7 @@ impl FieldManager {
             "live object" => "convert live object to proper version",
             _ => "convert new object to proper version",
         };
-        let object = self.versioned(&with_list(object, None), action)?;
+        let object = self.to_request_version(&with_list(object, None), action)?;
         self.typed(&object, action, false, Duplicates::Allow)
     }
 }

@@ -4,7 +4,7 @@ use fieldmanager_fieldpath::{ApiVersion, Set};
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::identity::{Identity, Operation};
-use crate::time::Time;
+use crate::time::{Time, TimeError};
 
 /// An entry of `metadata.managedFields`: what one manager owns.
 ///
@@ -26,7 +26,7 @@ pub struct Entry {
     pub operation: Operation,
     /// The version at which the fields have these paths.
     pub api_version: ApiVersion,
-    /// When it wrote last; none if that is not known.
+    /// The time of its last write; `None` if it is unknown.
     pub time: Option<Time>,
     /// The subresource that it wrote; empty for the object itself.
     pub subresource: Str,
@@ -117,7 +117,12 @@ impl Entry {
         }
         let time = match entry.get("time") {
             None | Some(Value::Null) => None,
-            Some(_) => Some(text("time")?.parse::<Time>().map_err(|error| fault("time", error.to_string()))?),
+            Some(_) => {
+                let time: Time =
+                    text("time")?.parse().map_err(|error: TimeError| fault("time", error.to_string()))?;
+                // The zero value of Go's `time.Time` counts as a missing time.
+                Some(time).filter(|time| !time.is_zero())
+            }
         };
         let fields = match entry.get("fieldsV1") {
             None | Some(Value::Null) => Set::new(),
@@ -144,7 +149,7 @@ impl Entry {
         })
     }
 
-    /// The entry as it is in an object. Members that say nothing are left out.
+    /// The entry as it is written in an object. Empty members are left out.
     pub fn to_value(&self) -> Value {
         let mut entry = Map::new();
         for (name, text) in [
@@ -165,7 +170,7 @@ impl Entry {
         Value::Map(entry)
     }
 
-    /// Who the entry is of.
+    /// The identity of the entry.
     pub fn identity(&self) -> Identity {
         Identity::new(
             self.manager.clone(),

@@ -33,7 +33,7 @@ pub enum Error {
     /// A configuration has managed fields: they are not for clients to apply.
     #[error("metadata.managedFields must be nil")]
     ManagedFieldsInConfig,
-    /// A value that should be an object is none, or its metadata is no map.
+    /// A value is not an object, or its metadata is not a map.
     #[error("{what}: expected {expected}, got {found}")]
     NotAnObject {
         /// Which value: the live object, the new object, the configuration.
@@ -78,10 +78,13 @@ pub enum Error {
         /// What is wrong.
         source: ConvertError,
     },
+    /// An entry that the request sends is at a malformed version, or its entries are at too many versions.
+    #[error("{0}")]
+    RequestEntries(fieldmanager_merge::Error),
     /// The merge itself failed.
     #[error("{0}")]
     Merge(fieldmanager_merge::Error),
-    /// A patch is none, does not apply, or is of a type that is not taken.
+    /// A patch is malformed, does not apply, or has a content type that is not accepted.
     #[error(transparent)]
     Patch(#[from] fieldmanager_patch::Error),
     /// There is no live object that could be patched.
@@ -98,7 +101,7 @@ pub enum Error {
         /// What is wrong.
         source: Box<Error>,
     },
-    /// A patch is meant for another state of the object than the live one.
+    /// A patch names another state of the object than the live one.
     #[error(
         "Operation cannot be fulfilled on {object}: the object has been modified; please apply your changes to \
          the latest version and try again (metadata.{field} is `{found}`, got `{wanted}`)"
@@ -115,7 +118,7 @@ pub enum Error {
     },
 }
 
-/// Whose fault an [`Error`] is.
+/// What is at fault for an [`Error`].
 ///
 /// ```
 /// use fieldmanager_managedfields::{Error, ErrorKind};
@@ -135,12 +138,14 @@ pub enum ErrorKind {
     Conversion,
 }
 
-/// What was being done to which object, as Go says it: the object comes before what was to become of it.
+/// The failed action and its object in the word order of Go, which puts the object before the goal of the action.
 fn doing(action: &str, object: &str, conversion: Option<&ConvertError>) -> String {
     let version = match conversion {
-        Some(ConvertError::MissingVersion { version } | ConvertError::Failed { version, .. }) => {
-            version.as_str()
-        }
+        Some(
+            ConvertError::MissingVersion { version }
+            | ConvertError::MalformedVersion { version }
+            | ConvertError::Failed { version, .. },
+        ) => version.as_str(),
         _ => "",
     };
     if let Some(action) = action.strip_suffix(" to proper version ()") {
@@ -155,11 +160,13 @@ fn doing(action: &str, object: &str, conversion: Option<&ConvertError>) -> Strin
 }
 
 impl Error {
-    /// Whose fault it is.
+    /// What is at fault.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Conflicts(_) => ErrorKind::Conflict,
-            Error::ObjectType { .. } | Error::ManagedFieldsInConfig => ErrorKind::Request,
+            Error::ObjectType { .. } | Error::ManagedFieldsInConfig | Error::RequestEntries(_) => {
+                ErrorKind::Request
+            }
             Error::NotAnObject { what, .. } if *what == "live object" => ErrorKind::Stored,
             Error::NotAnObject { .. } => ErrorKind::Request,
             Error::Entry(_) => ErrorKind::Stored,
@@ -191,7 +198,20 @@ impl Error {
         }
     }
 
-    /// The conflicts, if that is what it is.
+    /// The error of an update whose entries the request sends: a version that they must not have is the caller's fault.
+    pub(crate) fn of_request_entries(self) -> Self {
+        use fieldmanager_merge::Error as MergeError;
+        match self {
+            Error::Merge(
+                error @ MergeError::Convert(
+                    ConvertError::MalformedVersion { .. } | ConvertError::TooManyVersions { .. },
+                ),
+            ) => Error::RequestEntries(error),
+            other => other,
+        }
+    }
+
+    /// The conflicts, if the error is [`Error::Conflicts`].
     pub fn conflicts(&self) -> Option<&Conflicts> {
         match self {
             Error::Conflicts(conflicts) => Some(conflicts),
@@ -202,8 +222,8 @@ impl Error {
     /// The answer of an apiserver: 409 for conflicts, 400 for what the caller sent, 500 for anything else. What
     /// patches are refused with is at [`FieldManager::patch`](crate::FieldManager::patch).
     ///
-    /// An apiserver answers 500 as well where an object does not fit its type. What the caller can mend is 400
-    /// here, with the same text.
+    /// An API server also answers 500 if an object does not fit its type. Here a fault of the caller is 400, with
+    /// the same message.
     pub fn status(&self) -> Status {
         match self {
             Error::Conflicts(conflicts) => conflict::status(conflicts),

@@ -20,7 +20,7 @@ use crate::manager::FieldManager;
 /// use fieldmanager_managedfields::{ExtractForm, FieldManager, Force};
 /// use fieldmanager_openapi::GroupVersionKind;
 /// use fieldmanager_value::Value;
-/// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+/// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
 /// let noon = "2026-01-31T12:00:00Z".parse()?;
 /// let config = r#"{"apiVersion":"v1","data":{"a":"b"},"kind":"ConfigMap","metadata":{"name":"x"}}"#;
 /// let live = manager.apply(&Value::Null, &Value::from_json(config)?, "ci", Force::No, noon)?.object;
@@ -55,7 +55,7 @@ impl FieldManager {
     /// use fieldmanager_managedfields::{ExtractForm, FieldManager, Force};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
-    /// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let noon = "2026-01-31T12:00:00Z".parse()?;
     /// let config = |data| Value::from_json(&format!(r#"{{"apiVersion":"v1","data":{data},"kind":"ConfigMap"}}"#));
     /// let live = manager.apply(&Value::Null, &config(r#"{"a":"1"}"#)?, "ci", Force::No, noon)?.object;
@@ -71,7 +71,7 @@ impl FieldManager {
         };
         let (object, ty) = match form {
             ExtractForm::AsGo => {
-                (self.versioned(live, "convert live object to proper version")?, self.ty.clone())
+                (self.to_request_version(live, "convert live object to proper version")?, self.ty.clone())
             }
             ExtractForm::Reapply => {
                 let fail = |source| Error::Convert {
@@ -80,8 +80,9 @@ impl FieldManager {
                     source,
                 };
                 let object = at_version(&*self.converter, live, &entry.api_version).map_err(fail)?;
-                let kind = GroupVersionKind::of(entry.api_version.as_str(), &self.kind.kind);
-                let ty = self.typing.of(&kind).map_err(|source| Error::Kind {
+                let kind =
+                    GroupVersionKind::from_api_version_kind(entry.api_version.as_str(), &self.kind.kind);
+                let ty = self.typing.for_kind(&kind).map_err(|source| Error::Kind {
                     action: "find the type of the entry's version",
                     object: self.described(live),
                     source,
@@ -93,7 +94,7 @@ impl FieldManager {
     }
 }
 
-/// What a manager applied last to an object, for those who have the object's type and no [`FieldManager`].
+/// What a manager applied last to an object, for callers that have the type of the object and no [`FieldManager`].
 ///
 /// # Errors
 ///
@@ -166,7 +167,7 @@ fn extract_entry(object: &Value, ty: &Type, entry: &Entry, form: ExtractForm) ->
         ExtractForm::Reapply => (Duplicates::Allow, KeyFields::Append),
         ExtractForm::AsGo => (Duplicates::Refuse, KeyFields::AsGiven),
     };
-    // Nobody owns the entries themselves.
+    // The entries themselves have no owner.
     let typed = TypedValue::new(with_list(object, None), ty.clone(), duplicates).map_err(|source| {
         Error::Invalid {
             action: "convert object to smd typed",
@@ -248,7 +249,7 @@ fn refilled_item(item: &Value, live: &List, owned: &Set) -> Option<Value> {
     }
     let (element, node) = best(owned.nodes(), |(element, _)| likeness(element, item))?;
     let live = best(live.iter(), |live| likeness(element, live))?;
-    // An item is never dropped: its key says that it is meant to be there.
+    // An item is never dropped, because its key is part of the configuration.
     refilled(item, live, true, node.children())
 }
 

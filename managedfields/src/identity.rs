@@ -1,4 +1,4 @@
-//! Who a manager is.
+//! The identity of a manager.
 
 use std::fmt;
 
@@ -129,9 +129,9 @@ impl Identity {
     /// ```
     /// use fieldmanager_managedfields::{Identity, Operation};
     /// let updater = Identity::new("ci", Operation::Update, "v1", "status");
-    /// assert_eq!(updater.in_messages(), r#""ci" with subresource "status" using v1"#);
+    /// assert_eq!(updater.display_name(), r#""ci" with subresource "status" using v1"#);
     /// ```
-    pub fn in_messages(&self) -> String {
+    pub fn display_name(&self) -> String {
         let mut out = fieldmanager_openapi::go_quote(&self.manager);
         if !self.subresource.is_empty() {
             out.push_str(" with subresource ");

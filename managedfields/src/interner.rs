@@ -1,5 +1,8 @@
-//! Managed fields that many objects have, kept once.
+//! Sharing of managed fields that many objects have in common.
 
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use ahash::RandomState;
 use fieldmanager_fieldpath::{Error, Managers, Set};
 use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
 
@@ -8,9 +11,9 @@ use crate::managed::{ManagedFields, list_of, read_entries, with_list};
 
 /// Lets objects with equal managed fields share them.
 ///
-/// A server that keeps ten thousand Pods of one Deployment keeps the same sets ten thousand times, for they differ in
-/// their times alone. An interner knows the managed fields that came by last, and what equals one of them becomes the
-/// same allocation:
+/// A server that stores ten thousand Pods of one Deployment stores the same sets ten thousand times, because only the
+/// times of the entries differ. An interner remembers recent managed fields and replaces equal ones with the same
+/// allocation:
 ///
 /// - [`ManagedFields::decode_with`] shares the set of each entry, the identifiers and versions, and, where all entries
 ///   are the same but for their times, all of it at once. A known set is not decoded again.
@@ -67,9 +70,10 @@ pub struct Interner {
     texts: Table<Str>,
     /// All managers of an object.
     managers: Table<Managers>,
+    hashes: RandomState,
 }
 
-/// A `fieldsV1`, and its set once somebody asked for it.
+/// A `fieldsV1`, and its set once it was decoded.
 #[derive(Clone, Debug)]
 struct Fields {
     value: Value,
@@ -90,29 +94,34 @@ impl Default for Interner {
 }
 
 impl Interner {
-    /// An interner that knows at most so many sets, and never more than 16 million. With room for none it shares
+    /// An interner that keeps at most `sets` sets, and never more than 16 million. With a capacity of 0 it shares
     /// nothing.
     pub fn with_capacity(sets: usize) -> Self {
         let sets = sets.min(MAX_CAPACITY);
-        Interner { fields: Table::new(sets), texts: Table::new(sets), managers: Table::new(sets) }
+        Interner {
+            fields: Table::new(sets),
+            texts: Table::new(sets),
+            managers: Table::new(sets),
+            hashes: RandomState::new(),
+        }
     }
 
-    /// How many sets it knows at most.
+    /// The maximum number of sets.
     pub fn capacity(&self) -> usize {
         self.fields.capacity
     }
 
-    /// How many `fieldsV1` it knows. This counts them.
+    /// The number of `fieldsV1`. The cost is that of counting them.
     pub fn len(&self) -> usize {
         self.fields.len()
     }
 
-    /// Whether it knows none.
+    /// Whether it keeps no `fieldsV1`.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets everything. Who shares something keeps it.
+    /// Forgets everything. Objects that share something keep it.
     pub fn clear(&mut self) {
         *self = Self::with_capacity(self.capacity());
     }
@@ -120,7 +129,7 @@ impl Interner {
     /// The same object, whose entries share their `fieldsV1`, and the names and versions beside them, with those of
     /// objects seen before. Nothing is decoded, and entries that could not be are left as they are.
     ///
-    /// An object for the store or a cache comes through here when it was read, or when an operation has made it.
+    /// Call it for an object that is about to be stored or cached, after it was read or after an operation made it.
     ///
     /// ```
     /// use fieldmanager_managedfields::Interner;
@@ -160,7 +169,9 @@ impl Interner {
                     let text = text.as_shared();
                     text.map(|text| Value::from(self.text(text, || text.clone())))
                 }
-                value => self.fields_at(fingerprint(value), value).map(|known| known.value.clone()),
+                value => {
+                    self.fields_at(fingerprint(&self.hashes, value), value).map(|known| known.value.clone())
+                }
             };
             if let Some(shared) = shared.filter(|shared| !shared.ptr_eq(own)) {
                 edits.push((name.clone(), Some(shared)));
@@ -185,7 +196,7 @@ impl Interner {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fields(&mut self, fields_v1: &Value) -> Result<Set, Error> {
-        self.set_at(fingerprint(fields_v1), fields_v1)
+        self.set_at(fingerprint(&self.hashes, fields_v1), fields_v1)
     }
 
     fn set_at(&mut self, hash: Option<u64>, value: &Value) -> Result<Set, Error> {
@@ -203,7 +214,7 @@ impl Interner {
     }
 
     fn text(&mut self, text: &str, new: impl Fn() -> Str) -> Str {
-        let known = self.texts.find(hash_text(0, text), |known| known.as_str() == text, &new);
+        let known = self.texts.find(self.hashes.hash_one(text), |known| known.as_str() == text, &new);
         known.map_or_else(&new, |known| known.clone())
     }
 
@@ -211,8 +222,8 @@ impl Interner {
     pub(crate) fn decode(&mut self, list: Option<&Value>) -> (ManagedFields, Vec<EntryError>) {
         let mut of_sets = 0_u64;
         let (entries, faults) = read_entries(list, &mut |value| {
-            let hash = fingerprint(value);
-            // A sum, since entries come in the order of their times, and times do not count.
+            let hash = fingerprint(&self.hashes, value);
+            // A sum, because times determine the order of the entries and do not count.
             of_sets = of_sets.wrapping_add(hash.unwrap_or_default());
             self.set_at(hash, value)
         });
@@ -232,16 +243,20 @@ impl Interner {
         if managers.is_empty() {
             return managers;
         }
-        let hash = managers.iter().fold(of_sets, |state, (identifier, owned)| {
-            hash_text(hash_text(state, identifier), owned.api_version().as_str())
-        });
+        let mut state = self.hashes.build_hasher();
+        state.write_u64(of_sets);
+        for (identifier, owned) in managers.iter() {
+            identifier.hash(&mut state);
+            owned.api_version().hash(&mut state);
+        }
+        let hash = state.finish();
         // Most of the comparison is of sets that are the same allocation by now.
         let known = self.managers.find(hash, |known| *known == managers, || managers.clone());
         known.map_or_else(|| managers.clone(), |known| known.clone())
     }
 }
 
-/// Values by their hash, at most so many. A bucket has those that were found last first.
+/// A bounded number of values by their hash. The most recently used value of a bucket is the first.
 #[derive(Clone, Debug)]
 struct Table<T> {
     capacity: usize,
@@ -269,8 +284,7 @@ impl<T: Clone> Table<T> {
         }
         let ways = WAYS.min(self.capacity);
         let buckets = self.capacity.checked_div(ways)?;
-        // The upper half: the lower bits of a product depend on few of its factor's.
-        let start = (hash >> 32) as usize % buckets * ways;
+        let start = hash as usize % buckets * ways;
         let bucket = self.slots.get_mut(start..start + ways)?;
         let is_known =
             |slot: &Option<(u64, T)>| slot.as_ref().is_some_and(|(at, known)| *at == hash && same(known));
@@ -285,44 +299,36 @@ impl<T: Clone> Table<T> {
     }
 }
 
-/// A hash of what may be FieldsV1: maps in maps, and null. Anything else has none, and neither has what is too deep to
-/// be decoded.
+/// A hash of a value that may be FieldsV1: maps in maps, and null. `None` for any other value, and for a value that is
+/// too deep to be decoded.
 ///
-/// It is quick, and anybody can make values that have the same. Then these push each other out of one bucket, and are
-/// decoded as if there were no interner.
-fn fingerprint(value: &Value) -> Option<u64> {
-    fn level(map: &Map, depth: usize, state: u64) -> Option<u64> {
-        let mut state = mix(state, map.len() as u64);
+/// The hash has random keys, so that no input can make values share a bucket on purpose.
+fn fingerprint(hashes: &RandomState, value: &Value) -> Option<u64> {
+    fn level(map: &Map, depth: usize, state: &mut impl Hasher) -> Option<()> {
+        state.write_usize(map.len());
         for (name, value) in map.iter() {
-            state = hash_text(state, name);
-            state = match value {
-                Value::Null => mix(state, u64::MAX),
-                Value::Map(below) if below.is_empty() => mix(state, 0),
-                Value::Map(below) if depth < MAX_DEPTH => level(below, depth + 1, state)?,
+            name.hash(state);
+            match value {
+                Value::Null => state.write_u8(0),
+                Value::Map(below) if below.is_empty() => state.write_u8(1),
+                Value::Map(below) if depth < MAX_DEPTH => {
+                    state.write_u8(2);
+                    level(below, depth + 1, state)?;
+                }
                 _ => return None,
-            };
+            }
         }
-        Some(state)
+        Some(())
     }
     match value {
-        // There is nothing to share.
-        Value::Map(top) if top.is_empty() => None,
-        Value::Map(top) => level(top, 1, 0),
+        // An empty map has nothing to share.
+        Value::Map(top) if !top.is_empty() => {
+            let mut state = hashes.build_hasher();
+            level(top, 1, &mut state)?;
+            Some(state.finish())
+        }
         _ => None,
     }
-}
-
-fn hash_text(state: u64, text: &str) -> u64 {
-    let mut words = text.as_bytes().chunks_exact(8);
-    let mut state = mix(state, text.len() as u64);
-    for word in &mut words {
-        state = mix(state, <[u8; 8]>::try_from(word).map_or(0, u64::from_le_bytes));
-    }
-    mix(state, words.remainder().iter().fold(0, |word, byte| (word << 8) | u64::from(*byte)))
-}
-
-fn mix(state: u64, word: u64) -> u64 {
-    (state.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
 #[cfg(test)]
@@ -368,12 +374,13 @@ mod tests {
             r#"{"f:a":null,"f:b":{}}"#,
             r#"{"f:a":{".":{},"f:b":{}}}"#,
         ];
-        let hashes = texts.map(|text| fingerprint(&value(text)).unwrap());
-        for (i, hash) in hashes.iter().enumerate() {
-            assert!(!hashes[..i].contains(hash), "{}", texts[i]);
+        let hashes = RandomState::new();
+        let found = texts.map(|text| fingerprint(&hashes, &value(text)).unwrap());
+        for (i, hash) in found.iter().enumerate() {
+            assert!(!found[..i].contains(hash), "{}", texts[i]);
         }
         for text in ["{}", "null", "[]", r#"{"f:a":1}"#, r#"{"f:a":{"f:b":[]}}"#] {
-            assert_eq!(fingerprint(&value(text)), None, "{text}");
+            assert_eq!(fingerprint(&hashes, &value(text)), None, "{text}");
         }
     }
 

@@ -55,10 +55,10 @@ impl FieldManager {
     /// The fields that client-side apply applied and that are still as it left them; none if that cannot be said.
     fn last_applied_set(&self, live: &Value) -> Option<Set> {
         let text = annotation(live).filter(|text| !text.is_empty())?;
-        let live = self.versioned(live, "").ok()?;
+        let live = self.to_request_version(live, "").ok()?;
         let live = self.typed(&live, "", false, Duplicates::Refuse).ok()?;
         let last = Value::from_json(text).ok()?;
-        // Without a kind it is no object, and that of another kind says nothing about this one.
+        // A value without a kind is not an object, and an object of another kind is not about this one.
         if GroupVersionKind::of_object(&last)?.api_version() != *self.version.as_str() {
             return None;
         }

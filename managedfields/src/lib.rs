@@ -33,10 +33,11 @@ mod status;
 mod steps;
 mod strip_for_apply;
 mod time;
-mod times;
+mod timestamps;
 
 pub use builder::FieldManagerBuilder;
 pub use cap::{ANCIENT_CHANGES, MAX_UPDATERS};
+pub use conflict::MAX_CAUSES;
 pub use convert::{ObjectConverter, SameFields};
 pub use csa::{CsaUpgrade, find_owners};
 pub use dry_run::{Change, DryRun, OwnershipChange};
@@ -58,6 +59,6 @@ pub use status::{Cause, Details, Status};
 pub use steps::BEFORE_FIRST_APPLY;
 pub use strip_for_apply::{StripOptions, strip_for_apply};
 pub use time::{Time, TimeError};
-pub use times::keep_times;
+pub use timestamps::ignore_timestamp_only_changes;
 
 pub use fieldmanager_merge::{ConvertError, Force};

@@ -1,10 +1,11 @@
-//! What is odd about the managed fields of an object.
+//! Checks for problems in the managed fields of an object.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fieldmanager_fieldpath::{ApiVersion, Set};
-use fieldmanager_value::{Str, Value};
+use fieldmanager_openapi::{FieldError, FieldPath, validate_managed_fields};
+use fieldmanager_value::{Map, Str, Value};
 
 use crate::cap::ANCIENT_CHANGES;
 use crate::entry::{Entry, EntryError};
@@ -12,7 +13,7 @@ use crate::identity::{Identity, Operation};
 use crate::managed::{ManagedFields, list_of};
 use crate::steps::BEFORE_FIRST_APPLY;
 
-/// What to look for, beyond what is always looked for.
+/// Options of the checks.
 ///
 /// ```
 /// use fieldmanager_managedfields::LintOptions;
@@ -40,20 +41,22 @@ impl Default for LintOptions {
 /// let finding = Finding::Large { managed_bytes: 600, object_bytes: 1000 };
 /// assert_eq!(finding.to_string(), "managedFields are 600 of 1000 bytes (60%)");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Finding {
     /// An entry cannot be read.
     Unreadable(EntryError),
+    /// An API server refuses a request that sends the entry.
+    Refused(FieldError),
     /// Several entries have one identity.
     Duplicate {
-        /// Whose they are.
+        /// The identity.
         identity: Identity,
     },
     /// An updater owns only fields that appliers own too: it does not change them, and keeps them from being
     /// removed.
     OwnsNothingAlone {
-        /// Whose entry it is.
+        /// The identity of the entry.
         identity: Identity,
         /// The appliers.
         appliers: Vec<Identity>,
@@ -69,7 +72,7 @@ pub enum Finding {
     },
     /// An entry is at a version that is not served, and goes with the next write.
     NotServed {
-        /// Whose entry it is.
+        /// The identity of the entry.
         identity: Identity,
         /// Its version.
         version: ApiVersion,
@@ -78,7 +81,7 @@ pub enum Finding {
     },
     /// Fields from before anybody was tracked still have no other owner.
     BeforeFirstApply {
-        /// How many fields nobody else owns.
+        /// The number of fields that no other manager owns.
         alone: usize,
         /// How many fields it owns.
         all: usize,
@@ -87,7 +90,7 @@ pub enum Finding {
     AncientChanges {
         /// At which version.
         version: ApiVersion,
-        /// How many fields nobody else owns.
+        /// The number of fields that no other manager owns.
         alone: usize,
         /// How many fields it owns.
         all: usize,
@@ -112,9 +115,9 @@ pub enum Finding {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// It may be as it should be.
+    /// It may be intended.
     Note,
-    /// Somebody will be surprised.
+    /// The effect on later requests is probably not expected.
     Warning,
     /// Requests fail.
     Error,
@@ -145,7 +148,8 @@ impl Finding {
             Finding::AncientChanges { .. } | Finding::SeveralVersions { .. } | Finding::Large { .. } => {
                 Severity::Note
             }
-            Finding::Duplicate { .. }
+            Finding::Refused(_)
+            | Finding::Duplicate { .. }
             | Finding::OwnsNothingAlone { .. }
             | Finding::NotServed { .. }
             | Finding::BeforeFirstApply { .. } => Severity::Warning,
@@ -157,19 +161,20 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Finding::Unreadable(error) => write!(f, "{error}: every apply fails until the entry is removed"),
+            Finding::Refused(error) => write!(f, "{error}: an API server refuses requests with this entry"),
             Finding::Duplicate { identity } => {
                 write!(
                     f,
                     "{} has several entries, of which an apiserver reads the last",
-                    identity.in_messages()
+                    identity.display_name()
                 )
             }
             Finding::OwnsNothingAlone { identity, appliers } => {
-                let appliers: Vec<String> = appliers.iter().map(Identity::in_messages).collect();
+                let appliers: Vec<String> = appliers.iter().map(Identity::display_name).collect();
                 write!(
                     f,
                     "{} owns only fields that {} applies too, and keeps them from being removed: drop its entry",
-                    identity.in_messages(),
+                    identity.display_name(),
                     appliers.join(" or ")
                 )
             }
@@ -183,7 +188,7 @@ impl fmt::Display for Finding {
             Finding::NotServed { identity, version, served } => write!(
                 f,
                 "{} has an entry at {version}, which is not served ({} is): the next write drops it",
-                identity.in_messages(),
+                identity.display_name(),
                 list(served)
             ),
             Finding::BeforeFirstApply { alone, all } => write!(
@@ -238,7 +243,7 @@ pub struct ManagerSize {
 /// let report = lint(&fieldmanager_value::Value::Null, &LintOptions::default());
 /// assert!(report.findings.is_empty() && report.sizes.is_empty());
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LintReport {
     /// What was found, in the order of [`Finding`].
@@ -251,8 +256,8 @@ pub struct LintReport {
     pub object_bytes: usize,
 }
 
-/// Looks for what is odd about the managed fields of an object. It changes nothing; the operations that mend what it
-/// finds are [`ManagedFields::rename`], [`transfer`](ManagedFields::transfer) and
+/// Checks the managed fields of an object for problems. It changes nothing. The operations that fix what it finds
+/// are [`ManagedFields::rename`], [`transfer`](ManagedFields::transfer) and
 /// [`without`](ManagedFields::without).
 ///
 /// Behaviour: Kubernetes has nothing like it.
@@ -278,9 +283,11 @@ pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
     let Some(list) = list_of(object).filter(|list| !list.is_null()) else {
         return LintReport { object_bytes: object.to_json().len(), ..LintReport::default() };
     };
-    let (managed, faults) = ManagedFields::decode_what_can_be(Some(list));
+    let (managed, faults) = ManagedFields::decode_lossy(Some(list));
     let entries = managed.entries();
+    let refused = refused(list, &faults);
     let mut findings: Vec<Finding> = faults.into_iter().map(Finding::Unreadable).collect();
+    findings.extend(refused);
     findings.extend(duplicates(list));
     findings.extend(entries.iter().filter_map(|entry| nothing_alone(entry, &entries)));
     findings.extend(several_versions(&entries));
@@ -291,6 +298,15 @@ pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
         findings.push(Finding::Large { managed_bytes, object_bytes });
     }
     LintReport { findings, sizes: sizes(list), managed_bytes, object_bytes }
+}
+
+/// What the validation of a request refuses in the entries that can be read.
+fn refused(list: &Value, unreadable: &[EntryError]) -> Vec<Finding> {
+    let path = FieldPath::root("metadata").child("managedFields");
+    let valid = Value::Map(Map::single("operation", "Apply"));
+    let replaced = unreadable.iter().map(|error| (error.index, valid.clone())).collect();
+    let list = list.as_list().map(|list| Value::List(list.with_edits(replaced, Vec::new())));
+    validate_managed_fields(list.as_ref(), &path).into_iter().map(Finding::Refused).collect()
 }
 
 /// Identities of more than one entry.
@@ -348,7 +364,7 @@ fn not_served(entry: &Entry, served: &[ApiVersion]) -> Option<Finding> {
     })
 }
 
-/// Entries that stand for managers who are not known.
+/// Entries that collect the fields of unknown managers.
 fn collected(entry: &Entry, entries: &[Entry]) -> Option<Finding> {
     let name = entry.manager.as_str();
     if entry.operation != Operation::Update || (name != BEFORE_FIRST_APPLY && name != ANCIENT_CHANGES) {

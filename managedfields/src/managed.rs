@@ -13,7 +13,7 @@ use crate::time::Time;
 
 pub(crate) const MANAGED_FIELDS: &str = "managedFields";
 
-/// The `metadata.managedFields` of an object: who owns what, and since when.
+/// The `metadata.managedFields` of an object: which manager owns which fields, and since when.
 ///
 /// ```
 /// use fieldmanager_managedfields::ManagedFields;
@@ -32,7 +32,7 @@ pub(crate) const MANAGED_FIELDS: &str = "managedFields";
 pub struct ManagedFields {
     /// By identifier.
     pub(crate) managers: Managers,
-    /// By identifier; not everybody has a time.
+    /// By identifier. An entry may have no time.
     pub(crate) times: SortedMap<Str, Time>,
 }
 
@@ -43,12 +43,12 @@ impl fmt::Debug for ManagedFields {
 }
 
 impl ManagedFields {
-    /// Nobody owns anything.
+    /// Managed fields without entries.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads a list of entries; null and absent are none.
+    /// Reads a list of entries. Null and a missing list have no entries.
     ///
     /// Entries with one identity are united, and the latest of their times counts; Go keeps the last entry and
     /// forgets the others.
@@ -59,11 +59,11 @@ impl ManagedFields {
     ///
     /// Behaviour: `DecodeManagedFields` of `k8s.io/apimachinery/pkg/util/managedfields`.
     pub fn decode(list: Option<&Value>) -> Result<Self, EntryError> {
-        let (managed, faults) = Self::decode_what_can_be(list);
+        let (managed, faults) = Self::decode_lossy(list);
         faults.into_iter().next().map_or(Ok(managed), Err)
     }
 
-    /// Reads what can be read of a list of entries, and says what is wrong with the others.
+    /// Reads the entries of a list that can be read, and returns the errors of the others.
     ///
     /// ```
     /// use fieldmanager_managedfields::ManagedFields;
@@ -73,12 +73,12 @@ impl ManagedFields {
     ///      "fieldsV1": {"f:data": {}}},
     ///     {"manager": "old", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV0"}
     /// ]"#)?;
-    /// let (managed, faults) = ManagedFields::decode_what_can_be(Some(&list));
+    /// let (managed, faults) = ManagedFields::decode_lossy(Some(&list));
     /// assert_eq!(managed.len(), 1);
     /// assert_eq!(faults[0].manager.as_deref(), Some("old"));
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
-    pub fn decode_what_can_be(list: Option<&Value>) -> (Self, Vec<EntryError>) {
+    pub fn decode_lossy(list: Option<&Value>) -> (Self, Vec<EntryError>) {
         let (entries, faults) = read_entries(list, &mut Set::from_value);
         let mut managed = Self::new();
         entries.into_iter().for_each(|entry| managed.add(entry));

@@ -13,19 +13,20 @@ use crate::convert::{ObjectConverter, Typing};
 use crate::entry::EntryError;
 use crate::error::Error;
 use crate::managed::{ManagedFields, list_of, with_list};
+use crate::state::State;
 use crate::time::Time;
 
 /// Keeps the managed fields of the objects of one kind, for requests to one subresource.
 ///
-/// It holds options and no state: one serves any number of objects and threads. Objects come in by reference
-/// and go out as new values that share what did not change; an error leaves nothing half done.
+/// It holds options and no state: one serves any number of objects and threads. Objects are taken by reference and
+/// returned as new values that share what did not change, so an error changes nothing.
 ///
 /// ```
 /// use fieldmanager_managedfields::{FieldManager, Force, Time};
 /// use fieldmanager_openapi::GroupVersionKind;
 /// use fieldmanager_value::Value;
 ///
-/// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+/// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
 /// let config = |replicas| {
 ///     Value::from_json(&format!(
 ///         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"x"}},"data":{{"n":"{replicas}"}}}}"#
@@ -57,13 +58,13 @@ pub struct FieldManager {
     pub(crate) recover: bool,
 }
 
-/// What an operation gives.
+/// The result of an operation.
 ///
 /// ```
 /// # use fieldmanager_managedfields::{FieldManager, Force, Time};
 /// # use fieldmanager_openapi::GroupVersionKind;
 /// # use fieldmanager_value::Value;
-/// # let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+/// # let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
 /// # let noon: Time = "2026-01-31T12:00:00Z".parse()?;
 /// let config = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}"#)?;
 /// let first = manager.apply(&Value::Null, &config, "ci", Force::No, noon)?;
@@ -79,7 +80,7 @@ pub struct FieldManager {
 pub struct Outcome {
     /// The new object, with its `metadata.managedFields`.
     pub object: Value,
-    /// Who owns what in it.
+    /// The owners of its fields.
     pub managed: ManagedFields,
     /// Whether the object, or an entry of it, differs from the live one.
     pub changed: bool,
@@ -106,7 +107,7 @@ impl FieldManager {
     }
 
     /// Tracks a create, update or patch: `new` is the whole object as the request leaves it, `live` the one
-    /// before, null for a create. The manager comes to own what it changed; an update never conflicts.
+    /// before, null for a create. The manager gains what it changed; an update never conflicts.
     ///
     /// The managed fields of the new object replace those of the live one, as clients that edit them expect,
     /// unless they are absent or cannot be read; an empty list, or one with an empty entry, resets them. A request
@@ -126,25 +127,32 @@ impl FieldManager {
     /// use fieldmanager_managedfields::{FieldManager, Time};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
-    /// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}"#)?;
     /// let noon: Time = "2026-01-31T12:00:00Z".parse()?;
     /// let created = manager.update(&Value::Null, &new, "kubectl-create", noon)?;
     /// let entry = &created.managed.entries()[0];
-    /// assert_eq!(entry.identity().in_messages(), r#""kubectl-create" using v1"#);
+    /// assert_eq!(entry.identity().display_name(), r#""kubectl-create" using v1"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update(&self, live: &Value, new: &Value, manager: &str, now: Time) -> Result<Outcome, Error> {
         check_object("live object", live, true)?;
         check_object("new object", new, false)?;
-        let (managed, dropped) = self.starting_state(live, new)?;
-        let (object, managed) =
-            self.track_update(&self.existing(live), &with_list(new, None), managed, manager, now)?;
+        let State { managed, dropped, from_request } = self.starting_state(live, new)?;
+        let (object, managed) = self
+            .track_update(
+                &self.live_without_managed_fields(live),
+                &with_list(new, None),
+                managed,
+                manager,
+                now,
+            )
+            .map_err(|error| if from_request { error.of_request_entries() } else { error })?;
         Ok(self.outcome(live, object, managed, dropped))
     }
 
     /// [`update`](Self::update) for servers that let a request through whatever happens: if it fails, the new object
-    /// keeps the managed fields of the live one, and the error comes beside it.
+    /// keeps the managed fields of the live one, and the error is returned with it.
     ///
     /// Behaviour: `FieldManager.UpdateNoErrors` of `k8s.io/apimachinery/pkg/util/managedfields`.
     ///
@@ -152,7 +160,7 @@ impl FieldManager {
     /// use fieldmanager_managedfields::{FieldManager, Time};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
-    /// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let live = Value::from_json(r#"{"kind":"ConfigMap","metadata":{"managedFields":[{"manager":"broken"}]}}"#)?;
     /// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{},"data":{}}"#)?;
     /// let (object, error) = manager.update_no_errors(&live, &new, "ci", "2026-01-31T12:00:00Z".parse()?);
@@ -176,7 +184,7 @@ impl FieldManager {
     /// Applies a configuration: merges it into the live object, removes what the manager applied before and does
     /// not any more, and notes that it owns what it applied. `live` is null if there is no object yet.
     ///
-    /// The fields of a live object that nobody is tracked for belong to the manager `before-first-apply` then.
+    /// If the live object has no managed fields, its fields belong to the manager `before-first-apply` afterwards.
     ///
     /// `now` is the time that the manager's entry gets, if the object changes. `kubectl` is treated specially, as
     /// apiservers do: it takes fields that it applied on the client's side before, and the annotation that says so
@@ -197,16 +205,17 @@ impl FieldManager {
     ) -> Result<Outcome, Error> {
         check_object("live object", live, true)?;
         check_object("configuration", config, false)?;
-        let (managed, dropped) = self.stored_state(live)?;
+        let State { managed, dropped, .. } = self.stored_state(live)?;
         self.check_kind(config)?;
-        let applied = self.apply_as(&self.existing(live), config, &managed, manager, force, now);
+        let applied =
+            self.apply_as(&self.live_without_managed_fields(live), config, &managed, manager, force, now);
         let (object, managed) = self.last_applied(live, config, &managed, manager, now, applied)?;
         Ok(self.outcome(live, object, managed, dropped))
     }
 
-    /// The live object without its managed fields. What does not exist yet is an object that says what it is.
-    fn existing(&self, live: &Value) -> Value {
-        // Who applies null where there is null changes nothing.
+    /// The live object without its managed fields. An object that does not exist yet has only `apiVersion` and `kind`.
+    fn live_without_managed_fields(&self, live: &Value) -> Value {
+        // Applying `managedFields: null` over null is a no-op.
         if list_of(live) == Some(&Value::Null) {
             return live.clone();
         }

@@ -7,7 +7,7 @@ use crate::entry::Entry;
 use crate::identity::Operation;
 use crate::managed::ManagedFields;
 
-/// Which entries of a manager are meant: all of them, or those with a certain operation, subresource or version.
+/// Selects entries of a manager: all of them, or those with a certain operation, subresource or version.
 ///
 /// ```
 /// use fieldmanager_managedfields::{Operation, Selector};
@@ -54,7 +54,7 @@ impl Selector {
         self
     }
 
-    /// Whether an entry is meant.
+    /// Whether an entry is selected.
     ///
     /// ```
     /// use fieldmanager_managedfields::{Entry, Operation, Selector};
@@ -89,7 +89,7 @@ impl Selector {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot unite entries of {manager} at {from} and {to}: expected one version, apply again first")]
 pub struct MigrateError {
-    /// Who would get them, as in messages.
+    /// The manager that would get them, as in messages.
     pub manager: String,
     /// The version of what would be given.
     pub from: ApiVersion,
@@ -108,7 +108,7 @@ impl ManagedFields {
         self.entries().into_iter().filter(|entry| selector.selects(entry)).collect()
     }
 
-    /// Without the selected entries: what they own belongs to whoever else owns it, or to nobody.
+    /// Without the selected entries. Their fields keep their other owners, if they have any.
     ///
     /// ```
     /// # use fieldmanager_managedfields::{ManagedFields, Operation, Selector};
@@ -199,7 +199,7 @@ impl ManagedFields {
                 && *known.api_version() != entry.api_version
             {
                 return Err(MigrateError {
-                    manager: identity.in_messages(),
+                    manager: identity.display_name(),
                     from: entry.api_version,
                     to: known.api_version().clone(),
                 });

@@ -1,4 +1,4 @@
-//! Objects of any type that serde knows.
+//! Operations on objects of any type that implements the traits of serde.
 
 use fieldmanager_merge::Force;
 use fieldmanager_value::{Value, from_value, to_value};
@@ -47,7 +47,7 @@ pub enum ObjectError {
 /// # use fieldmanager_managedfields::{FieldManager, Force};
 /// # use fieldmanager_openapi::GroupVersionKind;
 /// use serde_json::json;
-/// # let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+/// # let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
 /// # let noon = "2026-01-31T12:00:00Z".parse()?;
 /// let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
 /// let applied = manager.apply_object(None::<&serde_json::Value>, &config, "ci", Force::No, noon)?;
@@ -60,7 +60,7 @@ pub enum ObjectError {
 pub struct ObjectOutcome<T> {
     /// The new object, with its `metadata.managedFields` if its type has them.
     pub object: T,
-    /// Who owns what in it.
+    /// The owners of its fields.
     pub managed: ManagedFields,
     /// Whether the object, or an entry of it, differs from the live one.
     pub changed: bool,
@@ -94,7 +94,7 @@ impl FieldManager {
     ///     size: i64,
     /// }
     ///
-    /// let kind = GroupVersionKind::of("example.com/v1", "Shop");
+    /// let kind = GroupVersionKind::from_api_version_kind("example.com/v1", "Shop");
     /// let manager = FieldManager::builder(kind).build()?;
     /// let shop = Shop {
     ///     api_version: "example.com/v1".into(),
@@ -135,7 +135,7 @@ impl FieldManager {
     /// ```
     /// # use fieldmanager_managedfields::FieldManager;
     /// # use fieldmanager_openapi::GroupVersionKind;
-    /// # let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// # let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// # let noon = "2026-01-31T12:00:00Z".parse()?;
     /// let new = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
     /// let updated = manager.update_object(None, &new, "ci", noon)?;
@@ -168,7 +168,7 @@ impl FieldManager {
     /// ```
     /// # use fieldmanager_managedfields::{ExtractForm, FieldManager, Force};
     /// # use fieldmanager_openapi::GroupVersionKind;
-    /// # let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// # let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// # let noon = "2026-01-31T12:00:00Z".parse()?;
     /// let config = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
     /// let live = manager.apply_object(None::<&serde_json::Value>, &config, "ci", Force::No, noon)?.object;

@@ -38,7 +38,7 @@ impl FieldManager {
     /// use fieldmanager_patch::{PatchSchema, PatchType};
     /// use fieldmanager_value::Value;
     ///
-    /// let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build()?;
+    /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let noon: Time = "2026-01-31T12:00:00Z".parse()?;
     /// let config = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1","b":"1"}}"#)?;
     /// let live = manager.apply(&Value::Null, &config, "ci", Force::No, noon)?.object;
@@ -93,7 +93,7 @@ impl FieldManager {
             return Err(Error::NoObject { kind: self.kind.to_string() });
         }
         check_object("live object", live, true)?;
-        let live = self.versioned(live, "convert live object to proper version")?;
+        let live = self.to_request_version(live, "convert live object to proper version")?;
         let new = match (how, schema) {
             (PatchType::Json, _) => json_patch::apply(&live, patch)?,
             (PatchType::Merge, _) => json_merge::apply_to_object(&live, patch)?,

@@ -8,7 +8,7 @@ use fieldmanager_openapi::{
 
 use crate::status::Status;
 
-/// The name of the manager who makes a request: its `fieldManager` parameter, or else what its `User-Agent` begins
+/// The name of the manager of a request: its `fieldManager` parameter, or else what its `User-Agent` begins
 /// with, up to the first slash.
 ///
 /// Of a user agent only characters that can be shown are taken, and as many as fit in [`MAX_MANAGER`] bytes. The
@@ -76,7 +76,7 @@ impl RequestKind {
         }
     }
 
-    /// The kind under which an apiserver reports options that do not do.
+    /// The kind under which an API server reports invalid options.
     pub fn options_kind(self) -> GroupVersionKind {
         let kind = match self {
             RequestKind::Create => "CreateOptions",
@@ -113,7 +113,7 @@ pub struct RequestOptions {
     pub field_validation: String,
 }
 
-/// Options that an apiserver refuses.
+/// Options that an API server refuses.
 ///
 /// ```
 /// use fieldmanager_managedfields::{RequestKind, RequestOptions};

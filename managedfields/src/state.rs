@@ -7,20 +7,28 @@ use crate::error::Error;
 use crate::managed::{ManagedFields, list_of};
 use crate::manager::FieldManager;
 
-type State = (ManagedFields, Vec<EntryError>);
+/// Where an operation starts.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) managed: ManagedFields,
+    /// The entries that cannot be read and are dropped.
+    pub(crate) dropped: Vec<EntryError>,
+    /// Whether the entries are those that the request sends.
+    pub(crate) from_request: bool,
+}
 
 impl FieldManager {
     /// The entries of the live object.
     pub(crate) fn stored_state(&self, live: &Value) -> Result<State, Error> {
-        let (managed, faults) = ManagedFields::decode_what_can_be(list_of(live));
+        let (managed, faults) = ManagedFields::decode_lossy(list_of(live));
         match faults.first() {
             Some(fault) if !self.recover => Err(fault.clone().into()),
-            _ => Ok((managed, faults)),
+            _ => Ok(State { managed, dropped: faults, from_request: false }),
         }
     }
 
-    /// The entries that an update starts from: those that the request sends, unless it sends none or none that can
-    /// be read; a reset starts from nothing.
+    /// The entries that an update starts from: those that the request sends, if it sends any and all can be read, else
+    /// those of the live object. A reset starts without entries.
     pub(crate) fn starting_state(&self, live: &Value, new: &Value) -> Result<State, Error> {
         if !self.subresource.is_empty() {
             return self.stored_state(live);
@@ -29,18 +37,18 @@ impl FieldManager {
         if is_reset(list) {
             return Ok(State::default());
         }
-        let (managed, faults) = ManagedFields::decode_what_can_be(list);
+        let (managed, faults) = ManagedFields::decode_lossy(list);
         if faults.is_empty() && !managed.is_empty() {
-            return Ok((managed, faults));
+            return Ok(State { managed, dropped: faults, from_request: true });
         }
-        // This keeps clients who do not understand managed fields from deleting them.
-        let (managed, mut dropped) = self.stored_state(live)?;
-        dropped.extend(faults);
-        Ok((managed, dropped))
+        // Clients that do not understand managed fields must not delete them.
+        let mut state = self.stored_state(live)?;
+        state.dropped.extend(faults);
+        Ok(state)
     }
 }
 
-/// Whether a list of entries asks to forget all of them: it is empty, or has one entry that says nothing.
+/// Whether a list of entries asks to reset the managed fields: it is empty, or its only entry is empty.
 fn is_reset(list: Option<&Value>) -> bool {
     match list {
         Some(Value::List(entries)) => {

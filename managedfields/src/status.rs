@@ -1,5 +1,6 @@
 //! Errors as Kubernetes sends them.
 
+use ahash::AHashSet;
 use fieldmanager_openapi::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_patch::Response;
 use fieldmanager_value::Value;
@@ -26,9 +27,9 @@ pub struct Status {
     api_version: &'static str,
     metadata: Empty,
     status: &'static str,
-    /// For people.
+    /// A message for people.
     pub message: String,
-    /// For programs: `Conflict`, `Invalid`, ...
+    /// A reason for programs: `Conflict`, `Invalid`, ...
     pub reason: &'static str,
     /// What the request was about, and the causes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +80,7 @@ pub struct Details {
 pub struct Cause {
     /// For programs.
     pub reason: String,
-    /// For people.
+    /// A message for people.
     pub message: String,
     /// The field, in the notation of the reason.
     pub field: String,
@@ -100,7 +101,7 @@ impl Status {
         }
     }
 
-    /// 400: the request makes no sense.
+    /// 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message.into(), None)
     }
@@ -111,7 +112,7 @@ impl Status {
         Self::new(404, "NotFound", message.into(), None)
     }
 
-    /// 409: the object is not any more what the request was made for.
+    /// 409: the object has changed since the state that the request names.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(409, "Conflict", message.into(), None)
     }
@@ -122,7 +123,7 @@ impl Status {
         Self::new(409, "Conflict", message.into(), Some(details))
     }
 
-    /// 422: fields of the object or of the request's options do not do.
+    /// 422: fields of the object or of the options of the request are invalid.
     ///
     /// Behaviour: `NewInvalid` of `k8s.io/apimachinery/pkg/api/errors`.
     ///
@@ -151,13 +152,9 @@ impl Status {
                 field: error.path.to_string(),
             })
             .collect();
-        let mut texts: Vec<String> = Vec::with_capacity(errors.len());
-        for error in errors {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
+        let mut seen = AHashSet::new();
+        let mut texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        texts.retain(|text| seen.insert(text.clone()));
         let all = match texts.as_slice() {
             [one] => one.clone(),
             all => format!("[{}]", all.join(", ")),

@@ -1,4 +1,4 @@
-//! The steps of an update and an apply, each with its rule.
+//! The steps of an update and an apply.
 
 use std::sync::LazyLock;
 
@@ -19,11 +19,11 @@ use crate::time::Time;
 /// The manager that owns what an object had before anybody was tracked.
 pub const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// The name of the manager of an update while it is computed: what it owned before takes part as somebody
-/// else's, so that it is seen what this update changed.
+/// The name of the manager of an update while the update is computed. What the manager owned before counts as owned by
+/// another manager, so that the result shows what this update changed.
 const CURRENT_OPERATION: &str = "current-operation";
 
-/// Fields that belong to nobody: the apiserver sets them, or they say which object it is.
+/// Fields without an owner: the API server sets them, or they identify the object.
 static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
     let field = |name: &str| PathElement::field(name);
     let metadata = [
@@ -48,13 +48,13 @@ static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
 });
 
 impl FieldManager {
-    /// The identifier of a manager who makes a request.
+    /// The identifier of the manager of a request.
     fn identifier(&self, manager: &str, operation: Operation) -> Str {
         let manager = if manager.is_empty() { "unknown" } else { manager };
         Identity::new(manager, operation, self.version.clone(), self.subresource.clone()).identifier()
     }
 
-    /// An update, unless nobody is tracked: then tracking begins with a create or an apply.
+    /// An update, unless the object has no entries: then tracking begins with a create or an apply.
     pub(crate) fn track_update(
         &self,
         live: &Value,
@@ -105,8 +105,8 @@ impl FieldManager {
         new: &Value,
         mut managed: ManagedFields,
     ) -> Result<(Value, ManagedFields), Error> {
-        let new_there = self.versioned(new, "convert new object to proper version ()")?;
-        let live_there = self.versioned(live, "convert live object to proper version")?;
+        let new_there = self.to_request_version(new, "convert new object to proper version ()")?;
+        let live_there = self.to_request_version(live, "convert live object to proper version")?;
         let typed_new = self.typed(&new_there, "convert new object to smd typed", true, Duplicates::Allow)?;
         let typed_live =
             self.typed(&live_there, "convert live object to smd typed", false, Duplicates::Allow)?;
@@ -118,7 +118,7 @@ impl FieldManager {
         let normalized = updated.object.value();
         let object = match normalized.ptr_eq(&new_there) {
             true => new.clone(),
-            false => self.as_before(new, normalized)?,
+            false => self.back_to_own_version(new, normalized)?,
         };
         Ok((object, managed))
     }
@@ -134,7 +134,7 @@ impl FieldManager {
         now: Time,
     ) -> Result<(Value, ManagedFields), Error> {
         let (live, managed) = if managed.is_empty() {
-            // Nobody writes here: what is stored is accounted for, whatever its unions look like.
+            // This only seeds `before-first-apply`, so unions are not normalized.
             let updater = self.updater.with_unions(false);
             let empty = self.empty_like(config);
             self.update_as(&updater, &empty, live, managed.clone(), BEFORE_FIRST_APPLY, now)
@@ -154,7 +154,7 @@ impl FieldManager {
         Ok((object, managed))
     }
 
-    /// What an apply does; no object if it equals the live one.
+    /// The effect of an apply; no object if it equals the live one.
     fn merge_apply(
         &self,
         live: &Value,
@@ -166,7 +166,7 @@ impl FieldManager {
         if list_of(config).is_some_and(|list| !list.is_null()) {
             return Err(Error::ManagedFieldsInConfig);
         }
-        let live_there = self.versioned(live, "convert live object to proper version")?;
+        let live_there = self.to_request_version(live, "convert live object to proper version")?;
         let typed_config = self.typed(config, "create typed patch object", true, Duplicates::Refuse)?;
         let typed_live = self.typed(&live_there, "create typed live object", false, Duplicates::Allow)?;
         let applied = self.updater.apply(
@@ -183,7 +183,7 @@ impl FieldManager {
             return Ok((None, managed));
         };
         let object = object.into_value();
-        // Defaults come after ownership: nobody owns them.
+        // Defaults are filled in after ownership is computed, so they have no owner.
         let object = self.defaulter.as_ref().map_or_else(|| object.clone(), |default| default(&object));
         let object = at_version(&*self.converter, &object, &self.hub)
             .map_err(|source| self.convert_error("convert to unversioned", config, source))?;
@@ -204,13 +204,13 @@ impl FieldManager {
     }
 
     /// The object at the version of the field manager.
-    pub(crate) fn versioned(&self, object: &Value, action: &'static str) -> Result<Value, Error> {
+    pub(crate) fn to_request_version(&self, object: &Value, action: &'static str) -> Result<Value, Error> {
         at_version(&*self.converter, object, &self.version)
             .map_err(|source| self.convert_error(action, object, source))
     }
 
-    /// A value that came from an object, converted back to the version that the object has.
-    fn as_before(&self, object: &Value, value: &Value) -> Result<Value, Error> {
+    /// A value made from an object, converted back to the version of the object.
+    fn back_to_own_version(&self, object: &Value, value: &Value) -> Result<Value, Error> {
         match object.get("apiVersion").and_then(Value::as_str) {
             Some(own) => at_version(&*self.converter, value, &own.into()).map_err(|source| {
                 self.convert_error("convert new object back to its version", object, source)
@@ -228,17 +228,19 @@ impl FieldManager {
         callers: bool,
         duplicates: Duplicates,
     ) -> Result<TypedValue, Error> {
-        let said = |name: &str, otherwise: &str| {
+        let declared = |name: &str, otherwise: &str| {
             let text = object.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             Str::from(text.unwrap_or(otherwise))
         };
-        let kind =
-            GroupVersionKind::of(&said("apiVersion", self.version.as_str()), &said("kind", &self.kind.kind));
+        let kind = GroupVersionKind::from_api_version_kind(
+            &declared("apiVersion", self.version.as_str()),
+            &declared("kind", &self.kind.kind),
+        );
         let ty = if kind == self.kind {
             self.ty.clone()
         } else {
             let fail = |source| Error::Kind { action, object: self.described(object), source };
-            self.typing.of(&kind).map_err(fail)?
+            self.typing.for_kind(&kind).map_err(fail)?
         };
         TypedValue::new(object.clone(), ty, duplicates).map_err(|source| Error::Invalid {
             action,
@@ -266,11 +268,11 @@ fn kind_of(object: &Value) -> GroupVersionKind {
     let version = text("apiVersion");
     match version.split('/').nth(2) {
         Some(_) => GroupVersionKind::default(),
-        None => GroupVersionKind::of(version, text("kind")),
+        None => GroupVersionKind::from_api_version_kind(version, text("kind")),
     }
 }
 
-/// Takes from a manager the fields that belong to nobody.
+/// Removes the fields without an owner from the set of a manager.
 fn strip(managed: &mut ManagedFields, manager: &str) {
     let Some(owned) = managed.managers.get(manager) else {
         return;

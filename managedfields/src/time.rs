@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// When a manager last wrote, in whole seconds of UTC, as `metadata.managedFields` has it.
+use fieldmanager_openapi::Timestamp;
+
+/// When a manager last wrote, in whole seconds of UTC, as in `metadata.managedFields`.
 ///
 /// The library has no clock: the caller passes the time.
 ///
@@ -15,9 +17,15 @@ use std::str::FromStr;
 /// # Ok::<(), fieldmanager_managedfields::TimeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Time(jiff::Timestamp);
+pub struct Time(Timestamp);
 
-/// A text or number is no time between the years -9999 and 9999.
+/// A string or number is not a time in the years 0000 to 9999 of UTC.
+///
+/// ```
+/// use fieldmanager_managedfields::Time;
+/// let error = "2026-01-31t12:00:00z".parse::<Time>().unwrap_err();
+/// assert_eq!(error.to_string(), "expected a time like 2026-01-31T12:00:00Z, got `2026-01-31t12:00:00z`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a time like 2026-01-31T12:00:00Z, got `{found}`")]
 pub struct TimeError {
@@ -26,30 +34,39 @@ pub struct TimeError {
 }
 
 impl Time {
-    /// The time so many seconds after 1970-01-01T00:00:00Z.
+    /// The time that is this number of seconds after 1970-01-01T00:00:00Z.
     ///
     /// # Errors
     ///
-    /// [`TimeError`] beyond the year 9999.
+    /// [`TimeError`] outside of the years 0000 to 9999.
     pub fn from_unix_seconds(seconds: i64) -> Result<Self, TimeError> {
-        let time = jiff::Timestamp::from_second(seconds);
-        time.map(Time).map_err(|_| TimeError { found: seconds.to_string() })
+        Timestamp::from_unix_seconds(seconds)
+            .map(Time)
+            .ok_or_else(|| TimeError { found: seconds.to_string() })
     }
 
     /// The seconds since 1970-01-01T00:00:00Z.
     pub fn unix_seconds(self) -> i64 {
-        self.0.as_second()
+        self.0.unix_seconds()
+    }
+
+    /// Whether this is the zero value of Go's `time.Time`, which Kubernetes drops.
+    pub(crate) fn is_zero(self) -> bool {
+        self.0.is_zero()
     }
 }
 
 impl FromStr for Time {
     type Err = TimeError;
 
-    /// Reads RFC 3339; a fraction of a second is dropped.
+    /// Reads a time of RFC 3339 as a [`Timestamp`] and drops the fraction of a second.
+    ///
+    /// A time whose year in UTC is not in 0000 to 9999 is refused, because it could be written but not read again.
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        let time: jiff::Timestamp = text.parse().map_err(|_| TimeError { found: text.to_owned() })?;
-        // Towards the past, also before 1970, as the formatting of Go's clock does.
-        Self::from_unix_seconds(time.as_nanosecond().div_euclid(1_000_000_000).try_into().unwrap_or(i64::MAX))
+        let time: Option<Timestamp> = text.parse().ok();
+        time.and_then(|time| Timestamp::from_unix_seconds(time.unix_seconds()))
+            .map(Time)
+            .ok_or_else(|| TimeError { found: text.to_owned() })
     }
 }
 

@@ -60,8 +60,10 @@ fn managed_fields_of_an_update_reset_replace_or_do_not_count() {
 
 #[test]
 fn a_subresource_cannot_change_the_list() {
-    let status =
-        FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).subresource("status").build().unwrap();
+    let status = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))
+        .subresource("status")
+        .build()
+        .unwrap();
     let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
     let new = cm(r#""data":{"a":"1","b":"1"},"metadata":{"managedFields":[]}"#);
     let updated = status.update(&live, &new, "ci", time(1)).unwrap();
@@ -136,7 +138,10 @@ definitions:
     x-kubernetes-group-version-kind: [{group: e, version: v1, kind: T}]
 ";
     let types = Types::load(&Value::from_yaml(document).unwrap()).unwrap();
-    let manager = FieldManager::builder(GroupVersionKind::of("e/v1", "T")).types(types).build().unwrap();
+    let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("e/v1", "T"))
+        .types(types)
+        .build()
+        .unwrap();
     let odd = Value::from_yaml("{apiVersion: e/v1, kind: T, b: 1}").unwrap();
     let error = manager.apply(&Value::Null, &odd, "ci", Force::No, time(0)).unwrap_err();
     // Go has the same text but sends 500.
@@ -261,7 +266,7 @@ fn updaters_of_different_versions_are_not_united() {
 #[test]
 fn reset_fields_and_defaults_belong_to_nobody() {
     let status: Set = [".status".parse::<Path>().unwrap()].into_iter().collect();
-    let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap"))
+    let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))
         .reset_fields("v1", status)
         .defaulter(|object| {
             let mut fields = object.as_map().cloned().unwrap_or_default();

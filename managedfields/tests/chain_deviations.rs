@@ -52,8 +52,10 @@ fn unreadable_entries() {
         kept.get("metadata").unwrap().get("managedFields"),
         live.get("metadata").unwrap().get("managedFields")
     );
-    let recovering =
-        FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).recover(true).build().unwrap();
+    let recovering = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))
+        .recover(true)
+        .build()
+        .unwrap();
     let updated = recovering.update(&live, &new, "ops", time(0)).unwrap();
     assert_eq!((entries(&updated).len(), updated.dropped.len()), (GO.len() + 1, 1));
 }
@@ -133,7 +135,7 @@ definitions:
                 fieldsV1: {type: object, x-kubernetes-preserve-unknown-fields: true}
 ";
     let types = Types::load(&Value::from_yaml(document).unwrap()).unwrap();
-    FieldManager::builder(GroupVersionKind::of("e/v1", "T")).types(types).build().unwrap()
+    FieldManager::builder(GroupVersionKind::from_api_version_kind("e/v1", "T")).types(types).build().unwrap()
 }
 
 fn thing(members: &str) -> Value {
@@ -187,7 +189,8 @@ definitions:
   T: {type: object, x-kubernetes-group-version-kind: [{group: e, version: v1, kind: T}]}
 ";
     let types = Types::load(&Value::from_yaml(document).unwrap()).unwrap();
-    let built = FieldManager::builder(GroupVersionKind::of("e/v9", "T")).types(types).build();
+    let built =
+        FieldManager::builder(GroupVersionKind::from_api_version_kind("e/v9", "T")).types(types).build();
     assert!(built.is_err());
 }
 
@@ -220,7 +223,10 @@ definitions:
         items: {type: object, properties: {id: {type: integer}, v: {type: string}}}
 ";
     let types = Types::load(&Value::from_yaml(document).unwrap()).unwrap();
-    let manager = FieldManager::builder(GroupVersionKind::of("v1", "L")).types(types).build().unwrap();
+    let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "L"))
+        .types(types)
+        .build()
+        .unwrap();
     let config =
         |v: &str| json(&format!(r#"{{"apiVersion":"v1","kind":"L","data":[{{"id":10000000,"v":"{v}"}}]}}"#));
     let live = manager.apply(&Value::Null, &config("a"), "ci", Force::No, time(0)).unwrap().object;

@@ -7,7 +7,7 @@ use fieldmanager_patch::PatchType;
 use fieldmanager_value::Value;
 
 fn manager() -> FieldManager {
-    FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build().unwrap()
+    FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build().unwrap()
 }
 
 fn noon() -> Time {
@@ -34,7 +34,7 @@ fn changes(dry: &DryRun) -> Vec<String> {
 fn ownership(dry: &DryRun) -> Vec<String> {
     let one = |set: &fieldmanager_managedfields::OwnershipChange| {
         let text = |set: &fieldmanager_fieldpath::Set| set.to_string().replace('\n', ",");
-        format!("{} +{} -{}", set.identity.in_messages(), text(&set.gained), text(&set.lost))
+        format!("{} +{} -{}", set.identity.display_name(), text(&set.gained), text(&set.lost))
     };
     dry.ownership.iter().map(one).collect()
 }

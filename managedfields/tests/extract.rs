@@ -37,7 +37,7 @@ types:
 ";
 
 fn kind(version: &str) -> GroupVersionKind {
-    GroupVersionKind::of(&format!("example.com/{version}"), "Shop")
+    GroupVersionKind::from_api_version_kind(&format!("example.com/{version}"), "Shop")
 }
 
 fn types() -> Types {
@@ -130,7 +130,7 @@ fn the_version_is_that_of_the_entry() {
     let at_v2 = SameFields.convert(&live, &"example.com/v2".into()).unwrap();
     let v2 = FieldManager::builder(kind("v2")).types(types()).build().unwrap();
     assert_eq!(v2.extract(&at_v2, "a", ExtractForm::Reapply).unwrap(), Some(config("{size: 1}")));
-    let ty = types().of(&kind("v2")).unwrap();
+    let ty = types().for_kind(&kind("v2")).unwrap();
     let error = extract(&at_v2, &ty, "a", "", ExtractForm::Reapply).unwrap_err();
     assert!(matches!(error, Error::Convert { .. }), "{error}");
     let own = extract(&at_v2, &ty, "a", "", ExtractForm::AsGo).unwrap().unwrap();

@@ -112,7 +112,7 @@ fn a_patch_for_another_state_of_the_object_conflicts() {
 
 #[test]
 fn what_does_not_fit_its_type_is_refused() {
-    let kind = GroupVersionKind::of("apps/v1", "Deployment");
+    let kind = GroupVersionKind::from_api_version_kind("apps/v1", "Deployment");
     let manager = FieldManager::builder(kind).types(builtin::types()).build().unwrap();
     let live =
         json(r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"w"},"spec":{"replicas":1}}"#);
@@ -132,7 +132,7 @@ fn what_does_not_fit_its_type_is_refused() {
 
 #[test]
 fn defaults_are_filled_in() {
-    let manager = FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap"))
+    let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))
         .defaulter(|object| {
             let mut object = object.clone();
             if let Value::Map(map) = &mut object {

@@ -21,7 +21,7 @@ fn noon() -> Time {
 }
 
 fn shop() -> GroupVersionKind {
-    GroupVersionKind::of("example.com/v1", "Shop")
+    GroupVersionKind::from_api_version_kind("example.com/v1", "Shop")
 }
 
 fn types() -> Types {
@@ -198,7 +198,7 @@ fn conversions() {
 
 #[test]
 fn kinds() {
-    let unknown = GroupVersionKind::of("example.com/v1", "Shops");
+    let unknown = GroupVersionKind::from_api_version_kind("example.com/v1", "Shops");
     let error = FieldManager::builder(unknown.clone()).types(types()).build().err().unwrap();
     check(&error, "no corresponding type for example.com/v1, Kind=Shops, did you mean example.com/v1 Shop");
     let error = Error::Kind {
@@ -221,7 +221,7 @@ fn extracts() {
     let mut fields = live.as_map().unwrap().clone();
     fields.insert("apiVersion", "example.com/v2");
     let other = Value::Map(fields);
-    let ty = types().of(&shop()).unwrap();
+    let ty = types().for_kind(&shop()).unwrap();
     let extract =
         |object: &Value| fieldmanager_managedfields::extract(object, &ty, "ci", "", Default::default());
     check(

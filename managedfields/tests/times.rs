@@ -1,7 +1,7 @@
 //! Times that alone would change an object.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
-use fieldmanager_managedfields::keep_times;
+use fieldmanager_managedfields::ignore_timestamp_only_changes;
 use fieldmanager_value::Value;
 
 fn object(data: &str, entries: &str) -> Value {
@@ -39,13 +39,13 @@ fn times_are_kept_only_if_nothing_else_changed() {
     for (what, data, entries, kept) in cases {
         let new = object(data, entries);
         let expected = if kept { &old } else { &new };
-        assert_eq!(keep_times(&old, &new).to_json(), expected.to_json(), "{what}");
+        assert_eq!(ignore_timestamp_only_changes(&old, &new).to_json(), expected.to_json(), "{what}");
     }
 }
 
 #[test]
 fn objects_without_entries_stay() {
     let none = Value::from_json(r#"{"metadata":1}"#).unwrap();
-    assert_eq!(keep_times(&none, &none), none);
-    assert_eq!(keep_times(&Value::Null, &none), none);
+    assert_eq!(ignore_timestamp_only_changes(&none, &none), none);
+    assert_eq!(ignore_timestamp_only_changes(&Value::Null, &none), none);
 }

@@ -31,7 +31,11 @@ definitions:
         .unwrap(),
     )
     .unwrap();
-    FieldManager::builder(GroupVersionKind::of("v1", "Shop")).types(types).unions(unions).build().unwrap()
+    FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "Shop"))
+        .types(types)
+        .unions(unions)
+        .build()
+        .unwrap()
 }
 
 fn shop(strategy: &str, metadata: &str) -> Value {

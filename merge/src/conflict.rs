@@ -33,9 +33,9 @@ pub struct Conflict {
     pub manager: Str,
     /// The field, at the version at which the manager owns it.
     pub path: Path,
-    /// Its value in the live object; none if it is not there.
+    /// Its value in the live object; `None` if it is missing there.
     pub live: Option<Value>,
-    /// Its value after the apply; none if it would go.
+    /// Its value after the apply; `None` if the apply would remove it.
     pub wanted: Option<Value>,
 }
 
@@ -77,7 +77,7 @@ impl Conflicts {
         Conflicts(conflicts)
     }
 
-    /// The conflicts that a test holds for; none if there is no such.
+    /// The conflicts for which `keep` returns true; `None` if there are none.
     #[must_use]
     pub fn filtered(&self, keep: impl Fn(&Conflict) -> bool) -> Option<Conflicts> {
         let kept: Vec<Conflict> = self.0.iter().filter(|conflict| keep(conflict)).cloned().collect();
@@ -89,7 +89,7 @@ impl Conflicts {
         self.0.iter()
     }
 
-    /// How many there are.
+    /// The number of conflicts.
     #[allow(clippy::len_without_is_empty, reason = "there is always at least one")]
     pub fn len(&self) -> usize {
         self.0.len()

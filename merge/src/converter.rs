@@ -5,9 +5,8 @@ use fieldmanager_typed::TypedValue;
 
 /// Converts objects from one version to another.
 ///
-/// Managers own fields at the version at which they wrote; to see who is affected by a change, the object
-/// before and after is converted to each of these versions. An object is never converted to the version
-/// that it is known to have.
+/// Managers own fields at the version at which they wrote. To find the managers that a change affects, the object
+/// before and after is converted to each of these versions. An object is never converted to its own version.
 ///
 /// Behaviour: `Converter` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
 ///
@@ -34,10 +33,16 @@ pub trait Converter: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`ConvertError::MissingVersion`] if there is no such version any more: managers at it are forgotten.
+    /// [`ConvertError::MissingVersion`] if the version no longer exists: its managers are dropped.
     /// [`ConvertError::Failed`] for anything else, which fails the whole operation.
     fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError>;
 }
+
+/// At how many versions, apart from that of the request, the managers of one object may own fields.
+///
+/// The object before and after a change is converted to each of them, so the cost is the product of both sizes. An API
+/// server has no such limit, since a kind has only as many versions as it serves.
+pub const MAX_VERSIONS: usize = 100;
 
 /// Why an object was not converted.
 ///
@@ -54,6 +59,18 @@ pub enum ConvertError {
     MissingVersion {
         /// The version that was asked for.
         version: ApiVersion,
+    },
+    /// The version is not of the form `VERSION` or `GROUP/VERSION`.
+    #[error("cannot convert to version `{version}`: unexpected GroupVersion string: {version}")]
+    MalformedVersion {
+        /// The version that was asked for.
+        version: ApiVersion,
+    },
+    /// The managers of an object own fields at more versions than [`MAX_VERSIONS`].
+    #[error("managers own fields at more than {limit} versions of the object")]
+    TooManyVersions {
+        /// How many versions are accepted.
+        limit: usize,
     },
     /// The version exists and the object cannot be converted to it.
     #[error("cannot convert to version `{version}`: {message}")]

@@ -31,7 +31,7 @@ impl std::fmt::Display for Stage {
     }
 }
 
-/// Why nothing was applied or updated. Live object and managers are as they were.
+/// Why an apply or update failed. The live object and the managers are unchanged.
 ///
 /// ```
 /// use fieldmanager_merge::{ConvertError, Error};
@@ -45,10 +45,10 @@ pub enum Error {
     /// Other managers own fields that the apply would change.
     #[error(transparent)]
     Conflicts(#[from] Conflicts),
-    /// The objects do not fit together.
+    /// The objects cannot be combined.
     #[error("failed to {stage}: {source}")]
     Typed {
-        /// What was being done.
+        /// The stage that failed.
         stage: Stage,
         /// What is wrong.
         source: TypedError,
@@ -58,7 +58,7 @@ pub enum Error {
     Convert(#[from] ConvertError),
 }
 
-/// Whose fault an [`Error`] is.
+/// What is at fault for an [`Error`].
 ///
 /// ```
 /// # use fieldmanager_fieldpath::Managers;
@@ -91,7 +91,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// The conflicts, if that is what it is.
+    /// The conflicts, if the error is [`Error::Conflicts`].
     pub fn conflicts(&self) -> Option<&Conflicts> {
         match self {
             Error::Conflicts(conflicts) => Some(conflicts),
@@ -99,7 +99,7 @@ impl Error {
         }
     }
 
-    /// Whose fault it is.
+    /// The kind of fault.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Conflicts(_) => ErrorKind::Conflict,

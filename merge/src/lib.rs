@@ -24,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Managers come in by reference and go out as a new value: an error leaves nothing half changed.
+//! Managers are taken by reference and returned as a new value, so an error leaves them unchanged.
 //!
 //! # What this crate knows
 //!
@@ -39,6 +39,6 @@ mod updater;
 mod versions;
 
 pub use conflict::{Conflict, Conflicts};
-pub use converter::{ConvertError, Converter, SameVersion};
+pub use converter::{ConvertError, Converter, MAX_VERSIONS, SameVersion};
 pub use error::{Error, ErrorKind, Stage};
 pub use updater::{Applied, Force, Updated, Updater, UpdaterBuilder};

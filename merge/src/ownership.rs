@@ -1,5 +1,6 @@
-//! Who owns what after a change: conflicts, and what the others lose.
+//! Ownership after a change: conflicts, and the fields that other managers lose.
 
+use ahash::AHashMap;
 use fieldmanager_fieldpath::{ApiVersion, Managers, Path, PathElement, Set, VersionedSet};
 use fieldmanager_typed::{Comparison, TypedValue, discriminator_of, reconcile};
 use fieldmanager_value::Str;
@@ -12,7 +13,7 @@ use crate::versions::Versions;
 /// A change of the object, as the managers at one version see it.
 struct Change {
     version: ApiVersion,
-    /// None if there is no such version.
+    /// `None` if the version does not exist.
     seen: Option<Seen>,
 }
 
@@ -27,8 +28,8 @@ struct Seen {
 }
 
 impl Updater {
-    /// The managers with their sets adapted to the types of today; those at versions that do not exist any
-    /// more are dropped.
+    /// The managers with their sets adapted to the current types. Managers at versions that no longer exist are
+    /// dropped.
     pub(crate) fn reconcile(&self, live: &mut Versions<'_>, managers: &Managers) -> Result<Managers, Error> {
         let mut edits: Vec<(Str, Option<VersionedSet>)> = Vec::new();
         for (name, entry) in managers {
@@ -50,16 +51,16 @@ impl Updater {
     }
 }
 
-/// What is wanted of an operation.
+/// What the caller needs from an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// The managers only.
     Managers,
-    /// Also what changed.
+    /// The managers and what changed.
     Comparison,
 }
 
-/// What an operation does to the object.
+/// The effect of an operation on the object.
 pub(crate) struct Operation<'o> {
     updater: &'o Updater,
     live: Versions<'o>,
@@ -81,7 +82,7 @@ impl<'o> Operation<'o> {
         Operation { updater, live, new, clearing: None, version }
     }
 
-    /// Makes what was cleared on the way count as taken from its owners.
+    /// Counts the members of unions that were cleared as taken from their owners.
     pub(crate) fn clearing(mut self, cleared: Option<(TypedValue, TypedValue)>) -> Self {
         let versions = |object| Versions::new(self.updater.converter(), self.version, object);
         self.clearing = cleared.map(|(before, after)| (versions(before), versions(after)));
@@ -105,16 +106,18 @@ impl<'o> Operation<'o> {
             return Ok((managers.clone(), None));
         }
         let mut changes = vec![self.change(self.version, &[])?];
+        let mut positions = AHashMap::from([(self.version, 0)]);
         let mut conflicts = Vec::new();
         let mut edits = Vec::new();
         for (name, entry) in managers {
             if name == manager {
                 continue;
             }
-            let at = match changes.iter().position(|c| c.version == *entry.api_version()) {
-                Some(at) => at,
+            let at = match positions.get(entry.api_version()) {
+                Some(at) => *at,
                 None => {
                     changes.push(self.change(entry.api_version(), &changes)?);
+                    positions.insert(entry.api_version(), changes.len() - 1);
                     changes.len() - 1
                 }
             };

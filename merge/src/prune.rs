@@ -1,11 +1,12 @@
-//! Pruning: what a manager applied before and does not any more goes, unless another manager owns it or
-//! nobody did.
+//! Pruning: removes what a manager applied before and no longer applies, unless another manager owns it or it had no
+//! owner.
 //!
 //! The rule is that of the Go package, which computes it from the field sets of whole objects. That is
 //! [`Updater::prune_by_sets`]. Nearly always the same follows from looking only at what the manager owned
 //! last time and does not mention now; that is [`TypedValue::abandoned_items`], and it says when the answer
 //! depends on more than it looks at.
 
+use ahash::AHashMap;
 use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Set, VersionedSet};
 use fieldmanager_typed::TypedValue;
 use fieldmanager_value::Value;
@@ -66,7 +67,7 @@ impl Updater {
         let Some(merged_then) = self.convert(&merged, version, last.api_version())? else {
             return Ok(merged);
         };
-        let last_fields = named(last.set(), &merged_then);
+        let last_fields = with_named_fields(last.set(), &merged_then);
         let pruned = merged_then.remove_items(&last_fields);
         let pruned = self.add_back_owned(&merged_then, pruned, last.api_version(), managers)?;
         let pruned = match self.add_back_unowned(&merged_then, pruned, last, &last_fields)? {
@@ -88,13 +89,12 @@ impl Updater {
         version: &ApiVersion,
         managers: &Managers,
     ) -> Result<(TypedValue, ApiVersion), Error> {
-        let mut owned: Vec<(&ApiVersion, Set)> = Vec::new();
+        let mut by_version: AHashMap<&ApiVersion, Set> = AHashMap::new();
         for (_, entry) in managers {
-            match owned.iter_mut().find(|(known, _)| *known == entry.api_version()) {
-                Some((_, set)) => *set = set.union(entry.set()),
-                None => owned.push((entry.api_version(), entry.set().clone())),
-            }
+            let set = by_version.entry(entry.api_version()).or_default();
+            *set = set.union(entry.set());
         }
+        let mut owned: Vec<(&ApiVersion, Set)> = by_version.into_iter().collect();
         owned.sort_by_key(|(known, _)| (*known != version, *known));
         let mut state = (merged.clone(), pruned, version.clone());
         for (at, owned) in owned {
@@ -104,8 +104,9 @@ impl Updater {
             else {
                 continue;
             };
-            let all = named(&merged.field_set(), &merged);
-            let kept = named(&pruned.field_set(), &pruned).union(&named(&owned, &merged));
+            let all = with_named_fields(&merged.field_set(), &merged);
+            let kept =
+                with_named_fields(&pruned.field_set(), &pruned).union(&with_named_fields(&owned, &merged));
             let pruned = merged.remove_items(&all.difference(&kept));
             state = (merged, pruned, at.clone());
         }
@@ -124,8 +125,8 @@ impl Updater {
         let Some(pruned) = self.convert(&pruned, &at, last.api_version())? else {
             return Ok(None);
         };
-        let all = named(&merged.field_set(), merged);
-        let kept = named(&pruned.field_set(), merged);
+        let all = with_named_fields(&merged.field_set(), merged);
+        let kept = with_named_fields(&pruned.field_set(), merged);
         Ok(Some(merged.remove_items(&all.difference(&kept).intersection(last_fields))))
     }
 
@@ -148,7 +149,7 @@ fn missing(version: &ApiVersion) -> Error {
 }
 
 /// A set with the declared fields on the way to its paths, as the fields of an object have them.
-fn named(set: &Set, object: &TypedValue) -> Set {
+fn with_named_fields(set: &Set, object: &TypedValue) -> Set {
     set.ensure_named_fields_are_members(object.ty().schema(), object.ty().id())
 }
 

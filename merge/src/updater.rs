@@ -31,14 +31,14 @@ use crate::versions::Versions;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
-    /// It does not: that is a conflict.
+    /// No: such a field is a conflict.
     No,
-    /// It does: the others lose them.
+    /// Yes: the other managers lose the fields.
     Yes,
 }
 
-/// Computes what applies and updates do. It holds the options and no state: one can serve any number of
-/// objects and threads.
+/// Computes applies and updates. It holds options and no state, so one updater serves any number of objects
+/// and threads.
 ///
 /// ```
 /// use fieldmanager_merge::Updater;
@@ -48,7 +48,7 @@ pub enum Force {
 /// ```
 #[derive(Clone)]
 pub struct Updater {
-    /// None for one version.
+    /// `None` if the object is the same at every version.
     converter: Option<Arc<dyn Converter>>,
     filters: Vec<(ApiVersion, Filter)>,
     return_input_on_noop: bool,
@@ -73,7 +73,7 @@ pub struct Updater {
 pub struct UpdaterBuilder(Updater);
 
 impl UpdaterBuilder {
-    /// How the object's versions differ. Without it they do not.
+    /// Sets the converter between versions. Without one, the object is the same at every version.
     ///
     /// ```
     /// # use fieldmanager_fieldpath::Managers;
@@ -98,8 +98,8 @@ impl UpdaterBuilder {
         self
     }
 
-    /// Which fields count at a version: others belong to nobody, cause no conflicts and are taken from
-    /// nobody. The reset fields of Kubernetes are such filters. A second filter of a version replaces the
+    /// Tracks only the fields of a version that the filter keeps. Other fields have no owner and cause no
+    /// conflicts. The reset fields of Kubernetes are such filters. A second filter for a version replaces the
     /// first.
     ///
     /// Behaviour: `UpdaterBuilder.IgnoreFilter` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
@@ -168,7 +168,7 @@ impl UpdaterBuilder {
     }
 }
 
-/// What an update did.
+/// The result of an update.
 ///
 /// ```
 /// # use fieldmanager_fieldpath::Managers;
@@ -193,7 +193,7 @@ pub struct Updated {
     pub managers: Managers,
 }
 
-/// What an apply did.
+/// The result of an apply.
 ///
 /// ```
 /// # use fieldmanager_fieldpath::Managers;
@@ -215,7 +215,7 @@ pub struct Updated {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Applied {
-    /// The new object; none if it equals the live one, unless the updater returns it then too.
+    /// The new object; `None` if it equals the live one and the updater does not return it then.
     pub object: Option<TypedValue>,
     /// The managers after the apply.
     pub managers: Managers,
@@ -261,7 +261,7 @@ impl Updater {
     /// Replaces the live object by a new one, as the verbs create, update and patch do. `live` and `new`
     /// are at `version`; for a create, `live` is [null](TypedValue::null).
     ///
-    /// The manager comes to own what it added and modified, and keeps what it owned and did not remove;
+    /// The manager gains what it added and modified, and keeps what it owned and did not remove;
     /// other managers lose what changed. An update never conflicts.
     ///
     /// # Errors
@@ -330,7 +330,7 @@ impl Updater {
     /// is [null](TypedValue::null).
     ///
     /// The configuration is merged into the object. What the manager applied before and does not any more
-    /// is removed, unless another manager owns it or nobody did. The manager then owns what is in the
+    /// is removed, unless another manager owns it or it had no owner. The manager then owns what is in the
     /// configuration, and nothing else. Fields of other managers whose value would change are conflicts;
     /// with force, they lose them.
     ///
@@ -352,7 +352,7 @@ impl Updater {
     /// # let updater = Updater::builder().build();
     /// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
     /// let first = updater.apply(&nothing, &typed("{a: 1, b: 1}")?, &v1, &Managers::new(), "ci", Force::No)?;
-    /// // What it leaves out goes, for nobody else owns it.
+    /// // What the configuration leaves out is removed, because no other manager owns it.
     /// let live = first.object.unwrap();
     /// let second = updater.apply(&live, &typed("{b: 2}")?, &v1, &first.managers, "ci", Force::No)?;
     /// assert_eq!(second.object.unwrap().value().to_json(), r#"{"b":2}"#);
@@ -378,7 +378,7 @@ impl Updater {
         let (merged, shadowed_empty_map) =
             live.merge_tracked(config).map_err(|source| Error::Typed { stage: Stage::Merge, source })?;
         let last = managers.get(manager).map(|entry| entry.set().clone()).unwrap_or_default();
-        // Who applies for the first time mostly shares an object with others who own the same fields.
+        // A manager that applies for the first time often owns the same fields as another applier.
         let other = || managers.iter().find(|(_, entry)| entry.is_applied()).map(|(_, entry)| entry.set());
         let like = Some(&last).filter(|last| !last.is_empty()).or_else(other).unwrap_or(&last);
         let mut set = config.field_set_sharing(like);
@@ -402,8 +402,8 @@ impl Updater {
     }
 }
 
-/// Clears what a configuration made obsolete in the object that it was merged into. If that is anything, the
-/// object before and after comes with it.
+/// Clears the members of unions that a configuration made obsolete in the merged object. If there are any, also
+/// returns the object before and after.
 fn clear(
     live: &TypedValue,
     config: &TypedValue,

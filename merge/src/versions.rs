@@ -1,39 +1,46 @@
 //! One object at several versions, converted once each.
 
+use ahash::AHashMap;
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_typed::TypedValue;
 
-use crate::converter::{ConvertError, Converter};
+use crate::converter::{ConvertError, Converter, MAX_VERSIONS};
 
 /// An object and its conversions.
 pub(crate) struct Versions<'o> {
     converter: &'o dyn Converter,
     own: &'o ApiVersion,
     object: TypedValue,
-    converted: Vec<(ApiVersion, Option<TypedValue>)>,
+    converted: AHashMap<ApiVersion, Option<TypedValue>>,
+    /// How many of the versions exist.
+    existing: usize,
 }
 
 impl<'o> Versions<'o> {
     /// An object that is at version `own`.
     pub(crate) fn new(converter: &'o dyn Converter, own: &'o ApiVersion, object: TypedValue) -> Self {
-        Versions { converter, own, object, converted: Vec::new() }
+        Versions { converter, own, object, converted: AHashMap::new(), existing: 0 }
     }
 
-    /// The object at a version; none if there is no such version.
+    /// The object at a version; `None` if the version does not exist.
     pub(crate) fn at(&mut self, version: &ApiVersion) -> Result<Option<TypedValue>, ConvertError> {
         if version == self.own {
             return Ok(Some(self.object.clone()));
         }
-        if let Some((_, known)) = self.converted.iter().find(|(known, _)| known == version) {
+        if let Some(known) = self.converted.get(version) {
             return Ok(known.clone());
         }
+        if self.existing >= MAX_VERSIONS {
+            return Err(ConvertError::TooManyVersions { limit: MAX_VERSIONS });
+        }
         let converted = optional(self.converter.convert(&self.object, version))?;
-        self.converted.push((version.clone(), converted.clone()));
+        self.existing += usize::from(converted.is_some());
+        self.converted.insert(version.clone(), converted.clone());
         Ok(converted)
     }
 }
 
-/// A conversion whose version may be missing.
+/// A conversion to a version that may not exist.
 pub(crate) fn optional(
     converted: Result<TypedValue, ConvertError>,
 ) -> Result<Option<TypedValue>, ConvertError> {

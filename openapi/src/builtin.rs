@@ -6,7 +6,7 @@
 //! ```
 //! use fieldmanager_openapi::{GroupVersionKind, builtin};
 //!
-//! let deployment = builtin::types().of(&GroupVersionKind::of("apps/v1", "Deployment"))?;
+//! let deployment = builtin::types().for_kind(&GroupVersionKind::from_api_version_kind("apps/v1", "Deployment"))?;
 //! assert_eq!(deployment.name(), "io.k8s.api.apps.v1.Deployment");
 //! # Ok::<(), fieldmanager_openapi::KindError>(())
 //! ```

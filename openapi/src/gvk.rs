@@ -34,11 +34,11 @@ impl GroupVersionKind {
     ///
     /// ```
     /// use fieldmanager_openapi::GroupVersionKind;
-    /// let job = GroupVersionKind::of("batch/v1", "Job");
+    /// let job = GroupVersionKind::from_api_version_kind("batch/v1", "Job");
     /// assert_eq!((job.group.as_str(), job.version.as_str()), ("batch", "v1"));
-    /// assert!(GroupVersionKind::of("v1", "Pod").group.is_empty());
+    /// assert!(GroupVersionKind::from_api_version_kind("v1", "Pod").group.is_empty());
     /// ```
-    pub fn of(api_version: &str, kind: &str) -> Self {
+    pub fn from_api_version_kind(api_version: &str, kind: &str) -> Self {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Self::new(group, version, kind)
     }
@@ -49,13 +49,13 @@ impl GroupVersionKind {
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
     /// let pod = Value::from_json(r#"{"apiVersion": "v1", "kind": "Pod"}"#)?;
-    /// assert_eq!(GroupVersionKind::of_object(&pod), Some(GroupVersionKind::of("v1", "Pod")));
+    /// assert_eq!(GroupVersionKind::of_object(&pod), Some(GroupVersionKind::from_api_version_kind("v1", "Pod")));
     /// assert_eq!(GroupVersionKind::of_object(&Value::Null), None);
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn of_object(object: &Value) -> Option<Self> {
         let text = |name: &str| object.get(name)?.as_str().filter(|text| !text.is_empty());
-        Some(Self::of(text("apiVersion")?, text("kind")?))
+        Some(Self::from_api_version_kind(text("apiVersion")?, text("kind")?))
     }
 
     /// The `apiVersion` of objects of the kind.

@@ -18,6 +18,7 @@ mod import;
 mod managed_fields;
 mod sources;
 pub mod structural;
+mod time;
 mod types;
 #[cfg(feature = "validation")]
 pub mod validation;
@@ -29,4 +30,5 @@ pub use gvk::GroupVersionKind;
 pub use import::{Fault, ImportError, Imported, Importer, ListUnions, LoadError};
 pub use managed_fields::{MAX_MANAGER, validate_managed_fields, validate_manager};
 pub use sources::{SourceError, SourceKind, sources};
+pub use time::{Timestamp, TimestampError};
 pub use types::{KindError, Types};

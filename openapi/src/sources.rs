@@ -160,7 +160,7 @@ impl Types {
     ///   versions: [{{name: v1, served: true, storage: true}}]
     /// ")).unwrap());
     /// let types = Types::load_all(&file, &Importer::new())?.types;
-    /// assert!(types.of(&GroupVersionKind::of("example.com/v1", "Market")).is_ok());
+    /// assert!(types.for_kind(&GroupVersionKind::from_api_version_kind("example.com/v1", "Market")).is_ok());
     /// # Ok::<(), fieldmanager_openapi::SourceError>(())
     /// ```
     pub fn load_all(documents: &[Value], importer: &Importer) -> Result<Imported, SourceError> {

@@ -26,7 +26,7 @@ use crate::GroupVersionKind;
 ///     x-kubernetes-group-version-kind: [{group: example.com, version: v1, kind: Shop}]
 /// ")?;
 /// let types = Types::load(&document)?;
-/// let shop = types.of(&GroupVersionKind::new("example.com", "v1", "Shop"))?;
+/// let shop = types.for_kind(&GroupVersionKind::new("example.com", "v1", "Shop"))?;
 /// assert_eq!(shop.name(), "com.example.v1.Shop");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -79,9 +79,9 @@ impl Types {
     /// use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
     /// use fieldmanager_schema::Schema;
     /// let schema = Schema::from_yaml("types: [{name: a, scalar: string}, {name: b, scalar: string}]")?;
-    /// let kind = GroupVersionKind::of("v1", "A");
+    /// let kind = GroupVersionKind::from_api_version_kind("v1", "A");
     /// let types = Types::new(schema, [(kind.clone(), "a".into()), (kind.clone(), "b".into())]);
-    /// assert!(matches!(types.of(&kind), Err(KindError::Ambiguous { .. })));
+    /// assert!(matches!(types.for_kind(&kind), Err(KindError::Ambiguous { .. })));
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
     pub fn new(schema: Schema, kinds: impl IntoIterator<Item = (GroupVersionKind, Str)>) -> Self {
@@ -114,7 +114,7 @@ impl Types {
     /// # Errors
     ///
     /// [`KindError::Unknown`] and [`KindError::Ambiguous`].
-    pub fn of(&self, kind: &GroupVersionKind) -> Result<Type, KindError> {
+    pub fn for_kind(&self, kind: &GroupVersionKind) -> Result<Type, KindError> {
         let names: Vec<&str> = if self.kinds.is_empty() {
             self.by_name(kind)
         } else {
@@ -141,7 +141,7 @@ impl Types {
     /// choice.
     pub fn of_object(&self, object: &Value) -> Result<Type, KindError> {
         match GroupVersionKind::of_object(object) {
-            Some(kind) => self.of(&kind),
+            Some(kind) => self.for_kind(&kind),
             None => self.only().ok_or(KindError::Unnamed),
         }
     }

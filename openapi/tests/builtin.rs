@@ -14,7 +14,7 @@ use fieldmanager_schema::{Atom, ListType, MapType, Type};
 use fieldmanager_value::Value;
 
 fn of(version: &str, kind: &str) -> Type {
-    builtin::types().of(&GroupVersionKind::of(version, kind)).unwrap()
+    builtin::types().for_kind(&GroupVersionKind::from_api_version_kind(version, kind)).unwrap()
 }
 
 fn named(name: &str) -> Atom {
@@ -57,9 +57,9 @@ fn it_holds_the_kinds_of_the_release() {
     );
     for (kind, names) in types.kinds() {
         assert_eq!(names.len(), 1, "{kind} is ambiguous");
-        assert!(types.of(kind).is_ok(), "{kind}");
+        assert!(types.for_kind(kind).is_ok(), "{kind}");
     }
-    let error = types.of(&GroupVersionKind::of("apps/v1", "Deploymnt")).unwrap_err();
+    let error = types.for_kind(&GroupVersionKind::from_api_version_kind("apps/v1", "Deploymnt")).unwrap_err();
     assert!(error.to_string().contains("did you mean apps/v1 Deployment"), "{error}");
 }
 

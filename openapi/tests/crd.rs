@@ -197,7 +197,17 @@ fn without_a_structural_schema_anything_is_published() {
     ] {
         assert_eq!(shop.definitions("v1").unwrap().get("com.example.shops.v1.Shop"), Some(&expected));
         let types = shop.types().unwrap();
-        assert!(types.of(&shop.kind("v1")).unwrap().atom().map.as_ref().unwrap().field("anything").is_none());
+        assert!(
+            types
+                .for_kind(&shop.kind("v1"))
+                .unwrap()
+                .atom()
+                .map
+                .as_ref()
+                .unwrap()
+                .field("anything")
+                .is_none()
+        );
     }
 }
 
@@ -236,11 +246,11 @@ spec:
 ";
     let types = Types::load(&yaml(text)).unwrap();
     for version in ["v1", "v2"] {
-        types.of(&GroupVersionKind::new("example.com", version, "Shop")).unwrap();
-        types.of(&GroupVersionKind::new("example.com", version, "ShopList")).unwrap();
+        types.for_kind(&GroupVersionKind::new("example.com", version, "Shop")).unwrap();
+        types.for_kind(&GroupVersionKind::new("example.com", version, "ShopList")).unwrap();
     }
     // Unknown fields are kept, though the schema has none.
-    let v1 = types.of(&GroupVersionKind::of("example.com/v1", "Shop")).unwrap();
+    let v1 = types.for_kind(&GroupVersionKind::from_api_version_kind("example.com/v1", "Shop")).unwrap();
     assert!(v1.atom().map.as_ref().unwrap().element.is_some());
     let error = Types::load(&yaml(&text.replace("Cluster", "Moon"))).unwrap_err();
     assert!(matches!(error, LoadError::CustomResource(CrdError::Fields(_))), "{error}");

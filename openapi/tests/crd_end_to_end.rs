@@ -80,7 +80,10 @@ struct Rename(Types);
 impl Converter for Rename {
     fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError> {
         let missing = || ConvertError::MissingVersion { version: version.clone() };
-        let ty = self.0.of(&GroupVersionKind::of(version.as_str(), "Shop")).map_err(|_| missing())?;
+        let ty = self
+            .0
+            .for_kind(&GroupVersionKind::from_api_version_kind(version.as_str(), "Shop"))
+            .map_err(|_| missing())?;
         let Value::Map(object) = object.value() else {
             return Ok(TypedValue::null(ty));
         };
@@ -120,7 +123,7 @@ impl World {
                 updater = updater.filter(version, Filter::Exclude(set));
             }
         }
-        let live = TypedValue::null(types.of(&resource.kind("v1")).unwrap());
+        let live = TypedValue::null(types.for_kind(&resource.kind("v1")).unwrap());
         World { types, updater: updater.build(), live, managers: Managers::new() }
     }
 
@@ -293,7 +296,7 @@ fn a_large_definition_becomes_types() {
     let resource = CustomResource::from_value(&document).unwrap();
     assert_eq!(resource.violations().iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
     let types = resource.types().unwrap();
-    let ty = types.of(&resource.kind("v1")).unwrap();
+    let ty = types.for_kind(&resource.kind("v1")).unwrap();
     let fields = ty.atom().map.as_ref().unwrap();
     assert!(fields.field("spec").is_some() && fields.element.is_none());
 
@@ -302,7 +305,7 @@ fn a_large_definition_becomes_types() {
             let start = Instant::now();
             let resource = CustomResource::from_value(&document).unwrap();
             let types = resource.types().unwrap();
-            assert!(types.of(&resource.kind("v1")).is_ok());
+            assert!(types.for_kind(&resource.kind("v1")).is_ok());
             start.elapsed()
         })
         .min()

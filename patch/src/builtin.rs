@@ -1,4 +1,4 @@
-//! The merge strategies of the built-in Kubernetes types, which come with the library.
+//! The bundled merge strategies of the built-in Kubernetes types.
 //!
 //! Made by the crate `bundle` of the repository from the OpenAPI definitions of a release, for the kinds that
 //! `fieldmanager_openapi::builtin` has.
@@ -39,7 +39,7 @@ const TEXT: &str = include_str!("builtin/patches.json");
 pub fn types() -> &'static PatchTypes {
     static TYPES: LazyLock<PatchTypes> = LazyLock::new(|| {
         let read = |text: &str| PatchTypes::from_value(&Value::from_json(text).ok()?).ok();
-        // A test reads the text, which is a part of the program; so this never comes to pass.
+        // Cannot fail: the document is part of the program, and a test reads it.
         read(TEXT).unwrap_or_else(PatchTypes::none)
     });
     &TYPES

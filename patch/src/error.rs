@@ -32,7 +32,7 @@ pub struct Error {
     trail: Vec<PathElement>,
 }
 
-/// What is wrong.
+/// The fault of a patch.
 ///
 /// ```
 /// use fieldmanager_patch::Fault;
@@ -44,7 +44,7 @@ pub enum Fault {
     /// Lists and maps nest deeper than [`MAX_DEPTH`].
     #[error("nesting is deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// A document is no object.
+    /// A document is not an object.
     #[error("the {what} is no object: expected a map, got {found}")]
     NotAnObject {
         /// Which document.
@@ -60,7 +60,7 @@ pub enum Fault {
         /// What was found.
         found: Kind,
     },
-    /// The value of `$patch` is none that has a meaning there.
+    /// The value of `$patch` has no meaning there.
     #[error("unknown patch type: {found}: expected {expected}")]
     PatchDirective {
         /// What would be accepted.
@@ -68,7 +68,7 @@ pub enum Fault {
         /// What was found.
         found: Value,
     },
-    /// `$retainKeys` is no list of names.
+    /// `$retainKeys` is not a list of names.
     #[error("invalid $retainKeys: expected a list of field names, got {found}")]
     RetainKeys {
         /// What was found.
@@ -117,7 +117,7 @@ pub enum Fault {
         /// That of this one.
         found: Kind,
     },
-    /// Null is no item that could be merged.
+    /// Null is not an item that can be merged.
     #[error("null in a list that is merged: expected maps, or scalars of one type")]
     NullItem,
     /// There is nothing in two lists that would say what their items are.
@@ -137,7 +137,7 @@ pub enum Fault {
         /// What it is.
         found: Kind,
     },
-    /// A list of maps is to be merged and the schema names no merge key.
+    /// A list of maps has to be merged, and the schema names no merge key.
     #[error("cannot merge lists without merge key: expected `x-kubernetes-patch-merge-key` in the schema")]
     NoDeclaredKey,
     /// The schema has no such field, and what is there has to be merged.
@@ -152,12 +152,12 @@ pub enum Fault {
         /// What is wrong.
         message: String,
     },
-    /// What the patch changes was changed otherwise in the meantime.
+    /// A field that the patch changes was changed to another value since.
     #[error("patch:\n{patch}\nconflicts with changes made from original to current:\n{changes}\n")]
     Conflict {
         /// The patch.
         patch: Value,
-        /// The changes in the meantime, as a patch.
+        /// The other changes, as a patch.
         changes: Value,
     },
     /// A patch touches a field that it must leave alone.
@@ -188,6 +188,15 @@ pub enum Fault {
         limit: usize,
         /// How many there are.
         found: usize,
+    },
+    /// Items of a strategic merge patch with the same merge key merge more items again than
+    /// [`MAX_MERGED_AGAIN`](crate::strategic::MAX_MERGED_AGAIN).
+    #[error(
+        "items of the patch with the same merge key merge more than {limit} items again: expected one item for each key"
+    )]
+    MergedAgain {
+        /// How many items and fields may be merged again.
+        limit: usize,
     },
     /// An operation of a JSON patch does not apply.
     #[error("operation {index}: {fault}")]
@@ -242,7 +251,7 @@ impl Error {
     /// What an apiserver answers.
     ///
     /// Code and message are those of the patch handler where it has one for the fault: 400, 413, 415 or 422. It
-    /// lets other errors through as 500; what the caller can mend is 400 here, and 500 a fault of the schema.
+    /// lets other errors through as 500; here a fault of the caller is 400 and a fault of the schema is 500.
     ///
     /// Behaviour: `interpretStrategicMergePatchError` and `applyJSPatch` in `endpoints/handlers/patch.go` of
     /// `k8s.io/apiserver`.
@@ -259,6 +268,7 @@ impl Error {
             Fault::SetElementOrder { .. } => (400, "invalid patch format of setElementOrder list".to_owned()),
             Fault::MergePatch { .. } => (400, "Invalid JSON Patch".to_owned()),
             Fault::TooManyOperations { .. } => (413, format!("Request entity too large: {}", self.fault)),
+            Fault::MergedAgain { .. } => (413, self.to_string()),
             Fault::MediaType { .. } => (415, self.fault.to_string()),
             Fault::ListOfLists | Fault::Operation { .. } => (422, REJECTED.to_owned()),
             Fault::Conflict { .. } => (409, self.to_string()),
@@ -325,7 +335,7 @@ impl<T, E: Into<Error>> Under<T> for Result<T, E> {
     }
 }
 
-/// One level deeper, or an error where there are none left.
+/// One level deeper; fails at the limit.
 pub(crate) fn deeper(depth: usize) -> Result<usize, Error> {
     if depth >= MAX_DEPTH { Err(Fault::TooDeep.into()) } else { Ok(depth + 1) }
 }

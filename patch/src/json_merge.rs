@@ -36,7 +36,7 @@ pub fn apply(original: &Value, patch: &Value) -> Result<Value, Error> {
 ///
 /// # Errors
 ///
-/// [`Fault::MergePatch`], 400, if it is none; [`Fault::TooDeep`].
+/// [`Fault::MergePatch`], 400, if the patch is not an object; [`Fault::TooDeep`].
 ///
 /// Behaviour: `applyJSPatch` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
 ///

@@ -51,7 +51,7 @@ impl PatchType {
     ///
     /// # Errors
     ///
-    /// [`Fault::MediaType`], 415, if it is none of those that are accepted.
+    /// [`Fault::MediaType`], 415, if the type is not accepted.
     ///
     /// Behaviour: `PatchResource` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
     pub fn from_content_type(content_type: &str, accepted: &[PatchType]) -> Result<Self, Error> {

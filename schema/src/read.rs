@@ -60,11 +60,11 @@ impl Schema {
     /// None in practice: the text is part of the library and read by a test.
     ///
     /// ```
-    /// let schemas = fieldmanager_schema::Schema::of_schemas()?;
+    /// let schemas = fieldmanager_schema::Schema::meta_schema()?;
     /// assert!(schemas.type_named("schema").is_some());
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
-    pub fn of_schemas() -> Result<Schema, Error> {
+    pub fn meta_schema() -> Result<Schema, Error> {
         Self::from_yaml(include_str!("schema_of_schemas.yaml"))
     }
 

@@ -6,7 +6,7 @@ use fieldmanager_value::Value;
 
 fn check(text: &str) -> Result<(), String> {
     let document = Value::from_yaml(text).map_err(|error| error.to_string())?;
-    let schemas = Schema::of_schemas().map_err(|error| error.to_string())?;
+    let schemas = Schema::meta_schema().map_err(|error| error.to_string())?;
     let file = schemas.type_named("schema").ok_or("the type `schema` is missing")?;
     TypedValue::new(document, file, Duplicates::Refuse).map_err(|errors| errors.to_string())?;
     Ok(())

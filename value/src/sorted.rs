@@ -24,7 +24,7 @@ use std::borrow::Borrow;
 use std::sync::OnceLock;
 
 use im::OrdMap;
-use triomphe::{Arc, ThinArc};
+use triomphe::ThinArc;
 
 pub use self::differences::Differences;
 pub use self::walk::{Iter, Join, Joined, Seek};

@@ -32,7 +32,7 @@ pub(crate) fn extract(args: &ExtractArgs, files: Files) -> Result<ExitCode, Fail
 
 /// Why there is nothing to extract, and the managers for which there is.
 fn nothing_applied(object: &Value, args: &ExtractArgs) -> String {
-    let (managed, _) = ManagedFields::decode_what_can_be(requests::entries_of(object));
+    let (managed, _) = ManagedFields::decode_lossy(requests::entries_of(object));
     let appliers: Vec<String> = managed
         .entries()
         .iter()

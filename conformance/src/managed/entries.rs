@@ -44,6 +44,32 @@ pub(crate) fn time(rng: &mut Random) -> &'static str {
     rng.name(TIMES)
 }
 
+/// A time of which a part may be unusual or wrong. Its year in UTC is in 0000 to 9999.
+fn odd_time(rng: &mut Random) -> String {
+    if rng.chance(5) {
+        return "0001-01-01T00:00:00Z".to_owned();
+    }
+    let mut part =
+        |usual: &'static str, odd: &[&'static str]| if rng.chance(15) { rng.name(odd) } else { usual };
+    let year = part("2020", &["0000", "0001", "9999", "020", "12020", "-020"]);
+    // The first of January of the year 0 is in the year before with some offsets.
+    let month = if year == "0000" { "03" } else { part("02", &["01", "1", "13", "00", "11"]) };
+    let day = part("01", &["1", "00", "29", "30", "31", "32"]);
+    let separator = part("T", &["t", " ", ""]);
+    let hour = part("12", &["1", "00", "23", "24", "-1", ""]);
+    let minute = part("30", &["5", "00", "59", "60"]);
+    let second = part(":15", &["", ":5", ":59", ":60", ":61"]);
+    let fraction = part("", &[".5", ",5", ".", ",", ".123456789012345678901", ".000000000", ".5.5"]);
+    let zone = part(
+        "Z",
+        &[
+            "z", "", "+01:00", "-01:30", "+24:60", "-24:60", "+25:00", "+00:61", "+0100", "+1:00", "Z[UTC]",
+            " UTC",
+        ],
+    );
+    format!("{year}-{month}-{day}{separator}{hour}:{minute}{second}{fraction}{zone}")
+}
+
 /// A list of entries for an object.
 pub(crate) fn list(
     rng: &mut Random,
@@ -87,7 +113,8 @@ fn entry(
     put("fieldsType", json!("FieldsV1"));
     put("fieldsV1", set);
     if rng.chance(80) {
-        put("time", json!(time(rng)));
+        let time = if rng.chance(4) { odd_time(rng) } else { time(rng).to_owned() };
+        put("time", json!(time));
     }
     if rng.chance(8) {
         put("subresource", json!(rng.name(&["status", "scale", "a\"b"])));

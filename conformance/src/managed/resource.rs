@@ -78,7 +78,7 @@ impl Resource {
     }
 
     fn make(&self, version: &str, subresource: &str) -> Result<FieldManager, String> {
-        let mut builder = FieldManager::builder(GroupVersionKind::of(version, &self.kind))
+        let mut builder = FieldManager::builder(GroupVersionKind::from_api_version_kind(version, &self.kind))
             .subresource(subresource)
             .converter(self.converter.clone())
             .hub(self.hub.as_str())

@@ -6,7 +6,7 @@ use fieldmanager_value::Value;
 
 /// For objects whose structure is deduced.
 pub(crate) fn manager() -> FieldManager {
-    FieldManager::builder(GroupVersionKind::of("v1", "ConfigMap")).build().unwrap()
+    FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build().unwrap()
 }
 
 /// A time in the first minute of 2020.

@@ -22,7 +22,7 @@
 //!         properties: {spec: {type: object, properties: {replicas: {type: integer}}}}
 //! ")?)?;
 //! assert!(shop.violations().is_empty());
-//! let ty = shop.types()?.of(&shop.kind("v1"))?;
+//! let ty = shop.types()?.for_kind(&shop.kind("v1"))?;
 //! assert_eq!(ty.name(), "com.example.v1.Shop");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -88,7 +88,7 @@ impl CustomResource {
     /// #     served: true
     /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
     /// # ")?)?;
-    /// assert!(shop.types()?.of(&shop.kind("v1")).is_ok());
+    /// assert!(shop.types()?.for_kind(&shop.kind("v1")).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn types(&self) -> Result<Types, CrdError> {
@@ -115,7 +115,7 @@ impl CustomResource {
     /// #   versions: [{name: v1, served: true, storage: true}, {name: v2, served: true}]
     /// # ")?)?;
     /// let types = shop.types_with(&Importer::new().unions(ListUnions::Respecting))?;
-    /// assert!(types.of(&shop.kind("v1")).is_ok() && types.of(&shop.list_kind("v2")).is_ok());
+    /// assert!(types.for_kind(&shop.kind("v1")).is_ok() && types.for_kind(&shop.list_kind("v2")).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn types_with(&self, importer: &Importer) -> Result<Types, CrdError> {

@@ -1,7 +1,6 @@
 //! List keys that items do not have.
 
-use std::collections::HashMap;
-
+use ahash::AHashMap;
 use fieldmanager_schema::{AtomDef, ListDef, MapDef, Relationship, TypeDef, TypeRef};
 use fieldmanager_value::Str;
 
@@ -12,7 +11,7 @@ use super::Fault;
 /// Published documents have such lists: in those of Kubernetes before 1.28, `CSIStorageCapacityList.items` has the
 /// key `name`. With the key no object that has an item would fit the type.
 pub(super) fn drop_unknown(types: &mut [TypeDef]) -> Vec<Fault> {
-    let fields: HashMap<Str, Option<Fields>> =
+    let fields: AHashMap<Str, Option<Fields>> =
         types.iter().map(|def| (def.name.clone(), Fields::of(&def.atom))).collect();
     let mut walk = Walk { fields, definition: Str::default(), path: String::new(), warnings: Vec::new() };
     for def in types {
@@ -33,7 +32,7 @@ impl Fields {
 }
 
 struct Walk {
-    fields: HashMap<Str, Option<Fields>>,
+    fields: AHashMap<Str, Option<Fields>>,
     definition: Str,
     path: String,
     warnings: Vec<Fault>,

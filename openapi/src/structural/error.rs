@@ -55,7 +55,15 @@ pub enum Error {
     /// The schema or the object nests deeper than [`MAX_DEPTH`].
     #[error("lists and maps nest deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// A default of the whole object that is no map.
+    /// The defaults of the schema add too much to an object.
+    #[error("{}: the defaults of the schema add more than {limit} bytes to the object", whole(path))]
+    DefaultsTooLarge {
+        /// Where the limit was exceeded.
+        path: FieldPath,
+        /// How many bytes of JSON defaults may add.
+        limit: usize,
+    },
+    /// A default of the whole object that is not a map.
     #[error("failed to prune default value: object root default value must be of object type")]
     RootDefault,
     /// The `apiVersion`, `kind` or `metadata` of a resource is malformed.

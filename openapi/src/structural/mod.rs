@@ -56,7 +56,6 @@ mod prune;
 mod prune_defaults;
 mod read;
 mod same;
-mod time;
 mod trail;
 mod unfold;
 mod union;
@@ -65,6 +64,7 @@ mod validate_metadata;
 mod walk;
 mod write;
 
+pub use default::MAX_DEFAULT_BYTES;
 pub use error::Error;
 pub use metadata::Coerced;
 pub use model::{

@@ -45,6 +45,11 @@ impl Structural {
     pub fn ptr_eq(&self, other: &Structural) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
+
+    /// The address of the allocation, which identifies the schema as long as it is borrowed.
+    pub(super) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
 }
 
 impl Deref for Structural {

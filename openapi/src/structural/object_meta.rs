@@ -2,8 +2,8 @@
 
 use fieldmanager_value::{List, Map, Str, Value, write_number};
 
-use super::time;
 use super::walk::{Edit, edit_map};
+use crate::{Timestamp, TimestampError};
 
 /// What a field of the Go type is.
 enum Shape {
@@ -214,12 +214,16 @@ impl Decoder {
             }
             (Shape::Integer | Shape::OptionalInteger, other) => wrong(other, "int64"),
             (Shape::OptionalBool, other) => wrong(other, "bool"),
-            (Shape::Time | Shape::OptionalTime, Value::String(text)) => Ok(match time::canonical(text)? {
-                None if matches!(shape, Shape::Time) => Outcome::Remove,
-                None => Outcome::Replace(Value::Null),
-                Some(time) if *text == time.as_str() => Outcome::Keep,
-                Some(time) => Outcome::Replace(time.into()),
-            }),
+            (Shape::Time | Shape::OptionalTime, Value::String(text)) => {
+                let time: Timestamp = text.parse().map_err(|error: TimestampError| error.to_string())?;
+                let canonical = time.to_string();
+                Ok(match shape {
+                    Shape::Time if time.is_zero() => Outcome::Remove,
+                    _ if time.is_zero() => Outcome::Replace(Value::Null),
+                    _ if *text == canonical.as_str() => Outcome::Keep,
+                    _ => Outcome::Replace(canonical.into()),
+                })
+            }
             // A time reads itself, and what it returns ends the decoding.
             (Shape::Time | Shape::OptionalTime, other) => {
                 Err(mismatch(&json_name(other), name, "string", of, place))

@@ -63,10 +63,12 @@ fn the_swagger_document_of_kubernetes() {
     assert!(imported.faults.is_empty());
     let types = &imported.types;
     assert!(types.schema().definitions().len() > 450);
-    let deployment = types.of(&GroupVersionKind::of("apps/v1", "Deployment")).unwrap();
+    let deployment =
+        types.for_kind(&GroupVersionKind::from_api_version_kind("apps/v1", "Deployment")).unwrap();
     assert_eq!(deployment.name(), "io.k8s.api.apps.v1.Deployment");
     // The options of deletion are the same in every group.
-    let options = types.of(&GroupVersionKind::of("apps/v1", "DeleteOptions")).unwrap();
+    let options =
+        types.for_kind(&GroupVersionKind::from_api_version_kind("apps/v1", "DeleteOptions")).unwrap();
     assert_eq!(options.name(), "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
     for (_, names) in types.kinds() {
         assert_eq!(names.len(), 1);

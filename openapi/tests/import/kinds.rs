@@ -19,7 +19,7 @@ fn a_definition_may_have_several_kinds() {
     let found: Vec<(String, &str)> =
         types.kinds().map(|(kind, names)| (kind.to_string(), names[0].as_str())).collect();
     assert_eq!(found, [("/v1, Kind=Shop".into(), "a"), ("example.com/v1, Kind=Shop".into(), "a")]);
-    assert_eq!(types.of(&GroupVersionKind::new("", "v1", "Shop")).unwrap().name(), "a");
+    assert_eq!(types.for_kind(&GroupVersionKind::new("", "v1", "Shop")).unwrap().name(), "a");
     assert_eq!(types.of_object(&yaml("{apiVersion: example.com/v1, kind: Shop}")).unwrap().name(), "a");
 }
 
@@ -38,7 +38,8 @@ fn kinds_that_several_types_claim_are_errors() {
         "{{a: {{type: object, x-kubernetes-group-version-kind: [{SHOP}]}},
            b: {{type: object, x-kubernetes-group-version-kind: [{SHOP}, {SHOP}]}}}}"
     ));
-    let error = types.of(&GroupVersionKind::of("example.com/v1", "Shop")).unwrap_err();
+    let error =
+        types.for_kind(&GroupVersionKind::from_api_version_kind("example.com/v1", "Shop")).unwrap_err();
     assert_eq!(error.to_string(), "several types claim example.com/v1, Kind=Shop: a, b");
     assert!(matches!(error, KindError::Ambiguous { types, .. } if types == ["a", "b"]));
 }
@@ -47,21 +48,27 @@ fn kinds_that_several_types_claim_are_errors() {
 #[test]
 fn a_kind_may_be_named_twice() {
     let types = types(&format!("{{b: {{type: object, x-kubernetes-group-version-kind: [{SHOP}, {SHOP}]}}}}"));
-    assert_eq!(types.of(&GroupVersionKind::of("example.com/v1", "Shop")).unwrap().name(), "b");
+    assert_eq!(
+        types.for_kind(&GroupVersionKind::from_api_version_kind("example.com/v1", "Shop")).unwrap().name(),
+        "b"
+    );
 }
 
 #[test]
 fn the_kinds_of_an_alias_are_those_of_its_target() {
     let types =
         types(&format!("{{a: {{$ref: b, x-kubernetes-group-version-kind: [{SHOP}]}}, b: {{type: object}}}}"));
-    assert_eq!(types.of(&GroupVersionKind::of("example.com/v1", "Shop")).unwrap().name(), "b");
+    assert_eq!(
+        types.for_kind(&GroupVersionKind::from_api_version_kind("example.com/v1", "Shop")).unwrap().name(),
+        "b"
+    );
 }
 
 #[test]
 fn unknown_kinds_are_errors_with_a_hint() {
     let types = types(&format!("{{b: {{type: object, x-kubernetes-group-version-kind: [{SHOP}]}}}}"));
     let error = |api_version: &str, kind: &str| {
-        types.of(&GroupVersionKind::of(api_version, kind)).unwrap_err().to_string()
+        types.for_kind(&GroupVersionKind::from_api_version_kind(api_version, kind)).unwrap_err().to_string()
     };
     assert_eq!(
         error("example.com/v1", "Shopp"),

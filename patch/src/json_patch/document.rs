@@ -1,32 +1,31 @@
 //! The document while operations are applied to it.
 
-use std::borrow::Cow;
+use fieldmanager_value::{MAX_DEPTH, Str, Value};
 
-use fieldmanager_value::{List, ListBuilder, MAX_DEPTH, Str, Value};
-
+use super::node::Node;
 use super::operation::{Operation, Verb};
-use super::pointer::{Pointer, index};
+use super::pointer::Pointer;
 use super::{MAX_COPY_BYTES, OperationFault};
 
 pub(super) struct Document {
-    root: Value,
+    root: Node,
     copied: usize,
 }
 
-/// What happens to a member or an item.
-enum Edit {
-    Add(Value),
+/// A change of a member or an item.
+pub(super) enum Edit {
+    Add(Node),
     Replace(Value),
     Remove,
 }
 
 impl Document {
     pub(super) fn new(original: &Value) -> Self {
-        Document { root: original.clone(), copied: 0 }
+        Document { root: Node::Value(original.clone()), copied: 0 }
     }
 
     pub(super) fn finish(self) -> Value {
-        self.root
+        self.root.to_value()
     }
 
     pub(super) fn apply(&mut self, operation: &Operation<'_>) -> Result<(), OperationFault> {
@@ -34,7 +33,7 @@ impl Document {
         match (operation.verb, &operation.from) {
             (Verb::Add, _) => {
                 check_depth(path, value)?;
-                self.edit(path, Edit::Add((*value).clone()))
+                self.edit(path, Edit::Add(Node::Value((*value).clone())))
             }
             (Verb::Remove, _) => self.edit(path, Edit::Remove),
             (Verb::Replace, _) => {
@@ -45,27 +44,27 @@ impl Document {
                 if !matches!(value, Value::Map(_) | Value::List(_)) {
                     return Err(OperationFault::RootValue { found: value.kind() });
                 }
-                self.root = (*value).clone();
+                self.root = Node::Value((*value).clone());
                 Ok(())
             }
             (Verb::Test, _) => self.test(path, value),
             (Verb::Move, Some(from)) => {
-                let value = self.get(from)?;
+                let node = self.get(from)?;
                 self.edit(from, Edit::Remove)?;
-                // On its own level or above, the value is not deeper than it was.
-                if path.tokens.len() > from.tokens.len() {
-                    check_depth(path, &value)?;
+                // At its own level or above, the value is not deeper than before.
+                if path.tokens.len() > from.tokens.len() && !node.fits(levels_below(path)) {
+                    return Err(OperationFault::TooDeep);
                 }
-                self.edit(path, Edit::Add(value))
+                self.edit(path, Edit::Add(node))
             }
             (Verb::Copy, Some(from)) => {
-                let value = self.get(from)?;
+                let value = self.get(from)?.to_value();
                 check_depth(path, &value)?;
                 self.copied += value.to_json().len();
                 if self.copied > MAX_COPY_BYTES {
                     return Err(OperationFault::CopySize { size: self.copied, limit: MAX_COPY_BYTES });
                 }
-                self.edit(path, Edit::Add(value))
+                self.edit(path, Edit::Add(Node::Value(value)))
             }
             (Verb::Move | Verb::Copy, None) => Err(OperationFault::NoMember { name: "from" }),
         }
@@ -73,41 +72,53 @@ impl Document {
 
     fn test(&self, path: &Pointer<'_>, wanted: &Value) -> Result<(), OperationFault> {
         let found = if path.tokens.is_empty() { self.root.clone() } else { self.get(path)? };
-        if found == *wanted {
+        if found.equals(wanted) {
             return Ok(());
         }
-        Err(OperationFault::Test { path: path.text.to_owned(), wanted: wanted.clone(), found })
+        Err(OperationFault::Test {
+            path: path.text.to_owned(),
+            wanted: wanted.clone(),
+            found: found.to_value(),
+        })
     }
 
-    /// The value at a place; null for a member that is not there.
-    fn get(&self, pointer: &Pointer<'_>) -> Result<Value, OperationFault> {
+    /// The value at a path; null for a member that is missing.
+    fn get(&self, pointer: &Pointer<'_>) -> Result<Node, OperationFault> {
         let (parents, last) = pointer.split()?;
-        let mut at = &self.root;
+        let mut at = self.root.clone();
         for token in parents {
-            at = step(at, token).ok_or_else(|| no_parent(pointer))?;
+            at = at.child(token).ok_or_else(|| no_parent(pointer))?;
         }
-        match at {
-            Value::Map(map) => Ok(map.get(last).cloned().unwrap_or_default()),
-            Value::List(list) => index(last, list.len())
-                .and_then(|at| list.get(at))
-                .cloned()
-                .ok_or_else(|| out_of_list(pointer, list)),
-            _ => Err(no_parent(pointer)),
+        match (at.child(last), at.len()) {
+            (Some(node), _) => Ok(node),
+            (None, Some(length)) => Err(OperationFault::Index { path: pointer.text.to_owned(), length }),
+            (None, None) if at.is_map() => Ok(Node::Value(Value::Null)),
+            (None, None) => Err(no_parent(pointer)),
         }
     }
 
     fn edit(&mut self, pointer: &Pointer<'_>, edit: Edit) -> Result<(), OperationFault> {
         let (parents, last) = pointer.split()?;
-        self.root = edited(&self.root, parents, last, edit, pointer)?;
+        let mut at = &mut self.root;
+        for token in parents {
+            at = at.child_mut(token).ok_or_else(|| no_parent(pointer))?;
+        }
+        at.open();
+        match at {
+            Node::Map(map) => match edit {
+                Edit::Add(new) => map.set(&Str::from(last), Some(new)),
+                Edit::Replace(new) => map.set(&Str::from(last), Some(Node::Value(new))),
+                Edit::Remove if map.contains(last) => map.set(&Str::from(last), None),
+                Edit::Remove => return Err(OperationFault::Missing { path: pointer.text.to_owned() }),
+            },
+            Node::List(list) => {
+                let length = list.len();
+                list.edit(last, edit)
+                    .ok_or_else(|| OperationFault::Index { path: pointer.text.to_owned(), length })?;
+            }
+            Node::Value(_) => return Err(no_parent(pointer)),
+        }
         Ok(())
-    }
-}
-
-fn step<'v>(value: &'v Value, token: &str) -> Option<&'v Value> {
-    match value {
-        Value::Map(map) => map.get(token),
-        Value::List(list) => list.get(index(token, list.len())?),
-        _ => None,
     }
 }
 
@@ -115,96 +126,12 @@ fn no_parent(pointer: &Pointer<'_>) -> OperationFault {
     OperationFault::NoParent { path: pointer.text.to_owned() }
 }
 
-fn out_of_list(pointer: &Pointer<'_>, list: &List) -> OperationFault {
-    OperationFault::Index { path: pointer.text.to_owned(), length: list.len() }
+/// How many levels of lists and maps a value at a path may have.
+fn levels_below(pointer: &Pointer<'_>) -> usize {
+    MAX_DEPTH.saturating_sub(pointer.tokens.len())
 }
 
-/// The value with the edit in it. It goes no deeper than a pointer may have tokens.
-fn edited(
-    value: &Value,
-    parents: &[Cow<'_, str>],
-    last: &str,
-    edit: Edit,
-    pointer: &Pointer<'_>,
-) -> Result<Value, OperationFault> {
-    let Some((token, rest)) = parents.split_first() else {
-        return edited_here(value, last, edit, pointer);
-    };
-    let below = step(value, token).ok_or_else(|| no_parent(pointer))?;
-    let below = edited(below, rest, last, edit, pointer)?;
-    match value {
-        Value::Map(map) => Ok(Value::Map(map.with_edits(vec![(Str::from(token.as_ref()), Some(below))]))),
-        Value::List(list) => {
-            let at = index(token, list.len()).ok_or_else(|| no_parent(pointer))?;
-            Ok(Value::List(list.with_edits(vec![(at, below)], Vec::new())))
-        }
-        _ => Err(no_parent(pointer)),
-    }
-}
-
-fn edited_here(
-    value: &Value,
-    last: &str,
-    edit: Edit,
-    pointer: &Pointer<'_>,
-) -> Result<Value, OperationFault> {
-    match value {
-        Value::Map(map) => {
-            let new = match edit {
-                Edit::Add(new) | Edit::Replace(new) => Some(new),
-                Edit::Remove if map.contains(last) => None,
-                Edit::Remove => return Err(OperationFault::Missing { path: pointer.text.to_owned() }),
-            };
-            Ok(Value::Map(map.with_edits(vec![(Str::from(last), new)])))
-        }
-        Value::List(list) => edited_list(list, last, edit, pointer).map(Value::List),
-        _ => Err(no_parent(pointer)),
-    }
-}
-
-fn edited_list(list: &List, last: &str, edit: Edit, pointer: &Pointer<'_>) -> Result<List, OperationFault> {
-    let outside = || out_of_list(pointer, list);
-    match edit {
-        Edit::Replace(new) => {
-            let at = index(last, list.len()).ok_or_else(outside)?;
-            Ok(list.with_edits(vec![(at, new)], Vec::new()))
-        }
-        Edit::Remove => {
-            let mut list = list.clone();
-            let at = index(last, list.len()).ok_or_else(outside)?;
-            list.remove(at);
-            Ok(list)
-        }
-        Edit::Add(new) => {
-            let length = list.len();
-            let at = if last == "-" { Some(length) } else { index(last, length + 1) }.ok_or_else(outside)?;
-            if at == length {
-                return Ok(list.with_edits(Vec::new(), vec![new]));
-            }
-            let mut out = ListBuilder::with_capacity(length + 1);
-            let mut new = Some(new);
-            for (position, item) in list.iter().enumerate() {
-                if position == at
-                    && let Some(new) = new.take()
-                {
-                    out.push(new);
-                }
-                out.push(item.clone());
-            }
-            Ok(out.build())
-        }
-    }
-}
-
-/// Whether a value can be put at a place without the document becoming too deep.
+/// Fails if a value at a path would nest deeper than [`MAX_DEPTH`].
 fn check_depth(pointer: &Pointer<'_>, value: &Value) -> Result<(), OperationFault> {
-    fn fits(value: &Value, levels: usize) -> bool {
-        match value {
-            Value::Map(map) => levels > 0 && map.iter().all(|(_, value)| fits(value, levels - 1)),
-            Value::List(list) => levels > 0 && list.iter().all(|item| fits(item, levels - 1)),
-            _ => true,
-        }
-    }
-    let levels = MAX_DEPTH.saturating_sub(pointer.tokens.len());
-    if fits(value, levels) { Ok(()) } else { Err(OperationFault::TooDeep) }
+    if Node::Value(value.clone()).fits(levels_below(pointer)) { Ok(()) } else { Err(OperationFault::TooDeep) }
 }

@@ -2,7 +2,7 @@
 
 use fieldmanager_value::{Kind, MAX_DEPTH, Value};
 
-/// Why an operation of a JSON patch does not apply.
+/// Why an operation of a JSON patch cannot be applied.
 ///
 /// ```
 /// use fieldmanager_patch::json_patch::OperationFault;
@@ -24,7 +24,7 @@ pub enum OperationFault {
         /// The member.
         name: &'static str,
     },
-    /// A member that should be a text is none.
+    /// A member is not a string.
     #[error("`{name}` is a {found}: expected a JSON pointer")]
     MemberType {
         /// The member.
@@ -67,7 +67,7 @@ pub enum OperationFault {
         /// What it is.
         found: Kind,
     },
-    /// The value is another one.
+    /// The value differs from the expected one.
     #[error("testing value `{path}` failed: expected {wanted}, got {found}")]
     Test {
         /// The pointer.

@@ -8,6 +8,7 @@
 mod create;
 mod document;
 mod fault;
+mod node;
 mod operation;
 mod pointer;
 

@@ -58,7 +58,7 @@ pub(super) fn fields(map: &Map, nulls: Nulls, depth: usize) -> Result<Map, Error
             directive::deletion(name, value)?;
             None
         } else if name.starts_with(SET_ORDER) {
-            // The items of the patch must come in this order anyway.
+            // The items of the patch must be in this order anyway.
             directive::order(name, value)?;
             None
         } else {

@@ -1,7 +1,6 @@
 //! Whether two patches want different things.
 
-use std::collections::{HashMap, HashSet};
-
+use ahash::{AHashMap, AHashSet};
 use fieldmanager_value::{Kind, List, Map, Value};
 
 use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
@@ -125,11 +124,11 @@ fn lists(
     Ok(false)
 }
 
-type ByKey<'v> = HashMap<(Kind, String), (&'v Value, &'v Value)>;
+type ByKey<'v> = AHashMap<(Kind, String), (&'v Value, &'v Value)>;
 
 /// The items by their merge keys; of several with one key the last.
 fn by_key<'v>(list: &'v List, merge_key: &str) -> Result<ByKey<'v>, Error> {
-    let mut out = HashMap::with_capacity(list.len());
+    let mut out = AHashMap::with_capacity(list.len());
     for (at, item) in list.iter().enumerate() {
         let name = item
             .get(merge_key)
@@ -145,7 +144,7 @@ fn by_key<'v>(list: &'v List, merge_key: &str) -> Result<ByKey<'v>, Error> {
 }
 
 fn sorted_set(list: &List) -> Vec<&Value> {
-    let mut seen = HashSet::new();
+    let mut seen = AHashSet::new();
     let mut items: Vec<&Value> = list
         .iter()
         .filter(|item| super::scalar::Scalar::of(item).is_some_and(|item| seen.insert(item)))

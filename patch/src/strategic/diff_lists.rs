@@ -154,7 +154,7 @@ fn key_text<'v>(item: &'v Value, key: &str) -> std::borrow::Cow<'v, str> {
     go_text(item.get(key).unwrap_or(&Value::Null))
 }
 
-/// The items of a patch as they come in the modified list; what looks like a deletion comes last.
+/// The items of a patch in the order of the modified list. Items that look like deletions are last.
 fn in_order(items: Vec<Value>, key: &str, places: &Positions<'_>) -> Result<Vec<Value>, Error> {
     let is_delete = |item: &Value| item.get(PATCH).and_then(Value::as_str) == Some("delete");
     let mut placed = Vec::with_capacity(items.len());

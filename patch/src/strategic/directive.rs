@@ -1,14 +1,13 @@
 //! The names of directives, and what makes them valid.
 
-use std::collections::HashSet;
-
+use ahash::AHashSet;
 use fieldmanager_value::{Kind, List, Map, Value};
 
 use super::scalar::Scalar;
 use crate::error::Under;
 use crate::{Error, Fault};
 
-/// Replaces or deletes the map or the item that it stands in.
+/// Replaces or deletes the map or the item that contains it.
 pub(super) const PATCH: &str = "$patch";
 /// Lists the fields of its map that remain.
 pub(super) const RETAIN_KEYS: &str = "$retainKeys";
@@ -22,7 +21,7 @@ fn target<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
     name.strip_prefix(prefix)?.strip_prefix('/')
 }
 
-/// Whether a field of a patch is one of the directives that stand beside a list.
+/// Whether a field of a patch is a directive about a list of the same map.
 pub(super) fn stands_beside_list(name: &str) -> bool {
     name.starts_with(DELETE_FROM_LIST) || name.starts_with(SET_ORDER)
 }
@@ -51,11 +50,11 @@ pub(super) fn patch_directive(value: &Value, accepted: &[Patch]) -> Result<Patch
         .under_field(PATCH)
 }
 
-/// The fields that a `$retainKeys` lists, once it is sure that the patch sets no other.
-pub(super) fn retained<'v>(list: &'v Value, patch: &Map) -> Result<HashSet<&'v str>, Error> {
+/// The fields that a `$retainKeys` lists. Fails if the patch sets another field.
+pub(super) fn retained<'v>(list: &'v Value, patch: &Map) -> Result<AHashSet<&'v str>, Error> {
     let format = |found: &Value| Fault::RetainKeys { found: found.kind() };
     let names = list.as_list().ok_or_else(|| format(list)).under_field(RETAIN_KEYS)?;
-    let mut out = HashSet::with_capacity(names.len());
+    let mut out = AHashSet::with_capacity(names.len());
     for (at, name) in names.iter().enumerate() {
         match name {
             Value::String(name) => {
@@ -64,7 +63,7 @@ pub(super) fn retained<'v>(list: &'v Value, patch: &Map) -> Result<HashSet<&'v s
             Value::List(_) | Value::Map(_) => {
                 return Err(format(name)).under_index(at).under_field(RETAIN_KEYS);
             }
-            // No field has such a name.
+            // Field names are strings.
             _ => {}
         }
     }

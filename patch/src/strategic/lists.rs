@@ -1,9 +1,8 @@
 //! Merging two lists.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-
+use ahash::{AHashMap, AHashSet};
 use fieldmanager_value::{Kind, List, Value};
+use std::borrow::Cow;
 
 use super::clean::{self, Nulls};
 use super::directive::{self, PATCH, Patch};
@@ -13,7 +12,7 @@ use super::scalar::{Positions, Scalar, item_kind, key_of, positions};
 use crate::error::{Under, deeper};
 use crate::{Error, Fault, PatchSchema};
 
-/// A merged list, and where the items stood before they were ordered.
+/// A merged list, and the positions of its items before they were ordered.
 pub(super) struct Merged<'v> {
     pub(super) items: Vec<Item<'v>>,
     /// What a `$setElementOrder` takes for the order of the object. In Go the merge writes over the list of the
@@ -73,6 +72,7 @@ impl Merger {
         if original.is_empty() && patch.is_empty() {
             return Ok(Merged { items: Vec::new(), server: Positions::new() });
         }
+        self.charge(original.len())?;
         if item_kind(&[original, patch])? != Kind::Map {
             return scalars(original, patch, merge_key);
         }
@@ -91,7 +91,8 @@ impl Merger {
         depth: usize,
     ) -> Result<Merged<'v>, Error> {
         let (mut plain, deleted, replace) = special_items(patch, merge_key)?;
-        let mut merged = Merging { merge_key, items: Vec::new(), index: HashMap::new() };
+        let mut merged =
+            Merging { merge_key, items: Vec::new(), index: AHashMap::new(), touched: AHashSet::new() };
         let before: usize;
         if replace {
             for (at, item) in plain.drain(..) {
@@ -136,6 +137,7 @@ impl Merger {
         schema: PatchSchema<'_>,
         depth: usize,
     ) -> Result<(), Error> {
+        let again = !merged.touched.insert(key);
         let slot = merged.index.get(&key).and_then(|at| merged.items.get_mut(*at));
         let Some((value, _, _)) = slot else {
             let value = self.new_item(item, depth)?;
@@ -145,7 +147,11 @@ impl Merger {
         let (Value::Map(old), Value::Map(patch)) = (value.as_ref(), item) else {
             return Err(Fault::WrongType { expected: "a map", found: item.kind() }.into());
         };
-        let new = Value::Map(self.map(old, patch, schema, depth)?);
+        let new = match again {
+            true => self.map_again(old, patch, schema, depth)?,
+            false => self.map(old, patch, schema, depth)?,
+        };
+        let new = Value::Map(new);
         if !new.as_map().is_some_and(|map| map.contains(merged.merge_key)) {
             return Err(Fault::NoMergeKey { key: merged.merge_key.to_owned() }.into());
         }
@@ -164,12 +170,12 @@ impl Merger {
     }
 }
 
-type Special<'v> = (Vec<(usize, &'v Value)>, HashSet<Scalar<'v>>, bool);
+type Special<'v> = (Vec<(usize, &'v Value)>, AHashSet<Scalar<'v>>, bool);
 
 /// The items of a patch that are no directives; the keys that it deletes; whether it replaces the list.
 fn special_items<'v>(patch: &'v List, merge_key: &str) -> Result<Special<'v>, Error> {
     let mut plain = Vec::with_capacity(patch.len());
-    let mut deleted = HashSet::new();
+    let mut deleted = AHashSet::new();
     let mut replace = false;
     for (at, item) in patch.iter().enumerate() {
         let Some(directive) = item.get(PATCH) else {
@@ -201,7 +207,9 @@ type Slot<'v> = (Cow<'v, Value>, Option<usize>, Option<Scalar<'v>>);
 struct Merging<'v> {
     merge_key: &'v str,
     items: Vec<Slot<'v>>,
-    index: HashMap<Scalar<'v>, usize>,
+    index: AHashMap<Scalar<'v>, usize>,
+    /// The keys of the items that the patch added or merged.
+    touched: AHashSet<Scalar<'v>>,
 }
 
 impl<'v> Merging<'v> {
@@ -232,7 +240,7 @@ fn scalars<'v>(original: &'v List, patch: &'v List, merge_key: &str) -> Result<M
     let wanted = super::scalar::identities(patch, merge_key)?;
     let server = positions(before.iter().copied());
     let wanted = positions(wanted);
-    let mut seen = HashSet::new();
+    let mut seen = AHashSet::new();
     let mut items = Vec::new();
     let both = original.iter().enumerate().map(|(at, item)| (Some(at), item));
     for (from, item) in both.chain(patch.iter().map(|item| (None, item))) {

@@ -1,9 +1,12 @@
 //! Merging a patch into an object, or into another patch.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 
+use ahash::AHashSet;
 use fieldmanager_value::{Kind, List, Map, Str, Value};
 
+use super::MAX_MERGED_AGAIN;
 use super::clean::{self, Nulls};
 use super::directive::{self, DELETE_FROM_LIST, PATCH, Patch, RETAIN_KEYS, SET_ORDER};
 use super::lists::unchanged;
@@ -24,6 +27,10 @@ pub(super) enum Mode {
 /// Merges patches.
 pub(super) struct Merger {
     mode: Mode,
+    /// Whether the items being merged were merged before by this patch.
+    repeated: Cell<bool>,
+    /// How many items and fields were merged again.
+    merged_again: Cell<usize>,
 }
 
 /// A map with what changes in it.
@@ -40,7 +47,7 @@ impl Edited<'_> {
         }
     }
 
-    /// Sets a field, or removes it. What is written alike stays as it is.
+    /// Sets a field, or removes it. A strictly equal value is kept, so that it stays shared.
     fn set(&mut self, name: &Str, value: Option<Value>) {
         let same = match (self.get(name), &value) {
             (Some(old), Some(new)) => old.strict_eq(new),
@@ -62,7 +69,35 @@ impl Edited<'_> {
 
 impl Merger {
     pub(super) fn new(mode: Mode) -> Self {
-        Merger { mode }
+        Merger { mode, repeated: Cell::new(false), merged_again: Cell::new(0) }
+    }
+
+    /// Counts the items or fields of a list or map that is merged, if this patch merged it before.
+    pub(super) fn charge(&self, size: usize) -> Result<(), Error> {
+        if !self.repeated.get() {
+            return Ok(());
+        }
+        let found = self.merged_again.get() + size;
+        self.merged_again.set(found);
+        if found > MAX_MERGED_AGAIN {
+            Err(Fault::MergedAgain { limit: MAX_MERGED_AGAIN }.into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Merges a map of a patch into the item that an earlier item of the patch with the same key made.
+    pub(super) fn map_again(
+        &self,
+        original: &Map,
+        patch: &Map,
+        schema: PatchSchema<'_>,
+        depth: usize,
+    ) -> Result<Map, Error> {
+        let outer = self.repeated.replace(true);
+        let merged = self.map(original, patch, schema, depth);
+        self.repeated.set(outer);
+        merged
     }
 
     pub(super) fn mode(&self) -> Mode {
@@ -125,7 +160,8 @@ impl Merger {
         if self.mode == Mode::Compose {
             return copy_directive(out, name, list);
         }
-        let retained: HashSet<&str> = directive::retained(list, patch)?;
+        self.charge(out.original.len())?;
+        let retained: AHashSet<&str> = directive::retained(list, patch)?;
         for (name, _) in out.original {
             if !retained.contains(name.as_str()) {
                 out.set(name, None);
@@ -134,7 +170,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Merges and orders the list that a `$setElementOrder` stands beside. Returns the field if that is done.
+    /// Merges and orders the list that a `$setElementOrder` is about. Returns the field if the list was merged.
     ///
     /// Behaviour: `mergePatchIntoOriginal` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
     fn ordered(
@@ -162,6 +198,7 @@ impl Merger {
         let (key, empty) = (rule.merge_key, List::new());
         directive::check_order(field, new.as_ref().unwrap_or(&empty), order, key)?;
         let was_there = old.is_some();
+        self.charge(old.as_ref().map_or(0, List::len))?;
         let (replacing, old) = (new.is_some(), old.unwrap_or_default());
         let new = match new {
             None if !was_there => return Ok(None),
@@ -223,8 +260,9 @@ impl Merger {
         if list.is_empty() && deleted.is_empty() {
             return Ok(());
         }
+        self.charge(list.len())?;
         item_kind(&[list, deleted]).under_field(field)?;
-        let gone: HashSet<Scalar<'_>> = deleted.iter().filter_map(Scalar::of).collect();
+        let gone: AHashSet<Scalar<'_>> = deleted.iter().filter_map(Scalar::of).collect();
         let kept: List = list
             .iter()
             .filter(|item| !Scalar::of(item).is_some_and(|item| gone.contains(&item)))

@@ -22,7 +22,13 @@ use merge::{Merger, Mode};
 
 pub use preconditions::{Precondition, check_preconditions};
 
-/// The object that a document is; null stands for none yet, as in Go.
+/// How many items and fields a patch may merge again, because several items of one of its lists have one merge key.
+///
+/// Each of these items is merged into the result of the one before, since the order of the result depends on every
+/// step. Without a limit the cost is the number of the items times the size of what they are merged into.
+pub const MAX_MERGED_AGAIN: usize = 1_000_000;
+
+/// A document as an object. As in Go, null is an empty object.
 fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
     static EMPTY: Map = Map::new();
     match value {
@@ -34,8 +40,7 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
 
 /// Applies a patch to an object. What the patch does not touch is shared with the object.
 ///
-/// Directives take effect wherever they stand, and never come out as data: those in content that is new are checked
-/// and left out. Maps with `$patch` in new content are left out as a whole.
+/// Directives take effect at every place and never become data: those in new content are checked and left out. Maps with `$patch` in new content are left out as a whole.
 ///
 /// # Errors
 ///

@@ -6,7 +6,7 @@ use fieldmanager_value::{List, Value};
 
 use super::scalar::{Positions, Scalar};
 
-/// Up to here Go sorts by insertion, which shows where an item has no place in the order.
+/// Go sorts lists up to this length by insertion, which is observable if an item has no place in the order.
 const INSERTION: usize = 20;
 
 /// An item on its way into a list.
@@ -15,7 +15,7 @@ pub(super) struct Item<'v> {
     pub(super) identity: Scalar<'v>,
     /// Borrowed while it is the original's.
     pub(super) value: Cow<'v, Value>,
-    /// Where it stands in the original list.
+    /// Its position in the original list.
     pub(super) from: Option<usize>,
     /// Whether it only says that an item is deleted, which is so in patches that are merged.
     pub(super) deletes: bool,
@@ -50,7 +50,7 @@ pub(super) fn arrange<'v>(
     }
 }
 
-/// Items by their places in an order; those that only delete come last.
+/// Items by their positions in an order. Items that only delete are last.
 fn sorted<'v>(items: Vec<Item<'v>>, order: &Positions<'_>) -> Vec<Item<'v>> {
     let (deleting, mut items): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| item.deletes);
     let place = |item: &Item<'_>| order.get(&item.identity).copied();

@@ -1,8 +1,8 @@
 //! Scalars as Go compares them, and as it writes them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
+use ahash::AHashMap;
 use fieldmanager_value::{Kind, List, Value};
 
 use crate::error::Under;
@@ -33,8 +33,8 @@ impl<'v> Scalar<'v> {
     }
 }
 
-/// Where each of some scalars stands first.
-pub(super) type Positions<'v> = HashMap<Scalar<'v>, usize>;
+/// The first position of each scalar.
+pub(super) type Positions<'v> = AHashMap<Scalar<'v>, usize>;
 
 pub(super) fn positions<'v>(scalars: impl IntoIterator<Item = Scalar<'v>>) -> Positions<'v> {
     let mut out = Positions::new();
@@ -53,7 +53,7 @@ pub(super) fn key_of<'v>(item: &'v Value, key: &str) -> Result<Scalar<'v>, Fault
     Scalar::of(value).ok_or_else(|| Fault::MergeKeyType { key: key.to_owned(), found: value.kind() })
 }
 
-/// What tells the items of a list apart: their merge keys, or without one the items themselves.
+/// What identifies the items of a list: their merge keys, or without a merge key the items themselves.
 pub(super) fn identities<'v>(list: &'v List, key: &str) -> Result<Vec<Scalar<'v>>, Error> {
     let identity = |item: &'v Value| {
         if !key.is_empty() {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_told_apart() {
+    fn numbers_of_different_types_are_different() {
         assert!(Scalar::of(&Value::from(1)) != Scalar::of(&Value::from(1.0)));
         assert!(Scalar::of(&Value::from(0.0)) == Scalar::of(&Value::from(-0.0)));
     }

@@ -13,7 +13,7 @@ use crate::Fault;
 
 /// The merge strategies and merge keys of types. Cloning is O(1).
 ///
-/// They come from an OpenAPI document of version 2 or 3, where properties carry `x-kubernetes-patch-strategy` and
+/// They are read from an OpenAPI document of version 2 or 3, where properties have `x-kubernetes-patch-strategy` and
 /// `x-kubernetes-patch-merge-key`, or from a table that has only the fields with such rules
 /// ([`to_value`](Self::to_value)). References are followed when a field is looked up.
 ///
@@ -190,7 +190,7 @@ impl PatchTypes {
     ///
     /// # Errors
     ///
-    /// [`TypesError`], if there are no definitions. A fault inside one comes to light when it is looked up.
+    /// [`TypesError`], if there are no definitions. A fault inside a definition is reported when the definition is looked up.
     ///
     /// Behaviour: `PatchMetaFromOpenAPI` and `PatchMetaFromOpenAPIV3` of
     /// `k8s.io/apimachinery/pkg/util/strategicpatch`.

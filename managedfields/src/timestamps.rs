@@ -1,29 +1,28 @@
-//! Times of entries that alone would change an object.
+//! Writes that would change only the times of entries.
 
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::managed::{MANAGED_FIELDS, list_of, with_list};
 use crate::time::Time;
 
-/// The new object with the times of the old one's entries, if these times are all that changed; otherwise the new
-/// object as it is. An apiserver does so before it stores an object, so that a write that changes nothing does not
-/// give the object a new version.
+/// The new object with the times of the old entries, if only these times changed; otherwise the new object. An API
+/// server does this before it stores an object, so that a write without changes creates no new resource version.
 ///
 /// Behaviour: `IgnoreManagedFieldsTimestampsTransformer` of `k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager`
 /// for custom resources: null and absent, and empty and absent, are different.
 ///
 /// ```
-/// use fieldmanager_managedfields::keep_times;
+/// use fieldmanager_managedfields::ignore_timestamp_only_changes;
 /// use fieldmanager_value::Value;
 /// let object = |time, data| Value::from_json(&format!(
 ///     r#"{{"data":"{data}","metadata":{{"managedFields":[{{"manager":"ci","time":"2026-01-31T{time}:00:00Z"}}]}}}}"#
 /// ));
-/// assert_eq!(keep_times(&object(12, "a")?, &object(13, "a")?), object(12, "a")?);
-/// assert_eq!(keep_times(&object(12, "a")?, &object(13, "b")?), object(13, "b")?);
+/// assert_eq!(ignore_timestamp_only_changes(&object(12, "a")?, &object(13, "a")?), object(12, "a")?);
+/// assert_eq!(ignore_timestamp_only_changes(&object(12, "a")?, &object(13, "b")?), object(13, "b")?);
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 #[must_use]
-pub fn keep_times(old: &Value, new: &Value) -> Value {
+pub fn ignore_timestamp_only_changes(old: &Value, new: &Value) -> Value {
     let (Some(Value::List(before)), Some(Value::List(after))) = (list_of(old), list_of(new)) else {
         return new.clone();
     };
@@ -44,12 +43,12 @@ pub fn keep_times(old: &Value, new: &Value) -> Value {
 
 const TIME: &str = "time";
 
-/// The entries as maps; none if one is something else.
+/// The entries as maps; `None` if one is not a map.
 fn entries(list: &List) -> Option<Vec<&Map>> {
     list.iter().map(Value::as_map).collect()
 }
 
-/// The time of an entry: texts of one moment are the same.
+/// The time of an entry. Strings of the same instant are equal.
 fn time(entry: &Map) -> Option<Result<Time, &Value>> {
     let value = entry.get(TIME).filter(|value| !value.is_null())?;
     Some(value.as_str().and_then(|text| text.parse().ok()).ok_or(value))
