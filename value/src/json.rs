@@ -9,8 +9,8 @@ use crate::{Error, MAX_DEPTH, TextPosition, Value, deep, number};
 impl Value {
     /// Reads one JSON document, as the decoder of an apiserver does.
     ///
-    /// Of duplicate keys the last is kept. An integer beyond `i64` becomes the nearest float, and `-0` is the integer 0.
-    /// A lone surrogate (`"\ud800"`) is read as U+FFFD.
+    /// Of duplicate keys the last is kept. An integer beyond `i64` becomes the nearest float, and `-0` is a float, so that it
+    /// is written as it was read. A lone surrogate (`"\ud800"`) is read as U+FFFD.
     ///
     /// # Errors
     ///
@@ -24,11 +24,10 @@ impl Value {
     pub fn from_json(text: &str) -> Result<Value, Error> {
         let mut reader = Reader::new();
         let read = read(text, &mut reader);
-        if reader.too_deep || (read.is_ok() && !reader.negative_zero) {
+        if reader.too_deep || read.is_ok() {
             return read;
         }
-        // Only of valid JSON a minus sign can be replaced: errors keep their positions.
-        match as_go_reads(text, read.is_ok()) {
+        match replace_lone_surrogates(text) {
             Some(replaced) => Value::from_json(&replaced),
             None => read,
         }
@@ -225,9 +224,9 @@ fn replace_invalid_utf8(text: &[u8]) -> String {
     out
 }
 
-/// JSON in which what Go reads and `serde_json` does not is replaced by what Go takes it for, of the same length: a lone
-/// surrogate by U+FFFD and, if `zeros` says so, the integer `-0` by `0`. None if there is neither.
-fn as_go_reads(text: &str, zeros: bool) -> Option<String> {
+/// JSON in which the escape of each lone surrogate, which `serde_json` refuses, is replaced by that of U+FFFD, as which
+/// Go reads it. `None` if there is none. The length is the same, so errors keep their positions.
+fn replace_lone_surrogates(text: &str) -> Option<String> {
     let mut bytes = text.as_bytes().to_vec();
     let (mut at, mut in_string, mut replaced) = (0, false, false);
     while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
@@ -245,14 +244,6 @@ fn as_go_reads(text: &str, zeros: bool) -> Option<String> {
                 }
                 _ => 2,
             },
-            // The minus of an exponent belongs to a float.
-            (false, [b'e' | b'E', b'-', ..]) => 2,
-            (false, [b'-', b'0', b'.' | b'e' | b'E' | b'0'..=b'9', ..]) => 2,
-            (false, [minus @ b'-', b'0', ..]) if zeros => {
-                *minus = b' ';
-                replaced = true;
-                2
-            }
             _ => 1,
         };
     }
@@ -396,10 +387,10 @@ mod tests {
     }
 
     #[test]
-    fn negative_zero_is_an_integer_unless_it_is_written_as_a_float() {
+    fn negative_zero_is_a_float_and_written_as_it_was_read() {
         let list = Value::from_json(r#"["-0\"-0",-0,-0.0,-0e0,-0E1,1e-0,0,-0 ,[-0]]"#).unwrap();
-        assert_eq!(list.to_json(), r#"["-0\"-0",0,-0,-0,-0,1,0,0,[0]]"#);
-        assert!(Value::from_json("-0").unwrap().strict_eq(&Value::Int(0)));
+        assert_eq!(list.to_json(), r#"["-0\"-0",-0,-0,-0,-0,1,0,-0,[-0]]"#);
+        assert!(Value::from_json("-0").unwrap().strict_eq(&Value::Float(-0.0)));
     }
 
     #[test]

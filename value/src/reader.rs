@@ -21,8 +21,6 @@ pub(crate) struct Reader {
     depth: usize,
     /// Whether reading failed because the nesting is deeper than the limit.
     pub(crate) too_deep: bool,
-    /// Whether a number was a negative zero.
-    pub(crate) negative_zero: bool,
 }
 
 impl Reader {
@@ -33,7 +31,6 @@ impl Reader {
             items: Vec::new(),
             depth: 0,
             too_deep: false,
-            negative_zero: false,
         }
     }
 
@@ -102,7 +99,6 @@ impl<'de> Visitor<'de> for &mut Reader {
         if !f.is_finite() {
             return Err(E::custom(Error::NotFinite { found: f.to_string() }));
         }
-        self.negative_zero |= f == 0.0 && f.is_sign_negative();
         Ok(Value::Float(f))
     }
 

@@ -11,11 +11,7 @@ fn is_same(value: &Value, other: &serde_json::Value) -> bool {
     match (value, other) {
         (Value::Null, Json::Null) => true,
         (Value::Bool(a), Json::Bool(b)) => a == b,
-        (Value::Int(a), Json::Number(b)) => match b.as_i64() {
-            Some(b) => *a == b,
-            // The integer `-0`.
-            None => *a == 0 && b.as_f64() == Some(0.0),
-        },
+        (Value::Int(a), Json::Number(b)) => b.as_i64() == Some(*a),
         (Value::Float(a), Json::Number(b)) => {
             b.as_i64().is_none() && b.as_f64().map(f64::to_bits) == Some(a.to_bits())
         }
