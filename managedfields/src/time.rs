@@ -49,6 +49,11 @@ impl Time {
     pub fn unix_seconds(self) -> i64 {
         self.0.unix_seconds()
     }
+
+    /// Whether this is the zero value of Go's `time.Time`, which means that there is no time.
+    pub(crate) fn is_zero(self) -> bool {
+        self.0.is_zero()
+    }
 }
 
 impl FromStr for Time {

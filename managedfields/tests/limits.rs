@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use fieldmanager_managedfields::{
-    Error, FieldManager, Finding, Force, LintOptions, MAX_CAUSES, Severity, Time, lint,
+    Entry, Error, FieldManager, Finding, Force, LintOptions, MAX_CAUSES, Severity, Time, lint,
 };
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_value::Value;
@@ -150,4 +150,11 @@ fn times_of_entries_are_read_as_go_reads_them() {
     ] {
         assert!(time.parse::<Time>().is_err(), "{time}");
     }
+}
+
+#[test]
+fn the_zero_time_is_not_written() {
+    let entry = r#"{"fieldsType":"FieldsV1","fieldsV1":{},"manager":"ci","operation":"Apply","apiVersion":"v1","time":"0001-01-01T00:00:00Z"}"#;
+    let entry = Entry::from_value(0, &Value::from_json(entry).unwrap()).unwrap();
+    assert_eq!(entry.to_value().get("time"), None);
 }
