@@ -164,7 +164,8 @@ impl Entry {
         entry.insert("operation", self.operation.name());
         entry.insert("fieldsType", "FieldsV1");
         entry.insert("fieldsV1", self.fields.to_value());
-        if let Some(time) = self.time {
+        // The zero value of `time.Time` in Go means that there is no time.
+        if let Some(time) = self.time.filter(|time| !time.is_zero()) {
             entry.insert("time", time.to_string());
         }
         Value::Map(entry)

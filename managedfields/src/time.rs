@@ -50,7 +50,7 @@ impl Time {
         self.0.unix_seconds()
     }
 
-    /// Whether this is the zero value of Go's `time.Time`, which Kubernetes drops.
+    /// Whether this is the zero value of Go's `time.Time`, which means that there is no time.
     pub(crate) fn is_zero(self) -> bool {
         self.0.is_zero()
     }

@@ -23,7 +23,8 @@ pub fn differs(reference: &Value, ours: &Value) -> Option<&'static str> {
     }
     match (reference.get("live"), ours.get("live")) {
         (Some(theirs), Some(ours)) => {
-            let lists = [theirs, ours].map(|object| object.pointer("/metadata/managedFields"));
+            let lists = [theirs, ours]
+                .map(|object| object.pointer("/metadata/managedFields").map(without_null_times));
             if !same_value(&without_entries(theirs), &without_entries(ours)) {
                 return Some("object");
             }
@@ -39,6 +40,18 @@ pub fn differs(reference: &Value, ours: &Value) -> Option<&'static str> {
     let theirs = reference.get("error").and_then(Value::as_str).unwrap_or_default();
     let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
     (doing(theirs) != doing(message)).then_some("error")
+}
+
+/// Entries without null times. Go writes the zero time as null in unstructured objects and leaves it out elsewhere; the
+/// library leaves it out.
+fn without_null_times(entries: &Value) -> Value {
+    let mut out = entries.clone();
+    for entry in out.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        if entry.get("time").is_some_and(Value::is_null) {
+            entry.remove("time");
+        }
+    }
+    out
 }
 
 fn without_entries(object: &Value) -> Value {
