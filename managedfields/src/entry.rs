@@ -4,7 +4,7 @@ use fieldmanager_fieldpath::{ApiVersion, Set};
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::identity::{Identity, Operation};
-use crate::time::{Time, TimeError};
+use crate::time::Time;
 
 /// An entry of `metadata.managedFields`: what one manager owns.
 ///
@@ -117,12 +117,7 @@ impl Entry {
         }
         let time = match entry.get("time") {
             None | Some(Value::Null) => None,
-            Some(_) => {
-                let time: Time =
-                    text("time")?.parse().map_err(|error: TimeError| fault("time", error.to_string()))?;
-                // The zero value of Go's `time.Time` counts as a missing time.
-                Some(time).filter(|time| !time.is_zero())
-            }
+            Some(_) => Some(text("time")?.parse::<Time>().map_err(|error| fault("time", error.to_string()))?),
         };
         let fields = match entry.get("fieldsV1") {
             None | Some(Value::Null) => Set::new(),
