@@ -24,7 +24,7 @@ pub mod validation;
 
 pub use field_error::{FieldError, FieldErrorKind, FieldPath, go_quote, is_print};
 pub use gvk::GroupVersionKind;
-pub use import::{Fault, ImportError, Imported, Importer, ListUnions, LoadError};
+pub use import::{Fault, ImportError, Imported, Importer, ListUnions, LoadError, UnionForm, UnionOrigin};
 pub use managed_fields::{MAX_MANAGER, validate_managed_fields, validate_manager};
 pub use sources::{SourceError, SourceKind, sources};
 pub use types::{KindError, Types};
