@@ -14,6 +14,7 @@
 //! - [`check_value`], [`check_schema`], [`check_fields_v1`] and [`check_paths`] read a text. Most texts are refused;
 //!   that must not panic. What is read must be written and read back as the same.
 //! - [`check_patches`] reads objects and patches, one a line.
+//! - [`check_go_markers`] reads Go source and puts the unions of its markers into a document.
 //! - [`check_scenario`] makes a schema and a row of applies and updates from bytes, and looks at every step.
 //! - [`texts`] makes texts that are more often accepted than raw bytes are.
 
@@ -28,6 +29,7 @@ macro_rules! ensure {
 
 mod choices;
 mod fields_v1;
+mod go;
 mod laws;
 mod objects;
 mod patch;
@@ -39,6 +41,7 @@ pub mod texts;
 mod value;
 
 pub use fields_v1::check_fields_v1;
+pub use go::check_go_markers;
 pub use patch::check_patches;
 pub use path::check_paths;
 pub use scenario::check_scenario;
