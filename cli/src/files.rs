@@ -12,7 +12,8 @@ pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+/// The text of a file.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     let read = if path.as_os_str() == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map(|_| text)

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Command::Fieldset(args) => commands::inspect::fieldset(&args),
         Command::Prune(args) => commands::custom::prune(&args),
         Command::Default(args) => commands::custom::default(&args),
+        Command::Unions(args) => commands::unions::run(&args),
         Command::Schema(SchemaCommand::Types(args)) => commands::schema::types(&args),
         Command::Schema(SchemaCommand::Show(args)) => commands::schema::show(&args),
         Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args),

@@ -26,7 +26,9 @@ pub(crate) fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
     let title = Style::Strong.paint(ty.name());
     let title = if kinds.is_empty() { title } else { format!("{title} ({})", kinds.join(", ")) };
     let lines = layout(&tree::rows(&ty, args.depth), output::width());
-    output::print_lines([title, String::new()].into_iter().chain(lines))?;
+    let unions = source.unions(&ty);
+    let gap = if unions.is_empty() { None } else { Some(String::new()) };
+    output::print_lines([title, String::new()].into_iter().chain(lines).chain(gap).chain(unions))?;
     Ok(ExitCode::SUCCESS)
 }
 
