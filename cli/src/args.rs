@@ -2,6 +2,7 @@
 
 mod managed;
 mod patch;
+mod unions;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ pub(crate) use managed::{
     OwnedArgs, RequestArgs, StripArgs, UpdateArgs, WriteArgs,
 };
 pub(crate) use patch::{DiffArgs, PatchArgs, PatchKind};
+pub(crate) use unions::UnionsArgs;
 
 /// Server-side apply on files: merge configurations, track who owns which field, find conflicts.
 ///
@@ -69,6 +71,11 @@ pub(crate) enum Command {
     Prune(CustomArgs),
     /// Fill in the defaults of a CustomResourceDefinition
     Default(CustomArgs),
+    /// Put the unions that Go markers declare into CustomResourceDefinitions or an OpenAPI document
+    ///
+    /// The document is printed with the extension `x-kubernetes-unions` at every place where a struct with a union occurs,
+    /// and with nothing else changed.
+    Unions(UnionsArgs),
     /// Inspect, check and convert schemas
     #[command(subcommand)]
     Schema(SchemaCommand),

@@ -21,7 +21,8 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    fn text(self, path: &Path) -> Result<String, Failure> {
+    /// The text of a file.
+    pub(crate) fn text(self, path: &Path) -> Result<String, Failure> {
         let read = if path.as_os_str() == "-" {
             read_input(std::io::stdin().lock(), self.max_input)
         } else {

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Command::Fieldset(args) => commands::inspect::fieldset(&args, files),
         Command::Prune(args) => commands::custom::prune(&args, files),
         Command::Default(args) => commands::custom::default(&args, files),
+        Command::Unions(args) => commands::unions::run(&args, files),
         Command::Schema(SchemaCommand::Types(args)) => commands::schema::types(&args, files),
         Command::Schema(SchemaCommand::Show(args)) => commands::schema::show(&args, files),
         Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args, files),

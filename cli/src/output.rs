@@ -175,9 +175,9 @@ pub(crate) fn print_lines<L: Into<Line>>(lines: impl IntoIterator<Item = L>) -> 
     out().lines(lines)
 }
 
-/// Prints an HTML page, which escapes its strings itself.
-pub(crate) fn print_page(page: &str) -> Result<(), Failure> {
-    std::io::stdout().lock().write_all(page.as_bytes())?;
+/// Prints a document as it is: an HTML page, which escapes its strings itself, or a file with insertions.
+pub(crate) fn print_document(document: &str) -> Result<(), Failure> {
+    std::io::stdout().lock().write_all(document.as_bytes())?;
     Ok(())
 }
 

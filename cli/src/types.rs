@@ -4,7 +4,8 @@ use std::path::Path;
 
 use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{
-    GroupVersionKind, Importer, KindError, SourceError, SourceKind, Types, builtin, sources,
+    GroupVersionKind, Importer, KindError, SourceError, SourceKind, Types, UnionForm, UnionOrigin, builtin,
+    sources,
 };
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};
@@ -22,16 +23,29 @@ pub(crate) struct Source {
     file: Option<String>,
     /// The documents of the file.
     documents: Vec<Value>,
+    /// Where the unions came from.
+    unions: Vec<UnionOrigin>,
 }
 
 /// The types of a file, or without one the bundled schema of Kubernetes.
 pub(crate) fn load(file: Option<&Path>, files: Files) -> Result<Source, Failure> {
     let Some(path) = file else {
-        return Ok(Source { types: builtin::types(), file: None, documents: Vec::new() });
+        return Ok(Source { types: builtin::types(), file: None, documents: Vec::new(), unions: Vec::new() });
     };
     let documents = files.documents(path)?;
     let imported = Types::load_all(&documents, &Importer::new()).map_err(|error| faults(path, &error))?;
-    Ok(Source { types: imported.types, file: Some(files::name(path)), documents })
+    Ok(Source { types: imported.types, file: Some(files::name(path)), documents, unions: imported.unions })
+}
+
+/// Where a union came from: its members, the place and the form.
+pub(crate) fn union_origin(union: &UnionOrigin) -> String {
+    let members: Vec<&str> = union.members.iter().map(|member| member.as_str()).collect();
+    let by = union.discriminator.as_ref().map_or(String::new(), |name| format!(" by {}", name.as_str()));
+    let form = match union.form {
+        UnionForm::List => "list form",
+        UnionForm::Object => "object form",
+    };
+    format!("union of {}{by}: {}, {form}", members.join(", "), union.path)
 }
 
 /// Every fault on a line of its own, each with the file.
@@ -71,6 +85,23 @@ impl Source {
             Some(file) => file.clone(),
             None => format!("bundled schema (Kubernetes {})", builtin::RELEASE),
         }
+    }
+
+    /// Where the unions of a type came from, one a line.
+    pub(crate) fn unions(&self, ty: &Type) -> Vec<String> {
+        let own = self.unions.iter().filter(|union| union.definition == ty.name());
+        let lines: Vec<String> = own.map(union_origin).collect();
+        let has_some = ty.atom().map.as_ref().is_some_and(|map| !map.unions.is_empty());
+        if !lines.is_empty() || !has_some {
+            return lines;
+        }
+        vec![match &self.file {
+            Some(file) => format!("unions: `unions` of the type in {file}"),
+            None => format!(
+                "unions: `x-kubernetes-unions` in the OpenAPI document of Kubernetes {}, with corrections",
+                builtin::RELEASE
+            ),
+        }]
     }
 
     /// The type of a name, or without one that of an object.

@@ -194,7 +194,7 @@ fn a_type_is_shown_as_a_tree() {
         ),
         (
             "schema show SeccompProfile",
-            "io.k8s.api.core.v1.SeccompProfile\n\nlocalhostProfile  string, if and only if type is Localhost\ntype              string, Localhost selects localhostProfile, RuntimeDefault and Unconfined select\n                  nothing\n",
+            "io.k8s.api.core.v1.SeccompProfile\n\nlocalhostProfile  string, if and only if type is Localhost\ntype              string, Localhost selects localhostProfile, RuntimeDefault and Unconfined select\n                  nothing\n\nunions: `x-kubernetes-unions` in the OpenAPI document of Kubernetes 1.37, with corrections\n",
         ),
         (
             "schema show io.k8s.api.apps.v1.DeploymentStrategy",
@@ -243,7 +243,7 @@ fn schemas_are_checked() {
         ),
         (
             "schema check @/openapi.yaml",
-            "@/openapi.yaml: warning: definition `Good`: .x-kubernetes-unions[0]: value `Cards` of member `card` is not in the enum of `type`: Card, None\n@/openapi.yaml: valid, 4 types, 1 kind\n",
+            "@/openapi.yaml: warning: definition `Good`: .x-kubernetes-unions[0]: value `Cards` of member `card` is not in the enum of `type`: Card, None\n@/openapi.yaml: valid, 4 types, 1 kind\n  `Good`: union of card by type: .x-kubernetes-unions[0], list form\n",
         ),
         ("schema check @/crd.yaml", "@/crd.yaml: shops.example.com: valid, structural at v1\n"),
     ]);

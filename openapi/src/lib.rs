@@ -27,7 +27,7 @@ pub use field_error::{FieldError, FieldErrorKind, FieldPath};
 #[doc(hidden)]
 pub use fieldmanager_value::go_format::{is_print, quote as go_quote};
 pub use gvk::GroupVersionKind;
-pub use import::{Fault, ImportError, Imported, Importer, ListUnions, LoadError};
+pub use import::{Fault, ImportError, Imported, Importer, ListUnions, LoadError, UnionForm, UnionOrigin};
 pub use managed_fields::{MAX_MANAGER, validate_managed_fields, validate_manager};
 pub use sources::{SourceError, SourceKind, sources};
 pub use time::{Timestamp, TimestampError};

@@ -184,7 +184,7 @@ impl Types {
 
 impl From<Types> for Imported {
     fn from(types: Types) -> Self {
-        Imported { types, warnings: Vec::new(), faults: Vec::new() }
+        Imported { types, warnings: Vec::new(), unions: Vec::new(), faults: Vec::new() }
     }
 }
 
@@ -223,6 +223,7 @@ fn custom_resources(documents: &[Value], importer: &Importer) -> Result<Imported
             kinds.extend(names.iter().map(|name| (kind.clone(), name.clone())));
         }
         all.warnings.extend(imported.warnings);
+        all.unions.extend(imported.unions);
         all.faults.extend(imported.faults);
     }
     let schema = Schema::from_definitions(types.into_values().collect()).map_err(LoadError::Schema)?;

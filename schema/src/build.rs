@@ -326,21 +326,22 @@ impl Builder {
             types,
             by_name: self.by_name,
             plain: !atoms.iter().any(mixed),
-            with_unions: with_unions(&atoms),
+            with_unions: with_unions(&atoms, false),
+            with_atomic_unions: with_unions(&atoms, true),
             atoms,
         })))
     }
 }
 
-/// For each atom, whether a union lies in it or below it, outside of atomic parts.
-fn with_unions(atoms: &[Atom]) -> Vec<bool> {
+/// For each atom, whether a union lies in it or below it; in atomic parts only if these are asked for.
+fn with_unions(atoms: &[Atom], atomic: bool) -> Vec<bool> {
     // What leads to an atom: the search goes up from the structs that have unions.
     let mut parents: Vec<Vec<usize>> = vec![Vec::new(); atoms.len()];
     let mut found = vec![false; atoms.len()];
     let mut open = Vec::new();
     for (i, atom) in atoms.iter().enumerate() {
-        let map = atom.map.as_ref().filter(|map| !map.atomic);
-        let list = atom.list.as_ref().filter(|list| !list.atomic);
+        let map = atom.map.as_ref().filter(|map| atomic || !map.atomic);
+        let list = atom.list.as_ref().filter(|list| atomic || !list.atomic);
         let fields =
             map.into_iter().flat_map(|map| map.fields.iter().map(|field| field.ty).chain(map.element));
         for child in fields.chain(list.map(|list| list.element)) {

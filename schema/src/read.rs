@@ -106,6 +106,7 @@ impl Schema {
                 atoms: Vec::new(),
                 plain: true,
                 with_unions: Vec::new(),
+                with_atomic_unions: Vec::new(),
             })),
             id: TypeId(0),
         })

@@ -46,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) plain: bool,
     /// For each atom, whether a union lies in it or below it, outside of atomic parts.
     pub(crate) with_unions: Vec<bool>,
+    /// The same, with those in atomic parts.
+    pub(crate) with_atomic_unions: Vec<bool>,
 }
 
 /// What a type may be, with references resolved. See [`AtomDef`].
@@ -310,6 +312,26 @@ impl Schema {
     /// ```
     pub fn has_unions(&self, id: TypeId) -> bool {
         usize::try_from(id.0).ok().and_then(|at| self.0.with_unions.get(at)).copied().unwrap_or_default()
+    }
+
+    /// Whether a struct with unions is in a type or below it, atomic parts included: what validation looks at.
+    ///
+    /// ```
+    /// use fieldmanager_schema::Schema;
+    /// let schema = Schema::from_yaml("
+    /// types:
+    /// - name: frozen
+    ///   list:
+    ///     elementRelationship: atomic
+    ///     elementType: {map: {fields: [{name: a, type: {scalar: string}}], unions: [{fields: [{fieldName: a}]}]}}
+    /// ")?;
+    /// let id = schema.type_named("frozen").unwrap().id();
+    /// assert!(schema.has_unions_anywhere(id) && !schema.has_unions(id));
+    /// # Ok::<(), fieldmanager_schema::Error>(())
+    /// ```
+    pub fn has_unions_anywhere(&self, id: TypeId) -> bool {
+        let at = usize::try_from(id.0).ok();
+        at.and_then(|at| self.0.with_atomic_unions.get(at)).copied().unwrap_or_default()
     }
 
     /// The definitions of the schema.

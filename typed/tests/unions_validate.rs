@@ -316,6 +316,12 @@ fn every_fault_at_once_with_its_place() {
         atomicStruct: {type: A, b: 1, u: 1, v: 1}";
     let wanted = [
         "must specify at most one of: `p`, `q`",
+        ".atomicItems[0].a: must be specified when `type` is \"A\"",
+        ".atomicItems[0].b: may only be specified when `type` is \"B\"",
+        ".atomicItems[0]: must specify one of: `u`, `v`",
+        ".atomicStruct.a: must be specified when `type` is \"A\"",
+        ".atomicStruct.b: may only be specified when `type` is \"B\"",
+        ".atomicStruct: must specify exactly one of: `u`, `v`",
         ".byName.k.type: must be set to one of: \"A\", \"B\"",
         ".items[name=\"x\"]: must specify exactly one of: `u`, `v`",
         ".items[name=\"x\"].a: must be specified when `type` is \"A\"",
@@ -331,6 +337,24 @@ fn every_fault_at_once_with_its_place() {
     assert_eq!(faults("root", "null", new, Ratcheting::On).len(), wanted.len());
     assert_eq!(faults("root", new, new, Ratcheting::Off).len(), wanted.len());
     assert_eq!(faults("root", new, new, Ratcheting::On), [""; 0]);
+}
+
+#[test]
+fn ratcheting_compares_atomic_lists_and_maps_as_a_whole() {
+    let list = "{atomicItems: [{name: x, type: A, b: 1, u: 1}, {name: y, type: B, b: 1, u: 1}]}";
+    assert_eq!(faults("root", list, list, Ratcheting::On), [""; 0]);
+    // The item at fault is the same; another one is not.
+    let changed = "{atomicItems: [{name: x, type: A, b: 1, u: 1}, {name: z, type: B, b: 1, u: 1}]}";
+    let wanted = [
+        ".atomicItems[0].a: must be specified when `type` is \"A\"",
+        ".atomicItems[0].b: may only be specified when `type` is \"B\"",
+    ];
+    assert_eq!(faults("root", list, changed, Ratcheting::On), wanted);
+    // An atomic struct has a place of its own: only what is in it is compared as a whole.
+    let old = "{atomicStruct: {name: x, type: A, b: 1, u: 1}}";
+    let new = "{atomicStruct: {name: z, type: A, b: 1, u: 1}}";
+    assert_eq!(faults("root", old, new, Ratcheting::On), [""; 0]);
+    assert_eq!(faults("root", old, new, Ratcheting::Off).len(), 2);
 }
 
 /// Old, new, and the faults that ratcheting leaves.

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
     }
     let lines = blame::lines(&owned, ty.as_ref());
     if args.html {
-        output::print_page(&blame::page(&owned, &lines, &args.managers))?;
+        output::print_document(&blame::page(&owned, &lines, &args.managers))?;
         return Ok(ExitCode::SUCCESS);
     }
     let wanted: Vec<usize> = owned

@@ -9,4 +9,5 @@ pub(crate) mod managers;
 pub(crate) mod patch;
 pub(crate) mod schema;
 pub(crate) mod test;
+pub(crate) mod unions;
 pub(crate) mod write;

@@ -34,6 +34,7 @@ mod publish;
 mod read;
 mod rules;
 mod spec_rules;
+mod unions;
 
 use std::collections::BTreeMap;
 

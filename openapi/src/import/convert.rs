@@ -11,7 +11,7 @@ use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
 use super::extensions::{self, ExtensionFault, PRESERVE};
 use super::targets::{Target, Targets, last_segment};
-use super::{Fault, Importer, kinds, unions, untyped};
+use super::{Fault, Importer, UnionOrigin, kinds, unions, untyped};
 use crate::GroupVersionKind;
 
 /// Known by their names: the schema of a quantity allows several types, and that of a raw extension says
@@ -33,6 +33,7 @@ pub(super) struct Converter<'i> {
     depth: usize,
     pub(super) faults: Vec<Fault>,
     pub(super) warnings: Vec<Fault>,
+    pub(super) unions: Vec<UnionOrigin>,
     pub(super) kinds: Vec<(GroupVersionKind, Str)>,
 }
 
@@ -48,6 +49,7 @@ impl<'i> Converter<'i> {
             depth: 0,
             faults: Vec::new(),
             warnings: Vec::new(),
+            unions: Vec::new(),
             kinds: Vec::new(),
         }
     }
@@ -251,6 +253,15 @@ impl<'i> Converter<'i> {
         for (path, message) in found.warnings {
             let path = format!("{}{path}", self.path);
             self.warnings.push(Fault { definition: self.definition.to_string(), path, message });
+        }
+        for ((path, form), union) in found.origins.into_iter().zip(&found.unions) {
+            self.unions.push(UnionOrigin {
+                definition: self.definition.to_string(),
+                path: format!("{}{path}", self.path),
+                form,
+                discriminator: union.discriminator.clone(),
+                members: union.fields.iter().map(|member| member.field.clone()).collect(),
+            });
         }
         let relationship = self.extension(extensions::map(schema), None);
         MapDef { fields, unions: found.unions, element, relationship }

@@ -3,7 +3,7 @@
 use fieldmanager_schema::{Union, UnionField};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::ListUnions;
+use super::{ListUnions, UnionForm};
 
 pub(super) const EXTENSION: &str = "x-kubernetes-unions";
 
@@ -13,6 +13,8 @@ pub(super) struct Found {
     pub(super) unions: Vec<Union>,
     pub(super) faults: Vec<(String, String)>,
     pub(super) warnings: Vec<(String, String)>,
+    /// The place of each union, and the form in which it is there.
+    pub(super) origins: Vec<(String, UnionForm)>,
 }
 
 /// The unions of a struct: the list form on it, and the object form on its properties.
@@ -25,7 +27,7 @@ pub(super) fn of_struct(schema: &Map, properties: Option<&Map>, list: ListUnions
                 let path = format!(".{EXTENSION}[{i}]");
                 if let Some(mut union) = found.list_entry(&path, entry) {
                     union.deduce = union.discriminator.is_some() && list == ListUnions::Deducing;
-                    found.keep(&path, union, properties);
+                    found.keep(&path, UnionForm::List, union, properties);
                 }
             }
         }
@@ -46,7 +48,7 @@ pub(super) fn of_struct(schema: &Map, properties: Option<&Map>, list: ListUnions
                 if let Some(mut union) = found.object(&path, union) {
                     union.discriminator = Some(name.clone());
                     union.closed = true;
-                    found.keep(&path, union, properties);
+                    found.keep(&path, UnionForm::Object, union, properties);
                 }
             }
             // What may be a struct is looked at as one.
@@ -66,6 +68,7 @@ impl Found {
     }
 
     /// `{discriminator, fields-to-discriminateBy: {field: value}}`; `fields` is the name of the older proposal.
+    /// `required: true` is an extension: exactly one member must be set.
     fn list_entry(&mut self, path: &str, entry: &Value) -> Option<Union> {
         const FIELDS: &str = "fields-to-discriminateBy";
         let Value::Map(entry) = entry else {
@@ -79,6 +82,13 @@ impl Found {
             Some(other) => {
                 self.fault(format!("{path}.discriminator"), format!("expected string, got {}", other.kind()));
                 return None;
+            }
+        }
+        match entry.get("required") {
+            None => {}
+            Some(Value::Bool(required)) => union.required = *required,
+            Some(other) => {
+                self.fault(format!("{path}.required"), format!("expected boolean, got {}", other.kind()))
             }
         }
         let (name, fields) = match (entry.get(FIELDS), entry.get("fields")) {
@@ -154,7 +164,7 @@ impl Found {
     }
 
     /// Keeps a union, and says what of it can never apply.
-    fn keep(&mut self, path: &str, union: Union, properties: Option<&Map>) {
+    fn keep(&mut self, path: &str, form: UnionForm, union: Union, properties: Option<&Map>) {
         let property = |name: &Str| properties.and_then(|properties| properties.get(name));
         for field in union.fields.iter().filter(|field| property(&field.field).is_none()) {
             let message = format!("member `{}` is no property of the struct", field.field);
@@ -171,6 +181,7 @@ impl Found {
                 Some(discriminator) => self.check_values(path, name, &union, discriminator),
             }
         }
+        self.origins.push((path.to_owned(), form));
         self.unions.push(union);
     }
 

@@ -14,6 +14,7 @@
 //! - [`check_value`], [`check_schema`], [`check_fields_v1`] and [`check_paths`] read a text. Most texts are refused;
 //!   that must not panic. What is read must be written and read back as the same.
 //! - [`check_patches`] reads objects and patches, one a line.
+//! - [`check_go_markers`] reads Go source and puts the unions of its markers into a document.
 //! - [`check_scenario`] makes a schema and a row of applies and updates from bytes, and looks at every step.
 //! - [`run_cost`] runs every operation on a stream of documents; [`check_cost`] bounds the work that it did.
 //! - [`attacks`] has hostile streams of any size.
@@ -32,6 +33,7 @@ pub mod attacks;
 mod choices;
 mod cost;
 mod fields_v1;
+mod go;
 mod laws;
 mod objects;
 mod patch;
@@ -44,6 +46,7 @@ mod value;
 
 pub use cost::{check_cost, run_cost};
 pub use fields_v1::check_fields_v1;
+pub use go::check_go_markers;
 pub use patch::check_patches;
 pub use path::check_paths;
 pub use scenario::check_scenario;

@@ -1,7 +1,8 @@
 //! The invariants as properties: what the fuzz targets look for, for a bounded number of inputs.
 
 use fieldmanager_invariants::{
-    check_fields_v1, check_patches, check_paths, check_scenario, check_schema, check_value, texts,
+    check_fields_v1, check_go_markers, check_patches, check_paths, check_scenario, check_schema, check_value,
+    texts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,6 +14,23 @@ fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
 /// Cases, without files for failures: a failure prints its input, shrunk.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// A seed of the fuzz target in which parts were copied over others.
+fn rearranged(seed: usize, cuts: &[(usize, usize, usize)]) -> String {
+    let seeds = [
+        include_str!("../../../fuzz/seeds/go_markers/deducing"),
+        include_str!("../../../fuzz/seeds/go_markers/respecting"),
+    ];
+    let mut text: Vec<char> = seeds.get(seed).copied().unwrap_or_default().chars().collect();
+    for (from, to, length) in cuts {
+        let at = |place: &usize| place % (text.len() + 1);
+        let (from, to) = (at(from), at(to));
+        let part: Vec<char> = text.get(from..(from + length).min(text.len())).unwrap_or_default().to_vec();
+        let until = (to + length / 2).min(text.len());
+        text.splice(to..until, part);
+    }
+    text.into_iter().collect()
 }
 
 /// YAML in one line, with many directives.
@@ -62,6 +80,11 @@ proptest! {
     #[test]
     fn patches_hold(one in patch_text(), two in patch_text(), three in patch_text()) {
         holds(check_patches(format!("{one}\n{two}\n{three}").as_bytes()))?;
+    }
+
+    #[test]
+    fn go_markers_hold(seed in 0..2usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..4)) {
+        holds(check_go_markers(rearranged(seed, &cuts).as_bytes()))?;
     }
 
     #[test]

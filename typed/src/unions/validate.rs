@@ -6,7 +6,7 @@ use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_schema::{ListType, MapType, Schema, TypeId, Union, UnionField};
 use fieldmanager_value::{List, Map, Value};
 
-use super::{Standing, granular};
+use super::Standing;
 use crate::index::{Index, Slot};
 use crate::items::element_of;
 use crate::shape::{Shape, shape};
@@ -18,7 +18,7 @@ pub enum Ratcheting {
     /// Every fault is.
     Off,
     /// A fault that the old object has at the same place is not, as long as the same members are set and
-    /// the discriminator is the same.
+    /// the discriminator is the same. In an atomic list or map a fault is not as long as the whole is unchanged.
     On,
 }
 
@@ -50,6 +50,10 @@ impl TypedValue {
     /// requires one. Of a discriminator whose value the union does not know, and whose list is not closed,
     /// nothing is said: the value may be the API's own.
     ///
+    /// Unions in atomic lists and maps are validated too, as Kubernetes does; their items are at positions
+    /// (`.items[0]`). With ratcheting, an atomic list or map is compared as a whole: if anything in it changed, all
+    /// faults in it are reported.
+    ///
     /// Texts: `k8s.io/apimachinery/pkg/api/validate`, `Union` and `DiscriminatedUnion`.
     ///
     /// ```
@@ -74,7 +78,7 @@ impl TypedValue {
     pub fn validate_unions(&self, new: &TypedValue, ratcheting: Ratcheting) -> Vec<UnionFault> {
         let schema = new.ty.schema();
         let mut validate = Validate { schema, path: Path::new(), ratcheting, found: Vec::new() };
-        if schema.has_unions(new.ty.id()) {
+        if schema.has_unions_anywhere(new.ty.id()) {
             validate.value(new.ty.id(), Some(&self.value), &new.value);
         }
         validate.found
@@ -90,18 +94,15 @@ struct Validate<'s> {
 
 impl Validate<'_> {
     fn value(&mut self, ty: TypeId, old: Option<&Value>, new: &Value) {
-        let schema = self.schema;
-        if let Some((map, entries)) = granular(schema, ty, new) {
-            self.fields(map, old.and_then(Value::as_map), entries);
-        } else if let (Shape::List(list), Value::List(items)) = (shape(schema.atom(ty), Some(new)).1, new)
-            && !list.atomic
-        {
-            self.items(list, old.and_then(Value::as_list), items);
+        match (shape(self.schema.atom(ty), Some(new)).1, new) {
+            (Shape::Map(map), Value::Map(entries)) => self.fields(map, old.and_then(Value::as_map), entries),
+            (Shape::List(list), Value::List(items)) => self.items(list, old.and_then(Value::as_list), items),
+            _ => {}
         }
     }
 
     fn child(&mut self, ty: Option<TypeId>, element: PathElement, old: Option<&Value>, new: &Value) {
-        if let Some(ty) = ty.filter(|ty| self.schema.has_unions(*ty)) {
+        if let Some(ty) = ty.filter(|ty| self.schema.has_unions_anywhere(*ty)) {
             self.path.push(element);
             self.value(ty, old, new);
             self.path.pop();
@@ -122,13 +123,32 @@ impl Validate<'_> {
             }
             self.union(union, now);
         }
+        if map.atomic && self.is_let_through(old == Some(new)) {
+            return;
+        }
+        // What is in an atomic map is another one as soon as anything in it changes.
+        let old = old.filter(|_| !map.atomic);
         for (name, value) in new {
             let before = old.and_then(|old| old.get(name));
             self.child(map.type_of(name), PathElement::Field(name.clone()), before, value);
         }
     }
 
+    /// Whether faults in an atomic list or map are let through: those of one that is as it was.
+    fn is_let_through(&self, unchanged: bool) -> bool {
+        self.ratcheting == Ratcheting::On && unchanged
+    }
+
     fn items(&mut self, list: &ListType, old: Option<&List>, new: &List) {
+        if list.atomic {
+            if !self.schema.has_unions_anywhere(list.element) || self.is_let_through(old == Some(new)) {
+                return;
+            }
+            for (at, item) in (0..).zip(new) {
+                self.child(Some(list.element), PathElement::Index(at), None, item);
+            }
+            return;
+        }
         let index = old.and_then(|old| Some((old, Index::of(old, list).ok()?)));
         for item in new {
             let Ok(element) = element_of(list, item) else {

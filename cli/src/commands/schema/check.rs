@@ -33,7 +33,11 @@ pub(crate) fn check(args: &CheckArgs, files: Files) -> Result<ExitCode, Failure>
         .iter()
         .map(|message| Line::from(format!("{file}: ")).and(warning.clone()).and(format!(" {message}")));
     let valid = format!("{file}: valid, {types} types{kinds}");
-    output::print_lines(warnings.chain([valid.into()]))?;
+    let unions = imported
+        .unions
+        .iter()
+        .map(|union| Line::from(format!("  `{}`: {}", union.definition, types::union_origin(union))));
+    output::print_lines(warnings.chain([valid.into()]).chain(unions))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -55,11 +59,18 @@ fn custom_resources(file: &str, documents: &[Value]) -> Result<ExitCode, Failure
         match CustomResource::from_value(document) {
             Err(error) => bad(&mut lines, &error.to_string().lines().map(str::to_owned).collect::<Vec<_>>()),
             Ok(resource) => {
-                let faults: Vec<String> = resource.violations().iter().map(ToString::to_string).collect();
+                let faults = resource.violations().into_iter().chain(resource.union_violations());
+                let faults: Vec<String> = faults.map(|fault| fault.to_string()).collect();
                 if faults.is_empty() {
                     let versions: Vec<&str> =
                         resource.versions.iter().map(|version| version.name.as_str()).collect();
                     lines.push(format!("{prefix}: valid, structural at {}", versions.join(", ")).into());
+                    let document = std::slice::from_ref(document);
+                    let imported = Types::load_all(document, &Importer::new()).ok();
+                    let unions = imported.into_iter().flat_map(|imported| imported.unions);
+                    lines.extend(unions.map(|union| {
+                        Line::from(format!("  `{}`: {}", union.definition, types::union_origin(&union)))
+                    }));
                 } else {
                     bad(&mut lines, &faults);
                 }

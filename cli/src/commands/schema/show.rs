@@ -28,7 +28,9 @@ pub(crate) fn show(args: &ShowArgs, files: Files) -> Result<ExitCode, Failure> {
     let title = Style::Strong.paint(ty.name());
     let title = if kinds.is_empty() { title } else { title.and(format!(" ({})", kinds.join(", "))) };
     let lines = layout(&tree::rows(&ty, args.depth), output::width());
-    output::print_lines([title, Line::default()].into_iter().chain(lines))?;
+    let unions: Vec<Line> = source.unions(&ty).into_iter().map(Line::from).collect();
+    let gap = (!unions.is_empty()).then(Line::default);
+    output::print_lines([title, Line::default()].into_iter().chain(lines).chain(gap).chain(unions))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,0 +1,318 @@
+//! Edits of a text.
+
+use std::ops::Range;
+
+use fieldmanager_value::{Map, Str, Value};
+
+use super::tree::{self, Content, Node};
+use super::{Edit, Step, display};
+
+/// What replaces a range of the text.
+struct Splice {
+    range: Range<usize>,
+    /// How deep the map is: of two entries behind the same line, that of the inner map is first.
+    depth: usize,
+    with: String,
+}
+
+/// The text in which maps have new entries, and nothing else is changed.
+///
+/// # Errors
+///
+/// The place where the text is written in a way that allows no new entry, and why.
+pub(crate) fn apply(text: &str, edits: &[Edit]) -> Result<String, String> {
+    if edits.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let documents = tree::read(text).ok_or("written with keys that are no scalars: edit it by hand")?;
+    let mut splices = Vec::new();
+    for edit in edits {
+        let refused = || {
+            format!(
+                "{}: `{}` cannot be added, since aliases or merge keys are used there",
+                display(&edit.path),
+                edit.key
+            )
+        };
+        let node = tree::at(&documents, &edit.path).ok_or_else(refused)?;
+        splices.push(splice(text, node, edit).ok_or_else(refused)?);
+    }
+    splices.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.depth.cmp(&a.depth)));
+    let mut out =
+        String::with_capacity(text.len() + splices.iter().map(|splice| splice.with.len()).sum::<usize>());
+    let mut at = 0;
+    for splice in &splices {
+        out.push_str(text.get(at..splice.range.start).ok_or("two entries overlap")?);
+        out.push_str(&splice.with);
+        at = splice.range.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    verify(text, &out, edits)?;
+    Ok(out)
+}
+
+/// Whether the text now stands for what it stood for, with the new entries. YAML can be written in many ways, and what
+/// was not foreseen here must not change a document.
+fn verify(before: &str, after: &str, edits: &[Edit]) -> Result<(), String> {
+    let expected = documents(before).map(|mut documents| {
+        for edit in edits {
+            if let Some((Step::Item(i), path)) = edit.path.split_first()
+                && let Some(document) = documents.get_mut(*i)
+            {
+                *document = with(document, path, edit);
+            }
+        }
+        documents
+    });
+    match (expected, documents(after)) {
+        (Ok(expected), Ok(found))
+            if expected.len() == found.len() && expected.iter().zip(&found).all(|(a, b)| a.strict_eq(b)) =>
+        {
+            Ok(())
+        }
+        _ => {
+            let at = edits.first().map_or(String::new(), |edit| display(&edit.path));
+            Err(format!(
+                "{at}: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON"
+            ))
+        }
+    }
+}
+
+/// The documents of a text that are not null.
+pub(crate) fn documents(text: &str) -> Result<Vec<Value>, fieldmanager_value::Error> {
+    // JSON is read much faster than YAML.
+    match Value::from_json(text) {
+        Ok(Value::Null) => Ok(Vec::new()),
+        Ok(document) if text.trim_start().starts_with(['{', '[']) => Ok(vec![document]),
+        _ => Value::all_from_yaml(text),
+    }
+}
+
+fn with(value: &Value, path: &[Step], edit: &Edit) -> Value {
+    let set = |map: &Map, name: &str, value: Value| {
+        Value::Map(map.with_edits(vec![(Str::from(name), Some(value))]))
+    };
+    match (path.split_first(), value) {
+        (None, Value::Map(map)) => set(map, edit.key, edit.value.clone()),
+        (Some((Step::Field(name), rest)), Value::Map(map)) => match map.get(name.as_str()) {
+            Some(child) => set(map, name, with(child, rest, edit)),
+            None => value.clone(),
+        },
+        (Some((Step::Item(i), rest)), Value::List(items)) => {
+            let items = items.iter().enumerate();
+            Value::List(
+                items
+                    .map(|(at, item)| if at == *i { with(item, rest, edit) } else { item.clone() })
+                    .collect(),
+            )
+        }
+        _ => value.clone(),
+    }
+}
+
+fn splice(text: &str, node: &Node, edit: &Edit) -> Option<Splice> {
+    let Content::Map { entries, flow } = &node.content else {
+        return None;
+    };
+    let depth = edit.path.len();
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let existing = entries.iter().find(|(key, _)| key.name == edit.key);
+    let (first, last) = (entries.first(), entries.last());
+    if *flow {
+        let Some(((first, _), (last_key, last))) = first.zip(last) else {
+            let with = format!("{:?}: {}", edit.key, edit.value.to_json());
+            return Some(Splice { range: node.range.start + 1..node.range.start + 1, depth, with });
+        };
+        let before = text.get(node.range.start..first.range.start)?;
+        // One entry a line, or all in one.
+        let lines = before.contains('\n').then(|| indent_of(text, first.range.start)).flatten();
+        let spaced =
+            text.get(last_key.range.end..last.range.start).is_some_and(|between| between.contains(' '));
+        let (separator, value) = match lines {
+            Some(indent) => {
+                let break_line = format!("{newline}{indent}");
+                (format!(",{break_line}"), edit.value.to_json_pretty().trim_end().replace('\n', &break_line))
+            }
+            None if spaced => (", ".to_owned(), edit.value.to_json()),
+            None => (",".to_owned(), edit.value.to_json()),
+        };
+        let blank = if spaced { " " } else { "" };
+        return Some(match existing {
+            Some((_, old)) => Splice { range: old.range.clone(), depth, with: value },
+            None => {
+                let end = last.range.end;
+                let with = format!("{separator}{:?}:{blank}{value}", edit.key);
+                Splice { range: end..end, depth, with }
+            }
+        });
+    }
+    let (first, _) = first?;
+    let (_, last) = last?;
+    let indent = " ".repeat(column(text, first.range.start));
+    let entry = Value::Map([(Str::from(edit.key), edit.value.clone())].into_iter().collect()).to_yaml();
+    let lines = entry.trim_end().replace('\n', &format!("{newline}{indent}"));
+    if let Some((key, old)) = existing {
+        let mut range = key.range.start..old.range.end.max(key.range.end);
+        if ends_with_block(old) {
+            // Its last line goes on to be one.
+            range.end = range.start + text.get(range.clone())?.trim_end().len();
+        }
+        return Some(Splice { range, depth, with: lines });
+    }
+    let end = last.range.end;
+    if ends_with_block(last) {
+        // Blank lines that the block does not keep stay behind the new lines.
+        let content = text.get(..end)?;
+        let fresh = content.ends_with('\n');
+        let with =
+            if fresh { format!("{indent}{lines}{newline}") } else { format!("{newline}{indent}{lines}") };
+        return Some(Splice { range: end..end, depth, with });
+    }
+    let rest = text.get(end..)?;
+    let mut end = end + rest.find('\n').unwrap_or(rest.len());
+    if text.get(..end)?.ends_with('\r') {
+        end -= 1;
+    }
+    Some(Splice { range: end..end, depth, with: format!("{newline}{indent}{lines}") })
+}
+
+/// Whether the last thing in a node is a block scalar.
+fn ends_with_block(mut node: &Node) -> bool {
+    loop {
+        node = match &node.content {
+            Content::Scalar { block } => return *block,
+            Content::List(items) => match items.last() {
+                Some(last) => last,
+                None => return false,
+            },
+            Content::Map { entries, flow: false } => match entries.last() {
+                Some((_, last)) => last,
+                None => return false,
+            },
+            _ => return false,
+        };
+    }
+}
+
+/// How far a place is from the beginning of its line, in characters.
+fn column(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    before.rsplit('\n').next().unwrap_or_default().chars().count()
+}
+
+/// What a place has before it in its line, if these are blanks.
+fn indent_of(text: &str, at: usize) -> Option<&str> {
+    let before = text.get(..at)?.rsplit('\n').next()?;
+    before.chars().all(|c| c == ' ' || c == '\t').then_some(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(path: &[&str], value: &str) -> Edit {
+        let steps = path.iter().map(|step| match step.parse() {
+            Ok(i) => Step::Item(i),
+            Err(_) => Step::Field((*step).to_owned()),
+        });
+        Edit {
+            path: [Step::Item(0)].into_iter().chain(steps).collect(),
+            key: "x-u",
+            value: Value::from_yaml(value).unwrap(),
+        }
+    }
+
+    fn edited(text: &str, path: &[&str], value: &str) -> String {
+        let edits = [edit(path, value)];
+        let out = apply(text, &edits).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(apply(&out, &edits).unwrap(), out, "the second time nothing changes");
+        out
+    }
+
+    #[test]
+    fn an_entry_is_added_behind_the_last_one() {
+        for (text, path, expected) in [
+            ("a: 1\n", &[][..], "a: 1\nx-u:\n- b: c\n"),
+            ("a: 1", &[], "a: 1\nx-u:\n- b: c"),
+            (
+                "a:\n  b: 1 # why\n  # more\nc: 2\n",
+                &["a"],
+                "a:\n  b: 1 # why\n  x-u:\n  - b: c\n  # more\nc: 2\n",
+            ),
+            ("a:\n- b: 1\n  c: 'x'\n\n- d\n", &["a", "0"], "a:\n- b: 1\n  c: 'x'\n  x-u:\n  - b: c\n\n- d\n"),
+            ("a:\n  b: \"x\n    y\"\nc: 2\n", &["a"], "a:\n  b: \"x\n    y\"\n  x-u:\n  - b: c\nc: 2\n"),
+            ("a:\n  b: |\n    x\n\nc: 2\n", &["a"], "a:\n  b: |\n    x\n\n  x-u:\n  - b: c\nc: 2\n"),
+            (
+                "a:\n  b: x\n    y\n    z\nc: 2\n",
+                &["a"],
+                "a:\n  b: x\n    y\n    z\n  x-u:\n  - b: c\nc: 2\n",
+            ),
+            (
+                "a:\n  b:\n    c: |-\n      x\n  d: 1\n",
+                &["a", "b"],
+                "a:\n  b:\n    c: |-\n      x\n    x-u:\n    - b: c\n  d: 1\n",
+            ),
+            (
+                "a:\n  b:\n    c: >+\n      x\n\n\n  d: 1\n",
+                &["a", "b"],
+                "a:\n  b:\n    c: >+\n      x\n\n\n    x-u:\n    - b: c\n  d: 1\n",
+            ),
+            ("a:\n  b: |\n    x", &["a"], "a:\n  b: |\n    x\n  x-u:\n  - b: c"),
+            (
+                "a:\n- b: |\n    x\n  # c\n- d\n",
+                &["a", "0"],
+                "a:\n- b: |\n    x\n  x-u:\n  - b: c\n  # c\n- d\n",
+            ),
+            ("a:\n  b:\n# c\nc: 2\n", &["a"], "a:\n  b:\n  x-u:\n  - b: c\n# c\nc: 2\n"),
+            ("a:\n  b: {}\nc: 2\n", &["a"], "a:\n  b: {}\n  x-u:\n  - b: c\nc: 2\n"),
+            ("a: {b: 1, c: {}}\n", &["a"], "a: {b: 1, c: {}, \"x-u\": [{\"b\":\"c\"}]}\n"),
+            ("a: {}\n", &["a"], "a: {\"x-u\": [{\"b\":\"c\"}]}\n"),
+            ("a: é\r\nb:\r\n  c: 1\r\n", &["b"], "a: é\r\nb:\r\n  c: 1\r\n  x-u:\r\n  - b: c\r\n"),
+            ("# first\n---\na: 1\n---\nb: 1\n", &[], "# first\n---\na: 1\nx-u:\n- b: c\n---\nb: 1\n"),
+            ("{\"a\":1}", &[], "{\"a\":1,\"x-u\":[{\"b\":\"c\"}]}"),
+            (
+                "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n",
+                &["a"],
+                "{\n  \"a\": {\n    \"b\": 1,\n    \"x-u\": [\n      {\n        \"b\": \"c\"\n      }\n    ]\n  }\n}\n",
+            ),
+            (
+                "{\n\t\"a\": 1\n}\n",
+                &[],
+                "{\n\t\"a\": 1,\n\t\"x-u\": [\n\t  {\n\t    \"b\": \"c\"\n\t  }\n\t]\n}\n",
+            ),
+            ("{\"a\": \"\\ud83d\\ude00\"}", &[], "{\"a\": \"\\ud83d\\ude00\", \"x-u\": [{\"b\":\"c\"}]}"),
+        ] {
+            assert_eq!(edited(text, path, "[{b: c}]"), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_entry_that_differs_is_replaced_in_its_place() {
+        for (text, path, expected) in [
+            ("a: 1\nx-u: old # why\nb: 1\n", &[][..], "a: 1\nx-u:\n- b: c # why\nb: 1\n"),
+            ("- x-u:\n    old: 1\n  # c\n  y: 1\n", &["0"], "- x-u:\n  - b: c\n  # c\n  y: 1\n"),
+            ("{\"x-u\": 1, \"b\": 2}", &[], "{\"x-u\": [{\"b\":\"c\"}], \"b\": 2}"),
+            ("a:\n  x-u: |\n    b\n\n  b: 1\n", &["a"], "a:\n  x-u:\n  - b: c\n\n  b: 1\n"),
+            ("a:\n  x-u:\nb: 1\n", &["a"], "a:\n  x-u:\n  - b: c\nb: 1\n"),
+        ] {
+            let edits = [edit(path, "[{b: c}]")];
+            assert_eq!(apply(text, &edits), Ok(expected.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn entries_of_a_map_and_of_one_in_it_are_in_their_order() {
+        let edits = [edit(&[], "[1]"), edit(&["p", "t"], "{m: 1}")];
+        let out = apply("a: 1\np:\n  t:\n    type: string\n", &edits).unwrap();
+        assert_eq!(out, "a: 1\np:\n  t:\n    type: string\n    x-u:\n      m: 1\nx-u:\n- 1\n");
+    }
+
+    #[test]
+    fn aliases_and_merge_keys_are_not_edited() {
+        for text in ["a: &a {b: 1}\nc: *a\n", "a: &a {c: {b: 1}}\n<<: *a\n"] {
+            let error = apply(text, &[edit(&["c"], "1")]).unwrap_err();
+            assert_eq!(error, ".c: `x-u` cannot be added, since aliases or merge keys are used there");
+        }
+    }
+}

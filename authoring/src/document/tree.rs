@@ -1,0 +1,153 @@
+//! Where the nodes of a YAML (or JSON) text are.
+
+use std::ops::Range;
+
+use fieldmanager_value::MAX_DEPTH;
+use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle};
+
+use super::Step;
+
+/// A node: where it is, and what is in it.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// Its bytes. Of a block the end is that of what is in it.
+    pub(super) range: Range<usize>,
+    pub(super) content: Content,
+}
+
+#[derive(Debug)]
+pub(super) enum Content {
+    /// A scalar, and whether it is a block scalar, whose end is the beginning of a line.
+    Scalar {
+        block: bool,
+    },
+    List(Vec<Node>),
+    Map {
+        entries: Vec<(Key, Node)>,
+        flow: bool,
+    },
+    Alias,
+}
+
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) name: String,
+    pub(super) range: Range<usize>,
+}
+
+/// A list or map whose end was not found yet.
+struct Open {
+    start: usize,
+    flow: bool,
+    /// None for a list.
+    key: Option<Option<Key>>,
+    items: Vec<Node>,
+    entries: Vec<(Key, Node)>,
+}
+
+/// The documents of a text that are not null; none if the text has something that cannot be edited.
+pub(super) fn read(text: &str) -> Option<Vec<Node>> {
+    let mut options = Options::default();
+    options.flow_nesting_limit = MAX_DEPTH + 1;
+    options.block_nesting_limit = MAX_DEPTH + 1;
+    let mut documents: Vec<Node> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = event.ok()?;
+        let node = match event {
+            Event::Scalar(value, style, ..) => {
+                if let Some(Open { key: Some(key @ None), .. }) = open.last_mut() {
+                    *key = Some(Key { name: value.into_owned(), range: bytes(&span)? });
+                    continue;
+                }
+                let range = bytes(&span)?;
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                // The parser ends a block where the next line has its first character.
+                let range = if block { range.start..line_start(text, range.end) } else { range };
+                let null = range.is_empty() && style == ScalarStyle::Plain;
+                if open.is_empty()
+                    && (null
+                        || (style == ScalarStyle::Plain && matches!(&*value, "~" | "null" | "Null" | "NULL")))
+                {
+                    continue;
+                }
+                // A missing value is behind the colon of its key.
+                let range = match open.last().and_then(|open| open.key.as_ref()) {
+                    Some(Some(key)) if null => {
+                        let colon = text.get(key.range.end..)?.find(':').map_or(0, |colon| colon + 1);
+                        key.range.end + colon..key.range.end + colon
+                    }
+                    _ => range,
+                };
+                Node { range, content: Content::Scalar { block } }
+            }
+            Event::Alias(_) => Node { range: bytes(&span)?, content: Content::Alias },
+            Event::SequenceStart(style, ..) | Event::MappingStart(style, ..) => {
+                if open.len() >= MAX_DEPTH || matches!(open.last(), Some(Open { key: Some(None), .. })) {
+                    return None;
+                }
+                let is_map = matches!(event, Event::MappingStart(..));
+                open.push(Open {
+                    start: bytes(&span)?.start,
+                    flow: style == StructureStyle::Flow,
+                    key: is_map.then_some(None),
+                    items: Vec::new(),
+                    entries: Vec::new(),
+                });
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let done = open.pop()?;
+                let inner = done.items.last().or(done.entries.last().map(|(_, value)| value));
+                // The end of a block is found by what follows, behind blank lines and comments.
+                let end = if done.flow {
+                    bytes(&span)?.end
+                } else {
+                    inner.map_or(done.start, |node| node.range.end)
+                };
+                let content = match done.key {
+                    None => Content::List(done.items),
+                    Some(_) => Content::Map { entries: done.entries, flow: done.flow },
+                };
+                Node { range: done.start..end, content }
+            }
+            _ => continue,
+        };
+        match open.last_mut() {
+            None => documents.push(node),
+            Some(Open { key: None, items, .. }) => items.push(node),
+            Some(Open { key: Some(key), entries, .. }) => entries.push((key.take()?, node)),
+        }
+    }
+    Some(documents)
+}
+
+/// The beginning of the line of a place, if there are only blanks between; otherwise the place.
+fn line_start(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    let start = before.trim_end_matches([' ', '\t']);
+    if start.ends_with('\n') { start.len() } else { at }
+}
+
+fn bytes(span: &Span) -> Option<Range<usize>> {
+    span.byte_range()
+}
+
+/// The node that a path leads to.
+pub(super) fn at<'n>(documents: &'n [Node], path: &[Step]) -> Option<&'n Node> {
+    let mut steps = path.iter();
+    let Some(Step::Item(document)) = steps.next() else {
+        return None;
+    };
+    let mut node = documents.get(*document)?;
+    for step in steps {
+        node = match (step, &node.content) {
+            (Step::Item(i), Content::List(items)) => items.get(*i)?,
+            (Step::Field(name), Content::Map { entries, .. }) => {
+                entries.iter().find(|(key, _)| key.name == *name).map(|(_, value)| value)?
+            }
+            _ => return None,
+        };
+    }
+    Some(node)
+}

@@ -1,0 +1,81 @@
+//! The values of a discriminator.
+
+use std::collections::BTreeSet;
+
+use super::model::{Field, Type};
+use super::packages::{GoTypes, MAX_HOPS, Scope, TypeKey};
+
+const KUBEBUILDER_ENUM: &str = "kubebuilder:validation:Enum";
+
+/// What is known about the values of a field.
+pub(super) enum Values {
+    /// It is a string with these values. Those of the second list are constants without a type beside them, which
+    /// belong to it where a member names them.
+    Closed(Vec<String>, Vec<String>),
+    /// It is a string without a list of values.
+    Open,
+    /// Its type is in a package that was not read; which, for a message.
+    NotRead(String),
+    /// It is something else; what, for a message.
+    NotString(String),
+}
+
+/// The type as it is written.
+fn written(ty: &Type) -> String {
+    match ty {
+        Type::Named(name) => name.clone(),
+        Type::Qualified(package, name) => format!("{package}.{name}"),
+        Type::Pointer(inner) => format!("*{}", written(inner)),
+        Type::List(item) => format!("[]{}", written(item)),
+        Type::Map(item) => format!("map of {}", written(item)),
+        Type::Struct(_) => "struct".to_owned(),
+        Type::Other => "a type that is no string".to_owned(),
+    }
+}
+
+pub(super) fn of_field(types: &GoTypes, scope: Scope, field: &Field) -> Values {
+    let keys = names(types, scope, field.ty.pointee());
+    let constants = keys.iter().find_map(|key| Some((key, types.constants.get(key)?)));
+    let of_type = keys.iter().filter_map(|key| types.declaration(key)).flat_map(|(_, decl)| &decl.markers);
+    let listed_by = field.markers.iter().chain(of_type).find(|marker| marker.name == KUBEBUILDER_ENUM);
+    match types.underlying(scope, &field.ty).1 {
+        Type::Named(name) if name == "string" => {}
+        // Its constants are there, if not its declaration.
+        Type::Named(_) | Type::Qualified(..) if constants.is_some() => {}
+        Type::Qualified(..) if listed_by.is_none() => return Values::NotRead(written(&field.ty)),
+        Type::Qualified(..) => {}
+        _ => return Values::NotString(written(&field.ty)),
+    }
+    if let Some(marker) = listed_by {
+        return Values::Closed(listed(&marker.rest), Vec::new());
+    }
+    let Some((key, values)) = constants else {
+        return Values::Open;
+    };
+    let mut distinct: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
+    distinct.extend(values.iter().filter(|value| seen.insert(value.as_str())).cloned());
+    Values::Closed(distinct, types.beside.get(key).cloned().unwrap_or_default())
+}
+
+/// The names that a type goes by, from the one in the field on.
+fn names(types: &GoTypes, mut scope: Scope, ty: &Type) -> Vec<TypeKey> {
+    let mut keys = Vec::new();
+    let mut next = types.key(scope, ty);
+    while let Some(key) = next.filter(|key| keys.len() < MAX_HOPS && !keys.contains(key)) {
+        next = types.declaration(&key).and_then(|(declared, decl)| {
+            scope = declared;
+            types.key(scope, decl.ty.pointee())
+        });
+        keys.push(key);
+    }
+    keys
+}
+
+/// `=A;B`, or `={A,B}`, with or without quotes.
+fn listed(rest: &str) -> Vec<String> {
+    let text = rest.trim_start_matches([':', '=']);
+    let braced = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    let (text, separator) = braced.map_or((text, ';'), |text| (text, ','));
+    text.split(separator).map(|value| value.trim().trim_matches(['"', '`']).to_owned()).collect()
+}

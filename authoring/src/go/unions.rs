@@ -1,0 +1,485 @@
+//! From markers to unions.
+
+use std::collections::BTreeMap;
+
+use super::enums::{self, Values};
+use super::kubernetes;
+use super::marker::Marker;
+use super::model::{Field, Type, TypeDecl};
+use super::packages::{GoTypes, Scope, TypeKey};
+use crate::fault::quoted;
+use crate::{Fault, Position};
+
+pub(super) const UNION: &str = "union";
+pub(super) const DEPRECATED: &str = "unionDeprecated";
+pub(super) const DISCRIMINATOR: &str = "unionDiscriminator";
+pub(super) const MEMBER: &str = "unionMember";
+pub(super) const DISCRIMINATED_BY: &str = "unionDiscriminatedBy";
+
+/// How a union is written in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// In the list on the struct: the form of 2019.
+    List,
+    /// On the property of the discriminator: the form of 2022.
+    Object,
+}
+
+/// A union that a struct declares.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub(crate) form: Form,
+    pub(crate) discriminator: Option<Member>,
+    pub(crate) members: Vec<Member>,
+    /// The values of the discriminator that select no member.
+    pub(crate) empty: Vec<String>,
+    /// Whether one member must be set.
+    pub(crate) required: bool,
+}
+
+/// A field of a union.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) json: String,
+    /// The value of the discriminator that selects it.
+    pub(crate) value: String,
+    pub(crate) optional: bool,
+    pub(crate) scope: Scope,
+    /// Its marker, or the field.
+    pub(crate) at: Position,
+}
+
+impl Declared {
+    /// The members with their values, for comparison.
+    fn fields(&self) -> (Option<&str>, Vec<(&str, &str)>) {
+        let mut members: Vec<_> = self.members.iter().map(|m| (m.json.as_str(), m.value.as_str())).collect();
+        members.sort_unstable();
+        (self.discriminator.as_ref().map(|d| d.json.as_str()), members)
+    }
+}
+
+/// The unions of all structs, and what is wrong with them.
+pub(super) fn of_types(types: &GoTypes) -> (BTreeMap<TypeKey, Vec<Declared>>, Vec<Fault>) {
+    let mut found = BTreeMap::new();
+    let mut faults = Vec::new();
+    for (scope, decl) in types.types() {
+        let mut of = Struct { types, scope, decl, faults: Vec::new() };
+        let unions = of.unions();
+        faults.append(&mut of.faults);
+        if !unions.is_empty() {
+            found.insert(TypeKey { package: scope.package, name: decl.name.clone() }, unions);
+        }
+    }
+    (found, faults)
+}
+
+/// A struct whose markers are looked at.
+pub(super) struct Struct<'a> {
+    pub(super) types: &'a GoTypes,
+    pub(super) scope: Scope,
+    pub(super) decl: &'a TypeDecl,
+    pub(super) faults: Vec<Fault>,
+}
+
+impl<'a> Struct<'a> {
+    pub(super) fn fault(&mut self, at: Position, message: impl Into<String>) {
+        let file = self.types.path(self.scope).to_owned();
+        self.faults.push(Fault { file, at: Some(at), message: message.into() });
+    }
+
+    pub(super) fn fields(&self) -> impl Iterator<Item = &'a Field> + use<'a> {
+        let fields: &'a [Field] = match &self.decl.ty {
+            Type::Struct(fields) => fields,
+            _ => &[],
+        };
+        fields.iter()
+    }
+
+    pub(super) fn member(&self, field: &Field, at: Position, value: &str) -> Option<Member> {
+        let json = field.json.clone()?;
+        Some(Member { json, value: value.to_owned(), optional: false, scope: self.scope, at })
+    }
+
+    fn unions(&mut self) -> Vec<Declared> {
+        self.check_markers();
+        let of_2019: Vec<Declared> = match self.decl.markers.iter().find(|marker| marker.name == UNION) {
+            Some(marker) if !matches!(self.decl.ty, Type::Struct(_)) => {
+                self.fault(marker.at, format!("`+union` on `{}`, which is no struct", self.decl.name));
+                Vec::new()
+            }
+            Some(_) => self.whole_struct().into_iter().collect(),
+            None => self.deprecated().into_iter().collect(),
+        };
+        let has_members = self.fields().any(|field| field.marker(MEMBER).is_some());
+        let of_2022 = if of_2019.is_empty() || has_members { self.respecting() } else { Vec::new() };
+        let mut unions = of_2019;
+        for union in of_2022.into_iter().chain(kubernetes::unions(self)) {
+            // The markers of two generators may describe one union.
+            match unions.iter_mut().find(|other| other.fields() == union.fields()) {
+                Some(same) => same.required |= union.required,
+                None => unions.push(union),
+            }
+        }
+        self.check_distinct(&unions);
+        unions
+    }
+
+    /// Markers with arguments that they do not have, and names that are nearly those of markers.
+    fn check_markers(&mut self) {
+        let known = [UNION, DEPRECATED, DISCRIMINATOR, MEMBER, DISCRIMINATED_BY];
+        let decl = self.decl;
+        let of_struct = decl.markers.iter().map(|marker| (marker, true));
+        let of_fields = self.fields().flat_map(|field| field.markers.iter().map(|marker| (marker, false)));
+        for (marker, on_type) in of_struct.chain(of_fields) {
+            let name = marker.name.as_str();
+            let takes_nothing = [UNION, DEPRECATED, DISCRIMINATOR].contains(&name);
+            if !known.contains(&name) {
+                if name.starts_with(UNION) {
+                    self.fault(
+                        marker.at,
+                        format!("unknown marker `+{name}`: expected one of {}", quoted(known.map(|n| n))),
+                    );
+                }
+            } else if on_type != (name == UNION) {
+                let place =
+                    if on_type { "a type: it belongs to a field" } else { "a field: it belongs to a struct" };
+                self.fault(marker.at, format!("`+{name}` on {place}"));
+            } else if takes_nothing && !marker.rest.trim().is_empty() {
+                self.fault(marker.at, format!("`+{name}` takes no argument, got `{}`", marker.rest.trim()));
+            }
+        }
+    }
+
+    fn check_optional(&mut self, field: &Field, at: Position) {
+        if !field.is_optional() {
+            let name = &field.name;
+            self.fault(
+                at,
+                format!(
+                    "member `{name}` is required: a member must be optional (`+optional` or `omitempty`)"
+                ),
+            );
+        }
+    }
+
+    /// The fields with the marker of a discriminator, of which a union of 2019 has one.
+    fn only_discriminator(&mut self) -> Option<&'a Field> {
+        let mut all = self.fields().filter(|field| field.marker(DISCRIMINATOR).is_some());
+        let first = all.next()?;
+        for other in all {
+            let at = other.marker(DISCRIMINATOR).map_or(other.at, |marker| marker.at);
+            let message = format!(
+                "`{}` is a second discriminator beside `{}`: a struct has one",
+                other.name, first.name
+            );
+            self.fault(at, message);
+        }
+        if let Values::NotString(found) = enums::of_field(self.types, self.scope, first) {
+            self.fault(first.at, format!("discriminator `{}` must be a string, got {found}", first.name));
+        }
+        Some(first)
+    }
+
+    fn deducing(&self, discriminator: Option<&Field>, members: Vec<Member>) -> Declared {
+        let discriminator = discriminator.and_then(|field| self.member(field, field.at, ""));
+        Declared { form: Form::List, discriminator, members, empty: Vec::new(), required: false }
+    }
+
+    /// `+union` on the struct: all its fields but the discriminator are members.
+    fn whole_struct(&mut self) -> Option<Declared> {
+        let discriminator = self.only_discriminator();
+        let mut members = Vec::new();
+        for field in self.fields() {
+            if field.inlined {
+                self.fault(
+                    field.at,
+                    format!(
+                        "`{}` is embedded in a `+union` struct, whose fields are all members",
+                        field.name
+                    ),
+                );
+                continue;
+            }
+            if let Some(marker) = [MEMBER, DEPRECATED].iter().find_map(|name| field.marker(name)) {
+                let (at, name) = (marker.at, &marker.name);
+                self.fault(
+                    at,
+                    format!(
+                        "`+{name}` in a `+union` struct, whose fields are all members: leave one of them out"
+                    ),
+                );
+            }
+            let is_discriminator = discriminator.is_some_and(|d| d.name == field.name)
+                || field.marker("k8s:unionDiscriminator").is_some();
+            if !is_discriminator && let Some(member) = self.member(field, field.at, &field.name) {
+                self.check_optional(field, field.at);
+                members.push(member);
+            }
+        }
+        if members.is_empty() {
+            self.fault(self.decl.at, format!("`+union` struct `{}` has no members", self.decl.name));
+            return None;
+        }
+        let discriminator =
+            discriminator.or_else(|| self.fields().find(|f| f.marker("k8s:unionDiscriminator").is_some()));
+        Some(self.deducing(discriminator, members))
+    }
+
+    /// `+unionDeprecated` on fields.
+    fn deprecated(&mut self) -> Option<Declared> {
+        let mut members = Vec::new();
+        for field in self.fields() {
+            let Some(marker) = field.marker(DEPRECATED) else {
+                continue;
+            };
+            if field.marker(MEMBER).is_some() || field.marker(DISCRIMINATOR).is_some() {
+                self.fault(
+                    marker.at,
+                    format!(
+                        "`{}` has a second marker beside `+{DEPRECATED}`: leave one of them out",
+                        field.name
+                    ),
+                );
+            }
+            self.check_optional(field, marker.at);
+            members.extend(self.member(field, marker.at, &field.name));
+        }
+        if members.is_empty() {
+            return None;
+        }
+        let discriminator = self.only_discriminator();
+        Some(self.deducing(discriminator, members))
+    }
+
+    /// `+unionMember` on fields: one union for each discriminator.
+    fn respecting(&mut self) -> Vec<Declared> {
+        let discriminators: Vec<(&Field, &Marker)> =
+            self.fields().filter_map(|field| Some((field, field.marker(DISCRIMINATOR)?))).collect();
+        let names = || quoted(discriminators.iter().map(|(field, _)| field.name.as_str()));
+        let mut members: Vec<Vec<Member>> = discriminators.iter().map(|_| Vec::new()).collect();
+        let mut given_up = false;
+        for field in self.fields() {
+            let by = field.marker(DISCRIMINATED_BY);
+            let Some(marker) = field.marker(MEMBER) else {
+                if let Some(by) = by {
+                    self.fault(
+                        by.at,
+                        format!(
+                            "`+{DISCRIMINATED_BY}` on `{}`, which is no member: `+{MEMBER}` makes it one",
+                            field.name
+                        ),
+                    );
+                }
+                continue;
+            };
+            self.check_optional(field, marker.at);
+            if field.marker(DISCRIMINATOR).is_some() {
+                self.fault(
+                    marker.at,
+                    format!("`{}` is discriminator and member: leave one marker out", field.name),
+                );
+            }
+            let member = self.arguments(field, marker);
+            let wanted = by.map(|by| by.rest.strip_prefix('=').unwrap_or_default().trim());
+            let of = match (discriminators.as_slice(), wanted) {
+                ([], _) => {
+                    let message = format!(
+                        "member `{}` has no discriminator: `+{DISCRIMINATOR}` on a field of the struct makes one",
+                        field.name
+                    );
+                    self.fault(marker.at, message);
+                    None
+                }
+                ([_], None) => Some(0),
+                (_, None) => {
+                    let message = format!(
+                        "member `{}` of one of several unions: `+{DISCRIMINATED_BY}=` says which, one of {}",
+                        field.name,
+                        names()
+                    );
+                    self.fault(marker.at, message);
+                    None
+                }
+                (all, Some(wanted)) => {
+                    let of = all.iter().position(|(field, _)| field.name == wanted);
+                    if of.is_none() {
+                        let at = by.map_or(marker.at, |by| by.at);
+                        self.fault(
+                            at,
+                            format!(
+                                "`{wanted}` is no discriminator of the struct: expected one of {}",
+                                names()
+                            ),
+                        );
+                    }
+                    of
+                }
+            };
+            match (of.and_then(|of| members.get_mut(of)), member) {
+                (Some(members), Some(member)) => members.push(member),
+                _ => given_up = true,
+            }
+        }
+        let mut unions = Vec::new();
+        for ((field, marker), members) in discriminators.iter().zip(members) {
+            if members.is_empty() {
+                if !given_up {
+                    self.fault(
+                        marker.at,
+                        format!(
+                            "discriminator `{}` has no members: `+{MEMBER}` on a field makes one",
+                            field.name
+                        ),
+                    );
+                }
+                continue;
+            }
+            if matches!(field.ty, Type::Pointer(_)) {
+                self.fault(
+                    field.at,
+                    format!(
+                        "discriminator `{}` is a pointer: expected a string type with constants (`+enum`)",
+                        field.name
+                    ),
+                );
+            }
+            if let Some(union) = self.closed(field, members) {
+                let defaulted = field.marker("default").is_some()
+                    || field.marker("kubebuilder:default").is_some()
+                    || union.empty.iter().any(String::is_empty);
+                if field.is_optional() && !defaulted {
+                    self.fault(field.at, format!("discriminator `{}` is optional: it must be required, have a `+default`, or have the value \"\"", field.name));
+                }
+                unions.push(union);
+            }
+        }
+        unions
+    }
+
+    /// The union of a discriminator that has a list of values.
+    pub(super) fn closed(&mut self, field: &Field, members: Vec<Member>) -> Option<Declared> {
+        let expected = "expected a string type with constants (`+enum`)";
+        let (mut values, beside) = match enums::of_field(self.types, self.scope, field) {
+            Values::Closed(values, beside) => (values, beside),
+            Values::Open => {
+                self.fault(
+                    field.at,
+                    format!(
+                        "discriminator `{}` is a string without a list of values: {expected}",
+                        field.name
+                    ),
+                );
+                return None;
+            }
+            Values::NotRead(found) => {
+                self.fault(
+                    field.at,
+                    format!(
+                        "discriminator `{}` has the type {found}, whose package was not read: {expected}",
+                        field.name
+                    ),
+                );
+                return None;
+            }
+            Values::NotString(found) => {
+                self.fault(
+                    field.at,
+                    format!("discriminator `{}` is no string enum, got {found}: {expected}", field.name),
+                );
+                return None;
+            }
+        };
+        values.extend(beside.into_iter().filter(|value| members.iter().any(|member| member.value == *value)));
+        for member in &members {
+            if !values.contains(&member.value) {
+                let list: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+                let message = format!(
+                    "{:?} is no value of the discriminator `{}`: expected one of {}",
+                    member.value,
+                    field.name,
+                    list.join(", ")
+                );
+                self.fault(member.at, message);
+            }
+        }
+        let empty =
+            values.into_iter().filter(|value| !members.iter().any(|member| member.value == *value)).collect();
+        let discriminator = self.member(field, field.at, "");
+        Some(Declared { form: Form::Object, discriminator, members, empty, required: false })
+    }
+
+    /// `+unionMember[=name][,optional]`.
+    fn arguments(&mut self, field: &Field, marker: &Marker) -> Option<Member> {
+        let rest = marker.rest.trim();
+        let (name, options) = match rest.strip_prefix('=') {
+            Some(named) => {
+                let (name, options) =
+                    named.split_once(',').map_or((named, None), |(name, rest)| (name, Some(rest)));
+                (Some(name.trim()), options)
+            }
+            None if rest.is_empty() => (None, None),
+            None => match rest.strip_prefix(',') {
+                Some(options) => (None, Some(options)),
+                None => {
+                    self.fault(
+                        marker.at,
+                        format!("`+{MEMBER}` with `{rest}`: expected `=<name>` or `,optional`"),
+                    );
+                    return None;
+                }
+            },
+        };
+        let mut optional = false;
+        for option in options.into_iter().flat_map(|options| options.split(',')) {
+            match option.trim() {
+                "optional" => optional = true,
+                other => self.fault(
+                    marker.at,
+                    format!("`+{MEMBER}` with the argument `{other}`: only `optional` is accepted"),
+                ),
+            }
+        }
+        if name == Some("") {
+            self.fault(
+                marker.at,
+                format!("`+{MEMBER}=` without a name: expected a value of the discriminator"),
+            );
+            return None;
+        }
+        let member = self.member(field, marker.at, name.unwrap_or(&field.name))?;
+        Some(Member { optional, ..member })
+    }
+
+    /// No field belongs to two unions, and no value selects two fields.
+    fn check_distinct(&mut self, unions: &[Declared]) {
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        for (i, union) in unions.iter().enumerate() {
+            let mut values: BTreeMap<&str, &str> = BTreeMap::new();
+            for member in &union.members {
+                if let Some(other) = seen.insert(&member.json, i).filter(|other| *other != i) {
+                    let name = |at: usize| {
+                        let by = unions.get(at).and_then(|union| union.discriminator.as_ref());
+                        by.map_or_else(
+                            || "one without discriminator".to_owned(),
+                            |by| format!("that of `{}`", by.json),
+                        )
+                    };
+                    let message = format!(
+                        "member `{}` is in two unions, {} and {}: it may be in one",
+                        member.json,
+                        name(other),
+                        name(i)
+                    );
+                    self.fault(member.at, message);
+                }
+                if let Some(other) = values.insert(&member.value, &member.json) {
+                    let message = format!(
+                        "value {:?} selects two members, `{other}` and `{}`: each has its own",
+                        member.value, member.json
+                    );
+                    self.fault(member.at, message);
+                }
+            }
+        }
+    }
+}

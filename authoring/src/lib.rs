@@ -1,0 +1,58 @@
+//! Unions that the markers of Go source declare, put into the CustomResourceDefinitions and OpenAPI documents that
+//! were generated from it.
+//!
+//! ```
+//! use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+//!
+//! let source = "
+//! package v1
+//!
+//! // +kubebuilder:object:root=true
+//! type App struct {
+//!     Source Source `json:\"source\"`
+//! }
+//!
+//! // +union
+//! type Source struct {
+//!     // +optional
+//!     Git *string `json:\"git,omitempty\"`
+//!     // +optional
+//!     Image *string `json:\"image,omitempty\"`
+//! }
+//! ";
+//! let crd = "
+//! apiVersion: apiextensions.k8s.io/v1
+//! kind: CustomResourceDefinition
+//! spec:
+//!   group: example.com
+//!   names: {kind: App, plural: apps}
+//!   versions:
+//!   - name: v1
+//!     schema:
+//!       openAPIV3Schema:
+//!         type: object
+//!         properties:
+//!           source: # where from
+//!             type: object
+//!             properties: {git: {type: string}, image: {type: string}}
+//! ";
+//! let types = GoTypes::read(&[GoFile { path: "api/v1/types.go", import_path: None, text: source }]);
+//! let out = insert(&types, &[Document { name: "app.yaml", text: crd }])?;
+//! assert!(out[0].text.starts_with(crd));
+//! assert!(out[0].text.ends_with("
+//!             x-kubernetes-unions:
+//!             - fields-to-discriminateBy:
+//!                 git: Git
+//!                 image: Image
+//! "));
+//! # Ok::<(), fieldmanager_authoring::Faults>(())
+//! ```
+
+mod document;
+mod fault;
+mod go;
+mod place;
+
+pub use fault::{Fault, Position};
+pub use go::{GoFile, GoTypes};
+pub use place::{DeclaredUnion, Document, Faults, Inserted, insert};

@@ -1,0 +1,190 @@
+//! What is wrong with markers and documents, with its place, all at once.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on must fail")]
+
+use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+
+/// The faults of the fields of a struct that begins in line 2, and of constants behind it.
+fn faults(body: &str) -> Vec<String> {
+    let text = format!("package v1\n{body}\n");
+    let types = GoTypes::read(&[GoFile { path: "t.go", import_path: None, text: &text }]);
+    types.faults().iter().map(ToString::to_string).collect()
+}
+
+const ENUM: &str = "// +enum\ntype T string\nconst (\n\tA T = \"A\"\n\tB T = \"B\"\n)\n";
+
+fn check(rows: &[(&str, &[&str])]) {
+    for (body, expected) in rows {
+        assert_eq!(faults(&format!("{body}\n{ENUM}")), *expected, "{body}");
+    }
+}
+
+#[test]
+fn markers_with_arguments_that_they_do_not_have_are_faults() {
+    check(&[
+        (
+            "type S struct {\n\t// +unionDiscriminator=x\n\tType T `json:\"type\"`\n\t// +unionMember=A,maybe\n\t// +optional\n\tA *int `json:\"a\"`\n\t// +unionMember A\n\tB *int `json:\"b,omitempty\"`\n}",
+            &[
+                "t.go:3:5: `+unionDiscriminator` takes no argument, got `=x`",
+                "t.go:5:5: `+unionMember` with the argument `maybe`: only `optional` is accepted",
+                "t.go:8:5: `+unionMember` with `A`: expected `=<name>` or `,optional`",
+            ],
+        ),
+        (
+            "// +union=yes\ntype S struct {\n\t// +unionMembers\n\tA *int `json:\"a,omitempty\"`\n\t// +union\n\tB *int `json:\"b,omitempty\"`\n}",
+            &[
+                "t.go:2:4: `+union` takes no argument, got `=yes`",
+                "t.go:4:5: unknown marker `+unionMembers`: expected one of `union`, `unionDeprecated`, `unionDiscriminator`, `unionMember`, `unionDiscriminatedBy`",
+                "t.go:6:5: `+union` on a field: it belongs to a struct",
+            ],
+        ),
+        (
+            "type S struct {\n\t// +k8s:unionMember(union: \"a\", optional: true)\n\tA *int `json:\"a\"`\n\t// +k8s:unionMember(\"x\")\n\tB *int `json:\"b\"`\n\t// +k8s:unionMember(union: \"a\"=x\n\tC *int `json:\"c\"`\n\t// +k8s:unionMember=x\n\tD []int `json:\"d\"`\n\t// +k8s:unions\n\tE []int `json:\"e\"`\n}",
+            &[
+                "t.go:3:5: `+k8s:unionMember` with the argument `optional`: accepted are `union`, `memberName`, with values",
+                "t.go:5:5: `+k8s:unionMember` with the argument `x`: accepted are `union`, `memberName`, with values",
+                "t.go:7:5: `+k8s:unionMember(union: \"a\"=x`: expected `,` or `)`, got `=`",
+                "t.go:9:5: `+k8s:unionMember` takes no value, got `x`",
+                "t.go:11:5: unknown marker `+k8s:unions`: expected one of `k8s:unionDiscriminator`, `k8s:unionMember`, `k8s:zeroOrOneOfMember`",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn unions_against_the_rules_of_the_proposals_are_faults() {
+    check(&[
+        (
+            "type S struct {\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n}",
+            &[
+                "t.go:3:5: member `A` has no discriminator: `+unionDiscriminator` on a field of the struct makes one",
+            ],
+        ),
+        (
+            "type S struct {\n\t// +unionDiscriminator\n\tType string `json:\"type\"`\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n}",
+            &[
+                "t.go:4:2: discriminator `Type` is a string without a list of values: expected a string type with constants (`+enum`)",
+            ],
+        ),
+        (
+            "type S struct {\n\t// +unionDiscriminator\n\tType int `json:\"type\"`\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n}",
+            &[
+                "t.go:4:2: discriminator `Type` is no string enum, got int: expected a string type with constants (`+enum`)",
+            ],
+        ),
+        (
+            "type S struct {\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n\t// +unionMember=C\n\tA *int `json:\"a,omitempty\"`\n\t// +unionMember=B\n\tB *int `json:\"b\"`\n\t// +unionMember=B\n\tC *int `json:\"c,omitempty\"`\n}",
+            &[
+                "t.go:5:5: \"C\" is no value of the discriminator `Type`: expected one of \"A\", \"B\"",
+                "t.go:7:5: member `B` is required: a member must be optional (`+optional` or `omitempty`)",
+                "t.go:9:5: value \"B\" selects two members, `b` and `c`: each has its own",
+            ],
+        ),
+        (
+            "type S struct {\n\t// +unionDiscriminator\n\tType *T `json:\"type,omitempty\"`\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n}",
+            &[
+                "t.go:4:2: discriminator `Type` is a pointer: expected a string type with constants (`+enum`)",
+                "t.go:4:2: discriminator `Type` is optional: it must be required, have a `+default`, or have the value \"\"",
+            ],
+        ),
+        (
+            "type S struct {\n\t// +unionDiscriminator\n\tP T `json:\"p\"`\n\t// +unionDiscriminator\n\tQ T `json:\"q\"`\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n\t// +unionMember\n\t// +unionDiscriminatedBy=q\n\tB *int `json:\"b,omitempty\"`\n\t// +unionDiscriminatedBy=Q\n\tC *int `json:\"c,omitempty\"`\n}",
+            &[
+                "t.go:7:5: member `A` of one of several unions: `+unionDiscriminatedBy=` says which, one of `P`, `Q`",
+                "t.go:10:5: `q` is no discriminator of the struct: expected one of `P`, `Q`",
+                "t.go:12:5: `+unionDiscriminatedBy` on `C`, which is no member: `+unionMember` makes it one",
+            ],
+        ),
+        (
+            "// +union\ntype S struct {\n\tO `json:\",inline\"`\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n\t// +unionDiscriminator\n\tKind int `json:\"kind,omitempty\"`\n\t// +unionDeprecated\n\t// +optional\n\tA *int `json:\"a\"`\n\tB int `json:\"b\"`\n}\ntype O struct{}",
+            &[
+                "t.go:4:2: `O` is embedded in a `+union` struct, whose fields are all members",
+                "t.go:7:5: `Kind` is a second discriminator beside `Type`: a struct has one",
+                "t.go:9:5: `+unionDeprecated` in a `+union` struct, whose fields are all members: leave one of them out",
+                "t.go:12:2: member `B` is required: a member must be optional (`+optional` or `omitempty`)",
+            ],
+        ),
+        (
+            "import other \"example.com/other/api\"\ntype S struct {\n\t// +unionDiscriminator\n\tType other.T `json:\"type\"`\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n}",
+            &[
+                "t.go:5:2: discriminator `Type` has the type other.T, whose package was not read: expected a string type with constants (`+enum`)",
+            ],
+        ),
+        ("// +union\ntype S string", &["t.go:2:4: `+union` on `S`, which is no struct"]),
+        (
+            "type S struct {\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n}",
+            &["t.go:3:5: discriminator `Type` has no members: `+unionMember` on a field makes one"],
+        ),
+        (
+            "type S struct {\n\t// +k8s:unionMember(union: \"a\")\n\t// +k8s:zeroOrOneOfMember(union: \"b\")\n\tA *int `json:\"a\"`\n\t// +k8s:unionMember(union: \"a\")\n\tB O `json:\"b\"`\n\t// +k8s:unionDiscriminator(union: \"c\")\n\tC T `json:\"c\"`\n\t// +k8s:ifEnabled(X)=+k8s:unionMember\n\tD *int `json:\"d\"`\n}\ntype O struct{}",
+            &[
+                "t.go:3:5: member `a` is in two unions, one without discriminator and one without discriminator: it may be in one",
+                "t.go:6:5: member `B` is always set: expected a pointer, a list, a map or a scalar",
+                "t.go:9:2: discriminator `C` has no members: `+k8s:unionMember` on a field makes one",
+                "t.go:10:5: `+k8s:ifEnabled` carries `+k8s:unionMember`: of the tags around it only `k8s:alpha`, `k8s:beta` are accepted",
+            ],
+        ),
+    ]);
+}
+
+const SOURCE: &str = "// +groupName=example.com\npackage v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\tSpec Spec `json:\"spec\"`\n}\n\ntype Spec struct {\n\t// +unionDeprecated\n\tGit *string `json:\"git,omitempty\"`\n\t// +unionDeprecated\n\tImage *string `json:\"image,omitempty\"`\n}\n\n// +union\ntype Lost struct {\n\tA *int `json:\"a,omitempty\"`\n}\n";
+
+fn crd(kind: &str, versions: &[(&str, &str)]) -> String {
+    let mut text = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: example.com\n  names: {{kind: {kind}}}\n  versions:\n"
+    );
+    for (version, properties) in versions {
+        text += &format!(
+            "  - name: {version}\n    schema:\n      openAPIV3Schema:\n        properties:\n          spec:\n            properties: {properties}\n"
+        );
+    }
+    text
+}
+
+fn placed(text: &str) -> Vec<String> {
+    let types = GoTypes::read(&[GoFile { path: "api/v1/t.go", import_path: None, text: SOURCE }]);
+    let faults = insert(&types, &[Document { name: "crd.yaml", text }]).unwrap_err();
+    faults.to_string().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn documents_without_what_the_source_declares_are_faults() {
+    let lost = "api/v1/t.go:17:6: `Lost` declares a union and is in no document: looked in `crd.yaml`";
+    let expected = [
+        "api/v1/t.go:12:5: field `image` of a union is not in crd.yaml at .spec.versions[0].schema.openAPIV3Schema.properties.spec: its properties are `git`",
+        lost,
+        "crd.yaml: .spec.versions[1]: version `v2` of App: no Go type `App` of example.com/v2: there are example.com/v1 (api/v1/t.go)",
+    ];
+    let both = crd(
+        "App",
+        &[("v1", "{git: {type: string}}"), ("v2", "{git: {type: string}, image: {type: string}}")],
+    );
+    assert_eq!(placed(&both), expected);
+    let spec = "api/v1/t.go:9:6: `Spec` declares a union and is in no document: looked in `crd.yaml`";
+    let expected = [
+        lost,
+        spec,
+        "crd.yaml: .spec.versions[0]: version `v1` of Other: no Go type `Other`: expected a struct of that name with `+kubebuilder:object:root=true` or with TypeMeta",
+    ];
+    let mut found = placed(&crd("Other", &[("v1", "{}")]));
+    found.sort();
+    let mut expected = expected.map(str::to_owned).to_vec();
+    expected.sort();
+    assert_eq!(found, expected);
+    for (text, message) in [
+        (
+            "kind: Pod\napiVersion: v1\n",
+            "crd.yaml: expected a CustomResourceDefinition of apiextensions.k8s.io/v1 or an OpenAPI document, got v1 Pod",
+        ),
+        ("", "crd.yaml: no document: expected CustomResourceDefinitions or an OpenAPI document"),
+        ("a: [", "crd.yaml: not valid YAML at line 1 column 4: "),
+    ] {
+        let found = placed(text);
+        assert!(found.iter().any(|line| line.starts_with(message)), "{found:?}");
+    }
+    let aliased = both.replace("  - name: v2\n    schema:\n      openAPIV3Schema:\n        properties:\n          spec:\n            properties: {git: {type: string}, image: {type: string}}\n", "").replace("{git: {type: string}}", "&p {git: {type: string}, image: {type: string}}").replace("          spec:\n", "          spec: &s\n");
+    let aliased = format!("{aliased}            type: object\n          other: *s\n");
+    // What an alias stands for would change too.
+    let refused = "crd.yaml: .spec.versions[0].schema.openAPIV3Schema.properties.spec: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON";
+    assert_eq!(placed(&aliased), [lost, refused]);
+}

@@ -1,0 +1,200 @@
+//! The unions of the Kubernetes API types are those that its OpenAPI document declares.
+//!
+//! `FIELDMANAGER_KUBERNETES_API` is the folder of the module `k8s.io/api` of the bundled release,
+//! `FIELDMANAGER_CERT_MANAGER` that of `github.com/cert-manager/cert-manager`, an operator with kubebuilder markers and
+//! without markers of unions. Without them there is nothing to compare.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on must fail")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+use fieldmanager_openapi::builtin;
+use fieldmanager_value::Value;
+
+/// The source of a module: paths below it, and texts.
+fn source(root: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(root.join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            let name = path.display().to_string();
+            if entry.file_type().unwrap().is_dir() {
+                open.push(path);
+            } else if name.ends_with(".go")
+                && !name.ends_with("_test.go")
+                && !name.contains("zz_generated")
+                && !name.ends_with("generated.pb.go")
+            {
+                found.push((name, std::fs::read_to_string(entry.path()).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn types(module: &str, files: &[(String, String)]) -> GoTypes {
+    let paths: Vec<String> = files
+        .iter()
+        .map(|(path, _)| format!("{module}/{}", path.rsplit_once('/').map_or("", |(folder, _)| folder)))
+        .collect();
+    let files: Vec<GoFile<'_>> = files
+        .iter()
+        .zip(&paths)
+        .map(|((path, text), import)| GoFile { path, import_path: Some(import.trim_end_matches('/')), text })
+        .collect();
+    GoTypes::read(&files)
+}
+
+/// Discriminator and members, as both sides say them.
+fn text(discriminator: Option<&str>, members: &BTreeMap<String, String>) -> String {
+    format!("{} {members:?}", discriminator.unwrap_or("-"))
+}
+
+/// Why the unions of types differ, which are named without `io.k8s.api`.
+const DIFFERENCES: [(&str, &[&str]); 4] = [
+    (
+        "the marker gives the name of the field where the API has another value; the bundle corrects it",
+        &["core.v1.AppArmorProfile", "core.v1.SeccompProfile", "flowcontrol.v1.LimitResponse"],
+    ),
+    (
+        "only markers of declarative validation, which the generator of the OpenAPI document does not know",
+        &[
+            "authorization.v1.SelfSubjectAccessReviewSpec",
+            "authorization.v1.SubjectAccessReviewSpec",
+            "resource.v1.DeviceAttribute",
+            "resource.v1.NodeAllocatableMapping",
+            "resource.v1beta1.DeviceAttribute",
+            "resource.v1beta1.NodeAllocatableMapping",
+            "resource.v1beta2.DeviceAttribute",
+            "resource.v1beta2.NodeAllocatableMapping",
+            "scheduling.v1alpha3.PodGroupResourceClaim",
+            "scheduling.v1alpha3.WorkloadPodGroupResourceClaim",
+            "scheduling.v1alpha3.WorkloadSpec",
+            "scheduling.v1beta1.PodGroupResourceClaim",
+            "scheduling.v1beta1.WorkloadSpec",
+        ],
+    ),
+    (
+        "the version is not served by default, and the OpenAPI document does not have it",
+        &[
+            "authorization.v1beta1.SelfSubjectAccessReviewSpec",
+            "authorization.v1beta1.SubjectAccessReviewSpec",
+            "flowcontrol.v1beta1.LimitResponse",
+            "flowcontrol.v1beta1.PriorityLevelConfigurationSpec",
+            "flowcontrol.v1beta1.Subject",
+            "flowcontrol.v1beta2.LimitResponse",
+            "flowcontrol.v1beta2.PriorityLevelConfigurationSpec",
+            "flowcontrol.v1beta2.Subject",
+            "flowcontrol.v1beta3.LimitResponse",
+            "flowcontrol.v1beta3.PriorityLevelConfigurationSpec",
+            "flowcontrol.v1beta3.Subject",
+        ],
+    ),
+    (
+        "no object has the type, and the bundle leaves it out",
+        &[
+            "scheduling.v1alpha3.WorkloadCompositePodGroupDisruptionMode",
+            "scheduling.v1alpha3.WorkloadCompositePodGroupSchedulingPolicy",
+        ],
+    ),
+];
+
+/// Packages with a discriminator without members.
+const WITHOUT_MEMBERS: [&str; 3] =
+    ["admissionregistration/v1/", "admissionregistration/v1alpha1/", "admissionregistration/v1beta1/"];
+
+#[test]
+fn unions_of_the_kubernetes_api_are_those_of_its_openapi_document() {
+    let Some(root) = std::env::var_os("FIELDMANAGER_KUBERNETES_API") else {
+        return;
+    };
+    let types = types("k8s.io/api", &source(Path::new(&root)));
+    let mut go: BTreeMap<String, String> = BTreeMap::new();
+    for union in types.declared() {
+        let package = union.package.unwrap().replace("k8s.io/api/", "").replace('/', ".");
+        let members = union.extension.get("fields-to-discriminateBy").and_then(Value::as_map);
+        let members: BTreeMap<String, String> = members
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (name.to_string(), value.as_str().unwrap().to_owned()))
+            .collect();
+        let old = go
+            .insert(format!("{package}.{}", union.type_name), text(union.discriminator.as_deref(), &members));
+        assert_eq!(old, None, "no struct has two");
+    }
+    let mut openapi: BTreeMap<String, String> = BTreeMap::new();
+    let bundled = builtin::types();
+    for def in bundled.schema().definitions() {
+        for union in def.atom.map.iter().flat_map(|map| &map.unions) {
+            let members = union.fields.iter().map(|f| (f.field.to_string(), f.value.to_string())).collect();
+            let name = def.name.as_str().strip_prefix("io.k8s.api.").unwrap().to_owned();
+            openapi.insert(name, text(union.discriminator.as_deref(), &members));
+        }
+    }
+    assert!(openapi.len() >= 18, "the bundle has unions");
+    let mut different: Vec<&String> =
+        openapi.iter().filter(|(name, union)| go.get(*name) != Some(union)).map(|(name, _)| name).collect();
+    different.extend(go.keys().filter(|name| !openapi.contains_key(*name)));
+    different.sort();
+    let mut expected: Vec<&str> = DIFFERENCES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    expected.sort_unstable();
+    assert_eq!(different, expected, "{go:#?}");
+    for name in DIFFERENCES[1].1 {
+        assert!(bundled.schema().type_named(&format!("io.k8s.api.{name}")).is_some(), "{name} is served");
+    }
+    let faults: Vec<String> = types.faults().iter().map(ToString::to_string).collect();
+    assert_eq!(faults.len(), WITHOUT_MEMBERS.len(), "{faults:?}");
+    for (fault, package) in faults.iter().zip(WITHOUT_MEMBERS) {
+        assert!(
+            fault.starts_with(package) && fault.contains("discriminator `PatchType` has no members"),
+            "{fault}"
+        );
+    }
+}
+
+#[test]
+fn an_operator_with_kubebuilder_markers_is_read_without_faults() {
+    let Some(root) = std::env::var_os("FIELDMANAGER_CERT_MANAGER") else {
+        return;
+    };
+    let root = Path::new(&root);
+    let mut files = source(&root.join("pkg/apis"));
+    let module = "github.com/cert-manager/cert-manager/pkg/apis";
+    let mut documents: Vec<(String, String)> = Vec::new();
+    for entry in std::fs::read_dir(root.join("deploy/crds")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.ends_with(".yaml") {
+            documents.push((name, std::fs::read_to_string(path).unwrap()));
+        }
+    }
+    let documents: Vec<Document<'_>> = documents.iter().map(|(name, text)| Document { name, text }).collect();
+    let read = types(module, &files);
+    assert_eq!((read.faults(), read.unions()), (&[][..], 0));
+    let out = insert(&read, &documents).unwrap();
+    assert!(documents.len() >= 6 && out.iter().zip(&documents).all(|(out, before)| out.text == before.text));
+
+    // What is a union by its description becomes one by a marker.
+    for (_, text) in &mut files {
+        *text = text.replace("\ntype IssuerConfig struct", "\n// +union\ntype IssuerConfig struct");
+    }
+    let out = insert(&types(module, &files), &documents).unwrap();
+    for (out, before) in out.iter().zip(&documents) {
+        let added = usize::from(
+            ["cert-manager.io_issuers.yaml", "cert-manager.io_clusterissuers.yaml"].contains(&before.name),
+        );
+        assert_eq!((out.changes, out.unions), (added, added), "{}", before.name);
+        assert_eq!(out.text.lines().count(), before.text.lines().count() + added * 7, "{}", before.name);
+        let mut lines = out.text.lines();
+        assert!(
+            before.text.lines().all(|line| lines.any(|other| other == line)),
+            "{}: lines are only added",
+            before.name
+        );
+    }
+}
