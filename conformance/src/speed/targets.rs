@@ -41,14 +41,20 @@ pub fn verdicts(results: &Results, plan: &Plan) -> Vec<Verdict> {
         }
     };
     let table = ratios(results, "table", &TABLE);
-    add("table: geometric mean of Go / Rust", geometric_mean(&table), true, 20.0);
-    add("table: smallest Go / Rust", smallest(&table), true, 10.0);
+    add("table: geometric mean of Go / Rust", geometric_mean(&table), true, 25.0);
+    add("table: smallest Go / Rust", smallest(&table), true, 12.0);
     let fresh = TABLE.map(|operation| format!("{operation}/fresh"));
     let fresh = ratios(results, "table", &fresh.each_ref().map(String::as_str));
-    add("table, fresh objects: geometric mean of Go / Rust", geometric_mean(&fresh), true, 20.0);
-    add("table, fresh objects: smallest Go / Rust", smallest(&fresh), true, 10.0);
-    let parse = |cell: &str| Some(results.rust(cell)? / results.rust("parse/Pod/serde_json")?);
-    add("apply of a Pod, in parses by serde_json", parse("table/Pod/Apply/fresh"), false, 1.0);
+    add("table, fresh objects: geometric mean of Go / Rust", geometric_mean(&fresh), true, 25.0);
+    add("table, fresh objects: smallest Go / Rust", smallest(&fresh), true, 12.0);
+    let parses = |object: &str, cell: &str| {
+        Some(results.rust(cell)? / results.rust(&format!("parse/{object}/serde_json"))?)
+    };
+    add("apply of a Pod, in parses by serde_json", parses("Pod", "table/Pod/Apply/fresh"), false, 0.6);
+    for object in OBJECTS {
+        let name = format!("reading of {object}, in parses by serde_json");
+        add(&name, parses(object, &format!("parse/{object}/value")), false, 0.9);
+    }
     for (kind, operations) in [("list", &ON_LISTS[..]), ("map", &ON_MAPS), ("set", proportional())] {
         for operation in operations {
             let name = format!("{kind} {operation}: largest / smallest size");
@@ -57,12 +63,13 @@ pub fn verdicts(results: &Results, plan: &Plan) -> Vec<Verdict> {
             if kind != "set" && plan.sizes.len() > 2 {
                 let size = plan.sizes.last().copied().unwrap_or_default();
                 let name = format!("{kind} {operation}: Go / Rust at {size}");
-                add(&name, results.ratio(&format!("{kind}/{operation}/{size}")), true, 5000.0);
+                let wanted = if kind == "list" { 10_000.0 } else { 2_500.0 };
+                add(&name, results.ratio(&format!("{kind}/{operation}/{size}")), true, wanted);
             }
         }
     }
-    add("bytes to bytes: smallest Go / Rust", smallest(&ratios(results, "bytes", &BYTES)), true, 8.0);
-    add("FieldsV1 decode: smallest Go / Rust", smallest(&ratios(results, "fields", &["decode"])), true, 8.0);
+    add("bytes to bytes: smallest Go / Rust", smallest(&ratios(results, "bytes", &BYTES)), true, 6.5);
+    add("FieldsV1 decode: smallest Go / Rust", smallest(&ratios(results, "fields", &["decode"])), true, 7.0);
     add("FieldsV1 encode: smallest Go / Rust", smallest(&ratios(results, "fields", &["encode"])), true, 8.0);
     let reversed: Vec<f64> = OBJECTS
         .iter()
