@@ -24,8 +24,6 @@ pub trait Suite {
     const BATCH: u64 = 64;
     /// How often Go is asked again before a difference counts, since its answer may depend on chance.
     const REPEATS: usize = 24;
-    /// Whether a case of the corpus may show only the deviation that it names.
-    const NAMES_DEVIATIONS: bool = false;
 
     /// The case of a seed.
     fn generate(&self, seed: u64) -> Value;

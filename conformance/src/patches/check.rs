@@ -17,7 +17,6 @@ impl Suite for Patches {
     const ORACLE: &'static str = "kubernetes";
     const BATCH: u64 = 256;
     const REPEATS: usize = 40;
-    const NAMES_DEVIATIONS: bool = true;
 
     fn generate(&self, seed: u64) -> Json {
         super::generate::case(seed)
