@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::compare::{Case, Outcome, outcome};
+use crate::generate::fields::leaves;
 
 /// Extracting a list or map that is itself in the set: the Go code continues below it with the set of its siblings.
 pub const EXTRACT_SIBLINGS: &str = "extract-siblings";
@@ -67,16 +68,6 @@ fn extracts_inner_member(step: &Value, state: Option<&Value>, renamed: bool) -> 
         Some(has_inner_member(&owned, object) || (renamed && below_any(&owned)))
     };
     find().unwrap_or(false)
-}
-
-/// The set of the paths without children.
-pub(crate) fn leaves(set: &Value) -> Value {
-    let Value::Object(nodes) = set else {
-        return set.clone();
-    };
-    let more = nodes.len() > usize::from(nodes.contains_key("."));
-    let kept = nodes.iter().filter(|(key, _)| !more || *key != ".");
-    Value::Object(kept.map(|(key, below)| (key.clone(), leaves(below))).collect())
 }
 
 fn merge_error(result: &Value) -> bool {

@@ -160,6 +160,16 @@ pub(crate) fn renamed(fields: &Value, names: &Names) -> Value {
     Value::Object(out)
 }
 
+/// The set of the paths without children.
+pub(crate) fn leaves(set: &Value) -> Value {
+    let Value::Object(nodes) = set else {
+        return set.clone();
+    };
+    let more = nodes.len() > usize::from(nodes.contains_key("."));
+    let kept = nodes.iter().filter(|(key, _)| !more || *key != ".");
+    Value::Object(kept.map(|(key, below)| (key.clone(), leaves(below))).collect())
+}
+
 /// Include patterns made of paths of the object.
 pub(crate) fn patterns(rng: &mut Random, types: &Types, object: &Value, names: &Names) -> Vec<String> {
     let all = paths(types, object);

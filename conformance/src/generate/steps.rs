@@ -185,7 +185,7 @@ impl<'a> Steps<'a> {
         }
         if extract && self.rng.chance(80) {
             // Extraction is designed for leaves; sets with inner members are a listed deviation.
-            set = crate::engine::deviations::leaves(&set);
+            set = fields::leaves(&set);
         }
         let index = self.any_version();
         let (version, written) = self.at_version(index, &object);

@@ -15,7 +15,8 @@ use super::deviations::{
     DUPLICATE_ENTRIES, ENTRIES_AS_WRITTEN, EXTRACT_NOTHING, EXTRACT_SIBLINGS, SCALE_KEEPS,
     UNREADABLE_ENTRIES, UPGRADE_WITHOUT_FIELDS, has_duplicates, readable,
 };
-use crate::engine::deviations::{has_inner_member, leaves};
+use crate::engine::deviations::has_inner_member;
+use crate::generate::fields::leaves;
 use crate::json::{back, items, member, own, same_value, text};
 
 /// The library's answer if it differs, and the part that differs.
