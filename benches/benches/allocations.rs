@@ -1,7 +1,7 @@
-//! How often each operation allocates, and how much.
+//! The number and size of the allocations of each operation.
 //!
-//! Not a matter of time, so not by Criterion: a table, the same at every run. As with the others, an argument names the
-//! cells that are wanted: `cargo bench -p fieldmanager-benches --bench allocations -- table/Pod`.
+//! Criterion measures time; this prints a table, which is the same for every run. As with the others, an argument selects
+//! cells: `cargo bench -p fieldmanager-benches --bench allocations -- table/Pod`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a table is printed")]
 
 use std::alloc::System;
@@ -13,7 +13,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What runs beside the first one: the difference leaves out what is made once for all runs.
+/// Runs after the first one; what is allocated once for all runs is not counted.
 const RUNS: u64 = 10;
 
 fn main() {
@@ -31,7 +31,7 @@ fn main() {
     for what in ["first", "again", "update"] {
         cells.extend([1_000, 10_000].map(|size| format!("list/{what}/{size}")));
     }
-    // Cargo passes options of its own.
+    // Cargo passes its own options too.
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     for cell in cells.into_iter().filter(|cell| cell.contains(&wanted)) {
         let mut prepared = prepare(&cell).unwrap();

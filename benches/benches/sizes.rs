@@ -10,7 +10,7 @@ fn cells(c: &mut Criterion, kind: &str, operations: &[&str]) {
     let mut group = c.benchmark_group(kind);
     for operation in operations {
         for size in SIZES {
-            // Only what is asked for is made.
+            // Prepare only the selected cells.
             let mut prepared = None;
             group.bench_function(BenchmarkId::new(*operation, size), |b| {
                 let prepared =

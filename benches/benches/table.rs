@@ -10,7 +10,7 @@ fn cells(c: &mut Criterion, kind: &str, operations: &[&str], suffix: &str) {
     for object in OBJECTS {
         for operation in operations {
             let name = format!("{object}/{operation}{suffix}");
-            // Only what is asked for is made.
+            // Prepare only the selected cells.
             let mut prepared = None;
             group.bench_function(&name, |b| {
                 let prepared = prepared.get_or_insert_with(|| prepare(&format!("{kind}/{name}")).unwrap());

@@ -1,4 +1,4 @@
-//! Text in and out: FieldsV1 of sets, managed fields of objects, and JSON of objects with an apply in between.
+//! Reading and writing: FieldsV1 of sets, managed fields of objects, and JSON of objects with an apply in between.
 #![allow(clippy::unwrap_used, missing_docs, reason = "it measures inputs that it made itself")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -10,7 +10,7 @@ fn cells(c: &mut Criterion, kind: &str, operations: &[&str]) {
     for object in OBJECTS {
         for operation in operations {
             let name = format!("{object}/{operation}");
-            // Only what is asked for is made.
+            // Prepare only the selected cells.
             let mut prepared = None;
             group.bench_function(&name, |b| {
                 let prepared = prepared.get_or_insert_with(|| prepare(&format!("{kind}/{name}")).unwrap());

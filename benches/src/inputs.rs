@@ -1,4 +1,4 @@
-//! The inputs as files, for programs that are not written in Rust.
+//! The inputs as files, for the Go side.
 
 use std::fs;
 use std::io;

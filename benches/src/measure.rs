@@ -1,24 +1,22 @@
-//! Running an operation and taking its time.
+//! Runs an operation and measures its time.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Runs an operation so many times and says how long it took, without what it needs beforehand.
-///
-/// That is what Criterion's `iter_custom` takes.
+/// Runs an operation a number of times and returns the time without preparations, as Criterion's `iter_custom` needs it.
 pub type Runner = Box<dyn FnMut(u64) -> Duration>;
 
 /// An operation that is ready to be measured.
 pub struct Prepared {
     /// Runs it.
     pub run: Runner,
-    /// What it comes to, for a comparison with what Go says.
+    /// Its result, for the comparison with Go.
     pub output: Box<dyn Fn() -> Value>,
 }
 
-/// Nanoseconds for one run, as the mean over about this time.
+/// Nanoseconds of one run, as the mean over about the given time.
 pub fn per_run(run: &mut Runner, time: Duration) -> f64 {
     let mut runs = 1;
     loop {
@@ -27,7 +25,7 @@ pub fn per_run(run: &mut Runner, time: Duration) -> f64 {
         if took * 2 >= time || runs >= 1 << 30 {
             return mean;
         }
-        // As many as should fill the time, but at most a hundred times as many: a first run tells little.
+        // As many runs as should fill the time, but at most a hundred times as many: a first run is not reliable.
         let wanted = (time.as_nanos() as f64 / mean.max(1.0)).ceil() as u64;
         runs = wanted.clamp(runs + 1, runs * 100);
     }
@@ -38,8 +36,8 @@ pub(crate) fn reused<O: 'static>(op: impl Fn() -> O + 'static) -> Runner {
     Box::new(move |runs| timed(&(), runs, &|()| op()))
 }
 
-/// The operation on inputs that nobody has seen: nothing that the library keeps with a value is there yet.
-/// Making them is not measured; dropping what the operation returns is.
+/// The operation on fresh inputs, for which the library has not cached anything yet. Making them is not measured; dropping
+/// the result is.
 pub(crate) fn fresh<I: 'static, O: 'static>(
     batch: u64,
     make: impl Fn() -> I + 'static,
@@ -57,7 +55,7 @@ pub(crate) fn fresh<I: 'static, O: 'static>(
     })
 }
 
-/// Not inlined, so that callgrind can be told to count what happens in here.
+/// Not inlined, so that callgrind can count this function only.
 #[inline(never)]
 fn timed<I, O>(input: &I, runs: u64, op: &impl Fn(&I) -> O) -> Duration {
     let start = Instant::now();

@@ -64,7 +64,7 @@ pub fn set(n: usize) -> String {
     fields((0..n / 4).collect())
 }
 
-/// The same with its keys in the opposite order.
+/// The same with its keys in reverse order.
 pub fn set_reversed(n: usize) -> String {
     fields((0..n / 4).rev().collect())
 }

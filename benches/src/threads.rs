@@ -1,4 +1,4 @@
-//! One schema and one field manager, used by several threads on objects of their own.
+//! One schema and one field manager, used by several threads on different objects.
 
 use std::sync::Barrier;
 use std::thread;
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::operations::{SharedApply, shared_apply};
 
-/// Operations per second of so many threads together: each reads its own text of an object, applies to it with the
-/// field manager that all share, and writes it, for this long.
+/// Operations per second of several threads together: for the given time, each reads its own copy of an object, applies to
+/// it with the shared field manager, and writes it.
 pub fn per_second(threads: usize, object: &str, time: Duration) -> f64 {
     let Some(shared) = shared_apply(object) else { return 0.0 };
     let shared: &SharedApply = &shared;

@@ -1,14 +1,14 @@
-//! What can go wrong outside the scenarios themselves.
+//! Errors of the program itself; what a case leads to is part of its verdict.
 
 use std::io;
 use std::path::PathBuf;
 
-/// An error of the conformance program, not of a scenario it runs.
+/// An error of the conformance program.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The oracle is a Go program and there is no Go to build it with.
+    /// An oracle is a Go program, and there is no Go to build it with.
     #[error(
-        "the oracle needs Go: cannot run `go`: install Go 1.23 or later, or pass the path of a built oracle"
+        "the oracle needs Go: cannot run `go`: install Go 1.26 or later, or pass the path of a built oracle"
     )]
     GoMissing(#[source] io::Error),
     /// Go refused to build the oracle.
@@ -19,7 +19,7 @@ pub enum Error {
         /// What Go said.
         message: String,
     },
-    /// A program that answers scenarios could not be started.
+    /// A program that answers requests could not be started.
     #[error("cannot start `{program}`: {source}")]
     Start {
         /// The program.
@@ -27,7 +27,7 @@ pub enum Error {
         /// Why it did not start.
         source: io::Error,
     },
-    /// A program that answers scenarios stopped talking.
+    /// A program that answers requests stopped talking.
     #[error("lost the connection to `{program}`: {source}")]
     Connection {
         /// The program.
@@ -53,15 +53,21 @@ pub enum Error {
         /// What happened.
         source: io::Error,
     },
-    /// A file of the corpus is not a scenario.
-    #[error("`{}` is not a scenario: {source}", path.display())]
-    Corpus {
+    /// A file is not JSON.
+    #[error("`{}` is not JSON: {source}", path.display())]
+    Json {
         /// The file.
         path: PathBuf,
         /// Why it is not JSON.
         source: serde_json::Error,
     },
-    /// The library could not answer a scenario at all.
+    /// The report could not be written.
+    #[error("standard output: {0}")]
+    Output(#[source] io::Error),
+    /// The oracle does not understand a case, which is a fault of its generator.
+    #[error("the oracle does not understand the case: {0}")]
+    Request(String),
+    /// The library could not answer a case at all.
     #[error("the library cannot answer: {0}")]
     Engine(String),
     /// A worker thread ended before its work did.

@@ -1,27 +1,23 @@
 //! Compares the library with the Go implementation of Server-Side Apply.
 //!
-//! Random scenarios are made from seeds ([`generate`]), run by the Go package
-//! as a separate program ([`oracle`]) and by the library ([`candidate`]), and
-//! the answers are compared step by step ([`mod@compare`]). The first difference is
-//! made small ([`mod@shrink`]) and kept as a file that every later run replays.
+//! A [`Suite`] makes random cases from seeds, and compares what Go answers, as a separate program ([`oracle`]), with what
+//! the library answers. The [`driver`] runs a suite on several threads, makes a failing case small ([`mod@shrink`]),
+//! keeps it in a file that every later run replays, and counts what happened ([`tally`]).
 
-pub mod candidate;
-pub mod compare;
-pub mod deviations;
-pub mod document;
-mod engine;
+pub mod driver;
+pub mod engine;
 mod error;
+pub mod files;
 pub mod generate;
+mod json;
 pub mod managed;
 pub mod oracle;
 pub mod patches;
-pub mod program;
-pub mod run;
 pub mod schemas;
 pub mod shrink;
-pub mod speed;
+mod suite;
 pub mod tally;
 pub mod unions;
 
-pub use engine::Implementation;
 pub use error::Error;
+pub use suite::{Difference, GO_MAP_ORDER, GO_PANIC, Suite, Verdict};

@@ -1,17 +1,41 @@
-//! The Go implementation, as a program that answers scenarios line by line.
+//! The Go implementation, as a program that answers requests line by line.
 
+use std::env;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::{Error, Implementation};
+use crate::{Error, files};
 
-/// A program that reads scenarios as lines and answers each with a line.
+/// Builds an oracle in the target folder of Cargo. A second build is a look into Go's cache.
 ///
-/// The oracle is one; any engine that speaks the same protocol can stand in.
+/// # Errors
+///
+/// When there is no Go, or the oracle does not build.
+pub fn build(package: &str) -> Result<PathBuf, Error> {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| files::folder("../target"), PathBuf::from);
+    let target = target.join("conformance");
+    let failed = |source| Error::File { path: target.clone(), source };
+    std::fs::create_dir_all(&target).map_err(failed)?;
+    let name = format!("oracle-{package}{}", env::consts::EXE_SUFFIX);
+    let program = target.canonicalize().map_err(failed)?.join(name);
+    let folder = files::folder("oracle");
+    let mut command = Command::new("go");
+    command.args(["build", "-o"]).arg(&program).arg(Path::new(".").join(package)).current_dir(&folder);
+    let output = command.output().map_err(Error::GoMissing)?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(Error::OracleBuild { folder, message });
+    }
+    Ok(program)
+}
+
+/// A program that reads requests as lines and answers each with a line.
+///
+/// An oracle is one; any engine that speaks the same protocol can replace the library.
 pub struct CoProcess {
     program: PathBuf,
     arguments: Vec<String>,
@@ -30,22 +54,21 @@ impl CoProcess {
         Self { program: program.into(), arguments, running: None }
     }
 
-    /// Every result that the program can give for a scenario, found by asking
-    /// `times` times. Only the oracle understands the question.
+    /// Every answer that an oracle gives to a request when it is asked `times` times.
     ///
     /// # Errors
     ///
-    /// As for [`Implementation::run`].
-    pub fn variants(&mut self, scenario: &Value, times: usize) -> Result<Vec<Value>, Error> {
-        let answers = self.exchange(&[json!({"repeat": times, "scenario": scenario})])?;
-        let Some(answer) = answers.into_iter().next() else {
-            return Ok(Vec::new());
-        };
-        let mut out = Vec::new();
-        for variant in answer.get("variants").and_then(Value::as_array).into_iter().flatten() {
-            out.push(json!({ "results": variant }));
+    /// As for [`CoProcess::run`].
+    pub fn variants(&mut self, request: &Value, times: usize) -> Result<Vec<Value>, Error> {
+        let mut repeated = request.clone();
+        if let Some(members) = repeated.as_object_mut() {
+            members.insert("repeat".to_owned(), json!(times));
         }
-        out.push(answer);
+        let mut answer = self.run(&[repeated])?.pop().unwrap_or_default();
+        let mut out: Vec<Value> = answer.get_mut("answer").map(Value::take).into_iter().collect();
+        if let Some(Value::Array(variants)) = answer.get_mut("variants").map(Value::take) {
+            out.extend(variants);
+        }
         Ok(out)
     }
 
@@ -66,14 +89,9 @@ impl CoProcess {
         self.running.as_mut().ok_or(Error::Worker)
     }
 
-    /// Sends all lines and reads as many; both at once, since either pipe may
-    /// fill up before the other side is done.
-    ///
-    /// # Errors
-    ///
-    /// When the program cannot be started, ends, or answers with something
-    /// other than JSON.
-    pub fn exchange(&mut self, lines: &[Value]) -> Result<Vec<Value>, Error> {
+    /// Sends all lines and reads as many answers; both at once, since either pipe may fill up before the other side is
+    /// done.
+    fn exchange(&mut self, lines: &[Value]) -> Result<Vec<Value>, Error> {
         let program = self.program.display().to_string();
         let running = self.start()?;
         let Running { input, output, .. } = running;
@@ -98,8 +116,7 @@ impl CoProcess {
                 }
                 match serde_json::from_str(&text) {
                     Ok(answer) => answers.push(answer),
-                    // The rest is still read, or the program and the writer
-                    // would wait for each other for ever.
+                    // Read the rest: otherwise the program and the writer would wait for each other forever.
                     Err(source) => {
                         broken.get_or_insert_with(|| Error::Answer {
                             program: program.clone(),
@@ -125,20 +142,22 @@ impl CoProcess {
             let _ = running.child.wait();
         }
     }
-}
 
-impl Implementation for CoProcess {
-    /// A scenario that ends the program, which Go does on a stack overflow, is
-    /// answered with a panic at its first step; the others still get theirs.
-    fn run(&mut self, scenarios: &[Value]) -> Result<Vec<Value>, Error> {
-        match self.exchange(scenarios) {
+    /// Answers the requests in their order. A request that ends the program, as a stack overflow does in Go, is answered
+    /// with a panic at its first step; the others still get their answers.
+    ///
+    /// # Errors
+    ///
+    /// When the program cannot be started, or answers with something other than JSON.
+    pub fn run(&mut self, requests: &[Value]) -> Result<Vec<Value>, Error> {
+        match self.exchange(requests) {
             Ok(answers) => return Ok(answers),
             Err(Error::Connection { .. }) => self.stop(),
             Err(other) => return Err(other),
         }
-        let mut answers = Vec::with_capacity(scenarios.len());
-        for scenario in scenarios {
-            match self.exchange(std::slice::from_ref(scenario)) {
+        let mut answers = Vec::with_capacity(requests.len());
+        for request in requests {
+            match self.exchange(std::slice::from_ref(request)) {
                 Ok(mut answer) => answers.append(&mut answer),
                 Err(Error::Connection { .. }) => {
                     self.stop();

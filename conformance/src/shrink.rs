@@ -1,42 +1,72 @@
-//! Makes a failing scenario small enough to read.
+//! Makes a failing case small enough to read.
 //!
-//! Parts are left out, large ones first, as long as the scenario still fails.
-//! What counts as failing is the caller's question, so the shrinker knows
-//! nothing of implementations.
+//! Parts are removed, large ones first, as long as the case still fails. The caller decides what counts as failing, and
+//! the suite which parts may be cut.
 
 use serde_json::{Value, json};
 
-use crate::compare::step_kind;
+/// A part of a case that may be cut.
+#[derive(Clone, Debug)]
+pub struct Cut {
+    pointer: String,
+    how: How,
+    scalars: bool,
+    hoist: bool,
+}
 
-/// A smaller scenario that still fails, found in at most `max_tries` tries.
-pub fn shrink(scenario: &Value, max_tries: usize, fails: &mut dyn FnMut(&Value) -> bool) -> Value {
-    let mut shrinker = Shrinker { current: scenario.clone(), tries: max_tries, fails };
-    loop {
-        let before = shrinker.current.clone();
-        shrinker.list("/steps");
-        for member in ["conversion", "options"] {
-            shrinker.attempt(|candidate| {
-                candidate.as_object_mut().is_some_and(|members| members.remove(member).is_some())
-            });
-        }
-        for root in shrinker.roots() {
-            shrinker.tree(&root);
-        }
-        if shrinker.current == before || shrinker.tries == 0 {
-            return shrinker.current;
-        }
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum How {
+    Whole,
+    Children,
+    Tree,
+}
+
+impl Cut {
+    /// The part as a whole.
+    pub fn whole(pointer: impl Into<String>) -> Self {
+        Cut { pointer: pointer.into(), how: How::Whole, scalars: false, hoist: false }
+    }
+
+    /// The items or members of the part.
+    pub fn children(pointer: impl Into<String>) -> Self {
+        Cut { how: How::Children, ..Self::whole(pointer) }
+    }
+
+    /// Everything below the part. Scalars are replaced by simpler ones.
+    pub fn tree(pointer: impl Into<String>) -> Self {
+        Cut { how: How::Tree, scalars: true, ..Self::whole(pointer) }
+    }
+
+    /// Everything below the part, but scalars stay: they are names and keywords.
+    pub fn names(pointer: impl Into<String>) -> Self {
+        Cut { scalars: false, ..Self::tree(pointer) }
+    }
+
+    /// As [`Cut::names`], for a schema: it may also be replaced by a schema inside it.
+    pub fn schema(pointer: impl Into<String>) -> Self {
+        Cut { hoist: true, ..Self::names(pointer) }
     }
 }
 
-/// As [`shrink`], for requests of any form: every part of them may be left out.
-pub(crate) fn shrink_all(request: &Value, max_tries: usize, fails: &mut dyn FnMut(&Value) -> bool) -> Value {
-    let mut shrinker = Shrinker { current: request.clone(), tries: max_tries, fails };
+/// A smaller case that still fails, found in at most `tries` tries.
+pub fn shrink(
+    case: &Value,
+    tries: usize,
+    cuts: &dyn Fn(&Value) -> Vec<Cut>,
+    fails: &mut dyn FnMut(&Value) -> bool,
+) -> Value {
+    let mut shrinker = Shrinker { current: case.clone(), tries, fails };
     loop {
         let before = shrinker.current.clone();
-        for pointer in ["/steps", "", "/schemas/definitions", "/live"] {
-            shrinker.list(pointer);
+        for cut in cuts(&before) {
+            match cut.how {
+                How::Whole => {
+                    shrinker.attempt(|case| remove(case, &cut.pointer));
+                }
+                How::Children => shrinker.children(&cut.pointer),
+                How::Tree => shrinker.tree(&cut, cut.pointer.clone()),
+            }
         }
-        shrinker.tree("");
         if shrinker.current == before || shrinker.tries == 0 {
             return shrinker.current;
         }
@@ -50,7 +80,7 @@ struct Shrinker<'a> {
 }
 
 impl Shrinker<'_> {
-    /// Tries a change; keeps it when the scenario still fails.
+    /// Tries a change, and keeps it if the case still fails.
     fn attempt(&mut self, change: impl FnOnce(&mut Value) -> bool) -> bool {
         if self.tries == 0 {
             return false;
@@ -67,149 +97,107 @@ impl Shrinker<'_> {
         true
     }
 
-    /// The parts that may be cut into. What holds a step together, such as its
-    /// manager and version, is not among them.
-    fn roots(&self) -> Vec<String> {
-        let mut out: Vec<String> = ["/options", "/conversion", "/conversion/renames", "/conversion/served"]
-            .map(str::to_owned)
-            .into();
-        let steps = self.current.get("steps").and_then(Value::as_array);
-        for (number, step) in steps.into_iter().flatten().enumerate() {
-            let kind = step_kind(step);
-            for member in ["object", "lhs", "rhs", "fields", "schema/types"] {
-                out.push(format!("/steps/{number}/{kind}/{member}"));
+    fn replace(&mut self, pointer: &str, with: &Value) -> bool {
+        self.attempt(|case| match case.pointer_mut(pointer) {
+            Some(node) => {
+                *node = with.clone();
+                true
             }
-        }
-        out.push("/schema/types".to_owned());
-        out
+            None => false,
+        })
     }
 
-    /// Leaves out items of one list or members of one object: halves first,
-    /// then ever smaller runs.
-    fn list(&mut self, pointer: &str) {
-        self.cut(pointer, &[]);
-    }
-
-    fn length(&self, pointer: &str, path: &[usize]) -> usize {
-        match self.current.pointer(pointer).and_then(|root| descend(root, path)) {
-            Some(Value::Array(items)) => items.len(),
-            Some(Value::Object(members)) => members.len(),
-            _ => 0,
+    /// The pointers to the children of a node.
+    fn below(&self, pointer: &str) -> Vec<String> {
+        match self.current.pointer(pointer) {
+            Some(Value::Array(items)) => (0..items.len()).map(|at| format!("{pointer}/{at}")).collect(),
+            Some(Value::Object(members)) => members
+                .keys()
+                .map(|name| format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")))
+                .collect(),
+            _ => Vec::new(),
         }
     }
 
-    fn cut(&mut self, pointer: &str, path: &[usize]) {
-        let mut run = self.length(pointer, path);
+    /// Removes children of a node: all of them, then ever smaller runs, from the end.
+    fn children(&mut self, pointer: &str) {
+        let mut run = self.below(pointer).len();
         while run > 0 && self.tries > 0 {
-            let mut start = self.length(pointer, path);
-            while start > 0 {
-                let from = start.saturating_sub(run);
-                self.attempt(|candidate| {
-                    let node = candidate.pointer_mut(pointer).and_then(|root| descend_mut(root, path));
-                    node.is_some_and(|node| remove_run(node, from, start))
+            let mut end = self.below(pointer).len();
+            while end > 0 {
+                let start = end.saturating_sub(run);
+                let doomed = self.below(pointer);
+                self.attempt(|case| {
+                    let mut doomed = doomed.iter().take(end).skip(start).rev();
+                    doomed.all(|child| remove(case, child))
                 });
-                start = from;
+                end = start;
             }
             run /= 2;
         }
     }
 
-    fn tree(&mut self, pointer: &str) {
-        self.subtree(pointer, &mut Vec::new());
-    }
-
-    fn subtree(&mut self, pointer: &str, path: &mut Vec<usize>) {
+    fn tree(&mut self, cut: &Cut, pointer: String) {
         if self.tries == 0 {
             return;
         }
-        self.cut(pointer, path);
-        let count = self.length(pointer, path);
-        if count == 0 {
-            self.simplify(pointer, path);
+        self.children(&pointer);
+        if cut.hoist && self.hoist(&pointer) {
+            return self.tree(cut, pointer);
         }
-        for position in 0..count {
-            path.push(position);
-            self.subtree(pointer, path);
-            path.pop();
+        let below = self.below(&pointer);
+        if below.is_empty() && cut.scalars {
+            self.simplify(&pointer);
+        }
+        for child in below {
+            self.tree(cut, child);
         }
     }
 
-    /// Puts the plainest value of its kind in the place of a scalar.
-    fn simplify(&mut self, pointer: &str, path: &[usize]) {
-        // The texts of a schema are names and keywords.
-        if pointer.ends_with("types") || pointer.starts_with("/options") || pointer.starts_with("/conversion")
-        {
-            return;
-        }
-        for plain in [json!(null), json!("a"), json!(0), json!(1)] {
-            let replaced = self.attempt(|candidate| {
-                let node = candidate.pointer_mut(pointer).and_then(|root| descend_mut(root, path));
-                match node {
-                    Some(node) if rank(node) > rank(&plain) => {
-                        *node = plain.clone();
-                        true
-                    }
-                    _ => false,
-                }
-            });
-            if replaced {
+    /// Replaces a node by an object one or two levels below it.
+    fn hoist(&mut self, pointer: &str) -> bool {
+        let children = self.below(pointer);
+        let grandchildren: Vec<_> = children.iter().flat_map(|child| self.below(child)).collect();
+        let nested = children.iter().chain(&grandchildren).filter_map(|inner| self.current.pointer(inner));
+        let nested: Vec<Value> = nested.filter(|value| value.is_object()).cloned().collect();
+        nested.iter().any(|value| self.replace(pointer, value))
+    }
+
+    /// Replaces a scalar by the simplest value for which the case still fails.
+    fn simplify(&mut self, pointer: &str) {
+        for simple in [json!(null), json!("a"), json!(0), json!(1)] {
+            let simpler = self.current.pointer(pointer).is_some_and(|node| rank(node) > rank(&simple));
+            if simpler && self.replace(pointer, &simple) {
                 return;
             }
         }
     }
 }
 
-/// How far a value is from the plainest one; only a step down is an advance.
+/// How far a value is from the simplest one; only a smaller rank is progress.
 fn rank(value: &Value) -> usize {
     match value {
         Value::Null => 0,
         Value::String(text) if text == "a" => 1,
-        Value::Number(number) if number.as_i64() == Some(0) && !number.is_f64() => 2,
-        Value::Number(number) if number.as_i64() == Some(1) && !number.is_f64() => 3,
+        Value::Number(number) if number.as_i64() == Some(0) => 2,
+        Value::Number(number) if number.as_i64() == Some(1) => 3,
         _ => 4,
     }
 }
 
-/// The node that is reached by taking the child at each position in turn;
-/// members of an object count in the order of their keys.
-fn descend<'a>(mut node: &'a Value, path: &[usize]) -> Option<&'a Value> {
-    for position in path {
-        node = match node {
-            Value::Array(items) => items.get(*position)?,
-            Value::Object(members) => members.values().nth(*position)?,
-            _ => return None,
-        };
-    }
-    Some(node)
-}
-
-fn descend_mut<'a>(mut node: &'a mut Value, path: &[usize]) -> Option<&'a mut Value> {
-    for position in path {
-        node = match node {
-            Value::Array(items) => items.get_mut(*position)?,
-            Value::Object(members) => members.values_mut().nth(*position)?,
-            _ => return None,
-        };
-    }
-    Some(node)
-}
-
-fn remove_run(node: &mut Value, from: usize, to: usize) -> bool {
-    match node {
-        Value::Array(items) => {
-            let to = to.min(items.len());
-            if from < to {
-                items.drain(from..to);
+fn remove(case: &mut Value, pointer: &str) -> bool {
+    let Some((parent, last)) = pointer.rsplit_once('/') else {
+        return false;
+    };
+    match case.pointer_mut(parent) {
+        Some(Value::Object(members)) => members.remove(&last.replace("~1", "/").replace("~0", "~")).is_some(),
+        Some(Value::Array(items)) => match last.parse() {
+            Ok(at) if at < items.len() => {
+                items.remove(at);
+                true
             }
-            from < to
-        }
-        Value::Object(members) => {
-            let keys: Vec<_> = members.keys().skip(from).take(to - from).cloned().collect();
-            for key in &keys {
-                members.remove(key);
-            }
-            !keys.is_empty()
-        }
+            _ => false,
+        },
         _ => false,
     }
 }
@@ -218,31 +206,53 @@ fn remove_run(node: &mut Value, from: usize, to: usize) -> bool {
 mod tests {
     use super::*;
 
+    fn check(case: &Value, cuts: &[Cut], needed: &str, expected: &Value) {
+        let shrunk = shrink(case, 5000, &|_| cuts.to_vec(), &mut |case| case.to_string().contains(needed));
+        assert_eq!(shrunk, *expected);
+    }
+
     #[test]
-    fn only_what_makes_it_fail_is_left() {
+    fn only_parts_that_the_failure_needs_remain() {
         let items: Vec<_> =
             (0..100).map(|number| json!({"name": format!("item-{number}"), "value": 7})).collect();
-        let scenario = json!({
+        let case = json!({
             "schema": {"types": [{"name": "a"}, {"name": "b"}]},
             "options": {"unions": false},
-            "steps": [
-                {"apply": {"manager": "m", "apiVersion": "v1", "object": {"x": 1}}},
-                {"update": {"manager": "m", "apiVersion": "v1", "object": {"list": items}}},
-            ],
+            "steps": [{"apply": {"object": {"x": 1}}}, {"update": {"manager": "m", "object": {"list": items}}}],
         });
-        let shrunk = shrink(&scenario, 5000, &mut |candidate| candidate.to_string().contains("item-42"));
+        let cuts = [
+            Cut::children("/steps"),
+            Cut::whole("/options"),
+            Cut::tree("/steps/0/update/object"),
+            Cut::names("/schema/types"),
+        ];
         let expected = json!({
             "schema": {"types": []},
-            "steps": [{"update": {"manager": "m", "apiVersion": "v1", "object": {"list": [{"name": "item-42"}]}}}],
+            "steps": [{"update": {"manager": "m", "object": {"list": [{"name": "item-42"}]}}}],
         });
-        assert_eq!(shrunk, expected);
+        check(&case, &cuts, "item-42", &expected);
+    }
+
+    #[test]
+    fn a_schema_is_replaced_by_the_nested_schema_that_fails() {
+        let case = json!({"flag": true, "schema": {"type": "object", "properties": {
+            "a": {"type": "object", "properties": {"x": {"type": "string", "pattern": "("}}}, "b": {}}}});
+        let cuts = [Cut::schema("/schema"), Cut::whole("/flag")];
+        check(&case, &cuts, "pattern", &json!({"schema": {"pattern": "("}}));
+    }
+
+    #[test]
+    fn names_and_keywords_stay() {
+        let case = json!({"original": {"a": [1, 2, {"b": 3}], "c/d": 4}, "patch": {"x": {"y": 1}}});
+        let cuts = [Cut::names("/original"), Cut::names("/patch")];
+        check(&case, &cuts, r#""b":3"#, &json!({"original": {"a": [{"b": 3}]}, "patch": {}}));
     }
 
     #[test]
     fn tries_are_bounded() {
-        let scenario = json!({"steps": [{"apply": {"object": [1, 2, 3, 4, 5, 6]}}]});
+        let case = json!({"object": [1, 2, 3, 4, 5, 6]});
         let mut tries = 0;
-        shrink(&scenario, 4, &mut |_| {
+        shrink(&case, 4, &|_| vec![Cut::tree("/object")], &mut |_| {
             tries += 1;
             false
         });

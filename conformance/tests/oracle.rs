@@ -1,36 +1,43 @@
-//! Runs the generator through the Go implementation, where there is a Go.
+//! Runs the generator through the Go implementation, if Go is installed.
 
+use std::path::{Path, PathBuf};
+
+use fieldmanager_conformance::driver::{Options, Pair, run};
+use fieldmanager_conformance::engine::{Engine, EngineOptions, OUTCOMES, PRUNED, REACHED, RECONCILED};
 use fieldmanager_conformance::generate::{Profile, scenario};
-use fieldmanager_conformance::oracle::CoProcess;
-use fieldmanager_conformance::run::{Settings, Sides, generated};
-use fieldmanager_conformance::{Error, program};
-use std::path::PathBuf;
+use fieldmanager_conformance::tally::Tally;
+use fieldmanager_conformance::{Error, GO_MAP_ORDER, GO_PANIC, Verdict, oracle};
+use serde_json::Value;
 
-/// The oracle; none where there is no Go to build it with.
+/// The oracle; `None` without a Go to build it.
 fn oracle() -> Result<Option<PathBuf>, Error> {
-    match program::oracle(None, "oracle") {
+    match oracle::build("engine") {
         Err(Error::GoMissing(_)) => Ok(None),
         built => built.map(Some),
     }
 }
 
+fn check(cases: &[Value], options: &EngineOptions, oracle: &Path) -> Result<Vec<Verdict>, Error> {
+    Pair::new(Engine::new(options), oracle).check(cases)
+}
+
 #[test]
-fn generated_scenarios_are_worth_running() {
+fn generated_scenarios_reach_every_kind_of_outcome() {
     let Some(program) = oracle().unwrap() else {
         return;
     };
-    let sides =
-        || Sides { oracle: CoProcess::new(&program, Vec::new()), candidate: None, explain: &|_| None };
-    let settings = Settings { cases: 600, seed: 7, profile: Profile::Small, threads: 1, keep_going: 1 };
-    let (tally, failures) = generated(&settings, &sides).unwrap();
-    assert!(failures.is_empty());
-    assert_eq!(tally.scenarios, 600);
-    let share = |name| tally.outcomes(name) * 1000 / tally.steps;
+    let cases: Vec<_> = (7..607).map(|seed| scenario(seed, Profile::Small)).collect();
+    let options = EngineOptions { oracle_only: true, ..EngineOptions::default() };
+    let mut tally = Tally::default();
+    for verdict in check(&cases, &options, &program).unwrap() {
+        assert!(verdict.difference.is_none());
+        tally.merge(verdict.tally);
+    }
+    let share = |name| tally.get(OUTCOMES, name) * 1000 / tally.operations;
     assert!(share("success") >= 700, "{tally}");
     assert!(share("conflicts") >= 20, "{tally}");
     assert!(share("panic") <= 5, "{tally}");
-    let (pruned, reconciled) = tally.pruned_and_reconciled();
-    assert!(pruned >= 100 && reconciled >= 15, "{tally}");
+    assert!(tally.get(REACHED, PRUNED) >= 100 && tally.get(REACHED, RECONCILED) >= 15, "{tally}");
 }
 
 #[test]
@@ -38,13 +45,23 @@ fn the_oracle_agrees_with_itself() {
     let Some(program) = oracle().unwrap() else {
         return;
     };
-    let start = || CoProcess::new(&program, Vec::new());
-    let mut sides = Sides { oracle: start(), candidate: Some(Box::new(start())), explain: &|_| None };
-    // A panic on the candidate's side is always a difference.
-    let scenarios: Vec<_> = (0..200)
+    // A panic on the library's side is always a difference.
+    let cases: Vec<_> = (0..200)
         .map(|seed| scenario(seed, Profile::Small))
         .filter(|scenario| scenario.pointer("/options/ignoredFields").is_none())
         .collect();
-    let failures = sides.check(&scenarios, &mut Default::default()).unwrap();
-    assert!(failures.is_empty(), "{failures:?}");
+    let options = EngineOptions { engine: Some(program.clone()), ..EngineOptions::default() };
+    for verdict in check(&cases, &options, &program).unwrap() {
+        let by_chance = verdict.deviations.iter().all(|rule| [GO_PANIC, GO_MAP_ORDER].contains(rule));
+        assert!(verdict.difference.is_none() && by_chance, "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_run_prints_the_cases_of_its_seeds() {
+    let mut out = Vec::new();
+    let options = Options { cases: Some(2), seed: 5, print: true, ..Options::default() };
+    assert!(run(&options, &|| Engine::new(&EngineOptions::default()), &mut out).unwrap());
+    let expected = format!("{}\n{}\n", scenario(5, Profile::All), scenario(6, Profile::All));
+    assert_eq!(String::from_utf8(out).unwrap(), expected);
 }

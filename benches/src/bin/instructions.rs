@@ -1,8 +1,8 @@
 //! Counts the instructions of the key operations, with callgrind, and compares them with the record.
 //!
-//! `--check` fails if an operation needs more than 5% more than the record says, `--record` writes the record anew,
-//! and without either the counts are printed. Instructions do not depend on the load of a machine, so this can be
-//! checked where times cannot; they do depend on the compiler, which the record names.
+//! `--check` fails if an operation needs over 5% more than the record, `--record` rewrites the record, and without either
+//! the counts are printed. Unlike times, instruction counts do not depend on the load of the machine, so they can be
+//! checked anywhere; they depend on the compiler, which the record names.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command that reports")]
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use fieldmanager_benches::key::OPERATIONS;
 
 /// How much more an operation may need, in percent.
 const TOLERANCE: f64 = 5.0;
-/// Runs of each operation under callgrind; what is counted is the mean.
+/// Runs of each operation under callgrind; the mean counts.
 const RUNS: u64 = 10;
 
 fn main() -> ExitCode {
@@ -65,18 +65,16 @@ fn start(argument: Option<&str>) -> Result<bool, Box<dyn std::error::Error>> {
     }
     if record.get("compiler").is_some_and(|recorded| *recorded != compiler) {
         println!(
-            "note: counted with {compiler}, recorded with another compiler: record anew with `--record`"
+            "note: counted with {compiler}, recorded with another compiler: update the record with `--record`"
         );
     }
     if !good && argument == Some("--check") {
-        println!(
-            "more than {TOLERANCE}% more than recorded: mend it, or record the new counts with `--record`"
-        );
+        println!("over {TOLERANCE}% more than recorded: fix it, or record the new counts with `--record`");
     }
     Ok(good || argument.is_none())
 }
 
-/// The names and values of the record, whatever table they are in.
+/// The names and values of the record, in all tables.
 fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
     let mut out = BTreeMap::new();
     for line in text.lines().map(str::trim) {
@@ -98,7 +96,7 @@ fn compiler() -> io::Result<String> {
     Ok(text.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
 }
 
-/// Builds the program that runs an operation, and says where it is: beside this one.
+/// Builds the program that runs an operation, and returns its path, beside this program.
 fn program() -> Result<PathBuf, Box<dyn std::error::Error>> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
@@ -124,7 +122,7 @@ fn program() -> Result<PathBuf, Box<dyn std::error::Error>> {
     Ok(folder.join(format!("key-operation{}", env::consts::EXE_SUFFIX)))
 }
 
-/// Instructions of one run: only what happens in the measured function counts.
+/// Instructions of one run; only the measured function counts.
 fn count(program: &Path, name: &str) -> Result<u64, Box<dyn std::error::Error>> {
     let out = env::temp_dir().join(format!("fieldmanager-{name}-{}.callgrind", std::process::id()));
     let run = Command::new("valgrind")

@@ -1,4 +1,4 @@
-//! Runs one key operation, or the operation of any cell, to be watched by callgrind; see `instructions`.
+//! Runs one key operation, or the operation of any cell, for callgrind; see `instructions`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "its caller passes what it knows")]
 
 use fieldmanager_benches::{key, operations};

@@ -1,6 +1,6 @@
-//! What things take on the heap, counted by a counting allocator; one JSON object on standard output.
+//! Sizes on the heap, from a counting allocator; prints one JSON object.
 //!
-//! A program of its own: counting takes time, and the time of other programs is measured.
+//! This is a separate program because counting takes time.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "its output is read by the comparison with Go")]
 
 use std::alloc::System;
@@ -17,9 +17,9 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// How many objects share what their managers own.
+/// How many objects have the same managers.
 const SHARING: usize = 10_000;
-/// How many whole objects do.
+/// How many objects are stored as a whole.
 const STORED: usize = 1000;
 
 fn main() {
@@ -36,7 +36,7 @@ fn main() {
         out.insert(format!("set/{name}"), kept(100, || Set::from_json(fields.as_bytes()).unwrap()));
     }
     let live = bytes_texts("Pod", "same").unwrap().live;
-    // Read from text each time, as objects arrive.
+    // Read from JSON each time, as objects of requests are.
     let read = || Value::from_json(&live).unwrap();
     let plain = || ManagedFields::of_object(&read()).unwrap();
     out.insert("decoded/Pod".to_owned(), kept(SHARING, plain));
@@ -58,7 +58,7 @@ fn used() -> usize {
 
 /// Bytes that one of many values keeps.
 fn kept<T>(n: usize, make: impl Fn() -> T) -> serde_json::Value {
-    // What is made once for all comes first.
+    // Allocate first what is allocated once for all.
     drop(black_box(make()));
     kept_beside(&mut (), n, |()| make())
 }
@@ -66,7 +66,7 @@ fn kept<T>(n: usize, make: impl Fn() -> T) -> serde_json::Value {
 /// Bytes that one of many values keeps, with its part of the interner that they share.
 fn interned<T>(n: usize, make: impl Fn(&mut Interner) -> T) -> serde_json::Value {
     drop(black_box(make(&mut Interner::default())));
-    // Not a byte is taken before the first use.
+    // The interner allocates nothing before the first use.
     kept_beside(&mut Interner::default(), n, make)
 }
 

@@ -1,10 +1,10 @@
-//! A custom resource definition with a deep schema, as operators have them.
+//! A custom resource definition with a deep schema, like those of operators.
 
 use serde_json::{Map, Value, json};
 
 use super::words::Words;
 
-/// Fields of the groups in the specification; the number decides the size.
+/// Fields of the groups in the specification; their number determines the size.
 const GROUPS: usize = 33;
 
 pub(super) fn definition() -> Value {

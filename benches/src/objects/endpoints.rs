@@ -1,4 +1,4 @@
-//! The endpoints of a service with a thousand pods: long, and one leaf to the field manager.
+//! The endpoints of a service with a thousand pods: long, and one leaf for the field manager.
 
 use serde_json::{Value, json};
 

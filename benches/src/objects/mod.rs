@@ -1,4 +1,4 @@
-//! The objects: five of the kinds and sizes that a cluster has. They are made here and are the same at every call.
+//! The objects: five, with kinds and sizes that are typical of a cluster. Every call returns equal objects.
 
 mod catalog;
 mod definition;
@@ -18,7 +18,7 @@ pub const CATALOG: &str = include_str!("../../schemas/catalog.yaml");
 /// The names of the objects, from small to large.
 pub const OBJECTS: [&str; 5] = ["Pod", "Node", "CRD", "Endpoints", "Catalog"];
 
-/// An object and what is known of its kind.
+/// An object and its type.
 #[derive(Clone, Debug)]
 pub struct Object {
     /// The name that tables use.
@@ -31,7 +31,7 @@ pub struct Object {
     pub type_name: &'static str,
 }
 
-/// An object by its name; none if there is none.
+/// An object by its name; `None` if there is no such object.
 pub fn object(name: &str) -> Option<Object> {
     let api = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1beta1.CustomResourceDefinition";
     let (name, json, schema, type_name) = match name {
@@ -66,7 +66,7 @@ impl Object {
         Schema::from_yaml(schema_text(self.schema)).unwrap().type_named(self.type_name).unwrap()
     }
 
-    /// The object read anew: nothing of it is shared with another.
+    /// The object, read again: it shares nothing with another.
     pub fn read(&self, ty: &Type, duplicates: Duplicates) -> TypedValue {
         typed(&self.json, ty, duplicates)
     }
@@ -83,7 +83,7 @@ mod tests {
 
     /// The sizes that the documentation names.
     #[test]
-    fn objects_are_of_their_types_and_sizes() {
+    fn objects_have_the_documented_types_and_sizes() {
         let sizes = [("Pod", 2.7), ("Node", 10.0), ("CRD", 114.0), ("Endpoints", 180.0), ("Catalog", 370.0)];
         for (name, kilobytes) in sizes {
             let object = object(name).unwrap();

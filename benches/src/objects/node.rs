@@ -1,4 +1,4 @@
-//! A node with the images that it keeps and the volumes that it uses.
+//! A node with its images and volumes.
 
 use serde_json::{Value, json};
 

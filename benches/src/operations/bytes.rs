@@ -10,8 +10,8 @@ use fieldmanager_value::Value;
 use crate::measure::{Prepared, reused};
 use crate::objects::{Object, object, schema_text};
 
-/// What is applied: what the manager applied before, the same with one label changed, and both by a field manager
-/// that deduces the structure.
+/// The configurations: the one that the manager applied before, the same with one label changed, and both by a field
+/// manager that deduces the structure.
 pub const CASES: [&str; 4] = ["same", "change", "same-deduced", "change-deduced"];
 
 /// The live object and the configuration of a case.
@@ -19,11 +19,11 @@ pub const CASES: [&str; 4] = ["same", "change", "same-deduced", "change-deduced"
 pub struct Texts {
     /// The object with its managed fields.
     pub live: String,
-    /// What is applied.
+    /// The configuration.
     pub config: String,
 }
 
-/// The manager who applied the object, and does so again.
+/// The manager that applied the object, and applies it again.
 const MANAGER: &str = "deployer";
 
 fn noon(hour: i64) -> Time {
@@ -39,14 +39,14 @@ pub(super) fn field_manager(object: &Object, deduced: bool) -> FieldManager {
     builder.types(Types::from(Schema::from_yaml(schema_text(object.schema)).unwrap())).build().unwrap()
 }
 
-/// The texts of a case: the object as `deployer` applied it, with a status that a controller wrote.
+/// The JSON of a case: the object as applied by `deployer`, with a status written by a controller.
 pub fn texts(name: &str, what: &str) -> Option<Texts> {
     let object = object(name)?;
     let manager = field_manager(&object, what.ends_with("-deduced"));
     let whole = Value::from_json(&object.json).unwrap();
     let mut config: serde_json::Value = serde_json::from_str(&object.json).unwrap();
     config.as_object_mut()?.remove("status");
-    // What the server sets is in no configuration.
+    // Configurations do not have the fields that the server sets.
     let metadata = config.get_mut("metadata")?.as_object_mut()?;
     for name in ["creationTimestamp", "resourceVersion", "uid", "generateName"] {
         metadata.remove(name);
@@ -71,14 +71,14 @@ pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
     Some(Prepared { run, output: Box::new(move || without_times(&output())) })
 }
 
-/// All of it.
+/// Reads, applies and writes.
 pub(crate) fn apply(manager: &FieldManager, live: &str, config: &str) -> String {
     let live = Value::from_json(live).unwrap();
     let config = Value::from_json(config).unwrap();
     manager.apply(&live, &config, MANAGER, Force::No, noon(2)).unwrap().object.to_json()
 }
 
-/// Go takes the time from the clock.
+/// The object without times, since Go reads the clock.
 fn without_times(text: &str) -> serde_json::Value {
     let mut object: serde_json::Value = serde_json::from_str(text).unwrap();
     for entry in object["metadata"]["managedFields"].as_array_mut().unwrap() {

@@ -1,4 +1,4 @@
-//! The managed fields of an object that was read: decoding them, and finding them known.
+//! The managed fields of an object that was read: decoding them, and finding them in an interner.
 
 use std::cell::RefCell;
 
@@ -8,12 +8,12 @@ use fieldmanager_value::Value;
 use super::bytes::texts;
 use crate::measure::{Prepared, reused};
 
-/// What is measured: decoding, the same by an interner that knows the entries, and sharing them in the object.
+/// The operations: decoding, the same by an interner that knows the entries, and sharing them in the object.
 pub const OPERATIONS: [&str; 3] = ["decode", "interned", "share"];
 
 pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
     let object = Value::from_json(&texts(name, "same")?.live).unwrap();
-    // Seen in another object: finding them takes more than a look at where they are in memory.
+    // The interner knows them from another object, so that pointer comparison does not find them.
     let seen = Value::from_json(&object.to_json()).unwrap();
     let interner = RefCell::new(Interner::default());
     let with =

@@ -1,14 +1,14 @@
 //! Cells: an operation on an input, under a name.
 //!
-//! | name | what |
+//! | name | operation |
 //! |---|---|
-//! | `table/OBJECT/OPERATION` | the table of the Go package's own benchmark, all runs with the same objects as there |
+//! | `table/OBJECT/OPERATION` | the table of the Go package's benchmark, all runs with the same objects |
 //! | `table/OBJECT/OPERATION/fresh` | the same, each run with objects that were read for it |
 //! | `parse/OBJECT/WHAT` | reading the text: by `serde_json`, into a value, into a typed value, and writing it |
 //! | `list/WHAT/N`, `map/WHAT/N` | a change to ten of N items or entries |
 //! | `set/WHAT/N` | operations on a set of N paths |
 //! | `fields/OBJECT/WHAT` | FieldsV1 of the set of an object |
-//! | `entries/OBJECT/WHAT` | the managed fields of an object: decoding them, and what an interner makes of them |
+//! | `entries/OBJECT/WHAT` | the managed fields of an object: decoding them, and with an interner |
 //! | `bytes/OBJECT/WHAT` | JSON in, apply, JSON out, with managed fields |
 
 mod bytes;
@@ -29,7 +29,7 @@ pub use table::OPERATIONS as TABLE;
 
 use crate::measure::Prepared;
 
-/// The operation of a cell; none if there is no such cell.
+/// The operation of a cell; `None` if there is no such cell.
 pub fn prepare(cell: &str) -> Option<Prepared> {
     let parts: Vec<&str> = cell.split('/').collect();
     match parts.as_slice() {

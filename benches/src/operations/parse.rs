@@ -1,4 +1,4 @@
-//! Reading and writing the text of an object, the yardstick of everything else.
+//! Reading and writing the JSON of an object, to which other operations are compared.
 
 use fieldmanager_typed::Duplicates;
 use fieldmanager_value::Value;
@@ -6,7 +6,7 @@ use fieldmanager_value::Value;
 use crate::measure::{Prepared, fresh, reused};
 use crate::objects::{object, typed};
 
-/// What is measured: the parser of `serde_json` into its `Value`, the library's own into its value, checking that
+/// The operations: the parser of `serde_json` into its `Value`, the library's own into its value, checking that
 /// a value fits its type, both together, and writing.
 pub const OPERATIONS: [&str; 5] = ["serde_json", "value", "validate", "typed", "write"];
 

@@ -1,4 +1,4 @@
-//! Sets: what ten paths cost among many, and their text.
+//! Sets: operations with ten paths among many, and FieldsV1.
 
 use fieldmanager_fieldpath::Set;
 use fieldmanager_typed::Duplicates;
@@ -42,7 +42,7 @@ pub fn fields_of(name: &str) -> Option<String> {
     Some(object.read(&object.ty(), Duplicates::Allow).field_set().to_json())
 }
 
-/// A FieldsV1 with the keys of every object in the opposite order.
+/// FieldsV1 with the keys of every object in reverse order.
 pub(crate) fn reverse(fields: &str) -> String {
     fn write(value: &Value, out: &mut String) {
         out.push('{');

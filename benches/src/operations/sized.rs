@@ -1,7 +1,7 @@
 //! A change to ten parts of an object of any size.
 //!
-//! The live object and its managers are kept from one operation to the next, as a program that holds them does;
-//! runs do not see each other's results.
+//! The live object and its managers are kept in memory, as in a program that stores them; every run starts from the same
+//! ones.
 
 use fieldmanager_fieldpath::VersionedSet;
 use fieldmanager_merge::{Force, Updater};
@@ -34,7 +34,7 @@ pub(super) fn list(what: &str, n: usize) -> Option<Prepared> {
         let entry = VersionedSet::new(part.field_set(), "v1", true);
         state.managers.insert(format!("manager-{manager}"), entry);
     }
-    // One of them applies what it owns already: now everybody's set is known to fit the schema.
+    // One of them applies its fields again, so that all sets are marked as reconciled with the schema.
     let state =
         state.apply(&Updater::builder().build(), &read(sizes::list_part(n, 0)), "manager-0", Force::Yes);
     operation("first", state, changes)
@@ -51,7 +51,7 @@ fn ty() -> Type {
     Schema::from_yaml(sizes::SCHEMA).unwrap().type_named(sizes::TYPE).unwrap()
 }
 
-/// The object as somebody created it.
+/// The object after its creation.
 fn created(ty: &Type, object: &TypedValue) -> State {
     State::nothing(ty).update(&Updater::builder().build(), object, "creator", "v1")
 }

@@ -1,4 +1,4 @@
-//! An object and its managers, through operations of the updater.
+//! An object and its managers, between operations of the updater.
 
 use fieldmanager_fieldpath::Managers;
 use fieldmanager_merge::{Force, Updater};
@@ -6,7 +6,7 @@ use fieldmanager_schema::Type;
 use fieldmanager_typed::TypedValue;
 use serde_json::{Map, Value, json};
 
-/// The live object and who owns what.
+/// The live object and its managers.
 #[derive(Clone)]
 pub(super) struct State {
     pub(super) live: TypedValue,
@@ -14,7 +14,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// There is no object yet.
+    /// The state without an object.
     pub(super) fn nothing(ty: &Type) -> Self {
         State { live: TypedValue::null(ty.clone()), managers: Managers::new() }
     }
@@ -30,7 +30,7 @@ impl State {
         State { live: updated.object, managers: updated.managers }
     }
 
-    /// As the Go side writes it.
+    /// The state in the notation of the Go side.
     pub(super) fn output(&self) -> Value {
         let managers: Map<String, Value> = self
             .managers

@@ -1,9 +1,8 @@
-//! The table of the Go package's own benchmark (`merge/real_test.go`).
+//! The table of the Go package's benchmark (`merge/real_test.go`).
 //!
-//! As there, a run begins with no object and a new updater, objects are typed beforehand, and all runs use the same. Then
-//! what the library keeps with a value, the index of a large list, is there from the second run on. In *fresh* cells
-//! every run has objects that were read for it: nothing is kept from an earlier run, and they are not in the cache of
-//! the processor either.
+//! As there, a run starts without an object and with a new updater, objects are typed beforehand, and all runs use the same
+//! objects. Then the library has cached the index of a large list from the second run on. In *fresh* cells every run has
+//! new objects: nothing is cached with them, and they are not in the cache of the processor either.
 
 use fieldmanager_merge::{Force, Updater};
 use fieldmanager_schema::Type;
@@ -27,8 +26,8 @@ pub(super) fn prepare(name: &str, operation: &str, reuse: bool) -> Option<Prepar
         let (object, ty) = (object.clone(), ty.clone());
         Box::new(move || run(operation, &ty, &inputs(operation, &object, &ty)).output())
     };
-    // Small objects are made in numbers: taking the time once for each would be seen in the result. The Go side has
-    // batches of the same size.
+    // Small objects are made in batches: reading the clock for each would change the result. The Go side has batches of
+    // the same size.
     let batch = (100_000 / object.json.len() as u64).max(1);
     let run = if reuse {
         let inputs = inputs(operation, &object, &ty);
@@ -44,7 +43,7 @@ pub(super) fn prepare(name: &str, operation: &str, reuse: bool) -> Option<Prepar
     Some(Prepared { run, output })
 }
 
-/// Each operation of a run has an object of its own, as in Go.
+/// Each operation of a run has its own object, as in Go.
 fn inputs(operation: &str, object: &Object, ty: &Type) -> Inputs {
     let duplicates = if operation.starts_with("Apply") { Duplicates::Refuse } else { Duplicates::Allow };
     let first = object.read(ty, duplicates);

@@ -8,8 +8,7 @@ use super::types::{Names, Relation, TypeRef, Types};
 /// A path: its elements as the keys they have in FieldsV1.
 type Path = Vec<String>;
 
-/// Every path of the object, those of containers and of what stands inside
-/// atomic ones included.
+/// Every path of the object, including paths of containers and paths inside atomic values.
 fn paths(types: &Types, object: &Value) -> Vec<Path> {
     let mut out = Vec::new();
     walk(types, object, Some(&types.root_ref()), &mut Vec::new(), &mut out);
@@ -59,7 +58,7 @@ fn walk(types: &Types, value: &Value, type_ref: Option<&TypeRef>, path: &mut Pat
     }
 }
 
-/// A random set of paths of the object, with a few that it does not have.
+/// A random set of paths of the object, and a few paths that it does not have.
 pub(crate) fn random(rng: &mut Random, types: &Types, object: &Value) -> Value {
     let all = paths(types, object);
     let percent = rng.weighted(&[(25, 10), (45, 35), (30, 75)], 35);
@@ -78,7 +77,7 @@ pub(crate) fn random(rng: &mut Random, types: &Types, object: &Value) -> Value {
     Value::Object(out)
 }
 
-/// The set with some members taken out and others put in.
+/// The set with some members removed and others added.
 pub(crate) fn changed(rng: &mut Random, types: &Types, object: &Value, fields: &Value) -> Value {
     let mut out = fields.as_object().cloned().unwrap_or_default();
     for _ in 0..rng.between(1, 3) {
@@ -116,8 +115,8 @@ fn noise(rng: &mut Random) -> String {
     .to_owned()
 }
 
-/// Makes the path a member. A node without children is a member by itself; a
-/// node with children is one when it holds the element `.`.
+/// Makes the path a member. A node without children is a member; a node with children is one if it has the element
+/// `.`.
 fn insert(tree: &mut JsonMap<String, Value>, path: &[String]) {
     let Some((first, rest)) = path.split_first() else {
         return;
@@ -161,6 +160,16 @@ pub(crate) fn renamed(fields: &Value, names: &Names) -> Value {
     Value::Object(out)
 }
 
+/// The set of the paths without children.
+pub(crate) fn leaves(set: &Value) -> Value {
+    let Value::Object(nodes) = set else {
+        return set.clone();
+    };
+    let more = nodes.len() > usize::from(nodes.contains_key("."));
+    let kept = nodes.iter().filter(|(key, _)| !more || *key != ".");
+    Value::Object(kept.map(|(key, below)| (key.clone(), leaves(below))).collect())
+}
+
 /// Include patterns made of paths of the object.
 pub(crate) fn patterns(rng: &mut Random, types: &Types, object: &Value, names: &Names) -> Vec<String> {
     let all = paths(types, object);
@@ -175,7 +184,7 @@ pub(crate) fn patterns(rng: &mut Random, types: &Types, object: &Value, names: &
             };
             let wild = rng.chance(15);
             match kind {
-                // The notation has no way to write these names.
+                // Include patterns cannot express these names.
                 "f" if content.contains(['.', '[']) || content.is_empty() => break,
                 "f" if wild => text += ".*",
                 "f" => {

@@ -1,8 +1,7 @@
 //! Random scenarios: a schema, objects that mostly fit it, and steps.
 //!
-//! A seed and a profile always give the same scenario. Alphabets are small, so
-//! that managers meet on the same fields; objects are mostly made by changing
-//! an earlier one, so that most of an object stays as it was.
+//! A seed and a profile always give the same scenario. Alphabets are small, so that managers touch the same fields. Most
+//! objects are made by changing an earlier one, so that most of an object stays equal.
 
 pub(crate) mod fields;
 mod kubernetes;
@@ -13,6 +12,7 @@ mod steps;
 pub(crate) mod types;
 mod versions;
 
+use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 use self::objects::Objects;
@@ -22,19 +22,18 @@ use self::types::Types;
 use self::versions::Versions;
 
 /// How large the objects of generated scenarios are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
-    /// Small objects of random types, where the corner cases are.
+    /// Small objects of random types, which reach the corner cases.
     Small,
-    /// Lists of 20 to 200 items and maps of 40 to 150 keys, where the library
-    /// changes how it represents them.
+    /// Lists of 20 to 200 items and maps of 40 to 150 keys, for which the library uses another representation.
     Large,
     /// Mostly small ones, some large.
+    #[default]
     All,
 }
 
-/// The scenario that a seed stands for, in the format of scenario files and
-/// without expectations.
+/// The scenario of a seed, in the format of scenario files, without expectations.
 pub fn scenario(seed: u64, profile: Profile) -> Value {
     let mut rng = Random::new(seed);
     let large = match profile {
@@ -72,7 +71,7 @@ fn options(rng: &mut Random, types: &Types, versions: &Versions, large: bool) ->
             let set = fields::random(rng, types, &sample);
             let mut by_version = Map::new();
             for version in &versions.all {
-                // The reference implementation cannot do without an entry.
+                // The reference implementation needs an entry for each version.
                 if !rng.chance(2) {
                     by_version.insert(version.name.clone(), fields::renamed(&set, &version.names));
                 }
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_always_gives_the_same_scenario() {
+    fn a_seed_gives_the_same_scenario_every_time() {
         for seed in 0..50 {
             assert_eq!(scenario(seed, Profile::All), scenario(seed, Profile::All));
             assert_ne!(scenario(seed, Profile::Small), scenario(seed + 1, Profile::Small));
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn large_objects_are_large_and_yet_bounded() {
+    fn large_objects_are_large_and_bounded() {
         let mut long_lists = 0;
         for seed in 0..40 {
             let text = scenario(seed, Profile::Large).to_string();

@@ -8,7 +8,7 @@ use super::random::Random;
 use super::schema::FREE_KEYS;
 use super::types::{Atom, List, Map, Relation, Scalar, TypeRef, Types};
 
-/// Deeper than this only leaves are generated, so that recursive types end.
+/// Below this depth only leaves are generated, so that values of recursive types are finite.
 const MAX_DEPTH: usize = 6;
 
 const STRINGS: &[&str] = &["a", "b", "c", "d"];
@@ -18,8 +18,7 @@ const ODD_STRINGS: &[&str] = &["", "x.y", "<&>", "é", "a/b", "say \"hi\"", "a b
 pub(crate) struct Objects<'a> {
     types: &'a Types,
     large: bool,
-    /// How many more nodes may be generated; what a recursive type with large
-    /// lists would need otherwise has no bound.
+    /// How many more nodes may be generated: a recursive type with large lists has no bound otherwise.
     budget: usize,
 }
 
@@ -49,14 +48,14 @@ impl<'a> Objects<'a> {
         out
     }
 
-    /// A part of the object: some of its fields and items, key fields kept.
+    /// A part of the object: some of its fields and items, with their key fields.
     pub(crate) fn part(&mut self, rng: &mut Random, object: &Value) -> Value {
         let keep = u32::try_from(rng.between(40, 95)).unwrap_or(50);
         let root = self.types.root_ref();
         self.project(rng, object, &root, keep)
     }
 
-    /// What the object would roughly be with another one applied on top.
+    /// Approximately the object after another one is applied to it.
     pub(crate) fn overlaid(&self, base: &Value, top: &Value) -> Value {
         self.overlay(base, top, &self.types.root_ref())
     }
@@ -95,7 +94,7 @@ impl<'a> Objects<'a> {
     fn list(&mut self, rng: &mut Random, list: &List, depth: usize, length: usize) -> Value {
         let mut seen = HashSet::new();
         let mut items = Vec::new();
-        // Small alphabets repeat themselves; a list may end up shorter.
+        // Small alphabets produce duplicates, so a list may be shorter than `length`.
         for _ in 0..length * 2 {
             if items.len() >= length {
                 break;
@@ -142,7 +141,7 @@ impl<'a> Objects<'a> {
         item
     }
 
-    /// What tells an item of an associative list apart; none if nothing does.
+    /// The identity of an item of an associative list; `None` if it has none.
     fn identity(&self, list: &List, item: &Value) -> Option<String> {
         if list.keys.is_empty() {
             return item.as_str().map(|text| format!("{text:?}")).or_else(|| plain(item));
@@ -222,7 +221,7 @@ impl<'a> Objects<'a> {
                 };
                 let before = item.clone();
                 self.mutate(rng, item, &list.element, depth + 1);
-                // A changed item stays the same item, mostly.
+                // A changed item mostly keeps its identity.
                 if list.relation != Relation::Atomic
                     && self.identity(list, item) != self.identity(list, &before)
                 {
@@ -235,7 +234,7 @@ impl<'a> Objects<'a> {
                 }
             }
             Value::Number(number) if rng.chance(15) => {
-                // The same number, written in another way.
+                // The same number in another notation.
                 if let Some(whole) = number.as_i64() {
                     *value = i32::try_from(whole).map_or(Value::Null, |small| json!(f64::from(small)));
                 }
@@ -364,7 +363,7 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// A number in one form, whichever it is written in; other scalars as they are.
+/// A number in one canonical notation; other scalars unchanged.
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => number.as_f64().map(|float| float.to_string()),
@@ -403,7 +402,7 @@ fn number(rng: &mut Random) -> Value {
     }
 }
 
-/// Repeats an item of some list, for objects whose lists may do so.
+/// Duplicates an item of some list, for operations that allow duplicates.
 pub(crate) fn duplicate(rng: &mut Random, value: &mut Value) -> bool {
     match value {
         Value::Array(items) => {
@@ -424,7 +423,7 @@ pub(crate) fn duplicate(rng: &mut Random, value: &mut Value) -> bool {
     }
 }
 
-/// Puts something into the object that most likely does not fit its type.
+/// Adds a value to the object that most likely does not fit its type.
 pub(crate) fn corrupt(rng: &mut Random, value: &mut Value) {
     let deeper = rng.chance(60);
     match value {

@@ -1,11 +1,11 @@
-//! The source of chance behind every choice of the generator.
+//! The random choices of the generators.
 
 /// A seeded generator of random choices; the same seed makes the same choices.
 pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        // Callers count seeds upwards; mixing keeps neighbours unlike each other.
+        // Callers count seeds upwards; mixing makes neighbouring seeds independent.
         let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -17,7 +17,7 @@ impl Random {
         self.0.u32(0..100) < percent
     }
 
-    /// A number below `limit`, or 0 when there is none.
+    /// A number below `limit`; 0 if there is none.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         if limit == 0 { 0 } else { self.0.usize(0..limit) }
     }
@@ -27,7 +27,7 @@ impl Random {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// One of the items; `None` only when there are none.
+    /// One of the items; `None` only if there are no items.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len()))
     }
@@ -37,8 +37,7 @@ impl Random {
         self.pick(names).copied().unwrap_or("a")
     }
 
-    /// One of the items, each as likely as its weight says. The last one is
-    /// what remains when all weights are zero.
+    /// One of the items, with the probability of its weight; `otherwise` if all weights are zero.
     pub(crate) fn weighted<T: Copy>(&mut self, items: &[(u32, T)], otherwise: T) -> T {
         let total: u32 = items.iter().map(|(weight, _)| weight).sum();
         let mut point = if total == 0 { 0 } else { self.0.u32(0..total) };

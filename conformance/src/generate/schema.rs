@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use super::random::Random;
 use super::types::{ATOMIC, Atom, Base, DEDUCED, Field, List, Map, Relation, Scalar, TypeRef, Types};
 
-/// Names of declared fields. They share no name with [`FREE_KEYS`], so that a
-/// rename can never make two keys of one map the same.
+/// Names of declared fields. They are disjoint from [`FREE_KEYS`], so that a rename never makes two keys of a map equal.
 const FIELDS: &[&str] = &["alpha", "beta", "gamma", "delta", "spec", "items", "meta", "value"];
 const KEY_FIELDS: &[&str] = &["name", "key", "port", "proto"];
 
@@ -160,7 +159,7 @@ impl Builder<'_> {
 
     fn root(&mut self) -> Map {
         let mut map = self.structure(0);
-        // Every named type is in reach of the object, or it is of no use.
+        // Every named type must be reachable from the root.
         let names: Vec<_> = self.kinds.iter().skip(1).map(|(name, _)| name.clone()).collect();
         for (number, name) in names.iter().enumerate() {
             if self.rng.chance(85) {
@@ -179,7 +178,7 @@ impl Builder<'_> {
         let mut map = Map::default();
         for name in names.into_iter().take(count) {
             let type_ref = self.type_ref(depth + 1);
-            // Only the default of a key has a meaning; others must be ignored.
+            // Only defaults of keys have a meaning; others must be ignored.
             let default = self.rng.chance(4).then(|| json!("a"));
             map.fields.push(Field { name: name.to_owned(), type_ref, default });
         }
@@ -194,7 +193,7 @@ impl Builder<'_> {
         Map { fields: Vec::new(), element: Some(self.type_ref(depth + 1)), relation: self.granular() }
     }
 
-    /// One of the ways to say that a map is not atomic.
+    /// One of the ways to declare that a map is granular.
     fn granular(&mut self) -> Option<Relation> {
         self.rng
             .weighted(&[(70, None), (20, Some(Relation::Separable)), (10, Some(Relation::Associative))], None)
@@ -244,7 +243,7 @@ impl Builder<'_> {
             self.definitions.push((name.clone(), atom.clone()));
             element = TypeRef::named(&name);
         }
-        // Items that are units of their own inside an associative list.
+        // Atomic items inside an associative list.
         if self.rng.chance(8) {
             element.relation = Some(Relation::Atomic);
         }
@@ -286,8 +285,8 @@ impl Builder<'_> {
         type_ref
     }
 
-    /// A reference by name, now and then with another relationship than the
-    /// type has. A reference to a scalar takes none: it could not be resolved.
+    /// A reference by name, sometimes with another relationship than that of the type. A reference to a scalar has none,
+    /// because it could not be resolved.
     fn named(&mut self, name: &str) -> TypeRef {
         let kind = self.kinds.iter().find(|(known, _)| known == name).map(|(_, kind)| *kind);
         let mut type_ref = TypeRef::named(name);
@@ -307,8 +306,8 @@ impl Builder<'_> {
     }
 }
 
-/// Changes a schema the way people change them: what was one unit becomes
-/// many, or many become one, and fields come and go.
+/// Changes a schema as people do: atomic types become granular or granular ones atomic, and fields are added and
+/// removed.
 pub(crate) fn change(rng: &mut Random, types: &Types) -> Types {
     let mut changed = types.clone();
     for _ in 0..rng.between(1, 3) {
@@ -358,7 +357,7 @@ fn change_atom(rng: &mut Random, types: &Types, atom: &mut Atom, depth: usize) {
             map.fields.pop();
         }
         5 => {
-            // A key of a list gets a default, or loses it.
+            // Adds or removes the default of a list key.
             for field in &mut map.fields {
                 if KEY_FIELDS.contains(&field.name.as_str()) && rng.chance(50) {
                     field.default = if field.default.is_some() { None } else { Some(json!("a")) };

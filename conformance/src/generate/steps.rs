@@ -1,4 +1,4 @@
-//! Random steps: a story of managers who take turns at one object.
+//! Random steps: several managers write one object in turn.
 
 use serde_json::{Value, json};
 
@@ -22,9 +22,9 @@ pub(crate) struct Steps<'a> {
     versions: &'a Versions,
     large: bool,
     managers: Vec<Manager>,
-    /// What the live object roughly is.
+    /// Approximately the live object.
     live: Value,
-    /// Objects that were used before.
+    /// Objects of earlier steps.
     pool: Vec<Value>,
 }
 
@@ -184,8 +184,8 @@ impl<'a> Steps<'a> {
             set = fields::changed(self.rng, &self.types, &object, &set);
         }
         if extract && self.rng.chance(80) {
-            // What extraction is made for; sets with inner members are a listed deviation.
-            set = crate::deviations::leaves(&set);
+            // Extraction is designed for leaves; sets with inner members are a listed deviation.
+            set = fields::leaves(&set);
         }
         let index = self.any_version();
         let (version, written) = self.at_version(index, &object);
@@ -214,7 +214,7 @@ impl<'a> Steps<'a> {
         json!({"set": {"op": operation, "lhs": lhs, "rhs": rhs}})
     }
 
-    /// An object from before or a new one, at times with a flaw.
+    /// An earlier object or a new one, sometimes with a fault.
     fn loose_object(&mut self, duplicates: u32) -> Value {
         let mut object = self.old_object();
         if self.rng.chance(duplicates) {
@@ -263,7 +263,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// The name and version that a manager acts with, and the object there.
+    /// The name and version that a manager uses, and the object at that version.
     fn as_manager(&mut self, index: usize, object: &Value) -> (String, String, Value) {
         let (name, home) = match self.managers.get(index) {
             Some(manager) => (manager.name.clone(), manager.version),

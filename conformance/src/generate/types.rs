@@ -1,16 +1,15 @@
 //! The generator's own model of a schema.
 //!
-//! It knows only what it takes to write a schema down and to generate objects
-//! that fit it. It is deliberately not the library's schema: a mistake there
-//! must not be able to hide from the comparison.
+//! It has only what is needed to write a schema and to generate objects that fit it. It is deliberately not the library's
+//! schema: a fault there must not be hidden from the comparison.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map as JsonMap, Value, json};
 
-/// The name of the type that takes any object and deduces how to treat it.
+/// The name of the type that allows any object and deduces its structure.
 pub(crate) const DEDUCED: &str = "__untyped_deduced_";
-/// The name of the type that takes anything as one unit.
+/// The name of the type that allows any value as one unit.
 pub(crate) const ATOMIC: &str = "__untyped_atomic_";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +128,7 @@ impl Map {
         self.relation == Some(Relation::Atomic)
     }
 
-    /// The type of what stands under a key, if anything may.
+    /// The type of the value at a key, if the key is allowed.
     pub(crate) fn type_of(&self, key: &str) -> Option<&TypeRef> {
         self.field(key).map(|field| &field.type_ref).or(self.element.as_ref())
     }
@@ -154,8 +153,8 @@ impl Types {
         self.definitions.iter().find(|(defined, _)| defined == name).map(|(_, atom)| atom)
     }
 
-    /// The atom behind a reference, with the override of the reference applied
-    /// to its map or else to its list, as the reference implementation does it.
+    /// The atom of a reference, with the override of the reference applied to its map or else to its list, as the
+    /// reference implementation does it.
     pub(crate) fn resolve(&self, type_ref: &TypeRef) -> Atom {
         let mut atom = match &type_ref.base {
             Base::Named(name) => self.find(name).cloned().unwrap_or_default(),
@@ -171,8 +170,7 @@ impl Types {
         atom
     }
 
-    /// Whether a list can be associative: its items must be scalars, or there
-    /// must be keys to tell them apart.
+    /// Whether a list can be associative: its items must be scalars, or must have keys.
     pub(crate) fn can_associate(&self, list: &List) -> bool {
         if !list.keys.is_empty() {
             return true;
@@ -196,7 +194,7 @@ impl Types {
     }
 }
 
-/// The name of a type at a version; the deduced types have the same name at all.
+/// The name of a type at a version; the deduced types have one name at all versions.
 pub(crate) fn type_name(name: &str, suffix: &str) -> String {
     if name == DEDUCED || name == ATOMIC { name.to_owned() } else { format!("{name}{suffix}") }
 }

@@ -14,8 +14,8 @@ pub(crate) struct Version {
     pub(crate) names: Names,
 }
 
-/// All versions of a scenario. Everything is generated with the names of the
-/// first version and written with those of the version it is for.
+/// All versions of a scenario. Everything is generated with the names of the first version and written with the names of
+/// the version that it is used at.
 pub(crate) struct Versions {
     pub(crate) all: Vec<Version>,
     pub(crate) conversion: Option<Value>,
@@ -23,8 +23,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// Most scenarios have one version; the others differ in how they tell
-    /// their versions apart.
+    /// Most scenarios have one version; the others differ in what distinguishes their versions.
     pub(crate) fn random(rng: &mut Random, types: &Types) -> Self {
         let count = if rng.chance(70) { 1 } else { rng.between(2, 3) };
         let mut out = Self {

@@ -1,4 +1,4 @@
-//! The ops that are no sequence: what the library says.
+//! The library's answers to ops that are not sequences.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,15 @@ use fieldmanager_openapi::{FieldPath, Importer};
 use fieldmanager_schema::Schema;
 use serde_json::{Value as Json, json};
 
-use super::candidate::{back, text};
 use super::deviations::{
     DUPLICATE_ENTRIES, ENTRIES_AS_WRITTEN, EXTRACT_NOTHING, EXTRACT_SIBLINGS, SCALE_KEEPS,
     UNREADABLE_ENTRIES, UPGRADE_WITHOUT_FIELDS, has_duplicates, readable,
 };
-use super::resource::own;
-use crate::compare::same_value;
-use crate::deviations::{has_inner_member, leaves};
+use crate::engine::deviations::has_inner_member;
+use crate::generate::fields::leaves;
+use crate::json::{back, items, member, own, same_value, text};
 
-/// What the library says where it differs, and what the difference is.
+/// The library's answer if it differs, and the part that differs.
 pub(crate) struct Answer {
     pub(crate) what: &'static str,
     pub(crate) ours: Json,
@@ -52,10 +51,6 @@ pub(crate) fn differs(request: &Json, reference: &Json) -> Option<Answer> {
     }
 }
 
-fn member<'a>(value: &'a Json, name: &str) -> &'a Json {
-    value.get(name).unwrap_or(&Json::Null)
-}
-
 fn encoded(managed: &ManagedFields) -> Json {
     managed.encode().map_or(Json::Null, |list| back(&list))
 }
@@ -75,8 +70,7 @@ fn entries_differ(request: &Json, reference: &Json) -> Option<(&'static str, Jso
         (Ok(_), true) => return Some(("outcome", json!("readable"))),
         (Err(error), false) => return Some(("outcome", json!({"error": error.to_string()}))),
     }
-    let texts = reference.get("fields").and_then(Json::as_array);
-    for (entry, text) in list.as_array().into_iter().flatten().zip(texts.into_iter().flatten()) {
+    for (entry, text) in list.as_array().into_iter().flatten().zip(items(reference, "fields")) {
         let Some(fields) = entry.get("fieldsV1").filter(|fields| !fields.is_null()) else { continue };
         let ours = match Set::from_value(&own(fields)) {
             Ok(set) => json!({"text": set.to_json()}),
@@ -115,23 +109,21 @@ fn scale(request: &Json, reference: &Json) -> Option<Answer> {
         ["managedFields", "scaleEntries"].iter().any(|name| has_duplicates(member(request, name)));
     let deviation = match ManagedFields::decode(Some(&own(theirs))) {
         _ if duplicates => Some(DUPLICATE_ENTRIES),
-        // Nobody has less than in Go, entries of one identity taken together.
+        // Every manager owns at least what it owns in Go; entries of one identity count together.
         Ok(theirs) if owns_as_much(request, &ours.entries(), &theirs.entries()) => Some(SCALE_KEEPS),
         _ => None,
     };
     Some(Answer { what: "managedFields", ours: encoded(&ours), deviation })
 }
 
-/// Whether every manager owns in ours what it owns in theirs; the replicas are one field, whatever the version.
+/// Whether every manager owns in `ours` what it owns in `theirs`; the replicas are one field at all versions.
 fn owns_as_much(request: &Json, ours: &[Entry], theirs: &[Entry]) -> bool {
     let owned = |entries: &[Entry]| {
         let mut out = BTreeSet::new();
         for entry in entries {
             let version = entry.api_version.as_str();
-            let names =
-                request.get("mappings").and_then(|mappings| mappings.get(version)).and_then(Json::as_array);
-            let replicas: String =
-                names.into_iter().flatten().filter_map(Json::as_str).map(|name| format!(".{name}")).collect();
+            let names = items(member(request, "mappings"), version).iter().filter_map(Json::as_str);
+            let replicas: String = names.map(|name| format!(".{name}")).collect();
             for path in entry.fields.paths().map(|path| path.to_string()) {
                 let field =
                     if path == replicas { "replicas".to_owned() } else { format!("{version} {path}") };
@@ -154,7 +146,7 @@ fn extracted(request: &Json, reference: &Json) -> Option<Answer> {
     let object = own(member(request, "object"));
     let ours =
         extract(&object, &ty, text(request, "manager"), text(request, "subresource"), ExtractForm::AsGo);
-    let list = request.pointer("/object/metadata/managedFields").unwrap_or(&Json::Null);
+    let list = member(member(member(request, "object"), "metadata"), "managedFields");
     let (what, ours) = match (ours, reference.get("error")) {
         (Err(_), Some(_)) => return None,
         (Err(error), None) => ("outcome", json!({"error": error.to_string()})),
@@ -189,12 +181,11 @@ fn extracted(request: &Json, reference: &Json) -> Option<Answer> {
 }
 
 fn upgraded(request: &Json, reference: &Json) -> Option<Answer> {
-    let names = request.get("csaManagers").and_then(Json::as_array);
-    let names = names.into_iter().flatten().filter_map(Json::as_str);
+    let names = items(request, "csaManagers").iter().filter_map(Json::as_str);
     let upgrade =
         CsaUpgrade::new(names, text(request, "ssaManager")).subresource(text(request, "subresource"));
     let object = own(member(request, "object"));
-    let list = request.pointer("/object/metadata/managedFields").unwrap_or(&Json::Null);
+    let list = member(member(member(request, "object"), "metadata"), "managedFields");
     let deviation = (!readable(list)).then_some(UNREADABLE_ENTRIES);
     let ours = match (upgrade.upgrade(&object), upgrade.patch(&object)) {
         (Ok(object), Ok(patch)) => json!({"object": back(&object), "patch": patch.map(|patch| back(&patch))}),
@@ -221,8 +212,8 @@ fn upgraded(request: &Json, reference: &Json) -> Option<Answer> {
     Some(Answer { what, ours, deviation })
 }
 
-/// Whether two upgrades give the same entries, however they are written. What one writes anew, the other need not
-/// patch.
+/// Whether two upgrades have the same entries, in any notation. An entry that one side rewrites need not be in the
+/// other's patch.
 fn same_upgrade(theirs: &Json, ours: &Json) -> bool {
     let entries = |answer: &Json, pointer: &str| -> Vec<Option<Entry>> {
         let list = answer.pointer(pointer).and_then(Json::as_array);
@@ -236,7 +227,7 @@ fn validated(request: &Json) -> Json {
     let texts = |errors: Vec<String>| json!(errors);
     let options = |name: &str, kind: RequestKind| {
         let options = member(request, name);
-        let dry_run = options.get("dryRun").and_then(Json::as_array).into_iter().flatten();
+        let dry_run = items(options, "dryRun").iter();
         let options = RequestOptions {
             field_manager: text(options, "fieldManager").to_owned(),
             force: options.get("force").and_then(Json::as_bool),

@@ -4,23 +4,24 @@ use fieldmanager_managedfields::{Error, Force, ObjectConverter, Outcome, Time};
 use fieldmanager_value::{Map, Str, Value};
 use serde_json::{Value as Json, json};
 
-use super::resource::{Known, Resource, own, parse, with};
+use super::resource::{Known, Resource, parse, with};
+use crate::json::{back, flag, own, text};
 
-/// The object of a request through its steps.
+/// The object of a request during its steps.
 pub(crate) struct Sequence {
     resource: Resource,
     live: Option<Value>,
     subresource: String,
 }
 
-/// Why a step failed: an error of the library, or one before it is asked.
+/// Why a step failed: an error of the library, or one before the library is called.
 enum Failure {
     Library(Box<Error>),
     Before(String),
 }
 
 impl Sequence {
-    /// Before the first step.
+    /// The state before the first step.
     pub(crate) fn new(request: &Json, known: &mut Known) -> Result<Self, String> {
         Ok(Sequence {
             resource: Resource::new(request, known)?,
@@ -29,17 +30,17 @@ impl Sequence {
         })
     }
 
-    /// Goes on with another live object.
+    /// Continues with another live object.
     pub(crate) fn adopt(&mut self, live: &Json) {
         self.live = Some(own(live));
     }
 
-    /// Goes on with another live object, null for none.
+    /// Continues with another live object; null means that there is none.
     pub(crate) fn adopt_or_none(&mut self, live: &Json) {
         self.live = live.is_object().then(|| own(live));
     }
 
-    /// Takes a step: `{"live"}`, `{"status", "kind"}` or `{"before"}`. The live object stays if it fails.
+    /// Runs a step. The answer is `{"live"}`, `{"status", "kind"}` or `{"before"}`. The live object stays if it fails.
     pub(crate) fn step(&mut self, step: &Json, index: usize) -> Json {
         match self.write(step, index) {
             Ok(live) => {
@@ -82,11 +83,11 @@ impl Sequence {
         let name = text(step, "manager");
         let library = |error: Error| Failure::Library(Box::new(error));
         let result = if kind == "apply" {
-            let force = if step.get("force") == Some(&Json::Bool(true)) { Force::Yes } else { Force::No };
+            let force = if flag(step, "force") { Force::Yes } else { Force::No };
             manager.apply(&live, &object, name, force, now).map_err(library)?.object
         } else {
             let object = self.to_hub(&object)?;
-            if step.get("noErrors") == Some(&Json::Bool(true)) {
+            if flag(step, "noErrors") {
                 manager.update_no_errors(&live, &object, name, now).0
             } else {
                 let Outcome { object, .. } = manager.update(&live, &object, name, now).map_err(library)?;
@@ -96,7 +97,7 @@ impl Sequence {
         Ok(self.stored(result, &live, &version, &subresource, created))
     }
 
-    /// What the strategy makes of the result, and the UID that a new object gets.
+    /// The result after the strategy of the resource, with the UID of a new object.
     fn stored(&self, result: Value, live: &Value, version: &str, subresource: &str, created: bool) -> Value {
         let mut result = result;
         if self.resource.has_status {
@@ -124,7 +125,7 @@ impl Sequence {
         own.unwrap_or(&self.resource.version).to_owned()
     }
 
-    /// Handlers convert what clients send to the version that is stored.
+    /// Handlers convert the object of a request to the stored version.
     fn to_hub(&self, object: &Value) -> Result<Value, Failure> {
         let hub = &self.resource.hub;
         match object.get("apiVersion").and_then(Value::as_str) {
@@ -138,8 +139,8 @@ impl Sequence {
     }
 }
 
-/// What the strategies of a custom resource with a status subresource do after the field manager: each side keeps
-/// what it may not write, and managed fields are always the new ones.
+/// The strategies of a custom resource with a status subresource, which run after the field manager: a write does not
+/// change the other half of the object, and managed fields are always the new ones.
 fn other_half(result: &Value, old: &Value, subresource: &str, created: bool) -> Value {
     let edit = |object: &Value, status: Option<&Value>| {
         let fields = object.as_map().cloned().unwrap_or_default();
@@ -167,13 +168,4 @@ fn name(error: &Error) -> &'static str {
         Error::Merge(_) => "merge",
         _ => "other",
     }
-}
-
-pub(crate) fn text<'a>(value: &'a Json, member: &str) -> &'a str {
-    value.get(member).and_then(Json::as_str).unwrap_or_default()
-}
-
-/// A value of the library as JSON.
-pub(crate) fn back(value: &Value) -> Json {
-    serde_json::from_str(&value.to_json()).unwrap_or_default()
 }

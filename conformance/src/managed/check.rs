@@ -6,131 +6,62 @@ use super::answers::{Answer, differs as differs_otherwise};
 use super::candidate::Sequence;
 use super::compare::{differs, outcome, shown};
 use super::deviations::{Case, explain};
+use super::generate::{Real, request};
 use super::resource::Known;
-use super::tally::Tally;
-use crate::compare::GO_MAP_ORDER;
+use crate::json::{items, member, set, text};
 use crate::oracle::CoProcess;
-use crate::shrink::shrink_all;
-use crate::{Error, Implementation};
+use crate::shrink::Cut;
+use crate::tally::Tally;
+use crate::{Difference, Error, Suite, Verdict};
 
-/// How often the reference is asked before a difference counts as one: it may depend on chance.
-const REPEATS: usize = 16;
+/// Replaces the path of the document in cases that are kept.
+const DOCUMENT: &str = "DEFINITIONS";
 
-/// The first difference in a request that nothing explains.
-#[derive(Clone, Debug)]
-pub struct Difference {
-    /// The number of the step; none for a request that is no sequence.
-    pub step: Option<usize>,
-    /// What differs.
-    pub what: &'static str,
-    /// What Go said.
-    pub reference: Value,
-    /// What the library said.
-    pub ours: Value,
-}
-
-/// Both sides.
-pub struct Sides {
-    oracle: CoProcess,
+/// The suite.
+pub struct Managed {
+    real: Option<Real>,
     known: Known,
 }
 
-impl Sides {
-    /// With a program that answers as the oracle does.
-    pub fn new(oracle: CoProcess) -> Self {
-        Sides { oracle, known: Known::new() }
+impl Managed {
+    /// The suite, with real kinds if there is a document that has them.
+    pub fn new(real: Option<Real>) -> Self {
+        Managed { real, known: Known::new() }
     }
 
-    /// Runs the requests; one result for each.
-    ///
-    /// # Errors
-    ///
-    /// When the oracle cannot answer.
-    pub fn check(&mut self, requests: &[Value], tally: &mut Tally) -> Result<Vec<Option<Difference>>, Error> {
-        let references = self.oracle.run(requests)?;
-        let mut out = Vec::with_capacity(requests.len());
-        for (request, reference) in requests.iter().zip(&references) {
-            let mut counts = Tally::default();
-            let mut found = self.compare(request, reference, &mut counts)?;
-            if found.is_some() && self.by_chance(request, &mut counts)? {
-                found = None;
-            }
-            counts.differences = u64::from(found.is_some());
-            tally.merge(counts);
-            out.push(found);
-        }
-        Ok(out)
-    }
-
-    /// Whether the reference agrees at another time.
-    fn by_chance(&mut self, request: &Value, tally: &mut Tally) -> Result<bool, Error> {
-        let mut again = request.clone();
-        if let Some(members) = again.as_object_mut() {
-            members.insert("repeat".to_owned(), json!(REPEATS));
-        }
-        let answer = self.oracle.run(&[again])?.pop().unwrap_or_default();
-        let variants = answer.get("variants").and_then(Value::as_array).cloned().unwrap_or_default();
-        for reference in answer.get("answer").cloned().into_iter().chain(variants) {
-            let mut counts = Tally::default();
-            if self.compare(request, &reference, &mut counts)?.is_none() {
-                counts.deviation(GO_MAP_ORDER);
-                *tally = counts;
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn compare(
+    /// Compares a sequence of writes.
+    fn sequence(
         &mut self,
-        request: &Value,
+        oracle: &mut CoProcess,
+        case: &Value,
         reference: &Value,
-        tally: &mut Tally,
+        out: &mut Verdict,
     ) -> Result<Option<Difference>, Error> {
-        tally.request(request);
-        if request.get("op").and_then(Value::as_str) != Some("managed") {
-            tally.other(request, reference);
-            let Some(Answer { what, ours, deviation }) = differs_otherwise(request, reference) else {
-                return Ok(None);
-            };
-            if let Some(name) = deviation {
-                tally.deviation(name);
-                return Ok(None);
-            }
-            return Ok(Some(Difference { step: None, what, reference: reference.clone(), ours }));
-        }
         let theirs = reference.get("steps").and_then(Value::as_array);
-        let (theirs, mut sequence) = match (theirs, Sequence::new(request, &mut self.known)) {
+        let (theirs, mut sequence) = match (theirs, Sequence::new(case, &mut self.known)) {
             (Some(theirs), Ok(sequence)) => (theirs, sequence),
             (None, Err(_)) => return Ok(None),
             (_, ours) => {
                 let ours = ours.err().map_or(Value::Null, Value::from);
-                return Ok(Some(Difference {
-                    step: None,
-                    what: "setup",
-                    reference: reference.clone(),
-                    ours,
-                }));
+                return Ok(Some(difference(case, None, "setup", reference, ours)));
             }
         };
-        let steps = request.get("steps").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let mut live = request.get("live").cloned().unwrap_or(Value::Null);
-        for (number, (step, reference)) in steps.iter().zip(theirs).enumerate() {
-            tally.step(step, &live, reference);
+        let mut live = member(case, "live").clone();
+        for (number, (step, reference)) in items(case, "steps").iter().zip(theirs).enumerate() {
+            count(&mut out.tally, step, &live, reference);
             let ours = sequence.step(step, number);
             if let Some(what) = differs(reference, &ours) {
-                let case = Case { step, live: &live, what, reference, ours: &ours };
-                let mut name = explain(&case);
+                let found = Case { step, live: &live, what, reference, ours: &ours };
+                let mut name = explain(&found);
                 if name.is_none() && step.get("noErrors").is_some() {
-                    let loud = self.loud(request, number)?;
-                    name = explain(&Case { reference: &loud, ..case });
+                    let loud = loud(oracle, case, number)?;
+                    name = explain(&Case { reference: &loud, ..found });
                 }
                 let Some(name) = name else {
-                    let [reference, ours] = [reference, &ours].map(|answer| shown(what, answer));
-                    return Ok(Some(Difference { step: Some(number), what, reference, ours }));
+                    return Ok(Some(difference(case, Some(number), what, reference, ours)));
                 };
-                tally.deviation(name);
-                // What comes next is compared from the same object on.
+                out.deviations.push(name);
+                // Compare the following steps from the same object on.
                 match reference.get("live") {
                     Some(theirs) => sequence.adopt(theirs),
                     None => sequence.adopt_or_none(&live),
@@ -142,39 +73,118 @@ impl Sides {
         }
         Ok(None)
     }
+}
 
-    /// What Go says about a step if it does not keep an error to itself.
-    fn loud(&mut self, request: &Value, number: usize) -> Result<Value, Error> {
-        let mut again = request.clone();
-        if let Some(step) = again.pointer_mut(&format!("/steps/{number}")).and_then(Value::as_object_mut) {
-            step.remove("noErrors");
+impl Suite for Managed {
+    const NAME: &'static str = "managed";
+    const ORACLE: &'static str = "kubernetes";
+    const BATCH: u64 = 32;
+    const REPEATS: usize = 16;
+
+    fn generate(&self, seed: u64) -> Value {
+        request(seed, self.real.as_ref())
+    }
+
+    fn compare(&mut self, oracle: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+        let reference = answers.first().unwrap_or(&Value::Null);
+        let mut out = Verdict::default();
+        let is_sequence = text(case, "op") == "managed";
+        out.tally.count(
+            "requests",
+            match is_sequence {
+                true if case.get("definitionsFile").is_some() => "sequences of real kinds",
+                true if case.get("schemas").is_some() => "sequences of generated kinds",
+                true => "sequences of deduced types",
+                false => "other requests",
+            },
+        );
+        if is_sequence {
+            out.difference = self.sequence(oracle, case, reference, &mut out)?;
+            return Ok(out);
         }
-        let answer = self.oracle.run(&[again])?.pop().unwrap_or_default();
-        Ok(answer.pointer(&format!("/steps/{number}")).cloned().unwrap_or_default())
+        let failed =
+            ["error", "decodeError", "encodeError"].iter().any(|name| reference.get(*name).is_some());
+        ended(&mut out.tally, text(case, "op"), !failed);
+        match differs_otherwise(case, reference) {
+            Some(Answer { deviation: Some(name), .. }) => out.deviations.push(name),
+            Some(Answer { what, ours, .. }) => {
+                out.difference = Some(difference(case, None, what, reference, ours))
+            }
+            None => {}
+        }
+        Ok(out)
     }
 
-    /// The request with everything left out that its difference does not need.
-    pub fn shrink(&mut self, request: &Value, difference: &Difference, tries: usize) -> (Value, Difference) {
-        let mut smallest = difference.clone();
-        // Only the same difference counts: on the way down requests come by that differ for a duller reason.
-        let label = |request: &Value, found: &Difference| {
-            let steps = request.get("steps").and_then(Value::as_array);
-            let step = found.step.and_then(|step| steps?.get(step)?.get("kind").cloned());
-            let outcomes = [&found.reference, &found.ours].map(outcome);
-            (found.what, step, outcomes)
-        };
-        let wanted = label(request, difference);
-        let shrunk = shrink_all(request, tries, &mut |candidate| {
-            let found =
-                self.check(std::slice::from_ref(candidate), &mut Tally::default()).unwrap_or_default();
-            match found.into_iter().next().flatten() {
-                Some(found) if label(candidate, &found) == wanted => {
-                    smallest = found;
-                    true
-                }
-                _ => false,
-            }
-        });
-        (shrunk, smallest)
+    fn cuts(&self, _: &Value) -> Vec<Cut> {
+        let mut out: Vec<Cut> = ["/steps", "", "/schemas/definitions", "/live"].map(Cut::children).into();
+        out.push(Cut::tree(""));
+        out
     }
+
+    fn load(&self, mut case: Value) -> Option<Value> {
+        if case.get("definitionsFile").is_some() {
+            set(&mut case, "definitionsFile", self.real.as_ref()?.file.as_str());
+        }
+        Some(case)
+    }
+
+    fn store(&self, mut case: Value) -> Value {
+        if let Some(file) = case.get_mut("definitionsFile") {
+            *file = json!(DOCUMENT);
+        }
+        case
+    }
+}
+
+/// A difference, with both answers in short. A smaller case must end in the same way on both sides.
+fn difference(
+    case: &Value,
+    step: Option<usize>,
+    what: &'static str,
+    reference: &Value,
+    ours: Value,
+) -> Difference {
+    let [theirs, ours] =
+        [reference, &ours].map(|answer| if step.is_some() { shown(what, answer) } else { answer.clone() });
+    let kind = step.and_then(|step| items(case, "steps").get(step)).map(|step| text(step, "kind"));
+    let label = format!("{what} {} {} {}", kind.unwrap_or_default(), outcome(&theirs), outcome(&ours));
+    Difference { step, what: what.to_owned(), label, reference: theirs, candidate: ours }
+}
+
+/// What Go says about a step if errors are not ignored.
+fn loud(oracle: &mut CoProcess, case: &Value, number: usize) -> Result<Value, Error> {
+    let mut again = case.clone();
+    if let Some(step) = again.pointer_mut(&format!("/steps/{number}")).and_then(Value::as_object_mut) {
+        step.remove("noErrors");
+    }
+    let answer = oracle.run(&[again])?.pop().unwrap_or_default();
+    Ok(answer.pointer(&format!("/steps/{number}")).cloned().unwrap_or_default())
+}
+
+fn ended(tally: &mut Tally, kind: &str, success: bool) {
+    tally.count("operations by kind", format!("{kind} {}", if success { "succeeded" } else { "failed" }));
+}
+
+/// Counts a step and what Go answered.
+fn count(tally: &mut Tally, step: &Value, before: &Value, reference: &Value) {
+    tally.operations += 1;
+    tally.count("outcomes in Go", outcome(reference));
+    ended(tally, text(step, "kind"), reference.get("live").is_some());
+    let after = member(reference, "live");
+    let has = |object: &Value, manager: &str| {
+        let entries = items(member(object, "metadata"), "managedFields");
+        entries.iter().any(|entry| text(entry, "manager") == manager)
+    };
+    let mut reached = |name: &str, reached: bool| tally.add("reached", name, u64::from(reached));
+    for manager in ["before-first-apply", "ancient-changes"] {
+        reached(manager, has(after, manager) && !has(before, manager));
+    }
+    reached("no change", !after.is_null() && after == before);
+    let annotation = |object: &Value| {
+        object.pointer("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration").cloned()
+    };
+    let applies = text(step, "kind") == "apply" && !after.is_null();
+    reached("annotation renewed", applies && annotation(after) != annotation(before));
+    let entries = |object: &Value| object.pointer("/metadata/managedFields").is_some();
+    reached("entries gone", entries(before) && !after.is_null() && !entries(after));
 }

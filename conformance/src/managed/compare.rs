@@ -3,21 +3,21 @@
 //! - The object: completely, with the order of lists; numbers as numbers.
 //! - `metadata.managedFields`: entry by entry in order, with times and FieldsV1. The oracle gives FieldsV1 with
 //!   sorted keys; the order of its text is compared by op `entries`.
-//! - A Status: all of it. Causes of several managers come in random order in Go, so they are sorted by manager.
-//! - Another error: what was being done to which object (`failed to create typed patch object (ns/name; kind)`);
-//!   what is wrong with it is worded otherwise here. The code is 400 here if the caller can mend it; Go has none.
+//! - A Status: all of it. Go returns causes of several managers in random order, so they are sorted by manager.
+//! - Another error: the operation and its object (`failed to create typed patch object (ns/name; kind)`). The cause has
+//!   other words here. The code is 400 here if the caller can correct it; Go has no code.
 
 use serde_json::{Value, json};
 
-use crate::compare::same_value;
+use crate::json::{same_value, text};
 
 /// What differs between two answers to a step, if anything does.
-pub fn differs(reference: &Value, ours: &Value) -> Option<&'static str> {
+pub(super) fn differs(reference: &Value, ours: &Value) -> Option<&'static str> {
     if reference.get("panic").is_some() {
         return Some("panic");
     }
     if ours.get("before").is_some() {
-        // Versions that cannot be are refused before anything is done.
+        // Invalid versions are refused before the field manager runs.
         let failed = reference.get("error").is_some() || reference.get("status").is_some();
         return (!failed).then_some("before");
     }
@@ -37,8 +37,8 @@ pub fn differs(reference: &Value, ours: &Value) -> Option<&'static str> {
     if let Some(theirs) = reference.get("status") {
         return (!same_status(theirs, status)).then_some("status");
     }
-    let theirs = reference.get("error").and_then(Value::as_str).unwrap_or_default();
-    let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
+    let theirs = text(reference, "error");
+    let message = text(status, "message");
     (doing(theirs) != doing(message)).then_some("error")
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn same_status(theirs: &Value, ours: &Value) -> bool {
     comparable(theirs) == comparable(ours)
 }
 
-/// A Status without what Go leaves to the one who sends it, and with its causes in one order.
+/// A Status without the members that Go's response writer sets, and with its causes in a fixed order.
 fn comparable(status: &Value) -> Value {
     let mut out = status.clone();
     if let Some(members) = out.as_object_mut() {
@@ -80,8 +80,8 @@ fn comparable(status: &Value) -> Value {
     out
 }
 
-/// What was being done to which object; where the text does not say so, the merge was.
-pub fn doing(error: &str) -> &str {
+/// The operation and its object; `merge` if the text does not name one.
+pub(super) fn doing(error: &str) -> &str {
     let error = error.strip_prefix("failed to create manager for existing fields: ").unwrap_or(error);
     if error.starts_with("failed to decode managed fields") {
         return "failed to decode managed fields";
@@ -97,7 +97,7 @@ pub fn doing(error: &str) -> &str {
 }
 
 /// How a step ended, for counting.
-pub fn outcome(reference: &Value) -> String {
+pub(super) fn outcome(reference: &Value) -> String {
     if let Some(code) = reference.pointer("/status/code") {
         return format!("status {code}");
     }
@@ -111,8 +111,8 @@ pub fn outcome(reference: &Value) -> String {
     }
 }
 
-/// What an answer is, in short, for reports.
-pub fn shown(what: &str, answer: &Value) -> Value {
+/// The relevant part of an answer, for reports.
+pub(super) fn shown(what: &str, answer: &Value) -> Value {
     match (what, answer.get("live")) {
         ("managedFields", Some(live)) => {
             live.pointer("/metadata/managedFields").cloned().unwrap_or(json!(null))
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_of_several_managers_may_come_in_any_order() {
+    fn the_order_of_causes_of_several_managers_is_ignored() {
         let status = |first: &str, second: &str| {
             let cause = |manager: &str| json!({"message": format!("conflict with {manager}"), "field": ".a"});
             json!({"status": {"code": 409, "details": {"causes": [cause(first), cause(second)]}}})
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_what_was_being_done_to_what() {
+    fn errors_are_compared_by_operation_and_object() {
         let theirs = json!({"error": "failed to create typed patch object (/x; v1, Kind=A): .spec: odd"});
         let ours = |message: &str| json!({"status": {"code": 400, "message": message}});
         assert_eq!(

@@ -3,75 +3,74 @@
 use fieldmanager_managedfields::{ANCIENT_CHANGES, Entry, MAX_UPDATERS, Operation, Time};
 use serde_json::{Value, json};
 
-use super::candidate::text;
 use super::compare::{doing, same_status};
-use super::resource::{own, parse};
+use super::resource::parse;
+use crate::GO_PANIC;
+use crate::json::{flag, member, own, text};
 
-/// Two entries of one identity: Go keeps the last, the library what both own.
-pub const DUPLICATE_ENTRIES: &str = "duplicate-entries";
+/// Two entries of one identity: Go keeps the last, the library the union of both.
+pub(super) const DUPLICATE_ENTRIES: &str = "duplicate-entries";
 /// Entries of the live object that cannot be read: Go forgets all of them, the library refuses.
-pub const UNREADABLE_ENTRIES: &str = "unreadable-entries";
+pub(super) const UNREADABLE_ENTRIES: &str = "unreadable-entries";
 /// An updater that is older than the bucket of the oldest updaters: Go loses what the bucket owned.
-pub const CAP_BUCKET: &str = "cap-bucket";
-/// Metadata that is no map: Go goes on without entries, the library refuses; null becomes a map with the entries.
-pub const METADATA_NO_MAP: &str = "metadata-no-map";
-/// An object that does not say what kind it is: Go finds no type, the library takes that of the field manager.
-pub const UNNAMED_KIND: &str = "unnamed-kind";
+pub(super) const CAP_BUCKET: &str = "cap-bucket";
+/// Metadata that is no map: Go continues without entries, the library refuses; null becomes a map with the entries.
+pub(super) const METADATA_NO_MAP: &str = "metadata-no-map";
+/// An object without kind or version: Go finds no type, the library uses that of the field manager.
+pub(super) const UNNAMED_KIND: &str = "unnamed-kind";
 /// Entries of the live object that do not fit the type of entries in the schema: Go refuses the object, the library
-/// reads entries by their own rules only.
-pub const ENTRIES_TYPED: &str = "entries-typed";
-/// An object with duplicates where somebody owns something at another version: Go refuses it then and only then.
-pub const CONVERTED_DUPLICATES: &str = "converted-duplicates";
-/// Entries that an update without errors puts back, or that an upgrade has nothing to do with: Go writes them anew,
-/// the library leaves them as they are written.
-pub const ENTRIES_AS_WRITTEN: &str = "entries-as-written";
+/// reads entries without the schema.
+pub(super) const ENTRIES_TYPED: &str = "entries-typed";
+/// An object with duplicates, and a manager that owns a field at another version: only then Go refuses it.
+pub(super) const CONVERTED_DUPLICATES: &str = "converted-duplicates";
+/// Entries that an update without errors restores, or that an upgrade does not change: Go rewrites them, the library
+/// keeps them as they are written.
+pub(super) const ENTRIES_AS_WRITTEN: &str = "entries-as-written";
 /// Extracting where a manager owns nothing that is there: an error in Go, an object without fields in the library.
-pub const EXTRACT_NOTHING: &str = "extract-nothing";
-/// A version without a type: there is no field manager for it, where Go has one that fails when it gets that far.
-pub const UNKNOWN_VERSION: &str = "unknown-version";
+pub(super) const EXTRACT_NOTHING: &str = "extract-nothing";
+/// A version without a type: the library refuses to build a field manager, in Go it fails when it is used.
+pub(super) const UNKNOWN_VERSION: &str = "unknown-version";
 /// A large number in the text of a path: Go writes floats with an exponent, the library integers with all digits.
-pub const LARGE_NUMBERS: &str = "large-numbers-in-paths";
-/// A configuration with managed fields that are no entries: Go does not see them, the library refuses.
-pub const ODD_FIELDS_IN_CONFIG: &str = "odd-fields-in-configuration";
-/// Annotations that are no text, beside the one of client-side apply: Go makes text of null, and sees none at all if
-/// one is of another kind; here they stay.
-pub const ODD_ANNOTATIONS: &str = "odd-annotations";
-/// Managed fields that come back from a scale: Go loses fields and times, the library does not.
-pub const SCALE_KEEPS: &str = "scale-keeps";
+pub(super) const LARGE_NUMBERS: &str = "large-numbers-in-paths";
+/// A configuration with managed fields that are not entries: Go ignores them, the library refuses.
+pub(super) const ODD_FIELDS_IN_CONFIG: &str = "odd-fields-in-configuration";
+/// Annotations that are not strings, beside that of client-side apply: Go converts null to a string, and ignores all
+/// annotations if one has another type; the library keeps them.
+pub(super) const ODD_ANNOTATIONS: &str = "odd-annotations";
+/// Managed fields converted back from a scale: Go loses fields and times, the library does not.
+pub(super) const SCALE_KEEPS: &str = "scale-keeps";
 /// Extracting below a field that is in the set itself.
-pub const EXTRACT_SIBLINGS: &str = crate::deviations::EXTRACT_SIBLINGS;
+pub(super) const EXTRACT_SIBLINGS: &str = crate::engine::deviations::EXTRACT_SIBLINGS;
 /// Upgrading an entry without `fieldsV1`: an error in Go, which reads such an entry as an empty one elsewhere.
-pub const UPGRADE_WITHOUT_FIELDS: &str = "upgrade-without-fields";
-/// An item whose key has a field that nobody owns: while Go prunes, the item loses it and passes for another one, which
-/// is then kept.
-pub const UNOWNED_KEY: &str = "unowned-key-field";
-/// The step at which Go panicked.
-pub const GO_PANIC: &str = crate::compare::GO_PANIC;
+pub(super) const UPGRADE_WITHOUT_FIELDS: &str = "upgrade-without-fields";
+/// An item with a key field that has no owner: while Go prunes, the item loses the field and is mistaken for another
+/// item, which is then kept.
+pub(super) const UNOWNED_KEY: &str = "unowned-key-field";
 
 /// A difference at a step.
 #[derive(Clone, Copy, Debug)]
-pub struct Case<'a> {
+pub(super) struct Case<'a> {
     /// The step.
     pub step: &'a Value,
     /// The live object before it, null if there is none.
     pub live: &'a Value,
     /// What differs.
     pub what: &'a str,
-    /// What Go said.
+    /// Go's answer.
     pub reference: &'a Value,
-    /// What the library said.
+    /// The library's answer.
     pub ours: &'a Value,
 }
 
 /// The name of the deviation that a difference is, if it is one.
-pub fn explain(case: &Case<'_>) -> Option<&'static str> {
+pub(super) fn explain(case: &Case<'_>) -> Option<&'static str> {
     if case.what == "panic" {
         return Some(GO_PANIC);
     }
-    let object = case.step.get("object").unwrap_or(&Value::Null);
+    let object = member(case.step, "object");
     let lists = [entries(case.live), entries(object)];
-    let [theirs, ours] = [case.reference, case.ours].map(|answer| answer.get("live").unwrap_or(&Value::Null));
-    let quiet = case.step.get("noErrors") == Some(&Value::Bool(true));
+    let [theirs, ours] = [case.reference, case.ours].map(|answer| member(answer, "live"));
+    let quiet = flag(case.step, "noErrors");
     if (text(case.ours, "error") == "entry" || quiet) && !readable(lists[0]) {
         return Some(UNREADABLE_ENTRIES);
     }
@@ -140,7 +139,7 @@ fn entries(object: &Value) -> &Value {
     object.pointer("/metadata/managedFields").unwrap_or(&Value::Null)
 }
 
-/// Whether there is an item in a set of which a field of its key is not in the set.
+/// Whether a set has an item without one of its key fields.
 fn has_unowned_key(fields: &Value) -> bool {
     fields.as_object().into_iter().flatten().any(|(element, below)| {
         let key = element.strip_prefix("k:").and_then(|key| serde_json::from_str::<Value>(key).ok());
@@ -171,7 +170,7 @@ fn all(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-/// The JSON with numbers that have an exponent written without, in texts.
+/// The JSON with numbers in strings written without an exponent.
 fn plain_numbers(value: &Value) -> Value {
     match value {
         Value::String(text) => {
@@ -202,7 +201,7 @@ fn has_odd_annotations(object: &Value) -> bool {
         || all.into_iter().any(|(_, text)| !text.is_string())
 }
 
-/// Whether an object says what it is.
+/// Whether an object has a kind and a valid version.
 fn is_named(object: &Value) -> bool {
     let version = text(object, "apiVersion");
     !version.is_empty() && parse(version).is_some() && !text(object, "kind").is_empty()
@@ -228,8 +227,7 @@ pub(crate) fn has_duplicates(list: &Value) -> bool {
     })
 }
 
-/// Whether there are so many updaters that the oldest may be united, and a bucket that is not the oldest of its
-/// version.
+/// Whether there are enough updaters for the cap, and a bucket that is not the oldest of its version.
 fn has_younger_bucket(list: &Value) -> bool {
     let updaters = updaters(list);
     let age = |entry: &Entry| (entry.time.map_or(0, Time::unix_seconds), entry.identity().identifier());
@@ -239,8 +237,8 @@ fn has_younger_bucket(list: &Value) -> bool {
     updaters.len() >= MAX_UPDATERS && updaters.iter().filter(|entry| is_bucket(entry)).any(older)
 }
 
-/// Whether there are so many updaters, and a bucket that Go has lost, or of which it has lost a part, and the library
-/// has: the time of the step was before that of the bucket.
+/// Whether there are enough updaters for the cap, and Go has lost a bucket, or a part of it, that the library has: the
+/// time of the step was before that of the bucket.
 fn lost_bucket(list: &Value, [theirs, ours]: [&Value; 2]) -> bool {
     let fields = |list: &Value, bucket: &Entry| {
         let same = |entry: &Entry| is_bucket(entry) && entry.api_version == bucket.api_version;

@@ -1,4 +1,4 @@
-//! Random `metadata.managedFields`, most of them as others would have written them.
+//! Random `metadata.managedFields`, most of them in the form that other writers use.
 
 use serde_json::{Map as JsonMap, Value, json};
 
@@ -7,7 +7,7 @@ use super::objects::Version;
 use crate::generate::fields;
 use crate::generate::random::Random;
 
-/// Names of managers. Some are treated specially, some need escapes.
+/// Names of managers. Some have a special meaning, some need escapes.
 pub(crate) const MANAGERS: &[&str] = &["ci", "ops", "kubectl", "kube-controller-manager"];
 const ODD_MANAGERS: &[&str] = &[
     "",
@@ -39,7 +39,7 @@ pub(crate) fn manager(rng: &mut Random) -> String {
     rng.name(names).to_owned()
 }
 
-/// A time, most often one of those near the first steps.
+/// A time, most often near that of the first steps.
 pub(crate) fn time(rng: &mut Random) -> &'static str {
     rng.name(TIMES)
 }
@@ -122,7 +122,7 @@ fn entry(
     Value::Object(out)
 }
 
-/// Makes one thing wrong with an entry, or only unusual.
+/// Makes one part of an entry invalid or unusual.
 fn flaw(rng: &mut Random, entry: &mut JsonMap<String, Value>) {
     let mut put = |name: &str, value: Value| entry.insert(name.to_owned(), value);
     match rng.below(20) {
@@ -149,7 +149,7 @@ fn flaw(rng: &mut Random, entry: &mut JsonMap<String, Value>) {
     };
 }
 
-/// What a client may send as managed fields other than entries.
+/// Managed fields of a request that are not entries.
 pub(crate) fn garbage(rng: &mut Random) -> Value {
     match rng.below(12) {
         0 => json!([{}, {}]),

@@ -1,4 +1,6 @@
-//! Random requests: a kind, and the story of one object of it.
+//! Random requests: a kind, and writes to one object of it.
+
+use std::path::Path;
 
 use serde_json::{Map as JsonMap, Value, json};
 
@@ -10,8 +12,9 @@ use crate::generate::fields;
 use crate::generate::objects::Objects;
 use crate::generate::random::Random;
 use crate::generate::types::{Base, Names, Scalar};
+use crate::{Error, files};
 
-/// Where real kinds come from: the definitions of an OpenAPI v2 document, and its file for the oracle.
+/// The source of real kinds: the definitions of an OpenAPI v2 document, and its file for the oracle.
 #[derive(Clone, Debug)]
 pub struct Real {
     /// The definitions by name.
@@ -20,8 +23,21 @@ pub struct Real {
     pub file: String,
 }
 
-/// The request that a seed stands for.
-pub fn request(seed: u64, document: Option<&Real>) -> Value {
+impl Real {
+    /// Reads the definitions of a document.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or is not JSON.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let document = files::read(path)?;
+        let definitions = document.get("definitions").and_then(Value::as_object).cloned().unwrap_or_default();
+        Ok(Real { definitions, file: path.display().to_string() })
+    }
+}
+
+/// The request of a seed.
+pub(super) fn request(seed: u64, document: Option<&Real>) -> Value {
     let mut rng = Random::new(seed);
     if rng.chance(35) {
         return others::request(&mut rng);
@@ -38,7 +54,7 @@ pub fn request(seed: u64, document: Option<&Real>) -> Value {
     }
 }
 
-/// A kind that exists nowhere else, at one version or more, or one without a schema.
+/// A generated kind, with one or more versions, or a kind without a schema.
 fn made(rng: &mut Random) -> Value {
     let mut kind = schema::random(rng);
     let count = if rng.chance(55) { 1 } else { rng.between(2, 3) };
@@ -92,7 +108,7 @@ fn renames(rng: &mut Random, kind: &Kind, number: usize) -> Names {
     fields.map(|field| (field.name.clone(), format!("{}_v{number}", field.name))).collect()
 }
 
-/// The parts of a request that any kind has.
+/// The parts of a request that all kinds have.
 fn start(rng: &mut Random, kind: &Kind, versions: &[Version]) -> JsonMap<String, Value> {
     let mut out = JsonMap::new();
     let mut put = |name: &str, value: Value| out.insert(name.to_owned(), value);

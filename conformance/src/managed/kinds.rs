@@ -1,4 +1,4 @@
-//! What the generated objects are: kinds of real definitions, or of made ones.
+//! The kinds of generated objects: from real definitions, or generated.
 
 use serde_json::{Map as JsonMap, Value, json};
 
@@ -16,7 +16,7 @@ pub(crate) struct Kind {
     pub(crate) types: Types,
 }
 
-/// The real kinds that objects are made of, and their definitions.
+/// The real kinds, and their definitions.
 const REAL: &[(&str, &str, &str, &str)] = &[
     ("apps", "v1", "Deployment", "io.k8s.api.apps.v1.Deployment"),
     ("", "v1", "Service", "io.k8s.api.core.v1.Service"),
@@ -25,8 +25,8 @@ const REAL: &[(&str, &str, &str, &str)] = &[
     ("", "v1", "Node", "io.k8s.api.core.v1.Node"),
 ];
 
-/// How many properties a struct of a real kind has at most in the model, so that objects stay small and managers
-/// meet on the same fields.
+/// How many properties a struct of a real kind has at most in the model, so that objects stay small and managers touch
+/// the same fields.
 const MAX_PROPERTIES: usize = 4;
 
 /// A real kind, with a random part of its properties.
@@ -89,7 +89,7 @@ impl Reader<'_> {
         let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
         let mut names: Vec<&String> = properties.keys().collect();
         self.rng.shuffle(&mut names);
-        // What managers fight about most, and what tells items apart.
+        // The fields that managers most often conflict on, and key fields.
         let wanted = |name: &str| {
             [
                 "metadata",
@@ -153,7 +153,7 @@ fn text_is(schema: &Value, member: &str, text: &str) -> bool {
 /// The name of the model's type of `metadata`.
 const METADATA: &str = "ObjectMeta";
 
-/// Adds the type of metadata: what all kinds have, without the fields that every object needs.
+/// Adds the type of metadata, without the fields that every object needs.
 pub(crate) fn metadata(types: &mut Types) {
     let text = || TypeRef::scalar(Scalar::String);
     let field = |name: &str, type_ref| Field { name: name.to_owned(), type_ref, default: None };
@@ -177,7 +177,7 @@ pub(crate) fn metadata(types: &mut Types) {
     types.definitions.push((METADATA.to_owned(), Atom::map(Map { fields, ..Map::default() })));
 }
 
-/// The definitions of a made kind at one version, where fields of `spec` may have other names.
+/// The definitions of a generated kind at one version, where fields of `spec` may have other names.
 pub(crate) fn definitions(
     kind: &Kind,
     version: &str,

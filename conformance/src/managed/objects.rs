@@ -1,4 +1,4 @@
-//! Objects as requests carry them: with what says which object it is, at the names of a version.
+//! Objects as they are in requests: with kind, name and version, and with the field names of that version.
 
 use serde_json::{Map as JsonMap, Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) fn api_version(group: &str, version: &str) -> String {
     if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
-/// The object at a version, with what every object has.
+/// The object at a version, with the fields that every object has.
 pub(crate) fn dressed(object: &Value, kind: &Kind, version: &Version, uid: Option<&str>) -> Value {
     let mut members = object.as_object().cloned().unwrap_or_default();
     if !version.names.is_empty()
@@ -39,7 +39,7 @@ pub(crate) fn dressed(object: &Value, kind: &Kind, version: &Version, uid: Optio
     }
     members.insert("apiVersion".to_owned(), json!(version.name));
     members.insert("kind".to_owned(), json!(kind.kind));
-    // Null metadata stays: a write to it goes nowhere, in Go as well.
+    // Null metadata stays: a write to it has no effect, in Go as well.
     if let Value::Object(metadata) = members.entry("metadata").or_insert_with(|| json!({})) {
         metadata.insert("name".to_owned(), json!("x"));
         if let Some(uid) = uid {
@@ -49,14 +49,14 @@ pub(crate) fn dressed(object: &Value, kind: &Kind, version: &Version, uid: Optio
     Value::Object(members)
 }
 
-/// Puts a member into the metadata of an object, if that is a map.
+/// Sets a member of the metadata of an object, if that is a map.
 pub(crate) fn set_metadata(object: &mut Value, member: &str, value: Value) {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.insert(member.to_owned(), value);
     }
 }
 
-/// Puts an annotation on an object.
+/// Sets an annotation of an object.
 pub(crate) fn annotate(object: &mut Value, name: &str, text: &str) {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
@@ -69,7 +69,7 @@ pub(crate) fn annotate(object: &mut Value, name: &str, text: &str) {
     }
 }
 
-/// Makes something wrong with what an object says it is.
+/// Makes the kind, version or name of an object invalid.
 pub(crate) fn mislabel(rng: &mut Random, object: &mut Value) {
     let Some(members) = object.as_object_mut() else { return };
     let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);

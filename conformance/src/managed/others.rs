@@ -1,4 +1,4 @@
-//! Random requests that are no sequence.
+//! Random requests that are not sequences.
 
 use serde_json::{Map as JsonMap, Value, json};
 

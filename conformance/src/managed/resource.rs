@@ -9,9 +9,10 @@ use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
 use fieldmanager_value::{Map, Str, Value};
 use serde_json::Value as Json;
 
-use crate::document;
+use crate::files;
+use crate::json::{flag, member, own};
 
-/// Types that were imported, by the text they came from. Importing a real document takes a while.
+/// Imported types, by the file that they were read from. Importing a real document is slow.
 pub(crate) type Known = HashMap<String, Types>;
 
 /// A kind and everything its field managers need.
@@ -26,11 +27,6 @@ pub(crate) struct Resource {
     structural: BTreeMap<String, Value>,
     types: Option<Types>,
     managers: HashMap<(String, String), Result<FieldManager, String>>,
-}
-
-/// The JSON as a value of the library. It goes through text, as it does in a program that reads requests.
-pub(crate) fn own(json: &Json) -> Value {
-    Value::from_json(&json.to_string()).unwrap_or(Value::Null)
 }
 
 impl Resource {
@@ -50,16 +46,16 @@ impl Resource {
         };
         let versions = request.get("versions").and_then(Json::as_array);
         let versions = versions.map(|all| all.iter().filter_map(Json::as_str).map(&full).collect());
-        let custom = request.get("customResource").and_then(Json::as_bool).unwrap_or_default();
+        let custom = flag(request, "customResource");
         let structural = request.get("structural").and_then(Json::as_object).into_iter().flatten();
         Ok(Resource {
             kind: text("/gvk/kind"),
             version: full(&version),
             hub,
-            has_status: request.get("statusSubresource").and_then(Json::as_bool).unwrap_or_default(),
+            has_status: flag(request, "statusSubresource"),
             uid: text("/uid"),
             converter: Renames { known: versions, custom, by_version: renames(request) },
-            reset: request.get("resetFields").cloned().unwrap_or_default(),
+            reset: member(request, "resetFields").clone(),
             structural: structural.map(|(version, schema)| (version.clone(), own(schema))).collect(),
             types: types(request, known)?,
             managers: HashMap::new(),
@@ -82,7 +78,7 @@ impl Resource {
             .subresource(subresource)
             .converter(self.converter.clone())
             .hub(self.hub.as_str())
-            // Go reads them and does nothing about them.
+            // Go reads them and ignores them.
             .unions(false);
         if let Some(types) = &self.types {
             builder = builder.types(types.clone());
@@ -113,14 +109,14 @@ fn renames(request: &Json) -> BTreeMap<String, Vec<(String, String)>> {
 }
 
 fn types(request: &Json, known: &mut Known) -> Result<Option<Types>, String> {
-    let preserve = request.get("preserveUnknownFields").and_then(Json::as_bool).unwrap_or_default();
+    let preserve = flag(request, "preserveUnknownFields");
     let importer = Importer::new().preserve_unknown_fields(preserve);
     if let Some(file) = request.get("definitionsFile").and_then(Json::as_str) {
         let key = format!("{preserve} {file}");
         if let Some(types) = known.get(&key) {
             return Ok(Some(types.clone()));
         }
-        let document = document::read(file.as_ref()).map_err(|error| error.to_string())?;
+        let document = files::read(file.as_ref()).map_err(|error| error.to_string())?;
         let types = importer.document(&own(&document)).map_err(|error| error.to_string())?.types;
         known.insert(key, types.clone());
         return Ok(Some(types));
@@ -141,7 +137,7 @@ fn types(request: &Json, known: &mut Known) -> Result<Option<Types>, String> {
 /// Converts objects whose versions differ in the names of some fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Renames {
-    /// The versions that exist; none stands for all.
+    /// The versions that exist; `None` means all.
     known: Option<BTreeSet<String>>,
     custom: bool,
     by_version: BTreeMap<String, Vec<(String, String)>>,
@@ -192,7 +188,7 @@ impl ObjectConverter for Renames {
     }
 }
 
-/// Group and version; none if there is more than one slash.
+/// Group and version; `None` if there is more than one slash.
 pub(crate) fn parse(version: &str) -> Option<(&str, &str)> {
     match version.split('/').collect::<Vec<_>>().as_slice() {
         [version] => Some(("", version)),
@@ -201,7 +197,7 @@ pub(crate) fn parse(version: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The object with fields of its maps moved, all out before the first one in.
+/// The object with fields of its maps moved. All are removed before the first one is inserted.
 fn renamed(object: &Value, names: &[(String, String)]) -> Value {
     let mut out = object.clone();
     let mut taken = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Random kinds: small structs below `spec` and `status`, as OpenAPI can describe them.
+//! Random kinds: small structs in `spec` and `status` that OpenAPI can describe.
 
 use serde_json::{Value, json};
 
@@ -33,11 +33,11 @@ pub(crate) fn random(rng: &mut Random) -> Kind {
     definitions.extend(untyped());
     let mut types = Types { definitions, root: "Thing".to_owned() };
     metadata(&mut types);
-    // Untyped places are written by a keyword, and need no definition.
+    // Untyped fields are declared by a keyword, and need no definition.
     Kind { group: "example.com", version: "v1", kind: "Thing", types }
 }
 
-/// How objects look in untyped places.
+/// The values of untyped fields.
 fn untyped() -> Vec<(String, Atom)> {
     crate::generate::schema::deduced()
 }

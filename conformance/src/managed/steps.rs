@@ -1,4 +1,4 @@
-//! Random steps: managers take turns at one object.
+//! Random steps: several managers write one object in turn.
 
 use serde_json::{Value, json};
 
@@ -27,11 +27,11 @@ pub(crate) struct Story<'a> {
     served: usize,
     uid: Option<String>,
     managers: Vec<Manager>,
-    /// What the live object roughly is, with the names of the hub.
+    /// Approximately the live object, with the names of the hub.
     live: Value,
     /// Whether many managers update.
     crowd: bool,
-    /// Whether `kubectl` has applied on the client's side.
+    /// Whether `kubectl` has used client-side apply.
     kubectl: bool,
 }
 
@@ -218,7 +218,7 @@ impl<'a> Story<'a> {
         out
     }
 
-    /// Leaves the annotation of client-side apply, which may say something else than what is there.
+    /// Adds the annotation of client-side apply, which need not match the object.
     fn last_applied(&mut self, object: &mut Value, version: usize) {
         let config = match self.rng.below(10) {
             0 => self.fresh(),
@@ -248,7 +248,7 @@ impl<'a> Story<'a> {
         list(self.rng, &self.kind, &self.versions, &self.live, crowd)
     }
 
-    /// Makes one object in many one that does not fit its type, or repeats an item.
+    /// Makes a few objects invalid, or duplicates an item.
     fn spoil(&mut self, object: &mut Value) {
         match self.rng.below(100) {
             0 | 1 => corrupt(self.rng, object),

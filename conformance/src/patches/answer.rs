@@ -1,4 +1,4 @@
-//! What the library says to a case.
+//! The library's answer to a case.
 
 use fieldmanager_patch::json_patch::OperationFault;
 use fieldmanager_patch::strategic::{self, Precondition, check_preconditions};
@@ -6,10 +6,11 @@ use fieldmanager_patch::{Error, Fault, PatchSchema, PatchTypes, json_merge, json
 use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};
 
+use crate::json::{back, flag, items, member, own, text};
+
 /// The answer in the form of the oracle: `result`, `conflicts`, or `error` with its `class` and `code`.
-pub fn answer(case: &Json) -> Json {
-    let text = |name: &str| case.get(name).and_then(Json::as_str).unwrap_or_default();
-    let outcome = match (text("op"), text("function")) {
+pub(super) fn answer(case: &Json) -> Json {
+    let outcome = match (text(case, "op"), text(case, "function")) {
         ("smp", function) => smp(case, function),
         ("jsonmergepatch", "apply") => document(case, "original")
             .and_then(|original| json_merge::apply(&original, &document(case, "patch")?))
@@ -34,10 +35,10 @@ pub fn answer(case: &Json) -> Json {
 }
 
 fn result(value: Value) -> Json {
-    json!({"result": serde_json::from_str::<Json>(&value.to_json()).unwrap_or_default()})
+    json!({"result": back(&value)})
 }
 
-/// A document: a string holds its text, and one that is absent is empty.
+/// A document: a JSON string contains its text, and an absent document is the empty object.
 fn document(case: &Json, name: &'static str) -> Result<Value, Error> {
     let text = match case.get(name) {
         None => "{}".to_owned(),
@@ -56,16 +57,8 @@ fn smp(case: &Json, function: &str) -> Result<Json, Error> {
     let Some(types) = types(case) else {
         return Ok(json!({"setupError": "no types"}));
     };
-    let name = case.get("type").and_then(Json::as_str).unwrap_or_default();
-    let schema = types.named(name).unwrap_or_else(PatchSchema::free);
-    let patches = || -> Vec<Value> {
-        let patches = case.get("patches").and_then(Json::as_array);
-        patches
-            .into_iter()
-            .flatten()
-            .map(|patch| Value::from_json(&patch.to_string()).unwrap_or_default())
-            .collect()
-    };
+    let schema = types.named(text(case, "type")).unwrap_or_else(PatchSchema::free);
+    let patches = || -> Vec<Value> { items(case, "patches").iter().map(own).collect() };
     match function {
         "apply" => {
             strategic::apply(&document(case, "original")?, &document(case, "patch")?, schema).map(result)
@@ -78,12 +71,11 @@ fn smp(case: &Json, function: &str) -> Result<Json, Error> {
         }
         "three-way" => {
             let [original, modified, current] = three_documents(case)?;
-            let overwrite = case.get("overwrite").and_then(Json::as_bool).unwrap_or_default();
             let make =
                 |overwrite| strategic::create_three_way(&original, &modified, &current, schema, overwrite);
-            // Preconditions come before conflicts.
+            // Preconditions are checked before conflicts.
             preconditions(case, &make(true)?)?;
-            make(overwrite).map(result)
+            make(flag(case, "overwrite")).map(result)
         }
         "merge-patches" => strategic::merge_patches(&patches(), schema).map(result),
         _ => match patches().as_slice() {
@@ -97,8 +89,7 @@ fn smp(case: &Json, function: &str) -> Result<Json, Error> {
 
 fn preconditions(case: &Json, patch: &Value) -> Result<(), Error> {
     let names = |list: &str| -> Vec<&str> {
-        let names = case.pointer(&format!("/preconditions/{list}")).and_then(Json::as_array);
-        names.into_iter().flatten().filter_map(Json::as_str).collect()
+        items(member(case, "preconditions"), list).iter().filter_map(Json::as_str).collect()
     };
     let keys = names("keys").into_iter().map(Precondition::Key);
     let all: Vec<_> = keys.chain(names("metadataKeys").into_iter().map(Precondition::MetadataKey)).collect();
@@ -107,7 +98,7 @@ fn preconditions(case: &Json, patch: &Value) -> Result<(), Error> {
 
 fn types(case: &Json) -> Option<PatchTypes> {
     let definitions = case.get("definitions")?;
-    let document = if case.get("openapi").and_then(Json::as_str) == Some("v2") {
+    let document = if text(case, "openapi") == "v2" {
         json!({ "definitions": definitions })
     } else {
         json!({"components": {"schemas": definitions}})
@@ -115,7 +106,7 @@ fn types(case: &Json) -> Option<PatchTypes> {
     PatchTypes::from_openapi(&Value::from_json(&document.to_string()).ok()?).ok()
 }
 
-/// What a fault is in the words that both sides share.
+/// The class of a fault, in terms that both sides share.
 fn class(fault: &Fault) -> &'static str {
     match fault {
         Fault::NotAnObject { .. } => "badDocument",
@@ -142,12 +133,12 @@ fn class(fault: &Fault) -> &'static str {
     }
 }
 
-/// What an error of the oracle is in the same words.
-pub fn class_of_reference(answer: &Json) -> String {
+/// The class of an error of the oracle, in the same terms.
+pub(super) fn class_of_reference(answer: &Json) -> String {
     if let Some(kind) = answer.get("errorKind").and_then(Json::as_str) {
         return kind.to_owned();
     }
-    let text = answer.get("error").and_then(Json::as_str).unwrap_or_default();
+    let text = text(answer, "error");
     let classes = [
         ("list element types are not identical", "mixed"),
         ("no elements in any", "noItems"),

@@ -1,107 +1,80 @@
 //! Compares both sides, and explains every difference or keeps it.
 
-use std::collections::BTreeMap;
-use std::fmt;
-
-use fieldmanager_value::Value;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::answer::{answer, class_of_reference};
-use super::{rules, shrink};
+use super::rules::{self, is_error, same};
+use crate::json::text;
 use crate::oracle::CoProcess;
-use crate::{Error, Implementation};
+use crate::shrink::Cut;
+use crate::{Difference, Error, GO_MAP_ORDER, Suite, Verdict};
 
-/// How often the reference is asked again before a difference counts: some outcomes depend on chance there.
-const REPEATS: u32 = 40;
+/// The suite.
+pub struct Patches;
 
-/// What came of one case.
-#[derive(Clone, Debug)]
-pub struct Finding {
-    /// The operation and what the reference answered.
-    pub outcome: String,
-    /// The rule that explains a difference.
-    pub deviation: Option<&'static str>,
-    /// What both sides name of several faults.
-    pub faults: Option<String>,
-    /// A difference that nothing explains.
-    pub difference: Option<Difference>,
-}
+impl Suite for Patches {
+    const NAME: &'static str = "patches";
+    const ORACLE: &'static str = "kubernetes";
+    const BATCH: u64 = 256;
+    const REPEATS: usize = 40;
 
-/// Both answers.
-#[derive(Clone, Debug)]
-pub struct Difference {
-    /// What the Go packages say.
-    pub reference: Json,
-    /// What the library says.
-    pub candidate: Json,
-}
+    fn generate(&self, seed: u64) -> Json {
+        super::generate::case(seed)
+    }
 
-/// Compares what both sides say about some cases.
-///
-/// # Errors
-///
-/// When the oracle cannot answer.
-pub fn check(oracle: &mut CoProcess, cases: &[Json]) -> Result<Vec<Finding>, Error> {
-    let answers = oracle.run(cases)?;
-    let mut findings = Vec::with_capacity(cases.len());
-    for (case, theirs) in cases.iter().zip(answers) {
+    fn compare(&mut self, _: &mut CoProcess, case: &Json, answers: &[Json]) -> Result<Verdict, Error> {
+        let theirs = answers.first().unwrap_or(&Json::Null);
         let ours = answer(case);
-        let mut finding =
-            Finding { outcome: outcome(case, &theirs), deviation: None, faults: None, difference: None };
-        if !agree(&theirs, &ours) {
-            finding.deviation = rules::explain(case, std::slice::from_ref(&theirs), &ours);
-            if finding.deviation.is_none() {
-                let variants = variants(oracle, case, theirs.clone())?;
-                finding.deviation = if variants.iter().any(|theirs| agree(theirs, &ours)) {
-                    Some("go-map-order")
-                } else {
-                    rules::explain(case, &variants, &ours)
-                        .or_else(|| rules::other_fault(case, &variants, &ours))
-                };
+        let rule = (!agree(theirs, &ours)).then(|| rules::explain(case, answers, &ours));
+        Ok(verdict(case, theirs, ours, rule))
+    }
+
+    fn by_chance(
+        &mut self,
+        _: &mut CoProcess,
+        case: &Json,
+        variants: &[Json],
+    ) -> Result<Option<Verdict>, Error> {
+        let Some(theirs) = variants.first() else { return Ok(None) };
+        let ours = answer(case);
+        let rule = match variants.iter().any(|theirs| agree(theirs, &ours)) {
+            true => Some(GO_MAP_ORDER),
+            false => {
+                rules::explain(case, variants, &ours).or_else(|| rules::other_fault(case, variants, &ours))
             }
-            if finding.deviation == Some("patch-other-fault") {
-                let class = ours.get("class").and_then(Json::as_str).unwrap_or_default();
-                finding.faults = Some(format!("{}, here {class}", class_of_reference(&theirs)));
-            }
-            if finding.deviation.is_none() {
-                finding.difference = Some(Difference { reference: theirs, candidate: ours });
-            }
+        };
+        let mut out = verdict(case, theirs, ours.clone(), Some(rule));
+        if rule == Some(rules::OTHER_FAULT) {
+            let faults = format!("{}, here {}", class_of_reference(theirs), text(&ours, "class"));
+            out.tally.count("faults that Go names, of several", faults);
         }
-        findings.push(finding);
+        Ok(out.difference.is_none().then_some(out))
     }
-    Ok(findings)
+
+    fn cuts(&self, _: &Json) -> Vec<Cut> {
+        let parts = ["patches", "patch", "original", "modified", "current", "definitions", "preconditions"];
+        parts.map(|part| Cut::names(format!("/{part}"))).into()
+    }
 }
 
-fn variants(oracle: &mut CoProcess, case: &Json, first: Json) -> Result<Vec<Json>, Error> {
-    let mut repeated = case.clone();
-    if let Some(members) = repeated.as_object_mut() {
-        members.insert("repeat".to_owned(), REPEATS.into());
-    }
-    let mut out = vec![first];
-    for mut answer in oracle.run(&[repeated])? {
-        if let Some(Json::Array(variants)) = answer.get_mut("variants").map(Json::take) {
-            out.extend(variants);
+/// The verdict on a case: the sides agree, or differ and have a rule or none.
+fn verdict(case: &Json, theirs: &Json, ours: Json, rule: Option<Option<&'static str>>) -> Verdict {
+    let mut out = Verdict::default();
+    out.tally.count("outcomes in Go", outcome(case, theirs));
+    match rule {
+        None => {}
+        Some(Some(rule)) => out.deviations.push(rule),
+        Some(None) => {
+            let (step, what, label) = (None, "answer".to_owned(), String::new());
+            out.difference =
+                Some(Difference { step, what, label, reference: theirs.clone(), candidate: ours });
         }
-        out.extend(answer.get_mut("answer").map(Json::take));
     }
-    Ok(out)
-}
-
-fn value(json: &Json) -> Value {
-    Value::from_json(&json.to_string()).unwrap_or_default()
-}
-
-/// Whether both results are the same; numbers compare as numbers.
-pub(super) fn same(left: &Json, right: &Json) -> bool {
-    value(left) == value(right)
-}
-
-pub(super) fn is_error(answer: &Json) -> bool {
-    answer.get("error").is_some()
+    out
 }
 
 fn agree(theirs: &Json, ours: &Json) -> bool {
-    // The reference refuses the case itself; the outcomes tell how often.
+    // The oracle refuses the case itself, which the outcomes count.
     if theirs.get("setupError").is_some() || theirs.get("requestError").is_some() {
         return true;
     }
@@ -118,14 +91,14 @@ fn agree(theirs: &Json, ours: &Json) -> bool {
     if let Some(code) = theirs.get("code") {
         return ours.get("code") == Some(code);
     }
-    let class = ours.get("class").and_then(Json::as_str).unwrap_or_default();
+    let class = text(ours, "class");
     let theirs = class_of_reference(theirs);
     theirs == class
         || matches!(
             (theirs.as_str(), class),
-            // An item that is null is one of another type.
+            // An item that is null counts as an item of another type.
             ("mixed", "null")
-            // Go has two texts for this.
+            // Go has two messages for this.
             | ("badSetElementOrder", "differ") | ("type", "badSetElementOrder")
             | ("other", "badDocument" | "conflict")
             // Go looks for the key with the empty name.
@@ -134,7 +107,6 @@ fn agree(theirs: &Json, ours: &Json) -> bool {
 }
 
 fn outcome(case: &Json, theirs: &Json) -> String {
-    let text = |name: &str| case.get(name).and_then(Json::as_str).unwrap_or_default();
     let what = if let Some(conflicts) = theirs.get("conflicts") {
         format!("conflicts {conflicts}")
     } else if theirs.get("result").is_some() {
@@ -149,87 +121,5 @@ fn outcome(case: &Json, theirs: &Json) -> String {
     } else {
         "refused".to_owned()
     };
-    format!("{} {}: {what}", text("op"), text("function"))
-}
-
-/// Counts over all cases of a run.
-#[derive(Clone, Debug, Default)]
-pub struct Counts {
-    /// How many cases were run.
-    pub cases: u64,
-    /// How many differences nothing explains.
-    pub differences: u64,
-    outcomes: BTreeMap<String, u64>,
-    deviations: BTreeMap<&'static str, u64>,
-    faults: BTreeMap<String, u64>,
-}
-
-impl Counts {
-    /// Counts one finding.
-    pub fn add(&mut self, finding: &Finding) {
-        self.cases += 1;
-        self.differences += u64::from(finding.difference.is_some());
-        *self.outcomes.entry(finding.outcome.clone()).or_default() += 1;
-        if let Some(faults) = &finding.faults {
-            *self.faults.entry(faults.clone()).or_default() += 1;
-        }
-        if let Some(rule) = finding.deviation {
-            *self.deviations.entry(rule).or_default() += 1;
-        }
-    }
-
-    /// Adds the counts of another part of the run.
-    pub fn merge(&mut self, other: Self) {
-        self.cases += other.cases;
-        self.differences += other.differences;
-        for (name, count) in other.outcomes {
-            *self.outcomes.entry(name).or_default() += count;
-        }
-        for (name, count) in other.faults {
-            *self.faults.entry(name).or_default() += count;
-        }
-        for (name, count) in other.deviations {
-            *self.deviations.entry(name).or_default() += count;
-        }
-    }
-
-    /// How often a rule explained a difference.
-    pub fn deviations(&self, name: &str) -> u64 {
-        self.deviations.get(name).copied().unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Counts {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "{} cases, {} differences", self.cases, self.differences)?;
-        writeln!(out, "outcomes of the reference:")?;
-        for (name, count) in &self.outcomes {
-            writeln!(out, "  {name:<52}{count:>9}")?;
-        }
-        for (rule, count) in &self.deviations {
-            writeln!(out, "deviation {rule:<44}{count:>9}")?;
-        }
-        for (faults, count) in &self.faults {
-            writeln!(out, "  of several faults: {faults:<35}{count:>9}")?;
-        }
-        Ok(())
-    }
-}
-
-/// A smaller case with a difference that nothing explains.
-pub fn smaller(oracle: &mut CoProcess, case: &Json, tries: usize) -> Json {
-    shrink::shrink(case, tries, &mut |candidate| {
-        check(oracle, std::slice::from_ref(candidate))
-            .is_ok_and(|findings| findings.iter().any(|finding| finding.difference.is_some()))
-    })
-}
-
-/// Both answers to a case, for people.
-///
-/// # Errors
-///
-/// When the oracle cannot answer.
-pub fn both(oracle: &mut CoProcess, case: &Json) -> Result<Json, Error> {
-    let theirs = oracle.run(std::slice::from_ref(case))?;
-    Ok(json!({"reference": theirs, "candidate": answer(case)}))
+    format!("{} {}: {what}", text(case, "op"), text(case, "function"))
 }

@@ -5,16 +5,16 @@ use serde_json::{Map, Value as Json, json};
 use super::schemas::{Field, Ty, Types};
 use crate::generate::random::Random;
 
-/// How often something does not fit its type, in percent.
+/// How many values do not fit their type, in percent.
 const NOISE: u32 = 1;
 
-/// Below this many levels objects have scalars and lists of them only.
+/// Below this depth objects have only scalars and lists of scalars.
 pub(super) const MAX_DEPTH: usize = 5;
 
 /// Makes objects.
 pub(super) struct Documents<'t> {
     pub(super) types: &'t Types,
-    /// Whether anything may be of another type than it should.
+    /// Whether values may have the wrong type.
     pub(super) noise: bool,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn number(random: &mut Random) -> Json {
     json!(random.weighted(&[(3, 1), (3, 2), (2, 3), (1, 10), (1, -1)], 80))
 }
 
-/// Anything at all.
+/// Any value.
 pub(super) fn odd(random: &mut Random, depth: usize) -> Json {
     match random.below(if depth > 2 { 5 } else { 8 }) {
         0 => Json::Null,
@@ -110,7 +110,7 @@ impl Documents<'_> {
         }
     }
 
-    /// An item with its key, but for noise.
+    /// An item with its key, unless there is noise.
     pub(super) fn item(&self, random: &mut Random, ty: usize, key: &str, depth: usize) -> Json {
         if self.chance_of_noise(random) {
             return odd(random, 1);
@@ -132,7 +132,7 @@ impl Documents<'_> {
         }
     }
 
-    /// A copy of an object in which some things are different.
+    /// A copy of an object with some changes.
     pub(super) fn changed(&self, random: &mut Random, ty: usize, object: &Json, depth: usize) -> Json {
         let Some(old) = object.as_object() else {
             return Json::Object(self.object(random, ty, depth));

@@ -7,8 +7,8 @@ use super::schemas::Types;
 use super::{pointers, strategic};
 use crate::generate::random::Random;
 
-/// The case that a seed stands for.
-pub fn case(seed: u64) -> Json {
+/// The case of a seed.
+pub(super) fn case(seed: u64) -> Json {
     let random = &mut Random::new(seed);
     match random.below(10) {
         0 => json_patch(random),
@@ -54,7 +54,7 @@ fn json_merge(random: &mut Random) -> Json {
     }
 }
 
-/// A text as a document is a JSON string that holds it.
+/// A document that is a string has to be written as the JSON string of its text.
 fn as_document(value: Json) -> Json {
     if value.is_string() { value.to_string().into() } else { value }
 }

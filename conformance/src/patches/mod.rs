@@ -1,15 +1,14 @@
 //! Compares patches with the Go packages that an apiserver and its clients use.
 //!
-//! A case is a request to the oracle in `oracle-kubernetes`: `smp`, `jsonmergepatch` or `jsonpatch`.
+//! A case is a request to the oracle `kubernetes` with op `smp`, `jsonmergepatch` or `jsonpatch`.
 
-pub mod answer;
-pub mod check;
+mod answer;
+mod check;
 mod documents;
-pub mod generate;
+mod generate;
 mod pointers;
-pub mod rules;
+mod rules;
 mod schemas;
-pub mod shrink;
 mod strategic;
 
-pub use generate::case;
+pub use check::Patches;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::documents::{number, text};
 use crate::generate::random::Random;
 
-/// A document with few names, so that patches meet it.
+/// A document with few names, so that pointers often match.
 pub(super) fn document(random: &mut Random, depth: usize) -> Json {
     let leaf = depth > 3;
     match random.below(if leaf { 5 } else { 10 }) {
@@ -28,7 +28,7 @@ pub(super) fn object(random: &mut Random, depth: usize) -> Json {
     Json::Object(out)
 }
 
-/// A copy of a document in which some things are different.
+/// A copy of a document with some changes.
 pub(super) fn changed(random: &mut Random, value: &Json, depth: usize) -> Json {
     let Json::Object(old) = value else {
         return if random.chance(50) { value.clone() } else { document(random, depth) };
@@ -97,7 +97,7 @@ fn pointer(random: &mut Random, document: &Json) -> String {
     }
 }
 
-/// A JSON patch. A test is made to hold more often than not.
+/// A JSON patch. Most tests hold.
 pub(super) fn operations(random: &mut Random, document: &Json) -> Json {
     let mut out = Vec::new();
     for _ in 0..random.between(1, 4) {

@@ -1,11 +1,11 @@
-//! The differences that are meant, each by a name. `docs/deviations.md` has a section for each.
+//! The listed deviations, each with the name of its section in `docs/deviations.md`.
 
 use serde_json::{Map, Value as Json};
 
-use super::check::{is_error, same};
+use crate::json::{flag, items, member, own, text};
 
-/// The rule that explains a difference from all that the reference can say.
-pub fn explain(case: &Json, theirs: &[Json], ours: &Json) -> Option<&'static str> {
+/// The rule that explains a difference, given all answers of the reference.
+pub(super) fn explain(case: &Json, theirs: &[Json], ours: &Json) -> Option<&'static str> {
     let rules: [(&'static str, Rule); 14] = [
         ("patch-go-panic", panics),
         ("patch-directive-leak", leak),
@@ -27,26 +27,38 @@ pub fn explain(case: &Json, theirs: &[Json], ours: &Json) -> Option<&'static str
 
 type Rule = fn(&Json, &[Json], &Json) -> bool;
 
+/// The rule for a case with several faults, of which the sides report different ones.
+pub(super) const OTHER_FAULT: &str = "patch-other-fault";
+
+/// Whether both results are equal; numbers compare as numbers.
+pub(super) fn same(left: &Json, right: &Json) -> bool {
+    own(left) == own(right)
+}
+
+pub(super) fn is_error(answer: &Json) -> bool {
+    answer.get("error").is_some()
+}
+
 fn class(answer: &Json) -> &str {
-    answer.get("class").and_then(Json::as_str).unwrap_or_default()
+    text(answer, "class")
 }
 
 fn function(case: &Json) -> &str {
-    case.get("function").and_then(Json::as_str).unwrap_or_default()
+    text(case, "function")
 }
 
 fn results(theirs: &[Json]) -> impl Iterator<Item = &Json> {
     theirs.iter().filter_map(|answer| answer.get("result"))
 }
 
-/// The reference crashes, where this library says what is wrong, or goes on.
+/// The reference panics, and this library returns an error or a result.
 fn panics(case: &Json, theirs: &[Json], ours: &Json) -> bool {
-    let strict = case.get("op").and_then(Json::as_str) == Some("smp") && function(case) != "conflicts";
+    let strict = text(case, "op") == "smp" && function(case) != "conflicts";
     theirs.iter().any(|answer| answer.get("panic").is_some()) && (is_error(ours) || !strict)
 }
 
-/// An object of the reference has directives in it that the live object had not. Without them it is the same; or the
-/// directive is faulty, and this library says so.
+/// The result of the reference contains directives that the live object did not have. Without them both are equal; or the
+/// directive is invalid, and this library reports it.
 fn leak(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let original = case.get("original").map(directives).unwrap_or_default();
     if function(case) != "apply" || original > 0 {
@@ -54,12 +66,12 @@ fn leak(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     }
     let faulty =
         matches!(class(ours), "badRetainKeys" | "badSetElementOrder" | "badPrimitiveList" | "directive");
-    // A directive that became an item of a list is then one without a key, or one that is no scalar.
+    // A directive that became an item of a list is an item without a key, or not a scalar.
     let has_directive = case.get("patch").is_some_and(|patch| patch.to_string().contains("\"$patch\""));
     let stumbled = theirs.iter().any(|answer| {
-        let text = |name: &str| answer.get(name).and_then(Json::as_str).unwrap_or_default();
-        (text("error").contains("$patch") && text("error").contains("merge key"))
-            || (has_directive && text("panic").contains("unhashable"))
+        let error = text(answer, "error");
+        (error.contains("$patch") && error.contains("merge key"))
+            || (has_directive && text(answer, "panic").contains("unhashable"))
     });
     if stumbled && ours.get("result").is_some() {
         return true;
@@ -92,7 +104,7 @@ fn directives(value: &Json) -> usize {
     }
 }
 
-/// Whether both are the same but for directives, and for maps with `$patch`.
+/// Whether both are equal except for directives and maps with `$patch`.
 fn same_but_directives(theirs: &Json, ours: &Json) -> bool {
     let has_patch = |value: &Json| value.get("$patch").is_some();
     match (theirs, ours) {
@@ -112,47 +124,43 @@ fn same_but_directives(theirs: &Json, ours: &Json) -> bool {
     }
 }
 
-/// A directive that means nothing stands where the reference does not look at it.
+/// An unknown directive is in a place where the reference does not check it.
 fn unknown_directive(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let faulty =
         matches!(class(ours), "badRetainKeys" | "badSetElementOrder" | "badPrimitiveList" | "directive");
     function(case) == "apply" && faulty && results(theirs).next().is_some()
 }
 
-/// What is to be deleted from a list is no list of scalars.
+/// The value of `$deleteFromPrimitiveList` is not a list of scalars.
 fn bad_delete_list(case: &Json, _: &[Json], ours: &Json) -> bool {
     function(case) == "apply" && class(ours) == "badPrimitiveList"
 }
 
-/// A merge key is a list or a map, and the reference has not compared it with another one.
+/// A merge key is a list or a map, and the reference did not compare it with another one.
 fn object_merge_key(_: &Json, _: &[Json], ours: &Json) -> bool {
     class(ours) == "keyType"
 }
 
-/// The reference looks a directive beside a list up as if it were a field.
+/// The reference looks up a directive beside a list as if it were a field.
 fn delete_list_conflict(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let checks = function(case) == "conflicts" || function(case) == "three-way";
     checks
         && !is_error(ours) | (class(ours) == "conflict")
-        && theirs.iter().any(|answer| {
-            let text = answer.get("error").and_then(Json::as_str).unwrap_or_default();
-            text.contains("unable to find api field \"$")
-        })
+        && theirs.iter().any(|answer| text(answer, "error").contains("unable to find api field \"$"))
 }
 
-/// The reference sorts lists of the patch while it looks for conflicts.
+/// The reference sorts lists of the patch while it checks for conflicts.
 fn sorted_by_check(case: &Json, theirs: &[Json], ours: &Json) -> bool {
-    let overwrites = case.get("overwrite").and_then(Json::as_bool).unwrap_or_default();
     function(case) == "three-way"
-        && !overwrites
+        && !flag(case, "overwrite")
         && ours.get("result").is_some_and(|ours| {
             let ours = as_sets(ours);
             results(theirs).any(|result| same(&as_sets(result), &ours))
         })
 }
 
-/// The order of the items of a long list that `$setElementOrder` says nothing about is that of the reference's sorting
-/// algorithm, which is not stable.
+/// Items of a long list that are not in `$setElementOrder` have the order of the reference's sorting algorithm, which is
+/// not stable.
 fn long_list_order(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let ordered = case.to_string().contains("\"$setElementOrder/");
     ordered
@@ -162,7 +170,7 @@ fn long_list_order(case: &Json, theirs: &[Json], ours: &Json) -> bool {
         })
 }
 
-/// Lists sorted that are too long for the reference to keep their order.
+/// The value with those lists sorted that are too long for the reference to keep their order.
 fn long_sorted(value: &Json) -> Json {
     const KEPT: usize = 12;
     match value {
@@ -180,7 +188,7 @@ fn long_sorted(value: &Json) -> Json {
     }
 }
 
-/// Lists of scalars sorted, each value once.
+/// The value with lists of scalars sorted, each scalar once.
 fn as_sets(value: &Json) -> Json {
     match value {
         Json::Object(members) => Json::Object(
@@ -197,8 +205,8 @@ fn as_sets(value: &Json) -> Json {
     }
 }
 
-/// A list of scalars of the live object has one twice: what the reference takes for its order depends on how much
-/// memory it has for the list.
+/// A list of scalars of the live object has one twice: the order that the reference uses depends on the capacity of the
+/// slice.
 fn scalar_duplicates(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let twice = ["original", "patches"].iter().any(|name| case.get(name).is_some_and(has_twice));
     twice
@@ -228,7 +236,7 @@ fn duplicate_keys(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let long = ["original", "modified", "current"]
         .iter()
         .any(|name| case.get(name).is_some_and(long_with_duplicates));
-    // Of other items there can be other faults, or none.
+    // Other pairs of items can have other faults, or none.
     makes && long && (ours.get("result").is_some() || results(theirs).next().is_some())
 }
 
@@ -248,67 +256,63 @@ fn long_with_duplicates(value: &Json) -> bool {
 }
 
 fn operations(case: &Json) -> &[Json] {
-    let is_patch = case.get("op").and_then(Json::as_str) == Some("jsonpatch");
-    let patch = case.get("patch").filter(|_| is_patch).and_then(Json::as_array);
-    patch.map(Vec::as_slice).unwrap_or_default()
+    if text(case, "op") == "jsonpatch" { items(case, "patch") } else { &[] }
 }
 
-/// The reference refuses documents that are null or scalars, which the RFC merges too; for two lists of one length it
-/// makes a list of patches, which is no merge patch.
+/// The reference refuses documents that are null or scalars, which RFC 7386 merges too; for two lists of equal length it
+/// creates a list of patches, which is not a merge patch.
 fn merge_patch_document(case: &Json, theirs: &[Json], ours: &Json) -> bool {
-    let part = |name: &str| case.get(name).unwrap_or(&Json::Null);
     let odd =
         |name: &str| case.get(name).is_some_and(|document| !document.is_object() && !document.is_array());
-    match (case.get("op").and_then(Json::as_str), function(case)) {
-        (Some("jsonmergepatch"), "create") => {
-            is_error(ours) && part("original").is_array() && part("modified").is_array()
+    match (text(case, "op"), function(case)) {
+        ("jsonmergepatch", "create") => {
+            is_error(ours) && member(case, "original").is_array() && member(case, "modified").is_array()
         }
-        (Some("jsonmergepatch"), _) => {
+        ("jsonmergepatch", _) => {
             (odd("original") || odd("patch")) && theirs.iter().any(is_error) && !is_error(ours)
         }
         _ => false,
     }
 }
 
-/// A test compares numbers by their text in the reference, and tells one null from another.
+/// In the reference a test compares numbers by their text, and distinguishes kinds of null.
 fn json_patch_test(case: &Json, theirs: &[Json], ours: &Json) -> bool {
-    let text = |value: Option<&Json>| value.map(Json::to_string).unwrap_or_default();
-    let fractions = text(case.get("original")).contains('.');
+    let written = |value: Option<&Json>| value.map(Json::to_string).unwrap_or_default();
+    let fractions = written(case.get("original")).contains('.');
     let tests =
         operations(case).iter().filter(|operation| operation.get("op") == Some(&"test".into())).any(|test| {
-            let value = text(test.get("value"));
+            let value = written(test.get("value"));
             value.is_empty() || fractions || value.contains('.') || value.contains("null")
         });
     tests && is_error(ours) != theirs.iter().any(is_error)
 }
 
-/// A pointer does not start with a slash: the reference leaves out what stands before the first one.
+/// A pointer does not start with a slash: the reference ignores the part before the first slash.
 fn json_patch_pointer(_: &Json, theirs: &[Json], ours: &Json) -> bool {
     class(ours) == "pointer" && theirs.iter().any(|answer| answer.get("result").is_some())
 }
 
-/// A null that one operation of the patch puts there and a later one copies passes for an empty map, to which a third
-/// one then leads; here it has nothing in it, wherever it comes from.
+/// One operation adds a null, a second one copies it, and a third one has a path through the copy: the reference treats
+/// the copy as an empty map, here a null has no members.
 fn json_patch_copied_null(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let operations = || operations(case).iter();
-    let text = |of: &Json, name: &str| of.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
     let puts_null = |of: &&Json| {
-        matches!(text(of, "op").as_str(), "add" | "replace") && of.get("value").is_some_and(Json::is_null)
+        matches!(text(of, "op"), "add" | "replace") && of.get("value").is_some_and(Json::is_null)
     };
-    let nulls: Vec<String> = operations().filter(puts_null).map(|of| text(of, "path")).collect();
+    let nulls: Vec<&str> = operations().filter(puts_null).map(|of| text(of, "path")).collect();
     let copies_null = |of: &&Json| text(of, "op") == "copy" && nulls.contains(&text(of, "from"));
     let below: Vec<String> =
         operations().filter(copies_null).map(|of| format!("{}/", text(of, "path"))).collect();
     let leads_into = |of: &Json| {
         below.iter().any(|at| text(of, "from").starts_with(at) || text(of, "path").starts_with(at))
     };
-    let missing = ours.get("error").and_then(Json::as_str).is_some_and(|text| text.contains("missing path"));
-    missing && results(theirs).next().is_some() && operations().any(leads_into)
+    text(ours, "error").contains("missing path")
+        && results(theirs).next().is_some()
+        && operations().any(leads_into)
 }
 
-/// A case has several faults, and the sides name different ones. Which one the reference names depends on the order
-/// in which it visits maps, and on the order of its passes over a list.
-pub fn other_fault(case: &Json, theirs: &[Json], ours: &Json) -> Option<&'static str> {
-    let is_strategic = case.get("op").and_then(Json::as_str) == Some("smp");
-    (is_strategic && is_error(ours) && theirs.iter().all(is_error)).then_some("patch-other-fault")
+/// A case has several faults, and the sides report different ones. The reference reports the first one in the order in
+/// which it visits maps, and in the order of its passes over a list.
+pub(super) fn other_fault(case: &Json, theirs: &[Json], ours: &Json) -> Option<&'static str> {
+    (text(case, "op") == "smp" && is_error(ours) && theirs.iter().all(is_error)).then_some(OTHER_FAULT)
 }

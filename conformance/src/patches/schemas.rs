@@ -4,19 +4,19 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::generate::random::Random;
 
-/// What a field of a generated type is.
+/// The type of a field of a generated type.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Ty {
     Text,
     Number,
-    /// A map from names to texts.
+    /// A map from names to strings.
     Labels,
     Struct(usize),
     Texts,
     Numbers,
     /// Items by their `name` or `port`.
     Items(usize),
-    /// Anything.
+    /// Any value.
     Any,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Whether it holds no objects of a type.
+    /// Whether it contains no objects of a type.
     pub(super) fn is_flat(&self) -> bool {
         !matches!(self.ty, Ty::Struct(_) | Ty::Items(_))
     }

@@ -158,7 +158,7 @@ fn beside_list(
         Some(key) => json!({ field.key: key }),
         None => item.clone(),
     };
-    // Those of the patch in their order, with others between them.
+    // The items of the patch in their order, with others between them.
     let mut order: Vec<Json> = list(new).iter().filter(|item| !deletes(item)).map(identity).collect();
     for item in &list(old) {
         let item = identity(item);

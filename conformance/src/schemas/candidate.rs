@@ -1,4 +1,4 @@
-//! The library's side: answers requests in the words of the oracle.
+//! The library's side: answers requests in the terms of the oracle.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,18 +8,20 @@ use fieldmanager_openapi::{FieldError, FieldPath, Importer};
 use fieldmanager_value::Value;
 use serde_json::{Map, Value as Json, json};
 
-/// Answers a request. `{"missing": op}` says that the library has nothing that could answer it.
-pub fn answer(request: &Json) -> Json {
+use crate::json::{back, flag, member, own, set, text};
+
+/// Answers a request; `{"missing": op}` if the library has no such operation.
+pub(super) fn answer(request: &Json) -> Json {
     // A panic of the library is an answer too, and a difference.
     catch_unwind(AssertUnwindSafe(|| answer_one(request))).unwrap_or_else(|_| json!({"panic": "the library"}))
 }
 
 fn answer_one(request: &Json) -> Json {
-    let op = request.get("op").and_then(Json::as_str).unwrap_or_default();
+    let op = text(request, "op");
     match op {
         "openapi" => openapi(request),
         "crd" => crd(request),
-        _ => match Structural::from_value(&read(request.get("schema"))) {
+        _ => match Structural::from_value(&own(member(request, "schema"))) {
             Ok(schema) => on_schema(op, &schema, request),
             Err(error @ (Error::WrongType { .. } | Error::TooDeep)) => {
                 json!({"decodeError": error.to_string()})
@@ -30,19 +32,19 @@ fn answer_one(request: &Json) -> Json {
 }
 
 fn on_schema(op: &str, schema: &Structural, request: &Json) -> Json {
-    let object = read(request.get("object"));
+    let object = own(member(request, "object"));
     let path = FieldPath::empty();
     let is_root = flag(request, "isResourceRoot");
-    let changed = |object: Result<Value, Error>| object.map(|object| json!({"object": written(&object)}));
+    let changed = |object: Result<Value, Error>| object.map(|object| json!({"object": back(&object)}));
     let answer = match op {
         "structural" => Ok(json!({
             "errors": texts(&schema.validate(&path)),
-            "openapi": written(&schema.to_value()),
-            "unfolded": written(&schema.unfold().to_value()),
+            "openapi": back(&schema.to_value()),
+            "unfolded": back(&schema.unfold().to_value()),
         })),
         "prune" => schema
             .prune(&object, is_root)
-            .map(|pruned| json!({"object": written(&pruned.object), "pruned": pruned.paths})),
+            .map(|pruned| json!({"object": back(&pruned.object), "pruned": pruned.paths})),
         "default" => changed(schema.default_object(&object)),
         "nulls" => changed(schema.drop_nulls(&object)),
         "listtype" => schema.validate_lists(&path, &object).map(|errors| json!({"errors": sorted(&errors)})),
@@ -51,18 +53,14 @@ fn on_schema(op: &str, schema: &Structural, request: &Json) -> Json {
         }
         "coerce" => {
             schema.coerce_metadata(&path, &object, is_root, flag(request, "dropInvalid")).map(|coerced| {
-                let mut out = json!({"object": written(&coerced.object)});
-                if flag(request, "returnUnknown")
-                    && let Some(members) = out.as_object_mut()
-                {
-                    members.insert("unknown".to_owned(), json!(coerced.unknown));
+                let mut out = json!({"object": back(&coerced.object)});
+                if flag(request, "returnUnknown") {
+                    set(&mut out, "unknown", coerced.unknown);
                 }
                 out
             })
         }
-        "prunedefaults" => {
-            schema.prune_defaults().map(|schema| json!({"schema": written(&schema.to_value())}))
-        }
+        "prunedefaults" => schema.prune_defaults().map(|schema| json!({"schema": back(&schema.to_value())})),
         _ => return json!({"missing": op}),
     };
     answer.unwrap_or_else(|error| json!({"error": error.to_string()}))
@@ -72,7 +70,7 @@ fn texts(errors: &[FieldError]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// For what the oracle sorts, because its order is chance.
+/// For errors that the oracle sorts, because their order in Go is random.
 fn sorted(errors: &[FieldError]) -> Vec<String> {
     let mut texts = texts(errors);
     texts.sort();
@@ -80,7 +78,7 @@ fn sorted(errors: &[FieldError]) -> Vec<String> {
 }
 
 fn crd(request: &Json) -> Json {
-    let crd = match CustomResource::from_value(&read(request.get("crd"))) {
+    let crd = match CustomResource::from_value(&own(member(request, "crd"))) {
         Ok(crd) => crd,
         Err(error) => return json!({"decodeError": error.to_string()}),
     };
@@ -90,43 +88,27 @@ fn crd(request: &Json) -> Json {
     let mut versions = Map::new();
     for version in &crd.versions {
         let definitions = match crd.definitions(&version.name) {
-            Ok(definitions) => json!({"openapi": written(&Value::Map(definitions))}),
+            Ok(definitions) => json!({"openapi": back(&Value::Map(definitions))}),
             Err(error) => json!({"error": error.to_string()}),
         };
         versions.insert(version.name.to_string(), definitions);
     }
     let mut out = json!({"errors": sorted(&crd.violations()), "condition": condition, "versions": versions});
     let (name, part) = match crd.types() {
-        Ok(types) => ("schema", written(&types.schema().to_value())),
+        Ok(types) => ("schema", back(&types.schema().to_value())),
         Err(error) => ("schemaErrors", json!(error.to_string())),
     };
-    if let Some(members) = out.as_object_mut() {
-        members.insert(name.to_owned(), part);
-    }
+    set(&mut out, name, part);
     out
 }
 
-/// Goes through text, so that the library reads exactly what the other side reads.
-fn read(value: Option<&Json>) -> Value {
-    let text = value.map_or_else(|| "null".to_owned(), Json::to_string);
-    Value::from_json(&text).unwrap_or_default()
-}
-
-fn written(value: &Value) -> Json {
-    serde_json::from_str(&value.to_json()).unwrap_or_default()
-}
-
-fn flag(request: &Json, name: &str) -> bool {
-    request.get(name).and_then(Json::as_bool).unwrap_or_default()
-}
-
 fn openapi(request: &Json) -> Json {
-    let Value::Map(definitions) = read(request.get("definitions")) else {
+    let Value::Map(definitions) = own(member(request, "definitions")) else {
         return json!({"requestError": "definitions are no map"});
     };
     let importer = Importer::new().preserve_unknown_fields(flag(request, "preserveUnknownFields"));
     match importer.definitions(&definitions) {
-        Ok(imported) => json!({"schema": written(&imported.types.schema().to_value())}),
+        Ok(imported) => json!({"schema": back(&imported.types.schema().to_value())}),
         Err(error) => {
             let faults: Vec<String> = error.0.iter().map(ToString::to_string).collect();
             json!({"errors": faults})

@@ -4,26 +4,27 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::published::{comparable, cut_pattern};
+use super::published::{comparable, cut_pattern, remove};
+use crate::json::{items, member};
 
 /// A part of an answer that differs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
+pub(super) struct Part {
     /// Which part; `outcome` when one side refuses and the other does not.
     pub what: String,
-    /// What the Kubernetes packages say.
+    /// What the Kubernetes packages answer.
     pub reference: Value,
-    /// What the library says.
+    /// What the library answers.
     pub candidate: Value,
 }
 
-impl Difference {
-    /// The same difference at the smallest place that holds all of it.
+impl Part {
+    /// The same difference at the smallest place that contains all of it.
     #[must_use]
-    pub fn narrowed(&self) -> Difference {
+    pub(super) fn narrowed(&self) -> Part {
         let mut found = self.clone();
         while let Some((step, reference, candidate)) = only_difference(&found.reference, &found.candidate) {
-            found = Difference { what: format!("{}/{step}", found.what), reference, candidate };
+            found = Part { what: format!("{}/{step}", found.what), reference, candidate };
         }
         found
     }
@@ -47,10 +48,10 @@ fn only_difference(a: &Value, b: &Value) -> Option<(String, Value, Value)> {
     if different.len() == 1 { different.pop() } else { None }
 }
 
-/// What an answer is.
+/// The kind of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// It has what was asked for.
+pub(super) enum Outcome {
+    /// It has the result.
     Answered,
     /// The schema or object cannot be read.
     Unreadable,
@@ -64,10 +65,10 @@ pub enum Outcome {
     BadRequest,
 }
 
-/// What an answer to a request of an op is.
-pub fn outcome(op: &str, answer: &Value) -> Outcome {
+/// The kind of an answer to a request of an op.
+pub(super) fn outcome(op: &str, answer: &Value) -> Outcome {
     let has = |name: &str| answer.get(name).is_some();
-    // A process that ends is answered for in the protocol of scenarios.
+    // If the process ends, the answer has the form of a scenario's.
     if has("panic") || has("results") {
         Outcome::Panic
     } else if has("missing") {
@@ -84,7 +85,7 @@ pub fn outcome(op: &str, answer: &Value) -> Outcome {
 }
 
 /// All differences of two answers.
-pub fn compare(op: &str, reference: &Value, candidate: &Value) -> Vec<Difference> {
+pub(super) fn compare(op: &str, reference: &Value, candidate: &Value) -> Vec<Part> {
     let kinds = (outcome(op, reference), outcome(op, candidate));
     let refuses = |outcome| matches!(outcome, Outcome::Unreadable | Outcome::Refused);
     match kinds {
@@ -94,11 +95,11 @@ pub fn compare(op: &str, reference: &Value, candidate: &Value) -> Vec<Difference
             members(op, &reference, &candidate)
         }
         (Outcome::Answered, Outcome::Answered) => members(op, reference, candidate),
-        // One reads all of a schema before it looks at any of it, the other does not.
+        // One side reads the whole schema before it checks any part, the other does not.
         (a, b) if refuses(a) && refuses(b) && (op == "openapi" || a != b) => Vec::new(),
         (Outcome::Unreadable, Outcome::Unreadable) => Vec::new(),
         (Outcome::Refused, Outcome::Refused) => members(op, reference, candidate),
-        _ => vec![Difference {
+        _ => vec![Part {
             what: "outcome".to_owned(),
             reference: reference.clone(),
             candidate: candidate.clone(),
@@ -107,36 +108,35 @@ pub fn compare(op: &str, reference: &Value, candidate: &Value) -> Vec<Difference
 }
 
 /// The members that differ. One that the candidate does not answer at all is not compared.
-fn members(op: &str, reference: &Value, candidate: &Value) -> Vec<Difference> {
+fn members(op: &str, reference: &Value, candidate: &Value) -> Vec<Part> {
     let names = |answer: &Value| -> BTreeSet<String> {
         answer.as_object().into_iter().flat_map(Map::keys).cloned().collect()
     };
-    let unanswered = candidate.get("unanswered").and_then(Value::as_array);
-    let skipped = |name: &str| unanswered.is_some_and(|all| all.iter().any(|skipped| skipped == name));
+    let skipped = |name: &str| items(candidate, "unanswered").iter().any(|skipped| skipped == name);
     let mut out = Vec::new();
     for name in names(reference).union(&names(candidate)) {
         if name == "unanswered" || skipped(name) {
             continue;
         }
-        let part = |answer: &Value| plain(op, name, answer.get(name).unwrap_or(&Value::Null));
+        let part = |answer: &Value| plain(op, name, member(answer, name));
         let (reference, candidate) = (part(reference), part(candidate));
         if reference != candidate {
-            out.push(Difference { what: name.clone(), reference, candidate });
+            out.push(Part { what: name.clone(), reference, candidate });
         }
     }
     out
 }
 
-/// A part of an answer without what need not agree.
+/// A part of an answer without the details that need not agree.
 fn plain(op: &str, name: &str, part: &Value) -> Value {
     let mut part = numbers(part);
     match (op, name) {
-        // Types come by name in one and the common ones last in the other.
+        // One side sorts types by name, the other puts the common ones last.
         ("openapi" | "crd", "schema") => {
             sort_types(&mut part);
             remove(&mut part, &["unions"]);
         }
-        // Each side has its own words for what is wrong with definitions.
+        // Each side has its own words for faults of definitions.
         ("crd", "schemaErrors") => part = json!(!part.is_null()),
         ("structural", "errors") => part.as_array_mut().into_iter().flatten().for_each(cut_pattern),
         _ => {}
@@ -145,27 +145,9 @@ fn plain(op: &str, name: &str, part: &Value) -> Value {
 }
 
 /// Sorts the types of a schema.
-pub fn sort_types(schema: &mut Value) {
+pub(super) fn sort_types(schema: &mut Value) {
     if let Some(types) = schema.get_mut("types").and_then(Value::as_array_mut) {
         types.sort_by_key(|ty| ty.get("name").and_then(Value::as_str).unwrap_or_default().to_owned());
-    }
-}
-
-/// Removes members by name, at any depth but inside of defaults.
-pub fn remove(value: &mut Value, names: &[&str]) {
-    match value {
-        Value::Object(members) => {
-            for name in names {
-                members.remove(*name);
-            }
-            for (name, value) in members {
-                if name != "default" {
-                    remove(value, names);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| remove(item, names)),
-        _ => {}
     }
 }
 

@@ -1,47 +1,45 @@
-//! What the library does otherwise on purpose, each with the name under which `docs/deviations.md` gives its reason.
+//! The listed deviations, each with the name of its section in `docs/deviations.md`.
 //!
-//! A rule says what the library has to answer instead, or looks as narrowly as it can at what is refused: a
-//! difference that only looks like a listed one must stay a difference.
+//! A rule computes the answer that the library must give, or matches a refusal as narrowly as possible: a difference that
+//! only looks like a listed one must stay a difference.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::compare::{Difference, Outcome, compare, outcome};
+use super::compare::{Outcome, Part, compare, outcome};
 
 /// A reference to a definition that only refers to another one: the Go code leaves it dangling.
-pub const ALIAS: &str = "openapi-alias";
+pub(super) const ALIAS: &str = "openapi-alias";
 /// A reference to a definition that does not exist, or to one that refers to itself.
-pub const MISSING: &str = "openapi-missing-definition";
+pub(super) const MISSING: &str = "openapi-missing-definition";
 /// A list with a key that its items do not declare: no object with an item fits in Go.
-pub const UNKNOWN_KEY: &str = "openapi-unknown-key";
-/// A keyword with a value of the wrong type, which the Go code takes for absent.
-pub const WRONG_TYPE: &str = "openapi-wrong-type";
-/// What the Go converter does not read: unions and kinds.
-pub const UNREAD_EXTENSION: &str = "openapi-unread-extension";
-/// What the library does not read: keywords that say nothing about types.
-pub const UNREAD_KEYWORD: &str = "openapi-unread-keyword";
-/// A schema with a fault that the Go code meets only when it gets there, if ever.
-pub const SCHEMA_REFUSED: &str = "schema-refused";
+pub(super) const UNKNOWN_KEY: &str = "openapi-unknown-key";
+/// A keyword with a value of the wrong type, which the Go code treats as absent.
+pub(super) const WRONG_TYPE: &str = "openapi-wrong-type";
+/// Extensions that the Go converter does not read: unions and kinds.
+pub(super) const UNREAD_EXTENSION: &str = "openapi-unread-extension";
+/// Keywords that the library does not read, because they do not affect types.
+pub(super) const UNREAD_KEYWORD: &str = "openapi-unread-keyword";
+/// A schema with a fault that the Go code reports only when it uses that part, if ever.
+pub(super) const SCHEMA_REFUSED: &str = "schema-refused";
 
 /// `additionalProperties` inside of junctors, which the Go code reads and does not write.
-pub const NESTED_ADDITIONAL: &str = "structural-nested-additional";
-/// An empty list or map for a keyword, which the Go code tells from none at all in two comparisons.
-pub const EMPTY_KEYWORD: &str = "structural-empty-keyword";
+pub(super) const NESTED_ADDITIONAL: &str = "structural-nested-additional";
+/// An empty list or map for a keyword, which the Go code distinguishes from an absent one in two comparisons.
+pub(super) const EMPTY_KEYWORD: &str = "structural-empty-keyword";
 /// A definition with a schema that cannot be read: the Go code cannot read the definition then.
-pub const CRD_UNREADABLE: &str = "crd-unreadable-schema";
-/// Errors of a schema that all versions have: the Go code names a place that the definition does not have, and looks at
-/// the first one only.
-pub const CRD_PATH: &str = "crd-error-path";
-/// The Go code visits maps in random order, and gives the library's answer too.
-pub const MAP_ORDER: &str = "go-map-order";
+pub(super) const CRD_UNREADABLE: &str = "crd-unreadable-schema";
+/// Errors of a schema that all versions share: the Go code reports them at a path that the definition does not have, and
+/// checks the first version only.
+pub(super) const CRD_PATH: &str = "crd-error-path";
 
-/// The names of the deviations that explain all differences of two answers; none if something remains.
-pub fn explain(
+/// The names of the deviations that explain all differences of two answers; `None` if one is not explained.
+pub(super) fn explain(
     request: &Value,
     reference: &Value,
     candidate: &Value,
-    differences: &[Difference],
+    differences: &[Part],
 ) -> Option<Vec<&'static str>> {
     match request.get("op")?.as_str()? {
         "openapi" => openapi(request, reference, candidate),
@@ -53,9 +51,9 @@ pub fn explain(
     }
 }
 
-fn one(request: &Value, difference: &Difference) -> Option<&'static str> {
+fn one(request: &Value, difference: &Part) -> Option<&'static str> {
     let op = request.get("op")?.as_str()?;
-    let Difference { what, reference, candidate } = difference;
+    let Part { what, reference, candidate } = difference;
     if matches!(
         (op, what.as_str()),
         ("structural", "openapi" | "unfolded") | ("prunedefaults", "schema") | ("crd", "versions")
@@ -67,8 +65,8 @@ fn one(request: &Value, difference: &Difference) -> Option<&'static str> {
     None
 }
 
-/// The request without keywords that have an empty list or map, if it has any; the library makes no difference.
-pub fn without_empty_keywords(request: &Value) -> Option<Value> {
+/// The request without keywords that have an empty list or map, if it has any; for the library they are equal.
+pub(super) fn without_empty_keywords(request: &Value) -> Option<Value> {
     let mut out = request.clone();
     let schema = match request.get("op")?.as_str()? {
         "structural" => out.get_mut("schema")?,
@@ -107,9 +105,9 @@ fn drop_empty(schema: &mut Value) {
     }
 }
 
-/// The definition with schemas that differ from version to version, in a title, if it has several: the Go code takes
-/// those that differ only by what is empty for the same, and looks at the first one.
-pub fn with_versions_apart(request: &Value) -> Option<Value> {
+/// The definition with another title for the schema of each version, if it has several: the Go code treats schemas that
+/// differ only by empty keywords as equal, and checks the first one.
+pub(super) fn with_versions_apart(request: &Value) -> Option<Value> {
     if request.get("op")?.as_str()? != "crd" {
         return None;
     }
@@ -126,15 +124,15 @@ pub fn with_versions_apart(request: &Value) -> Option<Value> {
     Some(out)
 }
 
-/// A definition whose schema cannot be read, or whose schema is that of all versions.
+/// Differences for a definition whose schema cannot be read, or is shared by all versions.
 fn crd(
     request: &Value,
     reference: &Value,
     candidate: &Value,
-    differences: &[Difference],
+    differences: &[Part],
 ) -> Option<Vec<&'static str>> {
     if outcome("crd", reference) == Outcome::Unreadable {
-        // The library reads the rest of it, and refuses it in its own words.
+        // The library reads the rest of the definition, and refuses it in its own words.
         let refuses = |errors: &Vec<Value>| !errors.is_empty();
         return candidate.get("errors")?.as_array().is_some_and(refuses).then(|| vec![CRD_UNREADABLE]);
     }
@@ -168,10 +166,10 @@ fn crd(
     Some(rules)
 }
 
-/// Where Go has a schema that all versions share.
+/// The path at which Go has a schema that all versions share.
 const SHARED: &str = "spec.validation.";
 
-/// The errors of a schema that all versions share, at the versions that they are about.
+/// The errors of a schema that all versions share, at the paths of the versions.
 fn in_versions(errors: &Value, versions: &[Value]) -> Option<Value> {
     let mut out = Vec::new();
     for error in errors.as_array()? {
@@ -203,7 +201,7 @@ fn without_nested_additional(schema: &mut Value, nested: bool) {
     }
     for (name, value) in members {
         match (name.as_str(), value) {
-            // What is published for a custom resource is a map of them by version.
+            // The schemas published for a custom resource are a map by version.
             ("properties" | "openapi", Value::Object(properties)) => {
                 properties.values_mut().for_each(|schema| without_nested_additional(schema, nested));
             }
@@ -276,7 +274,7 @@ fn refusal(fault: &str, definitions: &Map<String, Value>) -> Option<&'static str
     schema.iter().any(|text| rest.contains(text)).then_some(SCHEMA_REFUSED)
 }
 
-/// Makes references to definitions that only refer lead to what those mean.
+/// Resolves references to definitions that are only references.
 fn follow_aliases(schema: &mut Value, definitions: &Map<String, Value>) -> bool {
     let alias = |name: &str| {
         let target = definitions.get(name)?.get("$ref")?.as_str().filter(|text| !text.is_empty())?;
@@ -296,7 +294,7 @@ fn follow_aliases(schema: &mut Value, definitions: &Map<String, Value>) -> bool 
     found
 }
 
-/// Makes lists atomic that have a key that their items, which have certain fields only, do not declare.
+/// Makes lists atomic that have a key that their items, structs with declared fields only, do not declare.
 fn drop_unknown_keys(schema: &mut Value) -> bool {
     let fields = |atom: &Value| -> Option<Vec<String>> {
         let map = atom.get("map").filter(|map| map.get("elementType").is_none())?;

@@ -1,15 +1,13 @@
-//! What of an answer about a custom resource definition has to agree.
+//! The part of an answer about a custom resource definition that has to agree.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::compare::remove;
-
 /// The library publishes the definitions of `meta/v1` that a custom resource refers to, and no others.
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
-/// Both answers without what need not agree.
+/// Both answers without the parts that need not agree.
 pub(super) fn comparable(reference: &Value, candidate: &Value) -> (Value, Value) {
     let mut known = BTreeSet::new();
     let versions = candidate.get("versions").and_then(Value::as_object).into_iter().flatten();
@@ -56,7 +54,7 @@ fn publish(answer: &mut Value, known: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// A reference with something beside it stands in an `allOf`, which is not needed without descriptions.
+/// A reference with other keywords beside it is in an `allOf`, which is not needed without descriptions.
 fn bare_references(schema: &mut Value) {
     let only = match schema.as_object() {
         Some(members) if members.len() == 1 => {
@@ -84,8 +82,8 @@ fn bare_references(schema: &mut Value) {
     }
 }
 
-/// Whether an error is of a rule that the library says it does not check: of an expression, or of a default that
-/// does not fit the schema that it is in.
+/// Whether an error is of a rule that the library documents as unchecked: expressions, and defaults that do not fit their
+/// schema.
 fn is_unchecked(error: &str) -> bool {
     let (path, detail) = error.split_once(": ").unwrap_or((error, ""));
     let in_default = path.ends_with(".default") || path.contains(".default.") || path.contains(".default[");
@@ -95,9 +93,9 @@ fn is_unchecked(error: &str) -> bool {
         || in_default && !about_default.iter().any(|text| detail.contains(text))
 }
 
-/// Cuts a schema out of an error that shows all of it: Go shows every field of its internal type.
+/// Removes the schema from an error that prints all of it: Go prints every field of its internal type.
 ///
-/// Two rules do so: the one about the fields at the root, which names the allowed ones, and the one about `items`.
+/// Two rules do so: that for fields at the root, which names the allowed ones, and that for `items`.
 fn cut_schema(text: &mut Value) {
     const ITEMS: &str = ": must only have a single schema";
     let Some((head, shown)) = text.as_str().and_then(|text| text.split_once(": Invalid value: ")) else {
@@ -110,9 +108,27 @@ fn cut_schema(text: &mut Value) {
     }
 }
 
-/// What Go says about a pattern is not what another parser says.
+/// Removes what Go reports about a pattern, since another parser has other words.
 pub(super) fn cut_pattern(text: &mut Value) {
     if let Some((head, _)) = text.as_str().and_then(|text| text.split_once("isn't: ")) {
         *text = json!(head);
+    }
+}
+
+/// Removes members by name, at any depth but inside of defaults.
+pub(super) fn remove(value: &mut Value, names: &[&str]) {
+    match value {
+        Value::Object(members) => {
+            for name in names {
+                members.remove(*name);
+            }
+            for (name, value) in members {
+                if name != "default" {
+                    remove(value, names);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| remove(item, names)),
+        _ => {}
     }
 }

@@ -1,12 +1,13 @@
-//! Random scenarios about unions. A seed always gives the same one.
+//! Random scenarios with unions. A seed always gives the same one.
 //!
-//! Only such objects are made on which v4 and v6 agree when unions are off: structs, maps, scalars, and
-//! lists whose items keep their order.
+//! Objects are limited to those on which v4 and v6 agree without unions: structs, maps, scalars, and lists whose items
+//! keep their order.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 use super::model::Fields;
+use crate::json::set;
 
 /// How many structs a schema may have.
 const MAX_STRUCTS: usize = 6;
@@ -45,9 +46,9 @@ struct Maker {
     extended: bool,
 }
 
-/// The scenario that a seed stands for.
-pub fn scenario(seed: u64) -> Value {
-    // Callers count seeds upwards; mixing keeps neighbours unlike each other.
+/// The scenario of a seed.
+pub(super) fn scenario(seed: u64) -> Value {
+    // Callers count seeds upwards; mixing makes neighbouring seeds independent.
     let mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mut maker =
         Maker { rng: Rng::with_seed(mixed ^ (mixed >> 29)), structs: Vec::new(), extended: false };
@@ -92,7 +93,7 @@ impl Struct {
         let mut map = json!({ "fields": fields });
         if !self.unions.is_empty() {
             let unions: Vec<Value> = self.unions.iter().map(Union::schema).collect();
-            set(&mut map, "unions", unions.into());
+            set(&mut map, "unions", unions);
         }
         json!({"name": type_name(at), "map": map})
     }
@@ -106,33 +107,27 @@ impl Union {
             .map(|(name, value)| {
                 let mut field = json!({"fieldName": name, "discriminatorValue": value});
                 if self.optional {
-                    set(&mut field, "optional", true.into());
+                    set(&mut field, "optional", true);
                 }
                 field
             })
             .collect();
         let mut out = json!({ "fields": fields });
         if let Some(name) = self.discriminator {
-            set(&mut out, "discriminator", name.into());
+            set(&mut out, "discriminator", name);
         }
         if let Some(deduce) = self.deduce {
-            set(&mut out, "deduceInvalidDiscriminator", deduce.into());
+            set(&mut out, "deduceInvalidDiscriminator", deduce);
         }
         if !self.empty.is_empty() {
-            set(&mut out, "emptyMembers", self.empty.clone().into());
+            set(&mut out, "emptyMembers", self.empty.clone());
         }
         for (name, on) in [("closed", self.closed), ("required", self.required)] {
             if on {
-                set(&mut out, name, true.into());
+                set(&mut out, name, true);
             }
         }
         out
-    }
-}
-
-fn set(object: &mut Value, name: &str, value: Value) {
-    if let Some(members) = object.as_object_mut() {
-        members.insert(name.to_owned(), value);
     }
 }
 
@@ -148,7 +143,7 @@ impl Maker {
         items.get(self.rng.usize(0..items.len())).cloned()
     }
 
-    /// Makes a struct and the ones in it; the first is the object itself.
+    /// Makes a struct and those in it; the first is the object itself.
     fn structure(&mut self, depth: usize) -> usize {
         let at = self.structs.len();
         self.structs.push(Struct { fields: vec![("name", Ty::Text)], unions: Vec::new() });
@@ -206,7 +201,7 @@ impl Maker {
             };
             self.field(at, name, ty);
         }
-        // Values may be the names of other members, which the v4 code confuses with them.
+        // Values may be the names of other members, with which the v4 code confuses them.
         if self.chance(6)
             && let [(_, first), (_, second), ..] = members.as_mut_slice()
         {
@@ -293,7 +288,7 @@ impl Maker {
         Value::Object(item)
     }
 
-    /// A struct in which each field outside of unions is there by chance.
+    /// A struct with a random choice of the fields outside of unions.
     fn object(&mut self, at: usize, share: u32) -> Fields {
         let mut out = Map::new();
         let groups = self.groups(at);
@@ -317,7 +312,7 @@ impl Maker {
         out
     }
 
-    /// Does one thing to one union.
+    /// Changes one union.
     fn change(&mut self, fields: &mut Fields, at: usize, group: &Group, share: u32) {
         let Some((member, value)) = self.pick(&group.members) else {
             return;
@@ -335,7 +330,7 @@ impl Maker {
             }
         };
         match self.rng.u32(0..100) {
-            // One member takes the place of another.
+            // One member replaces another.
             0..14 => {
                 fields.retain(|name, _| !group.members.iter().any(|(member, _)| member == name));
                 fields.insert(member.to_owned(), content);
@@ -357,7 +352,7 @@ impl Maker {
                 fields.remove(member);
             }
             79..84 => {
-                // A struct that becomes null makes the v4 code panic, which tells nothing.
+                // A struct that becomes null makes the v4 code panic, which compares nothing.
                 if !matches!(ty, Ty::Struct(_)) || self.chance(30) {
                     fields.insert(member.to_owned(), Value::Null);
                 }
@@ -371,7 +366,7 @@ impl Maker {
         }
     }
 
-    /// Changes a struct here and there.
+    /// Changes some fields of a struct.
     fn mutate(&mut self, fields: &mut Fields, at: usize, share: u32) {
         let groups = self.groups(at);
         for group in &groups {
@@ -464,7 +459,7 @@ impl Maker {
                     let force = self.chance(45);
                     let mut body = json!({"manager": name, "apiVersion": "v1", "object": config});
                     if force {
-                        set(&mut body, "force", true.into());
+                        set(&mut body, "force", true);
                     }
                     out.push(json!({ "apply": body }));
                     overlay(&mut live, &config);
@@ -490,7 +485,7 @@ impl Group {
     }
 }
 
-/// Roughly what an apply does, so that later updates look like changes of its outcome.
+/// Approximately the result of an apply, so that later updates look like changes of it.
 fn overlay(live: &mut Fields, config: &Fields) {
     for (name, value) in config {
         match (live.get_mut(name), value) {

@@ -1,7 +1,9 @@
 #![doc = include_str!("README.md")]
 
-pub mod check;
-pub mod generate;
-pub mod model;
-pub mod predict;
-pub mod rules;
+mod check;
+mod generate;
+mod model;
+mod predict;
+mod rules;
+
+pub use check::Unions;

@@ -1,4 +1,4 @@
-//! What the rules need to know of a schema, and the places of an object where unions apply.
+//! The part of a schema that the rules need, and the places in an object where unions apply.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 /// A union of a schema file, extensions included.
 #[derive(Clone, Debug, Default)]
-pub struct Union {
-    /// The field that says which member is set.
+pub(super) struct Union {
+    /// The field that names the member that is set.
     pub discriminator: Option<String>,
     /// `deduceInvalidDiscriminator`.
     pub deduce: bool,
@@ -40,15 +40,15 @@ impl Union {
     }
 }
 
-/// A struct, or what is in its place, as the members of a JSON object.
-pub type Fields = Map<String, Value>;
+/// The members of a struct.
+pub(super) type Fields = Map<String, Value>;
 
 /// One union of one struct of an object.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub(super) struct Place {
     /// The path of the struct, as conflicts write it.
     pub path: String,
-    /// The way to the struct, as FieldsV1 writes it.
+    /// The path of the struct as FieldsV1 elements.
     pub owned: Vec<String>,
     /// The union.
     pub union: Union,
@@ -62,7 +62,7 @@ pub struct Place {
 
 /// The types of a schema file.
 #[derive(Clone, Debug, Default)]
-pub struct Types<'a>(BTreeMap<&'a str, &'a Value>);
+pub(super) struct Types<'a>(BTreeMap<&'a str, &'a Value>);
 
 #[derive(Clone, Default)]
 struct At {
@@ -70,9 +70,9 @@ struct At {
     owned: Vec<String>,
 }
 
-/// What a walk finds.
+/// The result of a walk.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub(super) struct Places {
     /// The unions of the request.
     pub list: Vec<Place>,
     /// Whether a struct with unions became null, at which the v4 code panics.
@@ -81,7 +81,7 @@ pub struct Places {
 
 impl<'a> Types<'a> {
     /// The types of a schema.
-    pub fn new(schema: &'a Value) -> Self {
+    pub(super) fn new(schema: &'a Value) -> Self {
         let types = schema.get("types").and_then(Value::as_array).into_iter().flatten();
         Self(types.filter_map(|ty| Some((ty.get("name")?.as_str()?, ty))).collect())
     }
@@ -92,7 +92,13 @@ impl<'a> Types<'a> {
     }
 
     /// The unions in a request, by the structs that it has.
-    pub fn places(&self, ty: &str, before: &Value, requested: &Value, merged: Option<&Value>) -> Places {
+    pub(super) fn places(
+        &self,
+        ty: &str,
+        before: &Value,
+        requested: &Value,
+        merged: Option<&Value>,
+    ) -> Places {
         let mut found = Places::default();
         if let Some(atom) = self.0.get(ty) {
             self.walk(&mut found, &At::default(), atom, Some(before), requested, merged);
@@ -165,8 +171,8 @@ impl<'a> Types<'a> {
     }
 }
 
-/// The struct that a path of FieldsV1 elements leads to.
-pub fn struct_at<'a>(object: &'a mut Value, path: &[String]) -> Option<&'a mut Fields> {
+/// The struct at a path of FieldsV1 elements.
+pub(super) fn struct_at<'a>(object: &'a mut Value, path: &[String]) -> Option<&'a mut Fields> {
     let mut at = object;
     for element in path {
         at = match element.split_once(':')? {
@@ -180,8 +186,8 @@ pub fn struct_at<'a>(object: &'a mut Value, path: &[String]) -> Option<&'a mut F
     at.as_object_mut()
 }
 
-/// Whether all unions of a schema can work: they name fields that are there.
-pub fn is_sound(schema: &Value) -> bool {
+/// Whether all unions of a schema are valid: they name fields that exist.
+pub(super) fn is_sound(schema: &Value) -> bool {
     let mut sound = true;
     each_struct(&mut schema.clone(), &mut |map| {
         let fields = map.get("fields").and_then(Value::as_array).into_iter().flatten();
@@ -196,8 +202,8 @@ pub fn is_sound(schema: &Value) -> bool {
     sound
 }
 
-/// A schema without what the v4 code does not know of unions.
-pub fn for_v4(schema: &Value) -> Value {
+/// A schema without the extensions of unions that the v4 code does not have.
+pub(super) fn for_v4(schema: &Value) -> Value {
     let mut out = schema.clone();
     each_struct(&mut out, &mut |map| {
         for union in map.get_mut("unions").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -218,7 +224,7 @@ pub fn for_v4(schema: &Value) -> Value {
 }
 
 /// A schema without unions.
-pub fn without_unions(schema: &Value) -> Value {
+pub(super) fn without_unions(schema: &Value) -> Value {
     let mut out = schema.clone();
     each_struct(&mut out, &mut |map| {
         map.remove("unions");

@@ -1,9 +1,9 @@
-//! What a step must come to by the rules of one side.
+//! Predicts the result of a step from the rules of one side.
 //!
-//! A step with unions is a step without unions on other objects: an update of the normalized object, or an
-//! apply of the normalized configuration to a live object from which somebody has just removed the members
-//! that the apply clears. So an engine with unions turned off says what the result must be, managers
-//! included, and only what normalization does to objects needs rules ([`rules`](super::rules)).
+//! A step with unions equals a step without unions on other objects: an update of the normalized object, or an apply of the
+//! normalized configuration to a live object from which another manager has just removed the members that the apply clears.
+//! So an engine with unions turned off gives the expected result, managers included, and only the effect of normalization
+//! on objects needs rules ([`rules`](super::rules)).
 
 use serde_json::{Value, json};
 
@@ -12,11 +12,11 @@ use super::rules::{
     Edits, Reading, Verdict, config_rule, merged_rule, table_config, table_merged, table_update, update_rule,
     v4_config, v4_merged, v4_update,
 };
-use crate::compare::GO_PANIC;
+use crate::GO_PANIC;
 
 /// Whose rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
+pub(super) enum Rules {
     /// Those of v4.3.0.
     V4,
     /// Those of this library.
@@ -25,7 +25,7 @@ pub enum Rules {
 
 /// A member that an apply clears.
 #[derive(Clone, Debug)]
-pub struct Cleared {
+pub(super) struct Cleared {
     path: String,
     place: Vec<String>,
     member: String,
@@ -36,25 +36,25 @@ pub struct Cleared {
     applied_null: bool,
 }
 
-/// What a step must come to.
+/// The predicted result of a step.
 #[derive(Clone, Debug)]
-pub enum Plan {
+pub(super) enum Plan {
     /// An error.
     Refused,
     /// A panic.
     Panics,
-    /// For a normalization, this object.
+    /// This object, for a step that only normalizes.
     Object(Value),
-    /// What these steps come to without unions.
+    /// The result of these steps without unions.
     Steps(Vec<Value>, Vec<Cleared>),
 }
 
-/// The name of the manager that removes what an apply clears.
+/// The name of the manager that removes the members that an apply clears.
 const CLEARER: &str = "~cleared";
 
-/// How a step looks in advance.
-pub struct Prediction {
-    /// What it must come to.
+/// The prediction for a step.
+pub(super) struct Prediction {
+    /// The predicted result.
     pub plan: Plan,
     /// The rows of the tables that apply.
     pub rows: Vec<&'static str>,
@@ -63,12 +63,12 @@ pub struct Prediction {
     merged: Vec<Place>,
 }
 
-/// Gives two objects merged without regard to unions.
-pub type Merge<'m> = dyn Fn(&Value, &Value) -> Option<Value> + 'm;
+/// Merges two objects without unions.
+pub(super) type Merge<'m> = dyn Fn(&Value, &Value) -> Option<Value> + 'm;
 
 impl Prediction {
-    /// Predicts a step on a live object. None for a step that is not about unions.
-    pub fn new(
+    /// Predicts a step on a live object; `None` for a step that unions do not affect.
+    pub(super) fn new(
         rules: Rules,
         types: &Types<'_>,
         ty: &str,
@@ -144,7 +144,7 @@ impl Prediction {
             return out;
         };
         let Some(merged) = merge(live, &config) else {
-            // The two cannot be merged, whatever unions say.
+            // The two objects cannot be merged, with or without unions.
             out.plan = Plan::Steps(vec![with_object("apply", body, config)], Vec::new());
             return out;
         };
@@ -178,8 +178,8 @@ impl Prediction {
         out
     }
 
-    /// The rules by which the two sides come to different ends.
-    pub fn rules(theirs: &Self, ours: &Self, is_apply: bool) -> Vec<&'static str> {
+    /// The rules by which the two sides have different results.
+    pub(super) fn rules(theirs: &Self, ours: &Self, is_apply: bool) -> Vec<&'static str> {
         if theirs.nulled {
             return vec![GO_PANIC];
         }
@@ -211,8 +211,13 @@ impl Cleared {
     }
 }
 
-/// What the steps came to, with the conflicts that clearing causes. Says whether there are any.
-pub fn with_cleared(result: &Value, cleared: &[Cleared], managed: &Value, applier: &str) -> (Value, bool) {
+/// The result of the steps, with the conflicts that clearing causes, and whether there are any.
+pub(super) fn with_cleared(
+    result: &Value,
+    cleared: &[Cleared],
+    managed: &Value,
+    applier: &str,
+) -> (Value, bool) {
     let known: Vec<Value> =
         result.get("conflicts").and_then(Value::as_array).into_iter().flatten().cloned().collect();
     let mut more = Vec::new();
@@ -236,12 +241,12 @@ pub fn with_cleared(result: &Value, cleared: &[Cleared], managed: &Value, applie
     (json!({"conflicts": known.into_iter().chain(more).collect::<Vec<_>>()}), true)
 }
 
-/// The object with all edits made, or none if it is refused.
+/// The object after all edits; `None` if it is refused.
 fn edited(object: &Value, places: &[Place], verdict: impl Fn(&Place) -> Verdict) -> Option<Value> {
     let verdicts: Vec<Edits> = places.iter().map(verdict).collect::<Result<_, _>>().ok()?;
     let mut out = object.clone();
     for (place, edits) in places.iter().zip(verdicts) {
-        // What is in a member that was cleared is gone.
+        // Structs inside a cleared member no longer exist.
         let Some(fields) = struct_at(&mut out, &place.owned) else {
             continue;
         };

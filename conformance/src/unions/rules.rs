@@ -1,5 +1,5 @@
-//! What normalization does to one union: by the v4 code, and by this library's rules. Both are written
-//! from their descriptions and use nothing of the code that they judge.
+//! The effect of normalization on one union: in the v4 code, and by this library's rules. Both are written from their
+//! descriptions and use none of the code that they judge.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use serde_json::Value;
 use super::model::{Fields, Place, Union};
 
 /// The fields of a struct that normalization changes: a new value, or none to remove the field.
-pub type Edits = BTreeMap<String, Option<Value>>;
+pub(super) type Edits = BTreeMap<String, Option<Value>>;
 
-/// What happens to a union: edits, or a refusal of the request.
-pub type Verdict = Result<Edits, Refused>;
+/// The effect on a union: edits, or a refusal of the request.
+pub(super) type Verdict = Result<Edits, Refused>;
 
 /// The request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused;
+pub(super) struct Refused;
 
-/// Two readings of the v4 code that are not its own. They tell which of its habits a difference is due to.
+/// Two changes to the rules of the v4 code. If a difference disappears with one, it has that cause.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reading {
-    /// Members that are null are left alone.
+pub(super) struct Reading {
+    /// Members that are null stay.
     pub keeps_nulls: bool,
     /// A discriminator that selects nothing does not select the member of that name either.
     pub no_names: bool,
 }
 
-/// Due to the v4 code's removing members that are null together with those that are set.
-pub const NULL_MEMBER: &str = "null-member-kept";
+/// The v4 code removes members that are null together with those that are set.
+pub(super) const NULL_MEMBER: &str = "null-member-kept";
 
 fn is_set(fields: Option<&Fields>, member: &str) -> bool {
     fields.and_then(|fields| fields.get(member)).is_some_and(|value| !value.is_null())
@@ -48,7 +48,7 @@ impl Union {
         value.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether the discriminator is there, if only as the empty string.
+    /// Whether the discriminator is present, even as the empty string.
     fn says(&self, fields: &Fields) -> bool {
         self.discriminator.as_ref().is_some_and(|name| fields.get(name).is_some_and(Value::is_string))
     }
@@ -85,8 +85,8 @@ impl Union {
     }
 }
 
-/// What `NormalizeUnions` of v4.3.0 does to an update.
-pub fn v4_update(place: &Place, reading: Reading) -> Verdict {
+/// The effect of `NormalizeUnions` of v4.3.0 on an update.
+pub(super) fn v4_update(place: &Place, reading: Reading) -> Verdict {
     let Place { union, before, requested: new, .. } = place;
     let old = before.as_ref();
     let (set, added) = (union.set(Some(new)), union.added(old, new));
@@ -106,8 +106,8 @@ pub fn v4_update(place: &Place, reading: Reading) -> Verdict {
     }
 }
 
-/// What the table "Normalization of an update" says, and the row that says it.
-pub fn table_update(place: &Place) -> (&'static str, Verdict) {
+/// The row of the table "Normalization of an update" that applies, and its effect.
+pub(super) fn table_update(place: &Place) -> (&'static str, Verdict) {
     let Place { union, before, requested: new, .. } = place;
     let old = before.as_ref();
     let (set, added) = (union.set(Some(new)), union.added(old, new));
@@ -153,8 +153,8 @@ pub fn table_update(place: &Place) -> (&'static str, Verdict) {
     }
 }
 
-/// What `NormalizeUnionsApply` of v4.3.0 does to a configuration, called with it on both sides.
-pub fn v4_config(place: &Place, reading: Reading) -> Verdict {
+/// The effect of `NormalizeUnionsApply` of v4.3.0 on a configuration, called with it on both sides.
+pub(super) fn v4_config(place: &Place, reading: Reading) -> Verdict {
     let Place { union, requested: config, .. } = place;
     let value = union.value(Some(config));
     match union.set(Some(config)).as_slice() {
@@ -172,7 +172,7 @@ pub fn v4_config(place: &Place, reading: Reading) -> Verdict {
 }
 
 /// Rules 1 and 2 of "Normalization of an apply".
-pub fn table_config(place: &Place) -> (&'static str, Verdict) {
+pub(super) fn table_config(place: &Place) -> (&'static str, Verdict) {
     let Place { union, before: live, requested: config, .. } = place;
     let value = union.value(Some(config));
     let lives = union.value(live.as_ref());
@@ -200,8 +200,8 @@ pub fn table_config(place: &Place) -> (&'static str, Verdict) {
     }
 }
 
-/// What `NormalizeUnionsApply` of v4.3.0 does to the object that a normalized configuration was merged into.
-pub fn v4_merged(place: &Place, reading: Reading) -> Edits {
+/// The effect of `NormalizeUnionsApply` of v4.3.0 on the object that a normalized configuration was merged into.
+pub(super) fn v4_merged(place: &Place, reading: Reading) -> Edits {
     let Place { union, requested: config, merged, .. } = place;
     match (union.set(Some(config)).as_slice(), merged) {
         ([(field, _)], Some(merged)) => union.v4_without(merged, field, reading),
@@ -210,7 +210,7 @@ pub fn v4_merged(place: &Place, reading: Reading) -> Edits {
 }
 
 /// Rule 3 of "Normalization of an apply".
-pub fn table_merged(place: &Place) -> (&'static str, Edits) {
+pub(super) fn table_merged(place: &Place) -> (&'static str, Edits) {
     let Place { union, before: live, requested: config, merged, .. } = place;
     let Some(merged) = merged else {
         return ("not-merged", Edits::new());
@@ -234,25 +234,25 @@ pub fn table_merged(place: &Place) -> (&'static str, Edits) {
     ("respecting-member-keeps-others", Edits::new())
 }
 
-/// Why an update ends differently for one union, if it does.
-pub fn update_rule(place: &Place) -> Option<&'static str> {
+/// The rule by which an update has different results for one union, if it has.
+pub(super) fn update_rule(place: &Place) -> Option<&'static str> {
     let (row, ours) = table_update(place);
     name(row, &ours, &|reading| v4_update(place, reading))
 }
 
-/// Why a configuration by itself is seen differently, if it is.
-pub fn config_rule(place: &Place) -> Option<&'static str> {
+/// The rule by which a configuration is normalized differently, if it is.
+pub(super) fn config_rule(place: &Place) -> Option<&'static str> {
     let (row, ours) = table_config(place);
     name(row, &ours, &|reading| v4_config(place, reading))
 }
 
-/// Why a merged object ends differently, if it does. Each side has a place of its own, since the
-/// configurations may differ already.
-pub fn merged_rule(theirs: &Place, ours: &Place) -> Option<&'static str> {
+/// The rule by which merged objects differ, if they do. Each side has its own place, since the configurations may already
+/// differ.
+pub(super) fn merged_rule(theirs: &Place, ours: &Place) -> Option<&'static str> {
     let (row, edits) = table_merged(ours);
     let edits = Ok(edits);
     let rule = name(row, &edits, &|reading| Ok(v4_merged(theirs, reading)));
-    // A null that the v4 code has taken out of the configuration makes the places themselves differ.
+    // The places differ if the v4 code has removed a null from the configuration.
     let only_nulls = || Ok(v4_merged(ours, Reading { keeps_nulls: true, no_names: false })) == edits;
     rule.map(|rule| if only_nulls() { NULL_MEMBER } else { rule })
 }
@@ -276,7 +276,7 @@ mod tests {
     use crate::unions::model::Types;
     use serde_json::json;
 
-    /// What the table's row and the rule are for an update of a struct with members `a` and `b`.
+    /// The row of the table and the rule for an update of a struct with members `a` and `b`.
     fn update(union: &Value, old: &Value, new: &Value) -> (&'static str, Option<&'static str>) {
         let place = place(union, old, new, None);
         (table_update(&place).0, update_rule(&place))
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_on_which_both_agree() {
+    fn updates_with_equal_results_have_no_rule() {
         let a = json!({"type": "A", "a": 1});
         assert_eq!(update(&deducing(), &a, &json!({"type": "A", "b": 1})), ("member-deduces", None));
         assert_eq!(
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_on_which_they_differ() {
+    fn updates_with_different_results_have_a_rule() {
         let a = json!({"type": "A", "a": 1});
         let rule = |union: &Value, old: &Value, new: Value| update(union, old, &new).1;
         let added = json!({"type": "A", "a": 1, "b": 1});
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn applies_on_which_they_differ() {
+    fn applies_with_different_results_have_a_rule() {
         let live = json!({"type": "A", "a": 1});
         let by_itself = |config: &Value| config_rule(&place(&deducing(), &json!({}), config, None));
         let foreign = place(&deducing(), &json!({"type": "Z", "a": 1}), &json!({"a": 2}), None);

@@ -1,4 +1,4 @@
-//! Breaks schemas on purpose, at places where a schema stands.
+//! Makes schemas invalid, at random places.
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ fn remove_one(random: &mut Random, schema: &mut Value) {
     }
 }
 
-/// A keyword with a value that hardly fits where it comes to stand.
+/// A keyword with a value that is most likely invalid where it is added.
 fn change(random: &mut Random) -> (&'static str, Value) {
     let name = random.name(&[
         "type",

@@ -1,7 +1,7 @@
 //! Makes requests from seeds.
 //!
-//! Alphabets are small, so that features meet: the same few names are properties, list keys and members of objects,
-//! and the same few values are defaults and data. Most of what is made fits; a share is broken on purpose.
+//! Alphabets are small, so that features combine: the same few names are properties, list keys and members of objects,
+//! and the same few values are defaults and data. Most cases are valid; a share is made invalid.
 
 mod broken;
 mod crds;
@@ -12,9 +12,10 @@ mod structural;
 use serde_json::{Value, json};
 
 use crate::generate::random::Random;
+use crate::json::set;
 
 /// The request of a seed.
-pub fn request(seed: u64) -> Value {
+pub(super) fn request(seed: u64) -> Value {
     let mut random = Random::new(seed);
     let random = &mut random;
     let op = random.weighted(
@@ -78,13 +79,6 @@ fn telling(random: &mut Random, op: &str) -> Value {
         schema = structural::root(random);
     }
     schema
-}
-
-/// Sets a member; what is no object stays as it is.
-fn set(schema: &mut Value, name: &str, value: impl Into<Value>) {
-    if let Value::Object(members) = schema {
-        members.insert(name.to_owned(), value.into());
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub(super) fn root(random: &mut Random, schema: &Value) -> Value {
     object
 }
 
-/// A value for a schema. In one of a dozen cases it is another one.
+/// A value for a schema. One in twelve does not fit.
 pub(super) fn value(random: &mut Random, schema: &Value, depth: usize) -> Value {
     match random.below(24) {
         0 => any(random, 2),
@@ -76,7 +76,7 @@ fn object(random: &mut Random, schema: &Value, depth: usize) -> Value {
     out
 }
 
-/// Makes an object a resource, for the most part.
+/// Adds most of the fields of a resource to an object.
 fn resource(random: &mut Random, object: &mut Value) {
     let odd = [json!(7), json!(null), json!(""), json!({}), json!([])];
     for (name, fitting) in [("apiVersion", json!("v1")), ("kind", json!("Shop"))] {
@@ -160,7 +160,7 @@ fn text(random: &mut Random) -> Value {
     json!(random.name(&["x", "a", "", "1"]))
 }
 
-/// A value of any kind, for places that nothing is said about.
+/// A value of any kind, for places without a schema.
 fn any(random: &mut Random, depth: usize) -> Value {
     match random.below(if depth == 0 { 6 } else { 9 }) {
         0 => Value::Null,

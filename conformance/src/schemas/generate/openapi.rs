@@ -1,4 +1,4 @@
-//! OpenAPI definitions, as built-in types have them.
+//! OpenAPI definitions like those of built-in types.
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ pub(super) fn definitions(random: &mut Random) -> Value {
             break_one(random, schema);
         }
     }
-    // Most documents define what they refer to.
+    // Most documents define the types that they refer to.
     if !random.chance(8) {
         let mut wanted = Vec::new();
         out.values().for_each(|schema| references(schema, &mut wanted));
@@ -196,7 +196,7 @@ fn list(random: &mut Random, out: &mut Value, depth: usize) {
     }
 }
 
-/// Puts a value in a place where it does not fit, somewhere in a schema.
+/// Sets a keyword somewhere in a schema to a value that is invalid there.
 fn break_one(random: &mut Random, schema: &mut Value) {
     let inner = match schema.get("properties").and_then(Value::as_object) {
         Some(properties) if random.chance(60) => random

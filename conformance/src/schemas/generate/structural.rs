@@ -139,7 +139,7 @@ fn properties(random: &mut Random, depth: usize, resource: bool) -> Value {
     Value::Object(out)
 }
 
-/// What a schema may say about metadata, or may not.
+/// A schema of metadata, valid or not.
 fn metadata(random: &mut Random) -> Value {
     let name = json!({"type": "string", "maxLength": 5});
     match random.below(10) {
@@ -171,7 +171,7 @@ fn array(random: &mut Random, depth: usize) -> Value {
     schema
 }
 
-/// A list whose items are told apart by keys.
+/// A list whose items have keys.
 fn keyed(random: &mut Random, schema: &mut Value, depth: usize) {
     let mut properties = Map::new();
     for _ in 0..random.between(1, 3) {
@@ -198,7 +198,7 @@ fn keyed(random: &mut Random, schema: &mut Value, depth: usize) {
     set(schema, "x-kubernetes-list-map-keys", keys);
 }
 
-/// What any schema may have besides.
+/// Adds keywords that any schema may have.
 fn dress(random: &mut Random, schema: &mut Value, depth: usize, root: bool) {
     if random.chance(if root { 2 } else { 15 }) {
         set(schema, "nullable", true);
@@ -230,11 +230,11 @@ fn dress(random: &mut Random, schema: &mut Value, depth: usize, root: bool) {
     }
 }
 
-/// Adds what is said with `allOf`, `anyOf`, `oneOf` and `not` about a schema.
+/// Adds `allOf`, `anyOf`, `oneOf` and `not`.
 fn junctors(random: &mut Random, schema: &mut Value) {
     for _ in 0..random.between(1, 2) {
         let name = random.name(&["allOf", "anyOf", "oneOf", "not"]);
-        // Those of an int-or-string are left as they are.
+        // Those of an int-or-string stay.
         if schema.get(name).is_some() {
             continue;
         }
@@ -248,7 +248,7 @@ fn junctors(random: &mut Random, schema: &mut Value) {
     }
 }
 
-/// What stands inside of a junctor: mostly about fields that are there.
+/// A schema inside a junctor, mostly with properties that exist outside of it.
 fn nested(random: &mut Random, about: &Value, depth: usize) -> Value {
     let mut out = json!({});
     if random.chance(40) {

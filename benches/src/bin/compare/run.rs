@@ -1,0 +1,144 @@
+//! Measuring: both sides in turn.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use fieldmanager_benches::operations::prepare;
+use fieldmanager_benches::{per_run, threads};
+use serde_json::Value;
+
+use crate::cells::Plan;
+use crate::error::Error;
+use crate::go::Go;
+use crate::memory::memory;
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// Rounds of each cell.
+    pub(crate) rounds: usize,
+    /// How long a round takes on each side, in milliseconds, unless one run takes longer.
+    pub(crate) millis: u64,
+}
+
+/// The time of one cell, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Measured {
+    /// On the Go side; `None` if it has no such cell.
+    pub(crate) go: Option<f64>,
+    /// On the Rust side.
+    pub(crate) rust: f64,
+}
+
+impl Measured {
+    /// How many times longer Go takes.
+    pub(crate) fn ratio(self) -> Option<f64> {
+        self.go.map(|go| go / self.rust)
+    }
+}
+
+/// Everything that was measured.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Results {
+    /// By cell.
+    pub(crate) cells: BTreeMap<String, Measured>,
+    /// Cells with different results on the two sides; there should be none.
+    pub(crate) different: Vec<String>,
+    /// The size of objects and sets on the heap, in bytes: the Rust side and the Go side.
+    pub(crate) memory: BTreeMap<String, (f64, Option<f64>)>,
+    /// Operations per second by number of threads.
+    pub(crate) threads: Vec<(usize, f64)>,
+}
+
+impl Results {
+    /// The time of the Rust side.
+    pub(crate) fn rust(&self, cell: &str) -> Option<f64> {
+        Some(self.cells.get(cell)?.rust)
+    }
+
+    /// How many times longer Go takes.
+    pub(crate) fn ratio(&self, cell: &str) -> Option<f64> {
+        self.cells.get(cell)?.ratio()
+    }
+}
+
+/// No cell is measured for longer than this, unless two rounds take longer.
+const LONGEST: Duration = Duration::from_secs(8);
+
+/// Measures the cells of a plan, and memory and threads unless only some cells are wanted.
+///
+/// # Errors
+///
+/// When the Go side or a program does not answer.
+pub(crate) fn measure(
+    plan: &Plan,
+    settings: Settings,
+    go: &mut Go,
+    whole: bool,
+    log: &mut dyn Write,
+) -> Result<Results, Error> {
+    let mut results = Results::default();
+    for (cell, both) in
+        plan.both.iter().map(|cell| (cell, true)).chain(plan.alone.iter().map(|cell| (cell, false)))
+    {
+        let Some(mut prepared) = prepare(cell) else {
+            return Err(Error::Program {
+                program: "compare".to_owned(),
+                message: format!("no cell `{cell}`"),
+            });
+        };
+        // Large outputs would take longer to compare than all else.
+        let comparable = !plan.sizes.iter().skip(1).any(|size| cell.ends_with(&format!("/{size}")));
+        if both && comparable && !same(&(prepared.output)(), &go.output(cell)?) {
+            results.different.push(cell.clone());
+        }
+        let started = Instant::now();
+        let mut best = Measured { go: None, rust: f64::INFINITY };
+        for round in 0..settings.rounds.max(1) {
+            if round >= 2 && started.elapsed() > LONGEST {
+                break;
+            }
+            if both {
+                let time = go.time(cell, settings.millis)?;
+                best.go = Some(best.go.map_or(time, |known| known.min(time)));
+            }
+            let time = per_run(&mut prepared.run, Duration::from_millis(settings.millis));
+            best.rust = best.rust.min(time);
+        }
+        // A closed log does not stop the measurement.
+        let ratio = best.ratio().map_or_else(String::new, |ratio| format!("{ratio:8.1} x"));
+        let _ = writeln!(log, "{cell:40} {:>14.0} {:>14.0} {ratio}", best.go.unwrap_or_default(), best.rust);
+        results.cells.insert(cell.clone(), best);
+    }
+    if whole {
+        results.memory = memory(go)?;
+        results.threads = scaling(settings);
+    }
+    Ok(results)
+}
+
+/// Whether two outputs are equal; numbers by their value.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+/// Operations per second with one thread, two, and so on up to the number of cores; the best of the rounds.
+fn scaling(settings: Settings) -> Vec<(usize, f64)> {
+    let cores = std::thread::available_parallelism().map_or(1, Into::into);
+    let mut best: Vec<(usize, f64)> = (1..=cores).map(|threads| (threads, 0.0)).collect();
+    for _ in 0..settings.rounds.max(1) {
+        for (threads, rate) in &mut best {
+            *rate =
+                rate.max(threads::per_second(*threads, "Pod", Duration::from_millis(settings.millis * 3)));
+        }
+    }
+    best
+}

@@ -1,0 +1,81 @@
+//! JSON documents in files: the corpus, and OpenAPI documents, which may be compressed.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+use crate::Error;
+
+/// A folder of this crate.
+pub fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Reads a JSON document, gzipped or not.
+///
+/// # Errors
+///
+/// When the file cannot be read, or is not JSON.
+pub fn read(path: &Path) -> Result<Value, Error> {
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    let mut text = fs::read(path).map_err(failed)?;
+    if text.starts_with(&[0x1f, 0x8b]) {
+        let mut unpacked = Vec::new();
+        GzDecoder::new(text.as_slice()).read_to_end(&mut unpacked).map_err(failed)?;
+        text = unpacked;
+    }
+    serde_json::from_slice(&text).map_err(|source| Error::Json { path: path.to_owned(), source })
+}
+
+/// The JSON documents of a folder, by the names of their files. A folder that does not exist has none.
+///
+/// # Errors
+///
+/// When a file cannot be read, or is not JSON.
+pub fn documents(folder: &Path) -> Result<Vec<(PathBuf, Value)>, Error> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let failed = |source| Error::File { path: folder.to_owned(), source };
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        paths.push(entry.map_err(failed)?.path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    paths.sort();
+    paths.into_iter().map(|path| read(&path).map(|document| (path, document))).collect()
+}
+
+/// Keeps a case in a folder, under a name that is a hash of its content, so that equal cases are kept once.
+///
+/// # Errors
+///
+/// When the file cannot be written.
+pub fn keep(folder: &Path, suite: &str, mut case: Value) -> Result<PathBuf, Error> {
+    if let Some(members) = case.as_object_mut() {
+        members.remove("name");
+    }
+    let hash = case.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    if let Some(members) = case.as_object_mut() {
+        members.insert("name".to_owned(), Value::from(format!("{suite} {hash:016x}")));
+    }
+    write(&folder.join(format!("{hash:016x}.json")), &case)
+}
+
+/// Writes a document, and returns its path.
+///
+/// # Errors
+///
+/// When the file cannot be written.
+pub fn write(path: &Path, document: &Value) -> Result<PathBuf, Error> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(path, format!("{document:#}\n")))
+        .map_err(|source| Error::File { path: path.to_owned(), source })?;
+    Ok(path.to_owned())
+}

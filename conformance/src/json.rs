@@ -1,0 +1,59 @@
+//! JSON as both sides see it.
+
+use fieldmanager_value::Value;
+use serde_json::Value as Json;
+
+/// JSON as a value of the library. It goes through text, as in a program that reads requests.
+pub(crate) fn own(json: &Json) -> Value {
+    Value::from_json(&json.to_string()).unwrap_or_default()
+}
+
+/// A value of the library as JSON.
+pub(crate) fn back(value: &Value) -> Json {
+    serde_json::from_str(&value.to_json()).unwrap_or_default()
+}
+
+/// A member; null if it is absent.
+pub(crate) fn member<'a>(value: &'a Json, name: &str) -> &'a Json {
+    value.get(name).unwrap_or(&Json::Null)
+}
+
+/// A member that is a string; empty if it is not.
+pub(crate) fn text<'a>(value: &'a Json, name: &str) -> &'a str {
+    value.get(name).and_then(Json::as_str).unwrap_or_default()
+}
+
+/// A member that is a boolean; false if it is not.
+pub(crate) fn flag(value: &Json, name: &str) -> bool {
+    value.get(name).and_then(Json::as_bool).unwrap_or_default()
+}
+
+/// The items of a member that is a list; none if it is not.
+pub(crate) fn items<'a>(value: &'a Json, name: &str) -> &'a [Json] {
+    value.get(name).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Sets a member of an object.
+pub(crate) fn set(object: &mut Json, name: &str, value: impl Into<Json>) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.to_owned(), value.into());
+    }
+}
+
+/// Whether two JSON values are equal, with numbers compared as numbers.
+pub(crate) fn same_value(left: &Json, right: &Json) -> bool {
+    match (left, right) {
+        (Json::Number(a), Json::Number(b)) => match (a.as_i64(), b.as_i64()) {
+            (Some(a), Some(b)) => a == b,
+            _ => a.as_f64() == b.as_f64(),
+        },
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(left, right)| same_value(left, right))
+        }
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len()
+                && a.iter().all(|(key, left)| b.get(key).is_some_and(|right| same_value(left, right)))
+        }
+        _ => left == right,
+    }
+}
