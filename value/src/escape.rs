@@ -27,33 +27,32 @@ pub fn write_string(out: &mut String, text: &str, escape: Escape) {
     out.push('"');
 }
 
-/// Marks of a byte in [`MARKS`]: JSON escapes it; it is, or may begin, a character that is escaped inside HTML.
-const JSON: u8 = 1;
-const HTML: u8 = 2;
-
-/// The marks of each byte.
-const MARKS: [u8; 256] = {
-    let mut marks = [0; 256];
-    let mut byte = 0;
-    #[expect(clippy::indexing_slicing, reason = "a constant: a wrong index does not compile")]
-    while byte < marks.len() {
-        marks[byte] = match byte as u8 {
-            b'"' | b'\\' | 0..0x20 => JSON | HTML,
-            // 0xe2 begins the two line separators.
-            b'<' | b'>' | b'&' | 0xe2 => HTML,
-            _ => 0,
-        };
-        byte += 1;
-    }
-    marks
-};
-
 /// Whether no byte is escaped. False for some strings of which none is, see [`Str::needs_no_escape`](crate::Str).
 #[inline]
 pub(crate) fn needs_none(text: &str, escape: Escape) -> bool {
-    let mark = if escape == Escape::Json { JSON } else { HTML };
-    let marks = |byte: &u8| MARKS.get(usize::from(*byte)).copied().unwrap_or_default();
-    text.as_bytes().iter().all(|byte| marks(byte) & mark == 0)
+    let html = escape != Escape::Json;
+    let bytes = text.as_bytes();
+    match bytes.last_chunk::<CHUNK>() {
+        // The last chunk overlaps the one before it.
+        Some(last) => bytes.as_chunks().0.iter().chain([last]).all(|chunk| is_plain::<CHUNK>(chunk, html)),
+        None => bytes.iter().all(|byte| !is_special(*byte, html)),
+    }
+}
+
+/// How many bytes are looked at together, with one instruction for each comparison.
+const CHUNK: usize = 16;
+
+fn is_plain<const N: usize>(chunk: &[u8; N], html: bool) -> bool {
+    // No branch, so that the compiler can compare all bytes at once.
+    !chunk.iter().fold(false, |found, byte| found | is_special(*byte, html))
+}
+
+/// Whether JSON escapes the byte, or it is, or may begin, a character that is escaped inside HTML.
+#[inline(always)]
+fn is_special(byte: u8, html: bool) -> bool {
+    // 0xe2 begins the two line separators.
+    let in_html = (byte == b'<') | (byte == b'>') | (byte == b'&') | (byte == 0xe2);
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (html & in_html)
 }
 
 /// Appends what is between the quotes.
@@ -93,4 +92,28 @@ fn write_escaped(out: &mut String, text: &str, escape: Escape) {
         rest = chars.as_str();
     }
     out.push_str(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_that_needs_an_escape_is_found_at_every_position() {
+        for byte in 0..0x80_u8 {
+            for length in 1..50 {
+                for at in [0, 1, length / 2, length - 1] {
+                    let mut bytes = vec![b'x'; length];
+                    bytes[at.min(length - 1)] = byte;
+                    let text = String::from_utf8(bytes).unwrap();
+                    let json = matches!(byte, b'"' | b'\\' | 0..0x20);
+                    let html = json || matches!(byte, b'<' | b'>' | b'&');
+                    assert_eq!(needs_none(&text, Escape::Json), !json, "{text:?}");
+                    assert_eq!(needs_none(&text, Escape::Html), !html, "{text:?}");
+                }
+            }
+        }
+        assert!(needs_none("", Escape::Html) && needs_none(&"é".repeat(20), Escape::Html));
+        assert!(!needs_none("a line separator\u{2028}", Escape::Html));
+    }
 }

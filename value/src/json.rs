@@ -1,5 +1,7 @@
 //! JSON text in and out.
 
+use std::fmt;
+
 use serde::de::DeserializeSeed;
 
 use crate::escape::{Escape, write_content, write_string};
@@ -101,7 +103,7 @@ impl Value {
                 write_text(out, s, s.is_static(), escape);
                 out.push('"');
             }
-            Value::List(list) => deep::level(|| {
+            Value::List(list) => deep::level(list.nests(), || {
                 let mut before = '[';
                 for item in list {
                     out.push(before);
@@ -110,7 +112,7 @@ impl Value {
                 }
                 out.push_str(if list.is_empty() { "[]" } else { "]" });
             }),
-            Value::Map(map) => deep::level(|| {
+            Value::Map(map) => deep::level(map.nests(), || {
                 let mut first = true;
                 for (name, value) in map {
                     if first {
@@ -187,6 +189,19 @@ impl Value {
             }
             other => other.write_json(out),
         }
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+/// Compact JSON.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
     }
 }
 
