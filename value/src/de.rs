@@ -81,8 +81,8 @@ impl<'de> Deserializer<'de> for Value {
             Value::Int(i) => visitor.visit_i64(i),
             Value::Float(f) => visitor.visit_f64(f),
             Value::String(s) => visitor.visit_str(&s),
-            Value::List(list) => deep::level(list.nests(), || visit_list(&list, visitor)),
-            Value::Map(map) => deep::level(map.nests(), || {
+            Value::List(list) => deep::level(|| visit_list(&list, visitor)),
+            Value::Map(map) => deep::level(|| {
                 let mut entries = MapDeserializer::new(map.iter());
                 let out = visitor.visit_map(&mut entries)?;
                 entries.end()?;

@@ -5,18 +5,17 @@ const LEVEL: usize = 64 * 1024;
 /// How much is allocated when the stack is at its end.
 const SEGMENT: usize = 1024 * 1024;
 
-/// Does a level of a recursive walk over a value on a stack that has room for it. The walk does not check this if the
-/// level has neither lists nor maps below it: then it is the last one.
+/// Does a level of a recursive walk over a value on a stack that has room for it.
 ///
 /// What is read from JSON or YAML nests at most [`MAX_DEPTH`](crate::MAX_DEPTH) levels, but a program can make values
 /// of any depth, and at least dropping them cannot fail.
 #[inline]
-pub(crate) fn level<R>(nests: bool, walk: impl FnOnce() -> R) -> R {
-    if nests { stacker::maybe_grow(LEVEL, SEGMENT, walk) } else { walk() }
+pub(crate) fn level<R>(walk: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(LEVEL, SEGMENT, walk)
 }
 
 /// Drops a list or a map as a level of a walk. Not inlined, since every drop of a scalar would be larger by it.
 #[inline(never)]
-pub(crate) fn drop_level<T>(nests: bool, node: T) {
-    level(nests, || drop(node));
+pub(crate) fn drop_level<T>(node: T) {
+    level(|| drop(node));
 }

@@ -28,31 +28,39 @@ pub fn write_string(out: &mut String, text: &str, escape: Escape) {
 }
 
 /// Whether no byte is escaped. False for some strings of which none is, see [`Str::needs_no_escape`](crate::Str).
+///
+/// Looks at eight bytes at a time; the last eight overlap those before them.
 #[inline]
 pub(crate) fn needs_none(text: &str, escape: Escape) -> bool {
-    let html = escape != Escape::Json;
     let bytes = text.as_bytes();
-    match bytes.last_chunk::<CHUNK>() {
-        // The last chunk overlaps the one before it.
-        Some(last) => bytes.as_chunks().0.iter().chain([last]).all(|chunk| is_plain::<CHUNK>(chunk, html)),
-        None => bytes.iter().all(|byte| !is_special(*byte, html)),
+    let special = |word: &[u8; 8]| has_special(u64::from_ne_bytes(*word), escape);
+    match bytes.last_chunk() {
+        Some(last) => !bytes.as_chunks().0.iter().any(special) && !special(last),
+        None => {
+            let word = bytes.iter().fold(repeat(b'x'), |word, byte| word << 8 | u64::from(*byte));
+            !has_special(word, escape)
+        }
     }
 }
 
-/// How many bytes are looked at together, with one instruction for each comparison.
-const CHUNK: usize = 16;
-
-fn is_plain<const N: usize>(chunk: &[u8; N], html: bool) -> bool {
-    // No branch, so that the compiler can compare all bytes at once.
-    !chunk.iter().fold(false, |found, byte| found | is_special(*byte, html))
+/// A word with the same byte at all eight positions.
+const fn repeat(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
 }
 
-/// Whether JSON escapes the byte, or it is, or may begin, a character that is escaped inside HTML.
-#[inline(always)]
-fn is_special(byte: u8, html: bool) -> bool {
-    // 0xe2 begins the two line separators.
-    let in_html = (byte == b'<') | (byte == b'>') | (byte == b'&') | (byte == 0xe2);
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (html & in_html)
+/// Whether JSON escapes one of eight bytes, or one is, or may begin, a character that is escaped inside HTML.
+#[inline]
+fn has_special(word: u64, escape: Escape) -> bool {
+    let zeros = |word: u64| word.wrapping_sub(repeat(1)) & !word;
+    // Toggling the bit that separates a quote from a space moves the quote, and nothing else, below 0x21.
+    let low = (word ^ repeat(b'"' ^ b' ')).wrapping_sub(repeat(b' ' + 1)) & !word;
+    let mut found = low | zeros(word ^ repeat(b'\\'));
+    if escape != Escape::Json {
+        // `<` and `>` differ in one bit. 0xe2 begins the two line separators.
+        found |= zeros((word | repeat(b'<' ^ b'>')) ^ repeat(b'>'));
+        found |= zeros(word ^ repeat(b'&')) | zeros(word ^ repeat(0xe2));
+    }
+    found & repeat(0x80) != 0
 }
 
 /// Appends what is between the quotes.

@@ -103,7 +103,7 @@ impl Value {
                 write_text(out, s, s.is_static(), escape);
                 out.push('"');
             }
-            Value::List(list) => deep::level(list.nests(), || {
+            Value::List(list) => deep::level(|| {
                 let mut before = '[';
                 for item in list {
                     out.push(before);
@@ -112,7 +112,7 @@ impl Value {
                 }
                 out.push_str(if list.is_empty() { "[]" } else { "]" });
             }),
-            Value::Map(map) => deep::level(map.nests(), || {
+            Value::Map(map) => deep::level(|| {
                 let mut first = true;
                 for (name, value) in map {
                     if first {

@@ -46,7 +46,7 @@ impl Drop for List {
     fn drop(&mut self) {
         // Of a shared list only the count is dropped.
         if self.0.as_ref().is_some_and(|node| ThinArc::strong_count(node) == 1) {
-            deep::drop_level(self.nests(), self.0.take());
+            deep::drop_level(self.0.take());
         }
     }
 }
@@ -85,14 +85,6 @@ impl List {
                 Some(large) => Repr::Large(large),
                 None => Repr::Slice(&node.slice),
             },
-        }
-    }
-
-    /// Whether an item may be a list or a map. All items of a large list are not looked at.
-    pub(crate) fn nests(&self) -> bool {
-        match self.repr() {
-            Repr::Slice(items) => items.iter().any(Value::is_container),
-            Repr::Large(_) => true,
         }
     }
 
@@ -358,11 +350,11 @@ impl List {
 
 impl PartialEq for List {
     fn eq(&self, other: &Self) -> bool {
-        if self.ptr_eq(other) || self.len() != other.len() {
-            return self.ptr_eq(other);
+        if self.len() != other.len() {
+            return false;
         }
         let mut equal = true;
-        deep::level(self.nests(), || self.for_each_difference(other, |_, a, b| equal = equal && a == b));
+        deep::level(|| self.for_each_difference(other, |_, a, b| equal = equal && a == b));
         equal
     }
 }

@@ -5,9 +5,6 @@ use std::fmt;
 use crate::sorted::{Differences, Iter, Join, Seek, SortedMap};
 use crate::{Str, Value, deep};
 
-/// How many values are looked at for one that is a list or a map, before a walk of the map checks the stack.
-const FEW: usize = 16;
-
 /// A persistent map from names to values, sorted by name: cloning is O(1), edits share what they do not
 /// touch.
 ///
@@ -26,7 +23,7 @@ impl Drop for Map {
     fn drop(&mut self) {
         // Of a shared map only the count is dropped.
         if self.0.is_unique() {
-            deep::drop_level(self.nests(), std::mem::take(&mut self.0));
+            deep::drop_level(std::mem::take(&mut self.0));
         }
     }
 }
@@ -58,13 +55,6 @@ impl Map {
     /// ```
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.0.ptr_eq(&other.0)
-    }
-
-    /// Whether a value may be a list or a map. The values of a large map are not looked at.
-    pub(crate) fn nests(&self) -> bool {
-        self.0.as_slice().is_none_or(|entries| {
-            entries.len() > FEW || entries.iter().any(|(_, value)| value.is_container())
-        })
     }
 
     /// The map of some entries; of entries with one name the last is kept. That they are sorted, without two of one
@@ -201,7 +191,7 @@ impl Map {
 
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
-        self.ptr_eq(other) || deep::level(self.nests(), || self.0 == other.0)
+        deep::level(|| self.0 == other.0)
     }
 }
 

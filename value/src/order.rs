@@ -116,14 +116,14 @@ impl Ord for List {
         if self.ptr_eq(other) {
             return Ordering::Equal;
         }
-        deep::level(self.nests(), || self.iter().cmp(other.iter()))
+        deep::level(|| self.iter().cmp(other.iter()))
     }
 }
 
 impl Hash for List {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.len().hash(state);
-        deep::level(self.nests(), || self.iter().for_each(|item| item.hash(state)));
+        deep::level(|| self.iter().for_each(|item| item.hash(state)));
     }
 }
 
@@ -139,14 +139,14 @@ impl Ord for Map {
         if self.ptr_eq(other) {
             return Ordering::Equal;
         }
-        deep::level(self.nests(), || self.iter().cmp(other.iter()))
+        deep::level(|| self.iter().cmp(other.iter()))
     }
 }
 
 impl Hash for Map {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.len().hash(state);
-        deep::level(self.nests(), || self.iter().for_each(|entry| entry.hash(state)));
+        deep::level(|| self.iter().for_each(|entry| entry.hash(state)));
     }
 }
 

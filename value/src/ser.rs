@@ -25,8 +25,8 @@ impl Serialize for Nested<'_> {
             Value::Int(i) => serializer.serialize_i64(*i),
             Value::Float(f) => serializer.serialize_f64(*f),
             Value::String(s) => serializer.serialize_str(s),
-            Value::List(list) => deep::level(list.nests(), || list_of(list, self.left, serializer)),
-            Value::Map(map) => deep::level(map.nests(), || map_of(map, self.left, serializer)),
+            Value::List(list) => deep::level(|| list_of(list, self.left, serializer)),
+            Value::Map(map) => deep::level(|| map_of(map, self.left, serializer)),
         }
     }
 }

@@ -73,12 +73,7 @@ impl Str {
 impl Ord for Str {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        match (self.as_bytes(), other.as_bytes()) {
-            // Most names that are compared differ in the first byte.
-            ([a, ..], [b, ..]) if a != b => a.cmp(b),
-            _ if self.ptr_eq(other) => Ordering::Equal,
-            (a, b) => a.cmp(b),
-        }
+        if self.ptr_eq(other) { Ordering::Equal } else { self.as_str().cmp(other.as_str()) }
     }
 }
 

@@ -111,12 +111,6 @@ impl Value {
         !matches!(self, Value::Null | Value::List(_) | Value::Map(_))
     }
 
-    /// Whether it is a list or a map.
-    #[inline]
-    pub(crate) fn is_container(&self) -> bool {
-        matches!(self, Value::List(_) | Value::Map(_))
-    }
-
     /// The boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
@@ -211,11 +205,11 @@ impl Value {
             (Value::String(a), Value::String(b)) => a == b,
             (Value::List(a), Value::List(b)) => {
                 let items = || a.iter().zip(b).all(|(a, b)| a.strict_eq(b));
-                a.ptr_eq(b) || (a.len() == b.len() && deep::level(a.nests(), items))
+                a.ptr_eq(b) || (a.len() == b.len() && deep::level(items))
             }
             (Value::Map(a), Value::Map(b)) => {
                 let entries = || a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.strict_eq(b.1));
-                a.ptr_eq(b) || (a.len() == b.len() && deep::level(a.nests(), entries))
+                a.ptr_eq(b) || (a.len() == b.len() && deep::level(entries))
             }
             _ => self.ptr_eq(other),
         }
