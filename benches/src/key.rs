@@ -1,9 +1,13 @@
 //! The key operations, whose instructions are counted and recorded.
 
 /// The name of each in the record, and its cell.
-pub const OPERATIONS: [(&str, &str); 6] = [
+pub const OPERATIONS: [(&str, &str); 10] = [
     ("pod-apply", "table/Pod/Apply/fresh"),
     ("pod-apply-twice", "table/Pod/ApplyTwice/fresh"),
+    ("pod-conflict", "table/Pod/Conflict"),
+    ("pod-compare", "table/Pod/Compare"),
+    ("pod-paths", "fields/Pod/paths"),
+    ("pod-parse-paths", "fields/Pod/parse-paths"),
     ("pod-validate", "parse/Pod/validate"),
     ("list-apply-again", "list/again/10000"),
     ("fields-decode", "set/decode/10000"),

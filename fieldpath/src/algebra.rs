@@ -6,8 +6,8 @@
 use fieldmanager_schema::{Schema, TypeId};
 use fieldmanager_value::sorted::SortedMap;
 
+use crate::PathElement;
 use crate::set::{Node, Set};
-use crate::{PathElement, SetBuilder};
 
 type Edits = Vec<(PathElement, Option<Node>)>;
 
@@ -223,16 +223,18 @@ impl Set {
             }
         } else if both_large(self, other) {
             // The result for two large sets is made from their differences; shared parts are not visited.
-            let mut rest = SetBuilder::default();
+            let mut rest = Vec::new();
             for (element, old, minus) in self.0.differences(&other.0) {
                 let node = match (old, minus) {
                     (Some(old), Some(minus)) => left(old, minus),
                     (Some(old), None) => old.clone(),
                     (None, _) => continue,
                 };
-                rest.push(element.clone(), node.member, node.children);
+                if !node.is_empty() {
+                    rest.push((element.clone(), node));
+                }
             }
-            return rest.build();
+            return Set(SortedMap::from_sorted(rest));
         } else {
             for (element, old, minus) in self.0.join(&other.0) {
                 if let (Some(old), Some(minus)) = (old, minus) {

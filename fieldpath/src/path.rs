@@ -5,12 +5,14 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 use fieldmanager_value::{Map, Value};
+use smallvec::SmallVec;
 
 use crate::{Error, PathElement};
 
 /// Where a field is in an object. The empty path is the object itself.
 ///
-/// A path is a vector of elements that reads as a slice of them; functions take `&[PathElement]`.
+/// A path is a vector of elements that reads as a slice of them; functions take `&[PathElement]`. A path of up to six
+/// elements, which nearly all paths of Kubernetes objects have at most, is not allocated.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{Path, PathElement};
@@ -21,12 +23,12 @@ use crate::{Error, PathElement};
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Path(Vec<PathElement>);
+pub struct Path(SmallVec<[PathElement; 6]>);
 
 impl Path {
     /// The empty path.
     pub const fn new() -> Self {
-        Path(Vec::new())
+        Path(SmallVec::new_const())
     }
 
     /// Goes one step down.
@@ -59,7 +61,7 @@ impl Deref for Path {
 
 impl From<&[PathElement]> for Path {
     fn from(elements: &[PathElement]) -> Self {
-        Path(elements.to_vec())
+        Path(elements.into())
     }
 }
 
@@ -130,7 +132,7 @@ impl<'t> Reader<'t> {
         Ok(PathElement::field(name))
     }
 
-    /// What stands behind an opening bracket: `=value]`, `name=value,name=value]` or `index]`.
+    /// The rest of an element after its opening bracket: `=value]`, `name=value,name=value]` or `index]`.
     fn brackets(&mut self) -> Result<PathElement, Error> {
         let rest = self.rest();
         if let Some(value) = rest.strip_prefix('=') {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use fieldmanager_value::MAX_DEPTH;
 use fieldmanager_value::sorted::{Iter, SortedMap};
+use smallvec::{SmallVec, smallvec};
 
 use crate::{Path, PathElement};
 
@@ -54,7 +55,13 @@ pub struct Node {
 
 impl Node {
     /// A node without the paths that are too long for a set in which it is at the top.
-    pub(crate) fn new(member: bool, mut children: Set) -> Node {
+    #[inline]
+    pub(crate) fn new(member: bool, children: Set) -> Node {
+        // Most nodes have no children.
+        if children.is_empty() { Node { member, levels: 0, children } } else { Node::above(member, children) }
+    }
+
+    fn above(member: bool, mut children: Set) -> Node {
         let mut levels = children.levels();
         if usize::from(levels) >= MAX_PATH_LENGTH {
             children = children.limited(MAX_PATH_LENGTH - 1);
@@ -260,7 +267,7 @@ impl Set {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     pub fn paths(&self) -> Paths<'_> {
-        Paths { levels: vec![Level::new(self)], prefix: Path::new() }
+        Paths { levels: smallvec![Level::new(self)], prefix: Path::new() }
     }
 }
 
@@ -286,7 +293,7 @@ impl<'a> Level<'a> {
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
 /// ```
 pub struct Paths<'a> {
-    levels: Vec<Level<'a>>,
+    levels: SmallVec<[Level<'a>; 6]>,
     prefix: Path,
 }
 

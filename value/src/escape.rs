@@ -27,33 +27,40 @@ pub fn write_string(out: &mut String, text: &str, escape: Escape) {
     out.push('"');
 }
 
-/// Marks of a byte in [`MARKS`]: JSON escapes it; it is, or may begin, a character that is escaped inside HTML.
-const JSON: u8 = 1;
-const HTML: u8 = 2;
-
-/// The marks of each byte.
-const MARKS: [u8; 256] = {
-    let mut marks = [0; 256];
-    let mut byte = 0;
-    #[expect(clippy::indexing_slicing, reason = "a constant: a wrong index does not compile")]
-    while byte < marks.len() {
-        marks[byte] = match byte as u8 {
-            b'"' | b'\\' | 0..0x20 => JSON | HTML,
-            // 0xe2 begins the two line separators.
-            b'<' | b'>' | b'&' | 0xe2 => HTML,
-            _ => 0,
-        };
-        byte += 1;
-    }
-    marks
-};
-
 /// Whether no byte is escaped. False for some strings of which none is, see [`Str::needs_no_escape`](crate::Str).
+///
+/// Looks at eight bytes at a time; the last eight overlap those before them.
 #[inline]
 pub(crate) fn needs_none(text: &str, escape: Escape) -> bool {
-    let mark = if escape == Escape::Json { JSON } else { HTML };
-    let marks = |byte: &u8| MARKS.get(usize::from(*byte)).copied().unwrap_or_default();
-    text.as_bytes().iter().all(|byte| marks(byte) & mark == 0)
+    let bytes = text.as_bytes();
+    let special = |word: &[u8; 8]| has_special(u64::from_ne_bytes(*word), escape);
+    match bytes.last_chunk() {
+        Some(last) => !bytes.as_chunks().0.iter().any(special) && !special(last),
+        None => {
+            let word = bytes.iter().fold(repeat(b'x'), |word, byte| word << 8 | u64::from(*byte));
+            !has_special(word, escape)
+        }
+    }
+}
+
+/// A word with the same byte at all eight positions.
+const fn repeat(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// Whether JSON escapes one of eight bytes, or one is, or may begin, a character that is escaped inside HTML.
+#[inline]
+fn has_special(word: u64, escape: Escape) -> bool {
+    let zeros = |word: u64| word.wrapping_sub(repeat(1)) & !word;
+    // Toggling the bit that separates a quote from a space moves the quote, and nothing else, below 0x21.
+    let low = (word ^ repeat(b'"' ^ b' ')).wrapping_sub(repeat(b' ' + 1)) & !word;
+    let mut found = low | zeros(word ^ repeat(b'\\'));
+    if escape != Escape::Json {
+        // `<` and `>` differ in one bit. 0xe2 begins the two line separators.
+        found |= zeros((word | repeat(b'<' ^ b'>')) ^ repeat(b'>'));
+        found |= zeros(word ^ repeat(b'&')) | zeros(word ^ repeat(0xe2));
+    }
+    found & repeat(0x80) != 0
 }
 
 /// Appends what is between the quotes.
@@ -93,4 +100,28 @@ fn write_escaped(out: &mut String, text: &str, escape: Escape) {
         rest = chars.as_str();
     }
     out.push_str(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_that_needs_an_escape_is_found_at_every_position() {
+        for byte in 0..0x80_u8 {
+            for length in 1..50 {
+                for at in [0, 1, length / 2, length - 1] {
+                    let mut bytes = vec![b'x'; length];
+                    bytes[at.min(length - 1)] = byte;
+                    let text = String::from_utf8(bytes).unwrap();
+                    let json = matches!(byte, b'"' | b'\\' | 0..0x20);
+                    let html = json || matches!(byte, b'<' | b'>' | b'&');
+                    assert_eq!(needs_none(&text, Escape::Json), !json, "{text:?}");
+                    assert_eq!(needs_none(&text, Escape::Html), !html, "{text:?}");
+                }
+            }
+        }
+        assert!(needs_none("", Escape::Html) && needs_none(&"é".repeat(20), Escape::Html));
+        assert!(!needs_none("a line separator\u{2028}", Escape::Html));
+    }
 }

@@ -1,5 +1,7 @@
 //! JSON text in and out.
 
+use std::fmt;
+
 use serde::de::DeserializeSeed;
 
 use crate::escape::{Escape, write_content, write_string};
@@ -186,6 +188,19 @@ impl Value {
             }
             other => other.write_json(out),
         }
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+/// Compact JSON.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
     }
 }
 

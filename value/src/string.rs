@@ -183,15 +183,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_ordered_as_their_bytes_are() {
-        let mut texts = vec![String::new()];
+    fn strings_of_every_length_are_ordered_bytewise() {
+        let mut strings = vec![String::new()];
+        // Lengths around 8 and 16, with strings that differ in the last bytes only, and with prefixes of each other.
         for n in 0..20 {
-            let text = "abcdefghijklmnopqrst".get(..n).unwrap_or_default();
-            texts.extend(["", "\0", "\0\0", "a", "\u{7f}", "é", "zz"].map(|end| format!("{text}{end}")));
+            let start = "abcdefghijklmnopqrst".get(..n).unwrap_or_default();
+            let ends = ["", "\0", "\0\0", "a", "\u{7f}", "\u{80}", "é", "zz", "\u{ffff}", "\u{10000}"];
+            strings.extend(ends.map(|end| format!("{start}{end}")));
+            strings.push(format!("A{start}"));
         }
-        for a in &texts {
-            for b in &texts {
-                assert_eq!(Str::from(a).cmp(&Str::from(b)), a.cmp(b), "{a:?} {b:?}");
+        for a in &strings {
+            for b in &strings {
+                let expected = a.as_bytes().cmp(b.as_bytes());
+                assert_eq!(Str::from(a).cmp(&Str::from(b)), expected, "{a:?} {b:?}");
+                assert_eq!(Str::from(a) == Str::from(b), expected.is_eq(), "{a:?} {b:?}");
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Texts as values.
 
-use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -149,12 +148,6 @@ impl Deref for Text {
     type Target = str;
 
     fn deref(&self) -> &str {
-        self.as_str()
-    }
-}
-
-impl Borrow<str> for Text {
-    fn borrow(&self) -> &str {
         self.as_str()
     }
 }

@@ -216,84 +216,18 @@ impl Value {
     }
 }
 
-impl fmt::Debug for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_json())
-    }
+macro_rules! variants_from {
+    ($($from:ty => $variant:ident),*) => {$(
+        impl From<$from> for Value {
+            fn from(value: $from) -> Self {
+                Value::$variant(value.into())
+            }
+        }
+    )*};
 }
 
-/// Compact JSON.
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_json())
-    }
-}
-
-impl From<bool> for Value {
-    fn from(b: bool) -> Self {
-        Value::Bool(b)
-    }
-}
-
-impl From<i64> for Value {
-    fn from(i: i64) -> Self {
-        Value::Int(i)
-    }
-}
-
-impl From<i32> for Value {
-    fn from(i: i32) -> Self {
-        Value::Int(i.into())
-    }
-}
-
-impl From<f64> for Value {
-    fn from(f: f64) -> Self {
-        Value::Float(f)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(s: &str) -> Self {
-        Value::String(s.into())
-    }
-}
-
-impl From<String> for Value {
-    fn from(s: String) -> Self {
-        Value::String(s.into())
-    }
-}
-
-impl From<Str> for Value {
-    fn from(s: Str) -> Self {
-        Value::String(s.into())
-    }
-}
-
-impl From<&Str> for Value {
-    fn from(s: &Str) -> Self {
-        Value::String(s.into())
-    }
-}
-
-impl From<Text> for Value {
-    fn from(s: Text) -> Self {
-        Value::String(s)
-    }
-}
-
-impl From<List> for Value {
-    fn from(list: List) -> Self {
-        Value::List(list)
-    }
-}
-
-impl From<Map> for Value {
-    fn from(map: Map) -> Self {
-        Value::Map(map)
-    }
-}
+variants_from! { bool => Bool, i64 => Int, i32 => Int, f64 => Float, &str => String, String => String, Text => String }
+variants_from! { Str => String, &Str => String, List => List, Map => Map }
 
 impl<T: Into<Value>> From<Vec<T>> for Value {
     fn from(items: Vec<T>) -> Self {

@@ -4,12 +4,10 @@
 //! is bounded by [`MAX_DEPTH`] and never by the thread's stack.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use ahash::RandomState;
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, Tag};
-
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use crate::intern::DocumentNames;
 use crate::yaml_scalar::resolve;
@@ -142,7 +140,7 @@ struct Composer {
     documents: Vec<Value>,
     open: Vec<Open>,
     /// Values by anchor. Sharing makes an alias cheap; what it stands for is counted all the same.
-    anchors: HashMap<usize, Node>,
+    anchors: HashMap<usize, Node, RandomState>,
     nodes: u64,
     alias_bytes: u64,
 }
@@ -159,7 +157,7 @@ fn compose(text: &str) -> Result<Vec<Value>, Error> {
         names: DocumentNames::new(),
         documents: Vec::new(),
         open: Vec::new(),
-        anchors: HashMap::new(),
+        anchors: HashMap::default(),
         nodes: 0,
         alias_bytes: 0,
     };

@@ -1,6 +1,6 @@
 //! Sets: operations with ten paths among many, and FieldsV1.
 
-use fieldmanager_fieldpath::Set;
+use fieldmanager_fieldpath::{Path, Set};
 use fieldmanager_typed::Duplicates;
 use serde_json::Value;
 
@@ -22,6 +22,8 @@ pub const ON_SIZES: [&str; 9] = [
 ];
 /// Operations on the text of the set of an object.
 pub const ON_OBJECTS: [&str; 3] = ["decode", "reversed", "encode"];
+/// Operations on the paths of the set of an object, which are not compared with Go.
+const ON_PATHS: [&str; 2] = ["paths", "parse-paths"];
 
 pub(super) fn of_size(what: &str, n: usize) -> Option<Prepared> {
     match what {
@@ -32,8 +34,21 @@ pub(super) fn of_size(what: &str, n: usize) -> Option<Prepared> {
 
 pub(super) fn of_object(name: &str, what: &str) -> Option<Prepared> {
     let sorted = fields_of(name)?;
+    if ON_PATHS.contains(&what) {
+        return Some(paths(what, read(&sorted)));
+    }
     let reversed = reverse(&sorted);
     text(what, sorted, reversed)
+}
+
+fn paths(what: &str, set: Set) -> Prepared {
+    let texts: Vec<String> = set.paths().map(|path| path.to_string()).collect();
+    let output = texts.clone();
+    let run = match what {
+        "paths" => reused(move || set.paths().collect::<Vec<Path>>()),
+        _ => reused(move || texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Path>>()),
+    };
+    Prepared { run, output: Box::new(move || output.clone().into()) }
 }
 
 /// The FieldsV1 of all fields of an object.

@@ -7,6 +7,7 @@
 use fieldmanager_merge::{Force, Updater};
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, TypedValue};
+use fieldmanager_value::{Str, Value};
 
 use super::state::State;
 use crate::measure::{Prepared, fresh, reused};
@@ -16,12 +17,19 @@ use crate::objects::{Object, object};
 pub const OPERATIONS: [&str; 6] =
     ["Create", "Apply", "ApplyTwice", "ApplyTwiceNoCompare", "Update", "UpdateVersion"];
 
+/// Operations that the Go package's benchmark does not have: an apply that conflicts with that of another manager in many
+/// fields, and the comparison of these two objects.
+const OTHERS: [&str; 2] = ["Conflict", "Compare"];
+
 type Inputs = (TypedValue, TypedValue);
 
 pub(super) fn prepare(name: &str, operation: &str, reuse: bool) -> Option<Prepared> {
-    let operation = *OPERATIONS.iter().find(|known| **known == operation)?;
     let object = object(name)?;
     let ty = object.ty();
+    if OTHERS.contains(&operation) {
+        return Some(changed(operation, &object, &ty));
+    }
+    let operation = *OPERATIONS.iter().find(|known| **known == operation)?;
     let output = {
         let (object, ty) = (object.clone(), ty.clone());
         Box::new(move || run(operation, &ty, &inputs(operation, &object, &ty)).output())
@@ -69,5 +77,39 @@ fn run(operation: &str, ty: &Type, (first, second): &Inputs) -> State {
             let state = nothing.apply(&updater, first, "controller", Force::No);
             state.apply(&updater, second, "other-controller", Force::No)
         }
+    }
+}
+
+fn changed(operation: &str, object: &Object, ty: &Type) -> Prepared {
+    let first = object.read(ty, Duplicates::Refuse);
+    let second = change(first.value());
+    let second = TypedValue::new(second, ty.clone(), Duplicates::Refuse).unwrap();
+    let output = first.compare(&second).unwrap().modified.to_string();
+    let run = if operation == "Compare" {
+        reused(move || first.compare(&second).unwrap())
+    } else {
+        let updater = Updater::builder().build();
+        let state = State::nothing(ty).apply(&updater, &first, "controller", Force::No);
+        reused(move || {
+            let (live, managers) = (&state.live, &state.managers);
+            updater.apply(live, &second, &"v1".into(), managers, "other-controller", Force::No).unwrap_err()
+        })
+    };
+    Prepared { run, output: Box::new(move || output.clone().into()) }
+}
+
+/// The value with other strings, but for those that are often keys.
+fn change(value: &Value) -> Value {
+    match value {
+        Value::String(text) => format!("{text}-changed").into(),
+        Value::List(list) => list.iter().map(change).collect::<Vec<_>>().into(),
+        Value::Map(map) => {
+            let kept = |name: &str| ["name", "key", "type", "mountPath", "ip", "uid"].contains(&name);
+            let entry = |(name, value): (&Str, &Value)| {
+                (name.clone(), if kept(name) { value.clone() } else { change(value) })
+            };
+            Value::Map(map.iter().map(entry).collect())
+        }
+        other => other.clone(),
     }
 }
