@@ -42,7 +42,7 @@ mod schemas;
 pub mod texts;
 mod value;
 
-pub use cost::{check_cost, run_cost};
+pub use cost::{Cost, check_cost, run_cost};
 pub use fields_v1::check_fields_v1;
 pub use patch::check_patches;
 pub use path::check_paths;
