@@ -89,7 +89,8 @@ impl Maker<'_, '_, '_> {
                 2 => Value::from(1.0),
                 3 => Value::from(1.5),
                 4 => Value::from(0),
-                _ => Value::from(-0.0),
+                // Not a negative zero: JSON has it as `-0`, which is read as the integer 0.
+                _ => Value::from(0.0),
             },
             Scalar::String => Value::from(self.choices.pick(&["a", "b", "c", "x.y", ""])),
             Scalar::Boolean => Value::from(self.choices.one_in(2)),
