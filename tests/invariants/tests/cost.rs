@@ -1,4 +1,5 @@
 //! The work of every operation is linear in its input, for each attack.
+#![expect(clippy::print_stdout, reason = "the figures are printed with --nocapture")]
 
 use std::time::Duration;
 
