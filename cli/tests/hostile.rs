@@ -253,6 +253,11 @@ fn json_is_read_as_json() {
     assert_eq!((run.code, run.err.as_str()), (2, "error: standard input: expected one document, found 2\n"));
     let run = run_with(&["validate", "-f", "-"], "{\"apiVersion\": \"v1\",\n \"kind\" \"Pod\"}");
     assert_eq!(run.err, "error: standard input: not valid JSON at line 2 column 9: expected `:`\n");
+    let run = run_with(&["validate", "-f", "-"], "{\"apiVersion\": \"v1\",\n \"apiVersion\": \"v2\"}");
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (2, "error: standard input: not valid JSON at line 2 column 13: key `apiVersion` is there twice\n")
+    );
 }
 
 #[test]

@@ -73,11 +73,11 @@ impl Document<'_> {
 /// documents may be JSON too. Empty and null documents are left out.
 ///
 /// A text or document that begins with `{` or `[` is read as JSON. If it is not valid JSON, it is read as YAML, whose
-/// flow style begins with the same characters.
+/// flow style begins with the same characters. Duplicate keys are refused in both languages.
 ///
 /// # Errors
 ///
-/// Those of [`Value::from_json`] and [`Value::from_yaml`], with positions in the whole text. If a text is neither
+/// Those of [`Value::from_json_strict`] and [`Value::from_yaml`], with positions in the whole text. If a text is neither
 /// valid JSON nor valid YAML, the error is the one at the later position.
 ///
 /// ```
@@ -126,7 +126,7 @@ fn later(json: Error, yaml: Error) -> Error {
 /// JSON documents one after another, with or without blanks between them.
 fn json_stream(text: &str) -> Result<Vec<Document<'_>>, Error> {
     // Most texts are one document.
-    if let Ok(value) = Value::from_json(text) {
+    if let Ok(value) = Value::from_json_strict(text) {
         return Ok(vec![Document { value, text, start: Offset::default() }]);
     }
     let mut documents = Vec::new();
@@ -136,7 +136,7 @@ fn json_stream(text: &str) -> Result<Vec<Document<'_>>, Error> {
     while let Some(found) = ends.next() {
         let end = if found.is_ok() { ends.byte_offset() } else { text.len() };
         let part = text.get(begin..end).unwrap_or_default();
-        let value = Value::from_json(part).map_err(|error| start.shift_error(error))?;
+        let value = Value::from_json_strict(part).map_err(|error| start.shift_error(error))?;
         documents.push(Document { value, text: part, start });
         start = start.after(part);
         begin = end;
@@ -148,16 +148,24 @@ fn yaml_stream(text: &str) -> Result<Vec<Document<'_>>, Error> {
     let mut documents = Vec::new();
     for (lines, text) in split_yaml(text) {
         let start = Offset { lines, columns: 0 };
-        let content = text.trim_start();
-        let content = content.strip_prefix("---").unwrap_or(content);
-        let json = if begins_like_json(content) { Value::from_json(content).ok() } else { None };
-        let value = match json {
-            Some(value) => value,
-            None => Value::from_yaml(text).map_err(|error| start.shift_error(error))?,
-        };
+        let value = yaml_document(text).map_err(|error| start.shift_error(error))?;
         documents.push(Document { value, text, start });
     }
     Ok(documents)
+}
+
+/// One document of a YAML stream, which may be JSON.
+fn yaml_document(text: &str) -> Result<Value, Error> {
+    let content = text.trim_start();
+    let content = content.strip_prefix("---").unwrap_or(content);
+    if !begins_like_json(content) {
+        return Value::from_yaml(text);
+    }
+    let before = text.strip_suffix(content).unwrap_or_default();
+    Value::from_json_strict(content).or_else(|json| {
+        let json = Offset::default().after(before).shift_error(json);
+        Value::from_yaml(text).map_err(|yaml| later(json, yaml))
+    })
 }
 
 /// Whether a line of YAML has no content: it is blank, a comment or a directive.
@@ -244,6 +252,30 @@ mod tests {
         let text = format!("{{\"{key}\": 1}}");
         assert_eq!(parse_documents(&text).unwrap()[0].get(&key), Some(&Value::from(1)));
         assert_eq!(parse_documents(&format!("a: 1\n---\n{text}\n")).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn duplicate_keys_are_refused_in_json_and_yaml() {
+        let long = "k".repeat(2_000);
+        for (text, expected) in [
+            ("{\"a\": 1,\n \"a\": 2}", "not valid JSON at line 2 column 4: key `a` is there twice"),
+            (
+                "{\"a\": 1} {\"b\": {\"a\": 1, \"a\": 2}}",
+                "not valid JSON at line 1 column 27: key `a` is there twice",
+            ),
+            (
+                "x: 1\n---\n{\"a\": 1, \"a\": 2}\n",
+                "not valid JSON at line 3 column 13: key `a` is there twice",
+            ),
+            ("{a: 1, a: 2}", "not valid YAML at line 1 column 8: key `a` is there twice"),
+            ("a: 1\na: 2\n", "not valid YAML at line 2 column 1: key `a` is there twice"),
+            (
+                &format!("{{\"{long}\": 1, \"a\": 1, \"a\": 2}}"),
+                "not valid JSON at line 1 column 2021: key `a` is there twice",
+            ),
+        ] {
+            assert_eq!(parse_documents(text).unwrap_err().to_string(), expected, "{text:?}");
+        }
     }
 
     #[test]

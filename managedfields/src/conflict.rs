@@ -7,7 +7,8 @@ use fieldmanager_merge::{Conflict, Conflicts};
 use crate::identity::Identity;
 use crate::status::{Cause, Status};
 
-/// How many conflicts the message and the causes of a [`Status`] name. An API server has no such limit.
+/// How many conflicts the message and the causes of a [`Status`] name, and at most 1 MiB of managers and paths. An
+/// API server has no such limit.
 pub const MAX_CAUSES: usize = 1000;
 
 /// The manager of a conflict in messages.
@@ -18,39 +19,66 @@ fn manager(conflict: &Conflict) -> String {
     }
 }
 
+/// How many bytes of managers and paths they name, if they name more than one conflict: many conflicts can be below one
+/// long name, which the path of each of them repeats.
+const MAX_CAUSE_BYTES: usize = 1 << 20;
+
+/// A conflict in messages.
+struct Named<'c> {
+    conflict: &'c Conflict,
+    manager: String,
+    path: String,
+}
+
+/// The conflicts that are named: the first ones, within the limits.
+fn named(conflicts: &Conflicts) -> Vec<Named<'_>> {
+    let mut bytes = 0_usize;
+    let name = |conflict| Named { conflict, manager: manager(conflict), path: conflict.path.to_string() };
+    let fits = |(i, named): &(usize, Named<'_>)| {
+        bytes = bytes.saturating_add(named.manager.len() + named.path.len());
+        *i == 0 || bytes <= MAX_CAUSE_BYTES
+    };
+    let first = conflicts.iter().take(MAX_CAUSES).map(name);
+    first.enumerate().take_while(fits).map(|(_, named)| named).collect()
+}
+
 /// The text of conflicts that a client prints.
 ///
 /// Behaviour: `NewConflictError` of `k8s.io/apimachinery/pkg/util/managedfields`.
 pub(crate) fn message(conflicts: &Conflicts) -> String {
-    let all: Vec<&Conflict> = conflicts.iter().collect();
-    if let [one] = all.as_slice() {
-        return format!("Apply failed with 1 conflict: conflict with {}: {}", manager(one), one.path);
+    message_of(&named(conflicts), conflicts.iter().count())
+}
+
+fn message_of(named: &[Named<'_>], found: usize) -> String {
+    if let ([one], 1) = (named, found) {
+        return format!("Apply failed with 1 conflict: conflict with {}: {}", one.manager, one.path);
     }
-    let mut out = format!("Apply failed with {} conflicts: ", all.len());
-    let named = all.get(..MAX_CAUSES).unwrap_or(&all);
-    for (i, group) in named.chunk_by(|a, b| a.manager == b.manager).enumerate() {
+    let mut out = format!("Apply failed with {found} conflicts: ");
+    for (i, group) in named.chunk_by(|a, b| a.conflict.manager == b.conflict.manager).enumerate() {
         if i > 0 {
             out.push('\n');
         }
         if let Some(first) = group.first() {
-            let _ = write!(out, "conflicts with {}:", manager(first));
+            let _ = write!(out, "conflicts with {}:", first.manager);
         }
         for conflict in group {
             let _ = write!(out, "\n- {}", conflict.path);
         }
     }
-    if all.len() > named.len() {
-        let _ = write!(out, "\nand {} more conflicts", all.len() - named.len());
+    if found > named.len() {
+        let _ = write!(out, "\nand {} more conflicts", found - named.len());
     }
     out
 }
 
 /// The answer to a request that conflicts: 409, with one cause for each of the first [`MAX_CAUSES`] conflicts.
 pub(crate) fn status(conflicts: &Conflicts) -> Status {
-    let cause = |conflict: &Conflict| Cause {
+    let named = named(conflicts);
+    let message = message_of(&named, conflicts.iter().count());
+    let cause = |named: Named<'_>| Cause {
         reason: "FieldManagerConflict".to_owned(),
-        message: format!("conflict with {}", manager(conflict)),
-        field: conflict.path.to_string(),
+        message: format!("conflict with {}", named.manager),
+        field: named.path,
     };
-    Status::apply_conflict(message(conflicts), conflicts.iter().take(MAX_CAUSES).map(cause).collect())
+    Status::apply_conflict(message, named.into_iter().map(cause).collect())
 }

@@ -102,6 +102,25 @@ fn causes_of_a_conflict_are_capped_and_the_rest_is_counted() {
 }
 
 #[test]
+fn a_long_name_above_many_conflicts_is_not_repeated_without_limit() {
+    let (name, fields) = ("n".repeat(100_000), 0..500);
+    let map = |value: &str| {
+        let fields: Vec<String> = fields.clone().map(|i| format!(r#""f{i}":{value}"#)).collect();
+        format!(r#""{name}":{{{}}}"#, fields.join(","))
+    };
+    let owned: Vec<String> = fields.clone().map(|i| format!(r#""f:f{i}":{{}}"#)).collect();
+    let owned = format!(r#"{{"f:data":{{"f:{name}":{{{}}}}}}}"#, owned.join(","));
+    let live = object(&map("1"), &[entry("ci", "v1", &owned)]);
+    let config = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","data":{{{}}}}}"#, map("2"));
+    let error =
+        manager().apply(&live, &Value::from_json(&config).unwrap(), "ops", Force::No, noon()).unwrap_err();
+    let status = error.status();
+    assert_eq!(status.details.unwrap().causes.len(), 10);
+    assert!(status.message.len() < 1 << 21 && status.message.ends_with("\nand 490 more conflicts"));
+    assert_eq!(error.conflicts().unwrap().len(), 500);
+}
+
+#[test]
 fn lint_reports_entries_that_an_api_server_refuses() {
     let fields = r#"{"f:data":{}}"#;
     let unreadable = r#"{"manager":"old","operation":"Patch"}"#.to_owned();

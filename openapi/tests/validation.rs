@@ -230,6 +230,16 @@ fn schemas_that_mean_nothing_are_refused() {
 }
 
 #[test]
+fn the_first_100_errors_are_listed_and_the_others_are_counted() {
+    let allowed: Vec<String> = (0..1000).map(|i| format!("value-{i}")).collect();
+    let schema = yaml(&format!("{{type: array, items: {{type: string, enum: [{}]}}}}", allowed.join(",")));
+    let object = yaml(&format!("[{}]", vec!["x"; 800].join(",")));
+    let errors = Validator::new(&schema).unwrap().validate(&object);
+    assert_eq!(errors.len(), 101);
+    assert_eq!(errors.last().unwrap().detail, "700 more errors are not listed");
+}
+
+#[test]
 fn objects_that_nest_too_deeply_are_refused() {
     let validator = Validator::new(&yaml("{}")).unwrap();
     let mut deep = Value::from(1);

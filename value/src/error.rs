@@ -36,7 +36,7 @@ impl fmt::Display for TextPosition {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is not JSON.
+    /// The text is not JSON, or has a key twice where [`Value::from_json_strict`](crate::Value::from_json_strict) reads it.
     #[error("not valid JSON at {position}: {message}")]
     Json {
         /// Where the text stops being valid.
@@ -51,14 +51,6 @@ pub enum Error {
         position: Option<TextPosition>,
         /// What was found there.
         message: String,
-    },
-    /// The document begins like JSON and is neither JSON nor YAML.
-    #[error("{json}; {yaml}")]
-    JsonOrYaml {
-        /// Why it is not JSON.
-        json: Box<Error>,
-        /// Why it is not YAML.
-        yaml: Box<Error>,
     },
     /// A text holds another number of documents than the one that is wanted.
     #[error("expected one document, found {found}")]

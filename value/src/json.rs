@@ -24,15 +24,24 @@ impl Value {
     /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 9: trailing comma");
     /// ```
     pub fn from_json(text: &str) -> Result<Value, Error> {
-        let mut reader = Reader::new();
-        let read = read(text, &mut reader);
-        if reader.too_deep || read.is_ok() {
-            return read;
-        }
-        match replace_lone_surrogates(text) {
-            Some(replaced) => Value::from_json(&replaced),
-            None => read,
-        }
+        read(text, false)
+    }
+
+    /// Reads one JSON document as [`from_json`](Self::from_json) does, and refuses duplicate keys: in a file that a
+    /// person writes, one of them is a mistake.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json`](Self::from_json); [`Error::Json`] with the end of the second key for a key that is there twice.
+    ///
+    /// ```
+    /// use fieldmanager_value::Value;
+    /// let error = Value::from_json_strict("{\"a\": 1, \"a\": 2}").unwrap_err();
+    /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 13: key `a` is there twice");
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn from_json_strict(text: &str) -> Result<Value, Error> {
+        read(text, true)
     }
 
     /// Reads one JSON document from bytes. See [`from_json`](Self::from_json). Each byte that is not UTF-8 is read as
@@ -210,7 +219,19 @@ fn write_text(out: &mut String, text: &str, is_static: bool, escape: Escape) {
     if is_static { out.push_str(text) } else { write_content(out, text, escape) }
 }
 
-fn read(text: &str, reader: &mut Reader) -> Result<Value, Error> {
+fn read(text: &str, strict: bool) -> Result<Value, Error> {
+    let mut reader = Reader::new(strict);
+    let found = read_once(text, &mut reader);
+    if reader.too_deep || found.is_ok() {
+        return found;
+    }
+    match replace_lone_surrogates(text) {
+        Some(replaced) => read(&replaced, strict),
+        None => found,
+    }
+}
+
+fn read_once(text: &str, reader: &mut Reader) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     // The reader bounds the depth itself, with an error of its own.
     deserializer.disable_recursion_limit();
@@ -321,6 +342,28 @@ mod tests {
     fn the_last_of_duplicate_keys_is_kept() {
         let value = Value::from_json(r#"{"b": 1, "a": 1, "b": 2}"#).unwrap();
         assert_eq!(value.to_json(), r#"{"a":1,"b":2}"#);
+    }
+
+    #[test]
+    fn a_strict_reader_refuses_duplicate_keys_at_the_second() {
+        let error = |text: &str| Value::from_json_strict(text).unwrap_err().to_string();
+        assert_eq!(
+            error("{\"b\": 1, \"a\": {\n \"c\": 1, \"b\": 1, \"c\": 2}}"),
+            "not valid JSON at line 2 column 20: key `c` is there twice"
+        );
+        // Keys are compared as they are read: escapes and lone surrogates are resolved.
+        assert!(error(r#"{"a": 1, "\u0061": 1}"#).ends_with("key `a` is there twice"));
+        assert!(error(r#"{"\ud800": 1, "\ufffd": 1}"#).ends_with("key `\u{fffd}` is there twice"));
+        for n in [2, 15, 16, 17, 18, 100] {
+            let keys: Vec<String> = (0..n).rev().map(|i| format!("\"k{i:03}\": -0")).collect();
+            assert!(Value::from_json_strict(&format!("{{{}}}", keys.join(","))).is_ok());
+            for at in [0, n / 2, n - 1] {
+                let message = error(&format!("{{{},{}}}", keys.join(","), keys[at]));
+                assert!(message.ends_with("is there twice"), "{message}");
+            }
+        }
+        let json = r#"{"a":{"b":1},"c":[{"b":1},{"b":1}]}"#;
+        assert_eq!(Value::from_json_strict(json).unwrap().to_json(), json);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::intern::DocumentNames;
+use crate::names::Names;
 use crate::{Error, List, MAX_DEPTH, Map, Str, Value};
 
 /// The first size of the stacks: most objects fit, and it is below the size that allocators treat as large.
@@ -19,17 +20,20 @@ pub(crate) struct Reader {
     /// The items of all lists that have not ended.
     items: Vec<Value>,
     depth: usize,
+    /// Whether a map that has a key twice is refused. Otherwise the last of them is kept.
+    strict: bool,
     /// Whether reading failed because the nesting is deeper than the limit.
     pub(crate) too_deep: bool,
 }
 
 impl Reader {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(strict: bool) -> Self {
         Reader {
             names: DocumentNames::new(),
             entries: Vec::with_capacity(ROOM),
             items: Vec::new(),
             depth: 0,
+            strict,
             too_deep: false,
         }
     }
@@ -119,8 +123,12 @@ impl<'de> Visitor<'de> for &mut Reader {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         self.enter()?;
         let start = self.entries.len();
-        let mut sorted = true;
+        let (mut sorted, mut names) = (true, Names::Ascending);
         while let Some(name) = entries.next_key_seed(Name(&mut self.names))? {
+            let before = self.entries.get(start..).unwrap_or_default();
+            if self.strict && !names.add(before, &name) {
+                return Err(serde::de::Error::custom(format_args!("key `{name}` is there twice")));
+            }
             let value = entries.next_value_seed(&mut *self)?;
             sorted = sorted
                 && self.entries.get(start..).and_then(<[_]>::last).is_none_or(|(before, _)| *before < name);
@@ -156,6 +164,6 @@ impl Visitor<'_> for Name<'_> {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Reader::new().deserialize(deserializer)
+        Reader::new(false).deserialize(deserializer)
     }
 }

@@ -7,9 +7,10 @@ use std::borrow::Cow;
 
 use ahash::RandomState;
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, Tag};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use crate::intern::DocumentNames;
+use crate::names::Names;
 use crate::yaml_scalar::resolve;
 use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, TextPosition, Value};
 
@@ -20,9 +21,6 @@ const MAX_NODES: u64 = 4_000_000;
 /// The most bytes of strings and keys that the aliases of one YAML text may stand for: ten times what etcd accepts as one
 /// object.
 const MAX_ALIAS_BYTES: u64 = 16 << 20;
-
-/// Up to here the keys of a map are compared one by one, which is faster than to hash them.
-const FEW_KEYS: usize = 16;
 
 impl Value {
     /// Reads a text that holds one YAML (or JSON) document. An empty text is null.
@@ -109,15 +107,6 @@ enum Content {
         merged: Vec<Map>,
         key: Option<Key>,
     },
-}
-
-/// What is known of the names of a map's entries.
-enum Names {
-    /// They ascend, as programs write them: the last one is the greatest.
-    Ascending,
-    Unordered,
-    /// All of them, if they do not ascend and are not few.
-    Set(HashSet<Str, RandomState>),
 }
 
 enum Key {
@@ -319,26 +308,6 @@ impl Composer {
             },
         }
         Ok(())
-    }
-}
-
-impl Names {
-    /// Notes the name of the next entry. False if an entry has it.
-    fn add(&mut self, entries: &[(Str, Value)], name: &Str) -> bool {
-        if let Names::Set(names) = self {
-            return names.insert(name.clone());
-        }
-        if matches!(self, Names::Ascending) && entries.last().is_none_or(|(last, _)| last < name) {
-            return true;
-        }
-        if entries.len() < FEW_KEYS {
-            *self = Names::Unordered;
-            return entries.iter().all(|(other, _)| other != name);
-        }
-        let mut names: HashSet<Str, RandomState> = entries.iter().map(|(name, _)| name.clone()).collect();
-        let is_new = names.insert(name.clone());
-        *self = Names::Set(names);
-        is_new
     }
 }
 

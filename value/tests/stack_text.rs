@@ -57,7 +57,7 @@ fn yaml_is_read_on_a_small_stack() {
         for json in documents(MAX_DEPTH) {
             let value = Value::from_json(&json).unwrap();
             assert_eq!(Value::from_yaml(&json).unwrap(), value);
-            assert_eq!(Value::from_json_or_yaml(&json).unwrap(), value);
+            assert_eq!(Value::from_json_strict(&json).unwrap(), value);
         }
         for json in documents(MAX_DEPTH + 1).into_iter().chain(documents(20_000)) {
             assert!(Value::from_yaml(&json).is_err());

@@ -91,8 +91,13 @@ impl Merger {
         depth: usize,
     ) -> Result<Merged<'v>, Error> {
         let (mut plain, deleted, replace) = special_items(patch, merge_key)?;
-        let mut merged =
-            Merging { merge_key, items: Vec::new(), index: AHashMap::new(), touched: AHashSet::new() };
+        let size = plain.len() + if replace { 0 } else { original.len() };
+        let mut merged = Merging {
+            merge_key,
+            items: Vec::with_capacity(size),
+            index: AHashMap::with_capacity(size),
+            touched: AHashSet::with_capacity(plain.len()),
+        };
         let before: usize;
         if replace {
             for (at, item) in plain.drain(..) {

@@ -37,8 +37,9 @@ impl<'v> Scalar<'v> {
 pub(super) type Positions<'v> = AHashMap<Scalar<'v>, usize>;
 
 pub(super) fn positions<'v>(scalars: impl IntoIterator<Item = Scalar<'v>>) -> Positions<'v> {
-    let mut out = Positions::new();
-    for (at, scalar) in scalars.into_iter().enumerate() {
+    let scalars = scalars.into_iter();
+    let mut out = Positions::with_capacity(scalars.size_hint().0);
+    for (at, scalar) in scalars.enumerate() {
         out.entry(scalar).or_insert(at);
     }
     out

@@ -1,21 +1,23 @@
 //! Hostile input for [`run_cost`](crate::run_cost), of any size.
 
-/// An attack: a name, and the text for a size. The length of the text is proportional to the size, except where the
-/// depth of the text is what grows.
-pub type Attack = (&'static str, fn(usize) -> String);
+/// An attack: a name, the text for a size, and the size from which on the cost is measured. The length of the text is
+/// proportional to the size, except where the depth of the text is what grows. Where a limit bounds work that is not
+/// linear, the size is beyond that limit: below it the constants of [`check_cost`](crate::check_cost) bound the work.
+pub type Attack = (&'static str, fn(usize) -> String, usize);
 
 /// Every attack.
 pub const ATTACKS: &[Attack] = &[
-    ("unknown fields", unknown_fields),
-    ("one long unknown field", long_unknown_field),
-    ("descending keys", descending_keys),
-    ("similar names of one struct", similar_names),
-    ("nested defaults", nested_defaults),
-    ("aliases of one long string", aliases),
-    ("list items with one merge key", merge_key),
-    ("JSON patch at the start of a list", json_patch),
-    ("managers at many versions", versions),
-    ("conflicts with many managers", conflicts),
+    ("unknown fields", unknown_fields, 256),
+    ("one long unknown field", long_unknown_field, 512),
+    ("descending keys", descending_keys, 1024),
+    ("similar names of one struct", similar_names, 256),
+    ("nested defaults", nested_defaults, 1 << 20),
+    ("aliases of one long string", aliases, 12_288),
+    ("list items with one merge key", merge_key, 2_048),
+    ("JSON patch at the start of a list", json_patch, 1024),
+    ("managers at many versions", versions, 256),
+    ("conflicts with many managers", conflicts, 4_096),
+    ("conflicts below one long name", long_conflicts, 16_384),
 ];
 
 const LIVE: &str = "{apiVersion: example.com/v1, kind: Shop, metadata: {name: x}}";
@@ -131,4 +133,14 @@ pub fn conflicts(n: usize) -> String {
     let fields = lines(side, |i| format!("'f:k{i}': {{}}, "));
     let live = managed(&lines(side, |i| entry(i, 1, &fields)), &lines(side, |i| format!("  k{i}: 1\n")));
     format!("{{}}\n---\n{live}---\n{}", shop(&lines(side, |i| format!("  k{i}: 2\n"))))
+}
+
+/// Conflicting fields below a field with a long name, which the path of each conflict repeats.
+pub fn long_conflicts(n: usize) -> String {
+    let (name, fields) = ("a".repeat(n), n / 16);
+    let map =
+        |value: usize| format!("  ? {name}\n  : {{{}}}\n", lines(fields, |i| format!("k{i}: {value}, ")));
+    let owned = lines(fields, |i| format!("'f:k{i}': {{}}, "));
+    let entry = entry(0, 1, &format!("? 'f:{name}'\n: {{{owned}}}"));
+    format!("{{}}\n---\n{}---\n{}", managed(&entry, &map(1)), shop(&map(2)))
 }

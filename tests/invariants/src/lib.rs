@@ -44,7 +44,7 @@ mod schemas;
 pub mod texts;
 mod value;
 
-pub use cost::{check_cost, run_cost};
+pub use cost::{Cost, check_cost, run_cost};
 pub use fields_v1::check_fields_v1;
 pub use go::check_go_markers;
 pub use patch::check_patches;
