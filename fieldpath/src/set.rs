@@ -146,6 +146,38 @@ impl Set {
         })
     }
 
+    /// A path of more than `length` elements, if the set has one. The cost is that of the top of the set where no path
+    /// is longer.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let set = Set::from_json(br#"{"f:data":{"f:a":{}}}"#)?;
+    /// assert_eq!(set.path_longer_than(1).map(|path| path.to_string()).as_deref(), Some(".data.a"));
+    /// assert_eq!(set.path_longer_than(2), None);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
+    pub fn path_longer_than(&self, length: usize) -> Option<Path> {
+        let mut path = Path::default();
+        self.find_longer(length, &mut path).then_some(path)
+    }
+
+    fn find_longer(&self, left: usize, path: &mut Path) -> bool {
+        self.nodes().any(|(element, node)| {
+            if usize::from(node.levels) < left {
+                return false;
+            }
+            path.push(element.clone());
+            let found = match left.checked_sub(1) {
+                Some(left) => node.children.find_longer(left, path),
+                None => node.is_member() || node.children.find_longer(0, path),
+            };
+            if !found {
+                path.pop();
+            }
+            found
+        })
+    }
+
     /// An upper bound of the depth.
     fn levels(&self) -> u16 {
         match self.0.as_slice() {

@@ -143,13 +143,11 @@ impl<'i> Converter<'i> {
         let atom = match self.type_name(schema) {
             "" => AtomDef {
                 scalar: Some(Scalar::Untyped),
-                list: Some(Box::new(self.list(schema, preserve, false))),
-                map: Some(Box::new(self.map(schema, preserve))),
+                list: Some(self.list(schema, preserve, false).into()),
+                map: Some(self.map(schema, preserve).into()),
             },
-            "object" => AtomDef { map: Some(Box::new(self.map(schema, preserve))), ..AtomDef::default() },
-            "array" => {
-                AtomDef { list: Some(Box::new(self.list(schema, preserve, true))), ..AtomDef::default() }
-            }
+            "object" => AtomDef { map: Some(self.map(schema, preserve).into()), ..AtomDef::default() },
+            "array" => AtomDef { list: Some(self.list(schema, preserve, true).into()), ..AtomDef::default() },
             name => AtomDef { scalar: Some(self.scalar(name, schema)), ..AtomDef::default() },
         };
         self.depth -= 1;
