@@ -20,7 +20,7 @@ pub const MAX_PATH_LENGTH: usize = MAX_DEPTH - 1;
 /// That a path is in the set says nothing about its parents or children: a manager can own `.spec.replicas` and not
 /// `.spec`. The empty path is never in a set, because a manager does not own a whole object. A path of more than
 /// [`MAX_PATH_LENGTH`] elements is never in a set either, so recursion over a set is limited: whatever adds paths
-/// ignores longer ones. No value that the library reads has a field with such a path, and FieldsV1 with one is an error.
+/// ignores longer ones. No typed value has a field with such a path, and FieldsV1 with one is an error.
 ///
 /// Invariant: each node is a member or has children.
 ///
