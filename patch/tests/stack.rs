@@ -89,7 +89,7 @@ fn strategic_merge_patches_run_on_a_small_stack() {
         if let Ok(patch) = strategic::create_two_way(a, b, schema) {
             // A patch that orders lists can be refused as too deep at the limit.
             assert!(strategic::apply(a, &patch, schema).map_or(true, |applied| applied == *b));
-            strategic::create_three_way(a, b, a, schema, true).unwrap();
+            strategic::create_three_way(a, b, a, schema, true).ok();
             strategic::create_three_way(a, b, b, schema, false).ok();
             strategic::merge_patches([&patch, b, a], schema).ok();
             strategic::has_conflicts(&patch, b, schema).ok();
