@@ -21,7 +21,7 @@ pub const MAX_PATH_LENGTH: usize = MAX_DEPTH - 1;
 /// That a path is in the set says nothing about its parents or children: a manager can own `.spec.replicas` and not
 /// `.spec`. The empty path is never in a set, because a manager does not own a whole object. A path of more than
 /// [`MAX_PATH_LENGTH`] elements is never in a set either, so recursion over a set is limited: whatever adds paths
-/// ignores longer ones. No value that the library reads has a field with such a path, and FieldsV1 with one is an error.
+/// ignores longer ones. No typed value has a field with such a path, and FieldsV1 with one is an error.
 ///
 /// Invariant: each node is a member or has children.
 ///
@@ -150,6 +150,38 @@ impl Set {
     pub fn depth(&self) -> usize {
         self.nodes().fold(0, |deepest, (_, node)| {
             if usize::from(node.levels) < deepest { deepest } else { deepest.max(1 + node.children.depth()) }
+        })
+    }
+
+    /// A path of more than `length` elements, if the set has one. The cost is that of the top of the set where no path
+    /// is longer.
+    ///
+    /// ```
+    /// use fieldmanager_fieldpath::Set;
+    /// let set = Set::from_json(br#"{"f:data":{"f:a":{}}}"#)?;
+    /// assert_eq!(set.path_longer_than(1).map(|path| path.to_string()).as_deref(), Some(".data.a"));
+    /// assert_eq!(set.path_longer_than(2), None);
+    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
+    /// ```
+    pub fn path_longer_than(&self, length: usize) -> Option<Path> {
+        let mut path = Path::default();
+        self.find_longer(length, &mut path).then_some(path)
+    }
+
+    fn find_longer(&self, left: usize, path: &mut Path) -> bool {
+        self.nodes().any(|(element, node)| {
+            if usize::from(node.levels) < left {
+                return false;
+            }
+            path.push(element.clone());
+            let found = match left.checked_sub(1) {
+                Some(left) => node.children.find_longer(left, path),
+                None => node.is_member() || node.children.find_longer(0, path),
+            };
+            if !found {
+                path.pop();
+            }
+            found
         })
     }
 

@@ -40,11 +40,11 @@ fn reading_and_writing_need_little_stack() {
 #[test]
 fn deep_values_in_keys_need_little_stack() {
     run(|| {
-        let value = "[".repeat(64) + &"]".repeat(64);
-        let text = document(1, &format!(r#"{{"v:{value}":{{}}}}"#));
+        let value = "[".repeat(256) + &"]".repeat(256);
+        let text = document(MAX_PATH_LENGTH - 1, &format!(r#"{{"v:{value}":{{}}}}"#));
         let set = Set::from_json(text.as_bytes()).unwrap();
         assert_eq!(set.to_json(), text);
-        assert_eq!(set.to_string().matches('[').count(), 65);
+        assert_eq!(set.to_string().matches('[').count(), 257);
         assert_eq!(set, set.clone().union(&Set::from_json(text.as_bytes()).unwrap()));
     });
 }

@@ -1,5 +1,6 @@
 //! Why an operation failed.
 
+use fieldmanager_fieldpath::Path;
 use fieldmanager_merge::{Conflicts, ConvertError, ErrorKind as MergeErrorKind};
 use fieldmanager_openapi::KindError;
 use fieldmanager_typed::ValidationErrors;
@@ -84,6 +85,20 @@ pub enum Error {
     /// The merge itself failed.
     #[error("{0}")]
     Merge(fieldmanager_merge::Error),
+    /// An object, or what a manager owns of it, nests so deeply that the object with its managed fields could not be read
+    /// again: its fields have paths of at most [`MAX_OWNED_DEPTH`](crate::MAX_OWNED_DEPTH) elements.
+    #[error("failed to track object ({object}): {path}: nesting is deeper than {limit} levels")]
+    TooDeep {
+        /// Which object: namespace, name, group, version and kind.
+        object: String,
+        /// Whether it is what the caller sent; otherwise it is what is stored.
+        callers: bool,
+        /// The first field that is too deep.
+        path: Path,
+        /// How many levels are accepted: [`MAX_OWNED_DEPTH`](crate::MAX_OWNED_DEPTH) of fields that are owned,
+        /// [`MAX_DEPTH`](fieldmanager_value::MAX_DEPTH) of an object.
+        limit: usize,
+    },
     /// A patch is malformed, does not apply, or has a content type that is not accepted.
     #[error(transparent)]
     Patch(#[from] fieldmanager_patch::Error),
@@ -172,8 +187,8 @@ impl Error {
             Error::Entry(_) => ErrorKind::Stored,
             Error::Kind { .. } => ErrorKind::Schema,
             Error::Invalid { source, .. } if source.is_schema_fault() => ErrorKind::Schema,
-            Error::Invalid { callers: true, .. } => ErrorKind::Request,
-            Error::Invalid { .. } => ErrorKind::Stored,
+            Error::Invalid { callers: true, .. } | Error::TooDeep { callers: true, .. } => ErrorKind::Request,
+            Error::Invalid { .. } | Error::TooDeep { .. } => ErrorKind::Stored,
             Error::Convert { .. } => ErrorKind::Conversion,
             Error::Merge(error) => match error.kind() {
                 MergeErrorKind::Conflict => ErrorKind::Conflict,
@@ -193,6 +208,9 @@ impl Error {
         match self {
             Error::Invalid { action, object, source, .. } => {
                 Error::Invalid { action, object, callers: false, source }
+            }
+            Error::TooDeep { object, path, limit, .. } => {
+                Error::TooDeep { object, callers: false, path, limit }
             }
             other => other,
         }

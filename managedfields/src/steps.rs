@@ -65,6 +65,7 @@ impl FieldManager {
     ) -> Result<(Value, ManagedFields), Error> {
         let uid = live.get("metadata").and_then(|metadata| metadata.get("uid")).and_then(Value::as_str);
         if managed.is_empty() && uid.is_some_and(|uid| !uid.is_empty()) {
+            self.check_depth(new, None, &managed)?;
             return Ok((new.clone(), managed));
         }
         self.update_as(&self.updater, live, new, managed, manager, now)
@@ -120,6 +121,7 @@ impl FieldManager {
             true => new.clone(),
             false => self.back_to_own_version(new, normalized)?,
         };
+        self.check_depth(&object, Some(normalized), &managed)?;
         Ok((object, managed))
     }
 
@@ -180,13 +182,15 @@ impl FieldManager {
         managed.managers = applied.managers;
         strip(&mut managed, identifier);
         let Some(object) = applied.object else {
+            self.check_depth(live, Some(live), &managed)?;
             return Ok((None, managed));
         };
-        let object = object.into_value();
+        let merged = object.into_value();
         // Defaults are filled in after ownership is computed, so they have no owner.
-        let object = self.defaulter.as_ref().map_or_else(|| object.clone(), |default| default(&object));
+        let object = self.defaulter.as_ref().map_or_else(|| merged.clone(), |default| default(&merged));
         let object = at_version(&*self.converter, &object, &self.hub)
             .map_err(|source| self.convert_error("convert to unversioned", config, source))?;
+        self.check_depth(&object, Some(&merged), &managed)?;
         Ok((Some(object), managed))
     }
 

@@ -35,6 +35,7 @@ mod translate;
 
 use std::fmt;
 
+use fieldmanager_value::internal::with_room;
 use fieldmanager_value::{MAX_DEPTH, Value};
 use jsonschema::{Draft, PatternOptions};
 
@@ -52,7 +53,7 @@ use crate::{FieldError, FieldPath};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Validator {
-    compiled: jsonschema::Validator,
+    compiled: Option<jsonschema::Validator>,
     schema: serde_json::Value,
 }
 
@@ -106,11 +107,11 @@ impl Validator {
         for (name, check) in formats::OWN {
             options = options.with_format(*name, *check);
         }
-        let compiled = options.build(&schema).map_err(|error| SchemaError::Keyword {
+        let compiled = with_room(|| options.build(&schema)).map_err(|error| SchemaError::Keyword {
             path: error.instance_path().as_str().trim_start_matches('/').replace('/', "."),
             message: error.to_string(),
         })?;
-        Ok(Validator { compiled, schema })
+        Ok(Validator { compiled: Some(compiled), schema })
     }
 
     /// Compiles a structural schema.
@@ -152,16 +153,26 @@ impl Validator {
             let detail = format!("lists and maps nest deeper than {MAX_DEPTH} levels");
             return vec![FieldError::invalid(FieldPath::empty(), "", detail)];
         };
-        let mut out = errors::Errors::default();
-        for error in self.compiled.iter_errors(&instance) {
-            errors::push(&error, &instance, &mut out);
-        }
-        out.finish()
+        with_room(|| {
+            let mut out = errors::Errors::default();
+            for error in self.compiled.iter().flat_map(|compiled| compiled.iter_errors(&instance)) {
+                errors::push(&error, &instance, &mut out);
+            }
+            drop(instance);
+            out.finish()
+        })
+    }
+}
+
+impl Drop for Validator {
+    fn drop(&mut self) {
+        let parts = (self.compiled.take(), std::mem::take(&mut self.schema));
+        with_room(|| drop(parts));
     }
 }
 
 impl fmt::Debug for Validator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Validator").field(&self.schema).finish()
+        with_room(|| f.debug_tuple("Validator").field(&self.schema).finish())
     }
 }

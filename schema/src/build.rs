@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ahash::RandomState;
-use fieldmanager_value::Str;
+use fieldmanager_value::internal::level;
+use fieldmanager_value::{MAX_DEPTH, Str};
 use hashbrown::HashMap;
 
 use crate::UNTYPED_DEDUCED;
@@ -55,6 +56,8 @@ struct Builder {
     faults: Vec<Fault>,
     type_name: Str,
     place: Place,
+    /// How many atoms the one that is resolved is in.
+    depth: usize,
 }
 
 impl Builder {
@@ -125,15 +128,22 @@ impl Builder {
     }
 
     fn atom(&mut self, def: &AtomDef, inlined: bool) -> Atom {
-        let list = def.list.as_deref();
-        let map = def.map.as_deref();
-        Atom {
+        let mut list = def.list.as_deref();
+        let mut map = def.map.as_deref();
+        if self.depth >= MAX_DEPTH && (list.is_some() || map.is_some()) {
+            self.fault(format!("types in place are nested deeper than {MAX_DEPTH} levels"));
+            (list, map) = (None, None);
+        }
+        self.depth += 1;
+        let atom = Atom {
             scalar: def.scalar,
-            list: list.map(|list| self.at([Step::Text(".list")], |b| b.list(list))),
-            map: map.map(|map| self.at([Step::Text(".map")], |b| b.map(map))),
+            list: list.map(|list| level(|| self.at([Step::Text(".list")], |b| b.list(list)))),
+            map: map.map(|map| level(|| self.at([Step::Text(".map")], |b| b.map(map)))),
             name: self.type_name.clone(),
             inlined,
-        }
+        };
+        self.depth -= 1;
+        atom
     }
 
     fn list(&mut self, def: &ListDef) -> ListType {

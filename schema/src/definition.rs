@@ -2,6 +2,8 @@
 
 use fieldmanager_value::{Str, Value};
 
+use crate::nested::Nested;
+
 /// A named type. Every name occurs once in a schema.
 ///
 /// ```
@@ -26,7 +28,7 @@ pub struct TypeDef {
 /// // A number, or a map: `resources: 1` as well as `resources: {}`.
 /// let either = AtomDef {
 ///     scalar: Some(Scalar::Numeric),
-///     map: Some(Box::new(MapDef::default())),
+///     map: Some(MapDef::default().into()),
 ///     ..AtomDef::default()
 /// };
 /// assert!(!either.is_empty() && AtomDef::default().is_empty());
@@ -36,9 +38,9 @@ pub struct AtomDef {
     /// A scalar.
     pub scalar: Option<Scalar>,
     /// A list.
-    pub list: Option<Box<ListDef>>,
+    pub list: Option<Nested<ListDef>>,
     /// A map.
-    pub map: Option<Box<MapDef>>,
+    pub map: Option<Nested<MapDef>>,
 }
 
 impl AtomDef {

@@ -47,6 +47,7 @@ mod build;
 mod definition;
 mod error;
 mod names;
+mod nested;
 mod parse;
 mod place;
 mod read;
@@ -65,6 +66,7 @@ pub mod internal {
     pub use crate::along::Along;
     pub use crate::similar::{FAULTS_WITH_SUGGESTIONS, similar_names};
 }
+pub use nested::Nested;
 pub use resolved::{Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
 
 /// The name of the type that is atomic whatever it holds.

@@ -9,6 +9,7 @@ use crate::definition::{
     AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
 };
 use crate::error::Fault;
+use crate::nested::Nested;
 use crate::place::{Place, Step};
 
 /// Reads definitions and collects faults.
@@ -190,7 +191,7 @@ impl Reader {
         let list = list.and_then(|v| self.at(Step::Text(".list"), |r| r.list_def(v)));
         let fields = map.get("map").filter(|v| !v.is_null());
         let fields = fields.and_then(|v| self.at(Step::Text(".map"), |r| r.map_def(v)));
-        AtomDef { scalar, list: list.map(Box::new), map: fields.map(Box::new) }
+        AtomDef { scalar, list: list.map(Nested::from), map: fields.map(Nested::from) }
     }
 
     fn type_ref(&mut self, map: &Map, name: &str) -> Option<TypeRef> {

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 
 use crate::definition::{AtomDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef};
 use crate::error::Error;
+use crate::nested::Nested;
 use crate::parse::Reader;
 use crate::resolved::{Inner, Schema, Type, TypeId};
 use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, build};
@@ -120,12 +121,12 @@ fn untyped() -> Vec<TypeDef> {
         name: name.into(),
         atom: AtomDef {
             scalar: Some(Scalar::Untyped),
-            list: Some(Box::new(ListDef {
+            list: Some(Nested::from(ListDef {
                 element: reference(UNTYPED_ATOMIC),
                 relationship: Some(Relationship::Atomic),
                 keys: Vec::new(),
             })),
-            map: Some(Box::new(MapDef {
+            map: Some(Nested::from(MapDef {
                 element: Some(reference(name)),
                 relationship: Some(relationship),
                 ..MapDef::default()

@@ -1,5 +1,6 @@
 //! From definitions back to a document.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::definition::{
@@ -29,8 +30,8 @@ impl Members {
 
     fn atom(self, atom: &AtomDef) -> Self {
         self.put("scalar", atom.scalar.map(|s| s.name()))
-            .put("list", atom.list.as_deref().map(list))
-            .put("map", atom.map.as_deref().map(map))
+            .put("list", atom.list.as_deref().map(|def| level(|| list(def))))
+            .put("map", atom.map.as_deref().map(|def| level(|| map(def))))
     }
 
     fn relationship(self, relationship: Option<Relationship>) -> Self {

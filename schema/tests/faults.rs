@@ -392,7 +392,7 @@ fn definitions_are_checked() {
     let field = |name: &str, ty: TypeRef| FieldDef { name: name.into(), ty, default: None };
     let with_fields = |fields| {
         let map = MapDef { fields, ..MapDef::default() };
-        TypeDef { name: "a".into(), atom: AtomDef { map: Some(Box::new(map)), ..AtomDef::default() } }
+        TypeDef { name: "a".into(), atom: AtomDef { map: Some(map.into()), ..AtomDef::default() } }
     };
     assert_eq!(
         faults(vec![with_fields(vec![

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::{Filter, Node, PathElement, Set, SetBuilder};
 use fieldmanager_schema::{Atom, ListType, MapType, Schema, TypeId};
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::error::{Error, Fault, Faults};
@@ -302,11 +303,10 @@ impl Compare<'_> {
                     leaf(left, right, delta);
                     return true;
                 }
-                let below = match (old, new) {
+                delta.unite(level(|| match (old, new) {
                     (Some(old), Some(new)) if self.keyed && self.unique => self.unique_items(list, old, new),
                     _ => self.any_items(list, old, new),
-                };
-                delta.unite(below);
+                }));
                 false
             }
             Shape::Map(map) => {
@@ -316,7 +316,7 @@ impl Compare<'_> {
                     return true;
                 }
                 let none = Map::new();
-                delta.unite(self.maps(map, old.unwrap_or(&none), new.unwrap_or(&none)));
+                delta.unite(level(|| self.maps(map, old.unwrap_or(&none), new.unwrap_or(&none))));
                 false
             }
             Shape::Nothing => false,

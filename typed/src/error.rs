@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use fieldmanager_fieldpath::{Path, PathElement};
+use fieldmanager_fieldpath::{MAX_PATH_LENGTH, Path, PathElement};
 use fieldmanager_schema::internal::FAULTS_WITH_SUGGESTIONS;
-use fieldmanager_value::{MAX_DEPTH, Value};
+use fieldmanager_value::Value;
 
 use crate::items::ItemFault;
 
@@ -102,7 +102,7 @@ impl fmt::Display for Fault {
             Fault::UnionSeveral { members } => {
                 write!(f, "only one member of a union may be set, got `{}`", members.join("`, `"))
             }
-            Fault::TooDeep => write!(f, "nesting is deeper than {MAX_DEPTH} levels"),
+            Fault::TooDeep => write!(f, "nesting is deeper than {MAX_PATH_LENGTH} levels"),
             Fault::EmptyType { name } => {
                 write!(f, "schema error: type `{name}` accepts no value here")
             }

@@ -2,6 +2,7 @@
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Value};
 
 use crate::error::{Error, Faults};
@@ -150,7 +151,7 @@ impl Merge<'_> {
                     Some(Merged::Other(config.clone()))
                 }
                 (Some(old), Some(new)) => {
-                    let merged = self.lists(list, old, new)?;
+                    let merged = level(|| self.lists(list, old, new))?;
                     Some(match merged.ptr_eq(old) {
                         true => Merged::Live,
                         false => Merged::Other(Value::List(merged)),
@@ -173,7 +174,7 @@ impl Merge<'_> {
                     }
                     Some(Merged::Other(config.clone()))
                 }
-                (Some(old), Some(new)) => Some(self.maps(map, old, new)),
+                (Some(old), Some(new)) => Some(level(|| self.maps(map, old, new))),
             },
             Shape::Nothing => {
                 self.faults.push(empty_type(atom));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_fieldpath::PathElement;
+use fieldmanager_fieldpath::{MAX_PATH_LENGTH, PathElement};
 use fieldmanager_schema::{ListType, MapType, Schema, Type, TypeId};
-use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
+use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::error::{Fault, Faults, ValidationErrors};
 use crate::index::Index;
@@ -53,7 +53,7 @@ impl Walk<'_> {
     }
 
     fn below(&mut self, walk: impl FnOnce(&mut Self)) {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_PATH_LENGTH {
             self.faults.push(Fault::TooDeep);
             return;
         }

@@ -51,6 +51,12 @@ mod value;
 mod yaml;
 mod yaml_scalar;
 
+/// What the crates of this workspace share and no program should use.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::deep::{level, with_room};
+}
+
 pub use de::from_value;
 pub use error::{Error, TextPosition};
 pub use escape::{Escape, write_string};

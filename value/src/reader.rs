@@ -6,7 +6,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess
 
 use crate::intern::DocumentNames;
 use crate::names::Names;
-use crate::{Error, List, MAX_DEPTH, Map, Str, Value};
+use crate::{Error, List, MAX_DEPTH, Map, Str, Value, deep};
 
 /// The first size of the stacks: most objects fit, and it is below the size that allocators treat as large.
 const ROOM: usize = 40;
@@ -113,9 +113,12 @@ impl<'de> Visitor<'de> for &mut Reader {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         self.enter()?;
         let start = self.items.len();
-        while let Some(item) = items.next_element_seed(&mut *self)? {
-            self.items.push(item);
-        }
+        deep::level(|| {
+            while let Some(item) = items.next_element_seed(&mut *self)? {
+                self.items.push(item);
+            }
+            Ok(())
+        })?;
         self.depth -= 1;
         Ok(Value::List(List::of(self.items.drain(start..))))
     }
@@ -124,16 +127,23 @@ impl<'de> Visitor<'de> for &mut Reader {
         self.enter()?;
         let start = self.entries.len();
         let (mut sorted, mut names) = (true, Names::Ascending);
-        while let Some(name) = entries.next_key_seed(Name(&mut self.names))? {
-            let before = self.entries.get(start..).unwrap_or_default();
-            if self.strict && !names.add(before, &name) {
-                return Err(serde::de::Error::custom(format_args!("key `{name}` is there twice")));
+        deep::level(|| {
+            while let Some(name) = entries.next_key_seed(Name(&mut self.names))? {
+                let before = self.entries.get(start..).unwrap_or_default();
+                if self.strict && !names.add(before, &name) {
+                    return Err(serde::de::Error::custom(format_args!("key `{name}` is there twice")));
+                }
+                let value = entries.next_value_seed(&mut *self)?;
+                sorted = sorted
+                    && self
+                        .entries
+                        .get(start..)
+                        .and_then(<[_]>::last)
+                        .is_none_or(|(before, _)| *before < name);
+                self.entries.push((name, value));
             }
-            let value = entries.next_value_seed(&mut *self)?;
-            sorted = sorted
-                && self.entries.get(start..).and_then(<[_]>::last).is_none_or(|(before, _)| *before < name);
-            self.entries.push((name, value));
-        }
+            Ok(())
+        })?;
         self.depth -= 1;
         Ok(Value::Map(Map::of(self.entries.drain(start..), sorted)))
     }

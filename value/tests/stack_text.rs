@@ -66,7 +66,6 @@ fn yaml_is_read_on_a_small_stack() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "a debug build of the serializer needs more than 512 KiB")]
 fn yaml_is_written_on_a_small_stack() {
     on_small_stack(|| {
         for json in documents(MAX_DEPTH) {
@@ -77,7 +76,6 @@ fn yaml_is_written_on_a_small_stack() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "a debug build of the conversions needs more than 512 KiB")]
 fn serde_types_are_converted_on_a_small_stack() {
     on_small_stack(|| {
         for json in documents(MAX_DEPTH) {

@@ -138,14 +138,14 @@ impl Builder<'_> {
                 1 => self.keyed(depth),
                 _ => self.atomic_list(depth),
             };
-            atom.list = Some(Box::new(list));
+            atom.list = Some(list.into());
         }
         if without != 2 {
             let mut map = if self.rng.chance(50) { self.structure(depth) } else { self.map_of(depth) };
             if self.rng.chance(20) {
                 map.relation = Some(Relation::Atomic);
             }
-            atom.map = Some(Box::new(map));
+            atom.map = Some(map.into());
         }
         atom
     }

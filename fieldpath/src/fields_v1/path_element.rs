@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{Escape, Map, MapBuilder, Str, Value, write_number, write_string};
 
 use super::bytes::plain_end;
@@ -181,7 +182,7 @@ fn write_value(out: &mut String, value: &Value) {
     match value {
         Value::String(string) => write_string(out, string, Escape::Html),
         Value::Float(number) => write_number(out, *number),
-        Value::List(list) => {
+        Value::List(list) => level(|| {
             out.push('[');
             for (i, item) in list.iter().enumerate() {
                 if i > 0 {
@@ -190,8 +191,8 @@ fn write_value(out: &mut String, value: &Value) {
                 write_value(out, item);
             }
             out.push(']');
-        }
-        Value::Map(map) => write_fields(out, map, Escape::Html),
+        }),
+        Value::Map(map) => level(|| write_fields(out, map, Escape::Html)),
         other => other.write_json(out),
     }
 }

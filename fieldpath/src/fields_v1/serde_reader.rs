@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, TextPosition, Value};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
@@ -79,10 +80,16 @@ impl<'de> Visitor<'de> for Level<'_> {
         Ok(Read::default())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Read, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Read, A::Error> {
         if self.depth >= MAX_DEPTH {
             return Err(self.fail(Error::TooDeep));
         }
+        level(|| self.entries(entries))
+    }
+}
+
+impl Level<'_> {
+    fn entries<'de, A: MapAccess<'de>>(self, mut entries: A) -> Result<Read, A::Error> {
         let mut itself = false;
         let mut builder = SetBuilder::default();
         while let Some(key) = entries.next_key_seed(KeySeed(&self))? {

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use super::rules::has_invalid_types;
@@ -232,38 +233,40 @@ fn set_identity(schema: &mut Map) {
 /// A schema with the embedded resources in it filled in. What is not in the place of a value, such as `anyOf`,
 /// stays as it is.
 fn complete(schema: &Value) -> Value {
-    let Value::Map(schema) = schema else {
-        return schema.clone();
-    };
-    let mut out = schema.clone();
-    // The apiserver's encoder leaves an example out that is empty; defaults it writes all.
-    if out.get("example").is_some_and(is_empty) {
-        out.remove("example");
-    }
-    for name in ["items", "additionalProperties"] {
-        if let Some(inner) = schema.get(name) {
-            out.insert(name, complete(inner));
-        }
-    }
-    if let Some(Value::Map(properties)) = schema.get("properties") {
-        let properties: Map =
-            properties.iter().map(|(name, property)| (name.clone(), complete(property))).collect();
-        out.insert("properties", properties);
-    }
-    if schema.get(EMBEDDED) == Some(&Value::Bool(true)) {
-        set_identity(&mut out);
-        let mut required = match schema.get("required") {
-            Some(Value::List(required)) => required.clone(),
-            _ => List::default(),
+    level(|| {
+        let Value::Map(schema) = schema else {
+            return schema.clone();
         };
-        for name in ["kind", "apiVersion"] {
-            if !required.iter().any(|known| known.as_str() == Some(name)) {
-                required.push(name.into());
+        let mut out = schema.clone();
+        // The apiserver's encoder leaves an example out that is empty; defaults it writes all.
+        if out.get("example").is_some_and(is_empty) {
+            out.remove("example");
+        }
+        for name in ["items", "additionalProperties"] {
+            if let Some(inner) = schema.get(name) {
+                out.insert(name, complete(inner));
             }
         }
-        out.insert("required", required);
-    }
-    out.into()
+        if let Some(Value::Map(properties)) = schema.get("properties") {
+            let properties: Map =
+                properties.iter().map(|(name, property)| (name.clone(), complete(property))).collect();
+            out.insert("properties", properties);
+        }
+        if schema.get(EMBEDDED) == Some(&Value::Bool(true)) {
+            set_identity(&mut out);
+            let mut required = match schema.get("required") {
+                Some(Value::List(required)) => required.clone(),
+                _ => List::default(),
+            };
+            for name in ["kind", "apiVersion"] {
+                if !required.iter().any(|known| known.as_str() == Some(name)) {
+                    required.push(name.into());
+                }
+            }
+            out.insert("required", required);
+        }
+        out.into()
+    })
 }
 
 fn is_empty(value: &Value) -> bool {

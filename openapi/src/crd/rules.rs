@@ -1,5 +1,6 @@
 //! What a schema of a custom resource definition may not say, beyond being structural.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, MAX_DEPTH, Map, Value};
 
 use super::lists;
@@ -61,15 +62,17 @@ const ALLOWED_AT_ROOT: &str = "Description Type Format Title Maximum ExclusiveMa
 
 /// Whether a schema names a type that does not exist, anywhere.
 pub(super) fn has_invalid_types(schema: &Value) -> bool {
-    if let Some(Value::String(name)) = schema.get("type")
-        && !name.is_empty()
-        && !TYPES.contains(&name.as_str())
-    {
-        return true;
-    }
-    let mut found = false;
-    each_below(schema, |_, _, inner| found = found || has_invalid_types(inner));
-    found
+    level(|| {
+        if let Some(Value::String(name)) = schema.get("type")
+            && !name.is_empty()
+            && !TYPES.contains(&name.as_str())
+        {
+            return true;
+        }
+        let mut found = false;
+        each_below(schema, |_, _, inner| found = found || has_invalid_types(inner));
+        found
+    })
 }
 
 /// How the place of a schema below another one is said.
@@ -107,11 +110,13 @@ fn each_below<'v>(schema: &'v Value, mut visit: impl FnMut(&'static str, Step<'v
 /// Whether a schema has a default anywhere. What nests too deeply is refused elsewhere and has none here.
 pub(super) fn has_default(schema: &Value) -> bool {
     fn below(schema: &Value, depth: usize) -> bool {
-        let mut found = schema.get("default").is_some_and(|default| !default.is_null());
-        if depth < MAX_DEPTH {
-            each_below(schema, |_, _, inner| found = found || below(inner, depth + 1));
-        }
-        found
+        level(|| {
+            let mut found = schema.get("default").is_some_and(|default| !default.is_null());
+            if depth < MAX_DEPTH {
+                each_below(schema, |_, _, inner| found = found || below(inner, depth + 1));
+            }
+            found
+        })
     }
     below(schema, 0)
 }
@@ -182,53 +187,56 @@ fn is_zero(value: &Value) -> bool {
 }
 
 fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<FieldError>) {
-    let Value::Map(map) = schema else {
-        return;
-    };
-    keywords(map, path, place, errors);
-    if is_true(map, "uniqueItems") {
-        errors.push(FieldError::forbidden(
-            path.child("uniqueItems"),
-            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
-        ));
-    }
-    let has_properties = map.get("properties").and_then(Value::as_map).is_some_and(|all| !all.is_empty());
-    let closed = matches!(map.get("additionalProperties"), Some(Value::Map(_) | Value::Bool(false)));
-    if has_properties && closed {
-        errors.push(FieldError::forbidden(
-            path.child("additionalProperties"),
-            "additionalProperties and properties are mutual exclusive",
-        ));
-    }
-    each_below(schema, |name, step, inner| {
-        let mut below = Place { root: false, ..place.clone() };
-        match (name, &step) {
-            // Of these it is enough that they are there.
-            ("patternProperties" | "additionalItems", _) => return,
-            ("additionalProperties", _) if place.in_meta => {
-                below.no_default = Some("inside additionalProperties applying to object metadata".to_owned());
-            }
-            ("properties", Step::Key(key @ ("apiVersion" | "kind" | "metadata"))) => {
-                let resource = place.root || is_true(map, "x-kubernetes-embedded-resource");
-                below.in_meta |= resource;
-                if place.root {
-                    below.no_default = Some(format!("in top-level {key}"));
-                }
-            }
-            _ => {}
-        }
-        let path = match step {
-            Step::This => path.child(name),
-            Step::Key(key) => path.child(name).key(key),
-            Step::Index(at) => path.child(name).index(at),
+    level(|| {
+        let Value::Map(map) = schema else {
+            return;
         };
-        check_one(inner, &path, &below, errors);
-    });
-    if map.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
-        let path = path.child("x-kubernetes-preserve-unknown-fields");
-        errors.push(FieldError::invalid(path, false, "must be true or undefined"));
-    }
-    lists::check(map, path, errors);
+        keywords(map, path, place, errors);
+        if is_true(map, "uniqueItems") {
+            errors.push(FieldError::forbidden(
+                path.child("uniqueItems"),
+                "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
+            ));
+        }
+        let has_properties = map.get("properties").and_then(Value::as_map).is_some_and(|all| !all.is_empty());
+        let closed = matches!(map.get("additionalProperties"), Some(Value::Map(_) | Value::Bool(false)));
+        if has_properties && closed {
+            errors.push(FieldError::forbidden(
+                path.child("additionalProperties"),
+                "additionalProperties and properties are mutual exclusive",
+            ));
+        }
+        each_below(schema, |name, step, inner| {
+            let mut below = Place { root: false, ..place.clone() };
+            match (name, &step) {
+                // Of these it is enough that they are there.
+                ("patternProperties" | "additionalItems", _) => return,
+                ("additionalProperties", _) if place.in_meta => {
+                    below.no_default =
+                        Some("inside additionalProperties applying to object metadata".to_owned());
+                }
+                ("properties", Step::Key(key @ ("apiVersion" | "kind" | "metadata"))) => {
+                    let resource = place.root || is_true(map, "x-kubernetes-embedded-resource");
+                    below.in_meta |= resource;
+                    if place.root {
+                        below.no_default = Some(format!("in top-level {key}"));
+                    }
+                }
+                _ => {}
+            }
+            let path = match step {
+                Step::This => path.child(name),
+                Step::Key(key) => path.child(name).key(key),
+                Step::Index(at) => path.child(name).index(at),
+            };
+            check_one(inner, &path, &below, errors);
+        });
+        if map.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
+            let path = path.child("x-kubernetes-preserve-unknown-fields");
+            errors.push(FieldError::invalid(path, false, "must be true or undefined"));
+        }
+        lists::check(map, path, errors);
+    })
 }
 
 /// What is wrong with keywords by themselves.

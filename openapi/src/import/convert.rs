@@ -7,6 +7,7 @@ use fieldmanager_schema::{
     AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, UNTYPED_ATOMIC,
     UNTYPED_DEDUCED,
 };
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
 use super::extensions::{self, ExtensionFault, PRESERVE};
@@ -117,45 +118,49 @@ impl<'i> Converter<'i> {
 
     /// What a schema in place may be. `preserve` says whether something above it keeps unknown fields.
     fn schema(&mut self, schema: &Value, preserve: bool) -> AtomDef {
-        let Value::Map(schema) = schema else {
-            self.fault(format!("a schema must be a map, got {}", schema.kind()));
-            return AtomDef::default();
-        };
-        if self.depth >= MAX_DEPTH {
-            self.fault(format!("nesting is deeper than {MAX_DEPTH} levels"));
-            return AtomDef::default();
-        }
-        // A reference that is a text has been followed by now.
-        if let Some(other) = schema.get("$ref").filter(|other| !other.is_null() && other.as_str().is_none()) {
-            let message = format!("expected string, got {}", other.kind());
-            self.at(&[".$ref"], |c| c.fault(message));
-            // What it is without the reference was not meant.
-            return AtomDef::default();
-        }
-        let preserve = match schema.get(PRESERVE) {
-            None | Some(Value::Null) => preserve,
-            Some(Value::Bool(flag)) => preserve | *flag,
-            Some(other) => {
-                let message = format!("expected boolean, got {}", other.kind());
-                self.at(&[".", PRESERVE], |c| c.fault(message));
-                preserve
+        level(|| {
+            let Value::Map(schema) = schema else {
+                self.fault(format!("a schema must be a map, got {}", schema.kind()));
+                return AtomDef::default();
+            };
+            if self.depth >= MAX_DEPTH {
+                self.fault(format!("nesting is deeper than {MAX_DEPTH} levels"));
+                return AtomDef::default();
             }
-        };
-        self.depth += 1;
-        let atom = match self.type_name(schema) {
-            "" => AtomDef {
-                scalar: Some(Scalar::Untyped),
-                list: Some(Box::new(self.list(schema, preserve, false))),
-                map: Some(Box::new(self.map(schema, preserve))),
-            },
-            "object" => AtomDef { map: Some(Box::new(self.map(schema, preserve))), ..AtomDef::default() },
-            "array" => {
-                AtomDef { list: Some(Box::new(self.list(schema, preserve, true))), ..AtomDef::default() }
+            // A reference that is a text has been followed by now.
+            if let Some(other) =
+                schema.get("$ref").filter(|other| !other.is_null() && other.as_str().is_none())
+            {
+                let message = format!("expected string, got {}", other.kind());
+                self.at(&[".$ref"], |c| c.fault(message));
+                // What it is without the reference was not meant.
+                return AtomDef::default();
             }
-            name => AtomDef { scalar: Some(self.scalar(name, schema)), ..AtomDef::default() },
-        };
-        self.depth -= 1;
-        atom
+            let preserve = match schema.get(PRESERVE) {
+                None | Some(Value::Null) => preserve,
+                Some(Value::Bool(flag)) => preserve | *flag,
+                Some(other) => {
+                    let message = format!("expected boolean, got {}", other.kind());
+                    self.at(&[".", PRESERVE], |c| c.fault(message));
+                    preserve
+                }
+            };
+            self.depth += 1;
+            let atom = match self.type_name(schema) {
+                "" => AtomDef {
+                    scalar: Some(Scalar::Untyped),
+                    list: Some(self.list(schema, preserve, false).into()),
+                    map: Some(self.map(schema, preserve).into()),
+                },
+                "object" => AtomDef { map: Some(self.map(schema, preserve).into()), ..AtomDef::default() },
+                "array" => {
+                    AtomDef { list: Some(self.list(schema, preserve, true).into()), ..AtomDef::default() }
+                }
+                name => AtomDef { scalar: Some(self.scalar(name, schema)), ..AtomDef::default() },
+            };
+            self.depth -= 1;
+            atom
+        })
     }
 
     /// The type that a schema names; of several the first one, as in Go.

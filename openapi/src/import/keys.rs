@@ -3,6 +3,7 @@
 use ahash::AHashMap;
 use fieldmanager_schema::{AtomDef, ListDef, MapDef, Relationship, TypeDef, TypeRef};
 use fieldmanager_value::Str;
+use fieldmanager_value::internal::level;
 
 use super::Fault;
 
@@ -40,12 +41,14 @@ struct Walk {
 
 impl Walk {
     fn atom(&mut self, atom: &mut AtomDef) {
-        if let Some(list) = &mut atom.list {
-            self.list(list);
-        }
-        if let Some(map) = &mut atom.map {
-            self.map(map);
-        }
+        level(|| {
+            if let Some(list) = &mut atom.list {
+                self.list(list);
+            }
+            if let Some(map) = &mut atom.map {
+                self.map(map);
+            }
+        })
     }
 
     fn at(&mut self, steps: &[&str], reference: &mut TypeRef) {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use ahash::AHashMap;
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::trail::Trail;
@@ -83,7 +84,7 @@ impl Filler {
         trail: &Trail<'_>,
         depth: usize,
     ) -> Result<Edit, Error> {
-        match object {
+        level(|| match object {
             Value::Map(map) => {
                 self.enter(depth)?;
                 self.fields(map, schema, trail, depth)
@@ -94,7 +95,7 @@ impl Filler {
                 edit_items(list, |at, item| self.present(item, items, &Trail::Index(trail, at), depth))
             }
             _ => Ok(None),
-        }
+        })
     }
 
     /// Enters a list or a map at `depth`, counted from 0.

@@ -1,5 +1,6 @@
 //! Sets and maps written as lists: what must be unique.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Value};
 
 use super::trail::Trail;
@@ -54,41 +55,43 @@ fn value(
     depth: usize,
     errors: &mut Vec<FieldError>,
 ) -> Result<(), Error> {
-    match object {
-        Value::Map(map) => {
-            check(depth)?;
-            // A field with a schema in both is looked at twice, as in the apiserver.
-            if let Some(schema) =
-                schema.additional_properties.as_ref().and_then(|additional| additional.schema())
-            {
-                for (name, found) in map {
-                    value(found, schema, &Trail::Key(trail, name), depth + 1, errors)?;
+    level(|| {
+        match object {
+            Value::Map(map) => {
+                check(depth)?;
+                // A field with a schema in both is looked at twice, as in the apiserver.
+                if let Some(schema) =
+                    schema.additional_properties.as_ref().and_then(|additional| additional.schema())
+                {
+                    for (name, found) in map {
+                        value(found, schema, &Trail::Key(trail, name), depth + 1, errors)?;
+                    }
                 }
-            }
-            if !schema.properties.is_empty() {
-                for (name, found) in map {
-                    if let Some(schema) = schema.properties.get(name.as_str()) {
-                        value(found, schema, &Trail::Child(trail, name), depth + 1, errors)?;
+                if !schema.properties.is_empty() {
+                    for (name, found) in map {
+                        if let Some(schema) = schema.properties.get(name.as_str()) {
+                            value(found, schema, &Trail::Child(trail, name), depth + 1, errors)?;
+                        }
                     }
                 }
             }
-        }
-        Value::List(list) => {
-            check(depth)?;
-            match schema.extensions.list_type.as_deref() {
-                Some("set") => set(list, trail, depth, errors)?,
-                Some("map") => map(list, schema, trail, depth, errors)?,
-                _ => {}
-            }
-            if let Some(items) = &schema.items {
-                for (at, item) in list.iter().enumerate() {
-                    value(item, items, &Trail::Index(trail, at), depth + 1, errors)?;
+            Value::List(list) => {
+                check(depth)?;
+                match schema.extensions.list_type.as_deref() {
+                    Some("set") => set(list, trail, depth, errors)?,
+                    Some("map") => map(list, schema, trail, depth, errors)?,
+                    _ => {}
+                }
+                if let Some(items) = &schema.items {
+                    for (at, item) in list.iter().enumerate() {
+                        value(item, items, &Trail::Index(trail, at), depth + 1, errors)?;
+                    }
                 }
             }
+            _ => {}
         }
-        _ => {}
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Comparing walks whole items.

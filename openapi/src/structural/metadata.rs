@@ -1,5 +1,6 @@
 //! `apiVersion`, `kind` and `metadata` of resources: at the root and embedded.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
 
 use super::object_meta;
@@ -88,7 +89,7 @@ impl Coercer {
         trail: &Trail<'_>,
         depth: usize,
     ) -> Result<Edit, Error> {
-        match value {
+        level(|| match value {
             Value::Map(map) => {
                 check(depth)?;
                 self.fields(map, schema, is_resource, trail, depth)
@@ -102,7 +103,7 @@ impl Coercer {
                 })
             }
             _ => Ok(None),
-        }
+        })
     }
 
     fn fields(

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::sorted::SortedMap;
 use fieldmanager_value::{Str, Value};
 
@@ -60,9 +61,19 @@ impl Deref for Structural {
     }
 }
 
+impl Drop for Structural {
+    fn drop(&mut self) {
+        if let Some(node) = Arc::get_mut(&mut self.0) {
+            let properties = std::mem::take(&mut node.properties);
+            let below = (node.items.take(), node.additional_properties.take());
+            level(|| drop((properties, below)));
+        }
+    }
+}
+
 impl PartialEq for Structural {
     fn eq(&self, other: &Self) -> bool {
-        self.ptr_eq(other) || self.0 == other.0
+        self.ptr_eq(other) || level(|| self.0 == other.0)
     }
 }
 
@@ -280,7 +291,7 @@ pub struct ValueValidation {
 /// assert_eq!(nested.get("a").unwrap().value_validation.min_length, Some(1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Default, PartialEq)]
+#[derive(Default)]
 pub struct NestedValueValidation {
     /// What restricts values.
     pub value_validation: ValueValidation,
@@ -301,10 +312,48 @@ pub struct NestedValueValidation {
 impl NestedValueValidation {
     /// The schema that says a type and nothing else.
     pub(super) fn of_type(name: &'static str) -> Self {
-        NestedValueValidation {
-            forbidden_generics: Generic { type_name: name.into(), ..Generic::default() },
-            ..Self::default()
-        }
+        let mut out = Self::default();
+        out.forbidden_generics.type_name = name.into();
+        out
+    }
+}
+
+impl Drop for NestedValueValidation {
+    fn drop(&mut self) {
+        let validation = &mut self.value_validation;
+        let junctors =
+            [&mut validation.all_of, &mut validation.any_of, &mut validation.one_of].map(std::mem::take);
+        let boxes = [validation.not.take(), self.items.take(), self.additional_properties.take()];
+        let properties = std::mem::take(&mut self.properties);
+        level(|| drop((junctors, boxes, properties)));
+    }
+}
+
+impl Clone for NestedValueValidation {
+    fn clone(&self) -> Self {
+        level(|| NestedValueValidation {
+            value_validation: self.value_validation.clone(),
+            validations: self.validations.clone(),
+            items: self.items.clone(),
+            properties: self.properties.clone(),
+            additional_properties: self.additional_properties.clone(),
+            forbidden_generics: self.forbidden_generics.clone(),
+            forbidden_extensions: self.forbidden_extensions.clone(),
+        })
+    }
+}
+
+impl PartialEq for NestedValueValidation {
+    fn eq(&self, other: &Self) -> bool {
+        level(|| {
+            self.value_validation == other.value_validation
+                && self.validations == other.validations
+                && self.items == other.items
+                && self.properties == other.properties
+                && self.additional_properties == other.additional_properties
+                && self.forbidden_generics == other.forbidden_generics
+                && self.forbidden_extensions == other.forbidden_extensions
+        })
     }
 }
 

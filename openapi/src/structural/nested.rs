@@ -1,6 +1,7 @@
 //! Reading what structural and nested schemas have in common, and nested schemas.
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::level;
 
 use super::read::{Source, schemas};
 use super::trail::Trail;
@@ -152,14 +153,20 @@ fn validations(source: &Source<'_>) -> Result<Option<Value>, Error> {
 
 /// Reads a schema inside of a junctor.
 fn nested(schema: &Value, trail: &Trail<'_>, depth: usize) -> Result<Box<NestedValueValidation>, Error> {
-    let source = Source::of(schema, trail, depth)?;
-    let mut out = empty();
-    let NestedValueValidation {
-        value_validation, validations, forbidden_generics, forbidden_extensions, ..
-    } = &mut *out;
-    parts(&source, value_validation, forbidden_generics, forbidden_extensions, validations)?;
-    children(&source, &mut out)?;
-    Ok(out)
+    level(|| {
+        let source = Source::of(schema, trail, depth)?;
+        let mut out = empty();
+        let NestedValueValidation {
+            value_validation,
+            validations,
+            forbidden_generics,
+            forbidden_extensions,
+            ..
+        } = &mut *out;
+        parts(&source, value_validation, forbidden_generics, forbidden_extensions, validations)?;
+        children(&source, &mut out)?;
+        Ok(out)
+    })
 }
 
 fn empty() -> Box<NestedValueValidation> {

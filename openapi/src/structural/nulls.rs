@@ -1,6 +1,7 @@
 //! Dropping nulls that may not be there.
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::level;
 
 use super::walk::{Edit, check, edit_items, edit_map};
 use super::{Error, Structural};
@@ -36,7 +37,7 @@ impl Structural {
 }
 
 fn value(object: &Value, schema: &Structural, depth: usize) -> Result<Edit, Error> {
-    match object {
+    level(|| match object {
         Value::Map(map) => {
             check(depth)?;
             let mut edits = Vec::new();
@@ -56,5 +57,5 @@ fn value(object: &Value, schema: &Structural, depth: usize) -> Result<Edit, Erro
             edit_items(list, |_, item| value(item, items, depth + 1))
         }
         _ => Ok(None),
-    }
+    })
 }

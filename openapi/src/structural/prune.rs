@@ -1,6 +1,7 @@
 //! Pruning: removing what the schema does not know.
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::level;
 
 use super::trail::Trail;
 use super::walk::{Edit, Field, check, edit_items, edit_map, is_meta};
@@ -99,49 +100,51 @@ impl Walk {
         trail: &Trail<'_>,
         depth: usize,
     ) -> Result<Edit, Error> {
-        match value {
-            Value::Map(map) => {
-                check(depth)?;
-                let mut edits = Vec::new();
-                for (name, value) in map {
-                    if mode.is_resource && is_meta(name) {
-                        continue;
-                    }
-                    let here = Trail::Child(trail, name);
-                    match schema.map_or(Field::Unknown, |schema| schema.field(name)) {
-                        Field::Unknown if mode.keeps_unknown => {}
-                        Field::Unknown => {
-                            if !(is_meta(name) && matches!(trail, Trail::Root(_))) {
-                                self.paths.push(here.path().to_string());
-                            }
-                            edits.push((name.clone(), None));
+        level(|| {
+            match value {
+                Value::Map(map) => {
+                    check(depth)?;
+                    let mut edits = Vec::new();
+                    for (name, value) in map {
+                        if mode.is_resource && is_meta(name) {
+                            continue;
                         }
-                        field => {
-                            let schema = field.schema();
-                            if let Some(value) =
-                                self.value(value, schema, Mode::of(schema), &here, depth + 1)?
-                            {
-                                edits.push((name.clone(), Some(value)));
+                        let here = Trail::Child(trail, name);
+                        match schema.map_or(Field::Unknown, |schema| schema.field(name)) {
+                            Field::Unknown if mode.keeps_unknown => {}
+                            Field::Unknown => {
+                                if !(is_meta(name) && matches!(trail, Trail::Root(_))) {
+                                    self.paths.push(here.path().to_string());
+                                }
+                                edits.push((name.clone(), None));
+                            }
+                            field => {
+                                let schema = field.schema();
+                                if let Some(value) =
+                                    self.value(value, schema, Mode::of(schema), &here, depth + 1)?
+                                {
+                                    edits.push((name.clone(), Some(value)));
+                                }
                             }
                         }
                     }
+                    Ok(edit_map(map, edits))
                 }
-                Ok(edit_map(map, edits))
-            }
-            Value::List(list) => {
-                check(depth)?;
-                let items = schema.and_then(|schema| schema.items.as_ref());
-                if mode.keeps_unknown && items.is_none() {
-                    return Ok(None);
+                Value::List(list) => {
+                    check(depth)?;
+                    let items = schema.and_then(|schema| schema.items.as_ref());
+                    if mode.keeps_unknown && items.is_none() {
+                        return Ok(None);
+                    }
+                    let mut below = Mode::of(items);
+                    // Where unknown fields of a list are kept, they are kept in its items too.
+                    below.keeps_unknown |= mode.keeps_unknown;
+                    edit_items(list, |at, item| {
+                        self.value(item, items, below, &Trail::Index(trail, at), depth + 1)
+                    })
                 }
-                let mut below = Mode::of(items);
-                // Where unknown fields of a list are kept, they are kept in its items too.
-                below.keeps_unknown |= mode.keeps_unknown;
-                edit_items(list, |at, item| {
-                    self.value(item, items, below, &Trail::Index(trail, at), depth + 1)
-                })
+                _ => Ok(None),
             }
-            _ => Ok(None),
-        }
+        })
     }
 }

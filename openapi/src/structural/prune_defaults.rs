@@ -1,5 +1,6 @@
 //! Pruning the defaults of a schema.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use super::{AdditionalProperties, Error, Node, Structural};
@@ -50,34 +51,36 @@ struct Pruner<'a> {
 impl Pruner<'_> {
     /// The node with its defaults and those below pruned, or none if it stays.
     fn node(&mut self, node: &Structural) -> Result<Option<Node>, Error> {
-        let mut out: Option<Node> = None;
-        if let Some(default) = &node.generic.default {
-            let pruned = self.prune(default)?;
-            if !pruned.as_ref().is_some_and(|pruned| pruned.ptr_eq(default)) {
-                out.get_or_insert_with(|| (**node).clone()).generic.default = pruned;
+        level(|| {
+            let mut out: Option<Node> = None;
+            if let Some(default) = &node.generic.default {
+                let pruned = self.prune(default)?;
+                if !pruned.as_ref().is_some_and(|pruned| pruned.ptr_eq(default)) {
+                    out.get_or_insert_with(|| (**node).clone()).generic.default = pruned;
+                }
             }
-        }
-        if let Some(AdditionalProperties::Schema(schema)) = &node.additional_properties
-            && let Some(pruned) = self.below(Step::Field("*".into()), schema)?
-        {
-            out.get_or_insert_with(|| (**node).clone()).additional_properties =
-                Some(AdditionalProperties::Schema(pruned));
-        }
-        if let Some(items) = &node.items
-            && let Some(pruned) = self.below(Step::Item, items)?
-        {
-            out.get_or_insert_with(|| (**node).clone()).items = Some(pruned);
-        }
-        let mut edits = Vec::new();
-        for (name, property) in node.properties.iter() {
-            if let Some(pruned) = self.below(Step::Field(name.clone()), property)? {
-                edits.push((name.clone(), Some(pruned)));
+            if let Some(AdditionalProperties::Schema(schema)) = &node.additional_properties
+                && let Some(pruned) = self.below(Step::Field("*".into()), schema)?
+            {
+                out.get_or_insert_with(|| (**node).clone()).additional_properties =
+                    Some(AdditionalProperties::Schema(pruned));
             }
-        }
-        if !edits.is_empty() {
-            out.get_or_insert_with(|| (**node).clone()).properties = node.properties.with_edits(edits);
-        }
-        Ok(out)
+            if let Some(items) = &node.items
+                && let Some(pruned) = self.below(Step::Item, items)?
+            {
+                out.get_or_insert_with(|| (**node).clone()).items = Some(pruned);
+            }
+            let mut edits = Vec::new();
+            for (name, property) in node.properties.iter() {
+                if let Some(pruned) = self.below(Step::Field(name.clone()), property)? {
+                    edits.push((name.clone(), Some(pruned)));
+                }
+            }
+            if !edits.is_empty() {
+                out.get_or_insert_with(|| (**node).clone()).properties = node.properties.with_edits(edits);
+            }
+            Ok(out)
+        })
     }
 
     fn below(&mut self, step: Step, node: &Structural) -> Result<Option<Structural>, Error> {

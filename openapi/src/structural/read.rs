@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::sorted::SortedMap;
 use fieldmanager_value::{Kind, Map, Str, Value};
 
@@ -36,23 +37,25 @@ impl Structural {
 }
 
 fn structural(schema: &Value, trail: &Trail<'_>, depth: usize) -> Result<Structural, Error> {
-    let source = Source::of(schema, trail, depth)?;
-    let mut node = own_parts(&source)?;
-    if let Some(items) = source.items()? {
-        node.items = Some(structural(items, &Trail::Child(trail, "items"), depth + 1)?);
-    }
-    if let Some(properties) = source.map("properties")? {
-        node.properties = schemas(properties, "properties", &source, structural)?;
-    }
-    node.additional_properties = match source.schema_or_bool("additionalProperties")? {
-        None => None,
-        Some(Value::Bool(allowed)) => Some(AdditionalProperties::Bool(*allowed)),
-        Some(schema) => {
-            let trail = Trail::Child(trail, "additionalProperties");
-            Some(AdditionalProperties::Schema(structural(schema, &trail, depth + 1)?))
+    level(|| {
+        let source = Source::of(schema, trail, depth)?;
+        let mut node = own_parts(&source)?;
+        if let Some(items) = source.items()? {
+            node.items = Some(structural(items, &Trail::Child(trail, "items"), depth + 1)?);
         }
-    };
-    Ok(Structural::new(*node))
+        if let Some(properties) = source.map("properties")? {
+            node.properties = schemas(properties, "properties", &source, structural)?;
+        }
+        node.additional_properties = match source.schema_or_bool("additionalProperties")? {
+            None => None,
+            Some(Value::Bool(allowed)) => Some(AdditionalProperties::Bool(*allowed)),
+            Some(schema) => {
+                let trail = Trail::Child(trail, "additionalProperties");
+                Some(AdditionalProperties::Schema(structural(schema, &trail, depth + 1)?))
+            }
+        };
+        Ok(Structural::new(*node))
+    })
 }
 
 /// The node without its children.

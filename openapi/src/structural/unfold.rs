@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::level;
 
 use super::validate::{is_all_of_pattern, is_any_of_pattern};
 use super::{AdditionalProperties, NestedValueValidation, Node, Structural, ValueValidation, union};
@@ -47,34 +48,36 @@ impl Structural {
     /// The schema with each of its nodes, from the leaves to the root, put through a function that returns what
     /// becomes of it, or none if it stays. What stays is shared.
     pub(super) fn map_nodes(&self, f: &dyn Fn(&Node) -> Option<Node>) -> Structural {
-        let mut node: Option<Node> = None;
-        if let Some(items) = &self.items {
-            let mapped = items.map_nodes(f);
-            if !mapped.ptr_eq(items) {
-                node.get_or_insert_with(|| (**self).clone()).items = Some(mapped);
+        level(|| {
+            let mut node: Option<Node> = None;
+            if let Some(items) = &self.items {
+                let mapped = items.map_nodes(f);
+                if !mapped.ptr_eq(items) {
+                    node.get_or_insert_with(|| (**self).clone()).items = Some(mapped);
+                }
             }
-        }
-        if let Some(AdditionalProperties::Schema(schema)) = &self.additional_properties {
-            let mapped = schema.map_nodes(f);
-            if !mapped.ptr_eq(schema) {
-                node.get_or_insert_with(|| (**self).clone()).additional_properties =
-                    Some(AdditionalProperties::Schema(mapped));
+            if let Some(AdditionalProperties::Schema(schema)) = &self.additional_properties {
+                let mapped = schema.map_nodes(f);
+                if !mapped.ptr_eq(schema) {
+                    node.get_or_insert_with(|| (**self).clone()).additional_properties =
+                        Some(AdditionalProperties::Schema(mapped));
+                }
             }
-        }
-        let mut edits = Vec::new();
-        for (name, property) in self.properties.iter() {
-            let mapped = property.map_nodes(f);
-            if !mapped.ptr_eq(property) {
-                edits.push((name.clone(), Some(mapped)));
+            let mut edits = Vec::new();
+            for (name, property) in self.properties.iter() {
+                let mapped = property.map_nodes(f);
+                if !mapped.ptr_eq(property) {
+                    edits.push((name.clone(), Some(mapped)));
+                }
             }
-        }
-        if !edits.is_empty() {
-            node.get_or_insert_with(|| (**self).clone()).properties = self.properties.with_edits(edits);
-        }
-        match f(node.as_ref().unwrap_or(self)).or(node) {
-            Some(node) => Structural::new(node),
-            None => self.clone(),
-        }
+            if !edits.is_empty() {
+                node.get_or_insert_with(|| (**self).clone()).properties = self.properties.with_edits(edits);
+            }
+            match f(node.as_ref().unwrap_or(self)).or(node) {
+                Some(node) => Structural::new(node),
+                None => self.clone(),
+            }
+        })
     }
 }
 
@@ -105,7 +108,9 @@ fn unfold_node(node: &Node) -> Option<Node> {
 }
 
 fn of(value_validation: ValueValidation) -> NestedValueValidation {
-    NestedValueValidation { value_validation, ..NestedValueValidation::default() }
+    let mut out = NestedValueValidation::default();
+    out.value_validation = value_validation;
+    out
 }
 
 fn unfold_union(node: &mut Node, union: union::Union) {

@@ -1,6 +1,7 @@
 //! The rules that make a schema structural.
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal;
 
 use super::trail::Trail;
 use super::{
@@ -53,37 +54,39 @@ impl Structural {
 }
 
 fn invariants(node: &Node, level: Level, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
-    if node.generic.type_name == "array" && node.items.is_none() {
-        errors.push(FieldError::required(trail.at("items"), "must be specified"));
-    }
-    if let Some(items) = &node.items {
-        invariants(items, Level::Item, &Trail::Child(trail, "items"), errors);
-    }
-    let properties = Trail::Child(trail, "properties");
-    for (name, property) in node.properties.iter() {
-        invariants(property, Level::Field, &Trail::Key(&properties, name), errors);
-    }
-    if let Some(additional) = &node.additional_properties {
-        if level == Level::Root {
-            errors.push(FieldError::forbidden(
-                trail.at("additionalProperties"),
-                "must not be used at the root",
-            ));
+    internal::level(|| {
+        if node.generic.type_name == "array" && node.items.is_none() {
+            errors.push(FieldError::required(trail.at("items"), "must be specified"));
         }
-        if let Some(schema) = additional.schema() {
-            invariants(schema, Level::Field, &Trail::Child(trail, "additionalProperties"), errors);
+        if let Some(items) = &node.items {
+            invariants(items, Level::Item, &Trail::Child(trail, "items"), errors);
         }
-    }
-    int_or_string(&node.extensions, trail, errors);
-    value_validation(
-        &node.value_validation,
-        Skip { any_of: is_any_of_pattern(node), all_of: is_all_of_pattern(node) },
-        trail,
-        errors,
-    );
-    types(node, level, trail, errors);
-    embedded(node, trail, errors);
-    metadata(node, level, &properties, errors);
+        let properties = Trail::Child(trail, "properties");
+        for (name, property) in node.properties.iter() {
+            invariants(property, Level::Field, &Trail::Key(&properties, name), errors);
+        }
+        if let Some(additional) = &node.additional_properties {
+            if level == Level::Root {
+                errors.push(FieldError::forbidden(
+                    trail.at("additionalProperties"),
+                    "must not be used at the root",
+                ));
+            }
+            if let Some(schema) = additional.schema() {
+                invariants(schema, Level::Field, &Trail::Child(trail, "additionalProperties"), errors);
+            }
+        }
+        int_or_string(&node.extensions, trail, errors);
+        value_validation(
+            &node.value_validation,
+            Skip { any_of: is_any_of_pattern(node), all_of: is_all_of_pattern(node) },
+            trail,
+            errors,
+        );
+        types(node, level, trail, errors);
+        embedded(node, trail, errors);
+        metadata(node, level, &properties, errors);
+    })
 }
 
 fn types(node: &Node, level: Level, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
@@ -235,25 +238,29 @@ fn value_validation(
 }
 
 fn nested(schema: &NestedValueValidation, skip: Skip, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
-    let none = Skip::default();
-    value_validation(&schema.value_validation, skip, trail, errors);
-    if let Some(items) = &schema.items {
-        nested(items, none, &Trail::Child(trail, "items"), errors);
-    }
-    let properties = Trail::Child(trail, "properties");
-    for (name, property) in schema.properties.iter() {
-        nested(property, none, &Trail::Key(&properties, name), errors);
-    }
-    for (set, keyword, detail) in forbidden(schema) {
-        if set {
-            errors
-                .push(FieldError::forbidden(trail.at(keyword), format!("must be {detail} to be structural")));
+    internal::level(|| {
+        let none = Skip::default();
+        value_validation(&schema.value_validation, skip, trail, errors);
+        if let Some(items) = &schema.items {
+            nested(items, none, &Trail::Child(trail, "items"), errors);
         }
-    }
-    if schema.properties.contains_key("metadata") {
-        let detail = "must not be specified in a nested context";
-        errors.push(FieldError::forbidden(Trail::Key(&properties, "metadata").path(), detail));
-    }
+        let properties = Trail::Child(trail, "properties");
+        for (name, property) in schema.properties.iter() {
+            nested(property, none, &Trail::Key(&properties, name), errors);
+        }
+        for (set, keyword, detail) in forbidden(schema) {
+            if set {
+                errors.push(FieldError::forbidden(
+                    trail.at(keyword),
+                    format!("must be {detail} to be structural"),
+                ));
+            }
+        }
+        if schema.properties.contains_key("metadata") {
+            let detail = "must not be specified in a nested context";
+            errors.push(FieldError::forbidden(Trail::Key(&properties, "metadata").path(), detail));
+        }
+    })
 }
 
 /// What may not be in a junctor: whether it is, its keyword, and what it must be.

@@ -1,5 +1,6 @@
 //! Whether resources say what they are, and whether their metadata is valid.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
 
 use super::trail::Trail;
@@ -58,34 +59,36 @@ fn value(
     depth: usize,
     errors: &mut Vec<FieldError>,
 ) -> Result<(), Error> {
-    if let (Value::Map(map), true) = (object, is_resource) {
-        resource(map, trail, errors);
-    }
-    let mut below = |found: &Value, schema: &Structural, trail: &Trail<'_>| {
-        value(found, schema, schema.extensions.embedded_resource, trail, depth + 1, errors)
-    };
-    match object {
-        Value::Map(map) => {
-            check(depth)?;
-            for (name, found) in map {
-                if let Some(property) = schema.properties.get(name.as_str()) {
-                    below(found, property, &Trail::Child(trail, name))?;
-                } else if let Some(schema) = schema.field(name).schema() {
-                    below(found, schema, &Trail::Key(trail, name))?;
+    level(|| {
+        if let (Value::Map(map), true) = (object, is_resource) {
+            resource(map, trail, errors);
+        }
+        let mut below = |found: &Value, schema: &Structural, trail: &Trail<'_>| {
+            value(found, schema, schema.extensions.embedded_resource, trail, depth + 1, errors)
+        };
+        match object {
+            Value::Map(map) => {
+                check(depth)?;
+                for (name, found) in map {
+                    if let Some(property) = schema.properties.get(name.as_str()) {
+                        below(found, property, &Trail::Child(trail, name))?;
+                    } else if let Some(schema) = schema.field(name).schema() {
+                        below(found, schema, &Trail::Key(trail, name))?;
+                    }
                 }
             }
-        }
-        Value::List(list) => {
-            check(depth)?;
-            if let Some(items) = &schema.items {
-                for (at, item) in list.iter().enumerate() {
-                    below(item, items, &Trail::Index(trail, at))?;
+            Value::List(list) => {
+                check(depth)?;
+                if let Some(items) = &schema.items {
+                    for (at, item) in list.iter().enumerate() {
+                        below(item, items, &Trail::Index(trail, at))?;
+                    }
                 }
             }
+            _ => {}
         }
-        _ => {}
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn resource(map: &Map, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {

@@ -1,5 +1,6 @@
 //! Writing a schema.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, MapBuilder, Str, Value};
 
 use super::embedded;
@@ -27,50 +28,54 @@ impl Structural {
 
 /// `metadata`, if given, is the schema that embedded resources get for it.
 pub(super) fn node(node: &Node, metadata: Option<&Value>) -> Value {
-    let mut out = Writer::default();
-    out.put("items", node.items.as_ref().map(|items| self::node(items, metadata)));
-    let properties: Map =
-        node.properties.iter().map(|(name, schema)| (name, self::node(schema, metadata))).collect();
-    out.put(
-        "additionalProperties",
-        node.additional_properties.as_ref().map(|additional| match additional {
-            AdditionalProperties::Bool(allowed) => Value::Bool(*allowed),
-            AdditionalProperties::Schema(schema) => self::node(schema, metadata),
-        }),
-    );
-    out.generic(&node.generic);
-    out.extensions(&node.extensions);
-    out.value_validation(&node.value_validation);
-    out.put("x-kubernetes-validations", node.validations.clone());
-    match metadata {
-        Some(metadata) if node.extensions.embedded_resource => {
-            let (properties, required) =
-                embedded::publish(properties, &node.value_validation.required, metadata);
-            out.map("properties", properties);
-            out.texts("required", &required);
+    level(|| {
+        let mut out = Writer::default();
+        out.put("items", node.items.as_ref().map(|items| self::node(items, metadata)));
+        let properties: Map =
+            node.properties.iter().map(|(name, schema)| (name, self::node(schema, metadata))).collect();
+        out.put(
+            "additionalProperties",
+            node.additional_properties.as_ref().map(|additional| match additional {
+                AdditionalProperties::Bool(allowed) => Value::Bool(*allowed),
+                AdditionalProperties::Schema(schema) => self::node(schema, metadata),
+            }),
+        );
+        out.generic(&node.generic);
+        out.extensions(&node.extensions);
+        out.value_validation(&node.value_validation);
+        out.put("x-kubernetes-validations", node.validations.clone());
+        match metadata {
+            Some(metadata) if node.extensions.embedded_resource => {
+                let (properties, required) =
+                    embedded::publish(properties, &node.value_validation.required, metadata);
+                out.map("properties", properties);
+                out.texts("required", &required);
+            }
+            _ => {
+                out.map("properties", properties);
+                out.texts("required", &node.value_validation.required);
+            }
         }
-        _ => {
-            out.map("properties", properties);
-            out.texts("required", &node.value_validation.required);
-        }
-    }
-    out.build()
+        out.build()
+    })
 }
 
 pub(super) fn nested(nested: &NestedValueValidation) -> Value {
-    let mut out = Writer::default();
-    out.value_validation(&nested.value_validation);
-    out.texts("required", &nested.value_validation.required);
-    out.put("x-kubernetes-validations", nested.validations.clone());
-    out.put("items", nested.items.as_deref().map(self::nested));
-    out.map(
-        "properties",
-        nested.properties.iter().map(|(name, schema)| (name, self::nested(schema))).collect(),
-    );
-    out.put("additionalProperties", nested.additional_properties.as_deref().map(self::nested));
-    out.generic(&nested.forbidden_generics);
-    out.extensions(&nested.forbidden_extensions);
-    out.build()
+    level(|| {
+        let mut out = Writer::default();
+        out.value_validation(&nested.value_validation);
+        out.texts("required", &nested.value_validation.required);
+        out.put("x-kubernetes-validations", nested.validations.clone());
+        out.put("items", nested.items.as_deref().map(self::nested));
+        out.map(
+            "properties",
+            nested.properties.iter().map(|(name, schema)| (name, self::nested(schema))).collect(),
+        );
+        out.put("additionalProperties", nested.additional_properties.as_deref().map(self::nested));
+        out.generic(&nested.forbidden_generics);
+        out.extensions(&nested.forbidden_extensions);
+        out.build()
+    })
 }
 
 /// Writes what is there and leaves out what is not.

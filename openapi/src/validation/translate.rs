@@ -1,5 +1,6 @@
 //! From the dialect of OpenAPI 3.0 to JSON schema.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 use serde_json::{Map as JsonMap, Number, Value as Json, json};
 
@@ -7,21 +8,23 @@ use super::{SchemaError, formats};
 
 /// A value as JSON; none if it nests too deeply. What JSON has no number for becomes null.
 pub(super) fn instance(value: &Value, depth: usize) -> Option<Json> {
-    Some(match value {
-        Value::Null => Json::Null,
-        Value::Bool(flag) => Json::Bool(*flag),
-        Value::Int(number) => Json::from(*number),
-        Value::Float(number) => Number::from_f64(*number).map_or(Json::Null, Json::Number),
-        Value::String(text) => Json::String(text.to_string()),
-        Value::List(_) | Value::Map(_) if depth >= MAX_DEPTH => return None,
-        Value::List(list) => {
-            Json::Array(list.iter().map(|item| instance(item, depth + 1)).collect::<Option<_>>()?)
-        }
-        Value::Map(map) => {
-            let entries =
-                map.iter().map(|(name, value)| Some((name.to_string(), instance(value, depth + 1)?)));
-            Json::Object(entries.collect::<Option<_>>()?)
-        }
+    level(|| {
+        Some(match value {
+            Value::Null => Json::Null,
+            Value::Bool(flag) => Json::Bool(*flag),
+            Value::Int(number) => Json::from(*number),
+            Value::Float(number) => Number::from_f64(*number).map_or(Json::Null, Json::Number),
+            Value::String(text) => Json::String(text.to_string()),
+            Value::List(_) | Value::Map(_) if depth >= MAX_DEPTH => return None,
+            Value::List(list) => {
+                Json::Array(list.iter().map(|item| instance(item, depth + 1)).collect::<Option<_>>()?)
+            }
+            Value::Map(map) => {
+                let entries =
+                    map.iter().map(|(name, value)| Some((name.to_string(), instance(value, depth + 1)?)));
+                Json::Object(entries.collect::<Option<_>>()?)
+            }
+        })
     })
 }
 
@@ -67,54 +70,56 @@ impl<'v> Translator<'v> {
     }
 
     fn schema(&mut self, schema: &'v Value) -> Result<Json, SchemaError> {
-        if self.path.len() >= MAX_DEPTH {
-            return Err(SchemaError::TooDeep);
-        }
-        let schema = match schema {
-            Value::Map(schema) => schema,
-            other => return self.fault("", format!("a schema must be a map, got {}", other.kind())),
-        };
-        if let Some(Value::String(reference)) = schema.get("$ref") {
-            return self.fault("$ref", format!("`{reference}`: references are not supported"));
-        }
-        let mut out = JsonMap::new();
-        for name in SAME {
-            match schema.get(name) {
-                None | Some(Value::Null) => {}
-                Some(value) => {
-                    out.insert(
-                        name.to_owned(),
-                        instance(value, self.path.len()).ok_or(SchemaError::TooDeep)?,
-                    );
+        level(|| {
+            if self.path.len() >= MAX_DEPTH {
+                return Err(SchemaError::TooDeep);
+            }
+            let schema = match schema {
+                Value::Map(schema) => schema,
+                other => return self.fault("", format!("a schema must be a map, got {}", other.kind())),
+            };
+            if let Some(Value::String(reference)) = schema.get("$ref") {
+                return self.fault("$ref", format!("`{reference}`: references are not supported"));
+            }
+            let mut out = JsonMap::new();
+            for name in SAME {
+                match schema.get(name) {
+                    None | Some(Value::Null) => {}
+                    Some(value) => {
+                        out.insert(
+                            name.to_owned(),
+                            instance(value, self.path.len()).ok_or(SchemaError::TooDeep)?,
+                        );
+                    }
                 }
             }
-        }
-        // An empty pattern and an empty enumeration are the same as none.
-        out.retain(|name, value| match name.as_str() {
-            "pattern" => value != &json!(""),
-            "enum" => value != &json!([]),
-            _ => true,
-        });
-        if let Some(Value::List(required)) = schema.get("required") {
-            let names: Vec<Json> = required.iter().filter_map(Value::as_str).map(Json::from).collect();
-            out.insert("required".to_owned(), Json::Array(names));
-        }
-        let takes_null = self.types(schema, &mut out);
-        bound(schema, "maximum", "exclusiveMaximum", &mut out);
-        bound(schema, "minimum", "exclusiveMinimum", &mut out);
-        if let Some(format) = formats::known(schema) {
-            out.insert("format".to_owned(), Json::from(format));
-        }
-        self.below(schema, &mut out)?;
-        let mut junctors = self.junctors(schema)?;
-        if takes_null && !junctors.is_empty() {
-            // The apiserver does not ask them about null.
-            out.insert("if".to_owned(), json!({"not": {"type": "null"}}));
-            out.insert("then".to_owned(), Json::Object(junctors));
-        } else {
-            out.append(&mut junctors);
-        }
-        Ok(Json::Object(out))
+            // An empty pattern and an empty enumeration are the same as none.
+            out.retain(|name, value| match name.as_str() {
+                "pattern" => value != &json!(""),
+                "enum" => value != &json!([]),
+                _ => true,
+            });
+            if let Some(Value::List(required)) = schema.get("required") {
+                let names: Vec<Json> = required.iter().filter_map(Value::as_str).map(Json::from).collect();
+                out.insert("required".to_owned(), Json::Array(names));
+            }
+            let takes_null = self.types(schema, &mut out);
+            bound(schema, "maximum", "exclusiveMaximum", &mut out);
+            bound(schema, "minimum", "exclusiveMinimum", &mut out);
+            if let Some(format) = formats::known(schema) {
+                out.insert("format".to_owned(), Json::from(format));
+            }
+            self.below(schema, &mut out)?;
+            let mut junctors = self.junctors(schema)?;
+            if takes_null && !junctors.is_empty() {
+                // The apiserver does not ask them about null.
+                out.insert("if".to_owned(), json!({"not": {"type": "null"}}));
+                out.insert("then".to_owned(), Json::Object(junctors));
+            } else {
+                out.append(&mut junctors);
+            }
+            Ok(Json::Object(out))
+        })
     }
 
     /// The types. Says whether null is accepted.

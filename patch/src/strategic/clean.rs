@@ -1,5 +1,6 @@
 //! Content that is new, without the directives in it.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{ListBuilder, Map, Value};
 
 use super::directive::{self, DELETE_FROM_LIST, PATCH, Patch, RETAIN_KEYS, SET_ORDER};
@@ -23,14 +24,14 @@ pub(super) fn clean(value: &Value, nulls: Nulls, depth: usize) -> Result<Option<
                 directive::patch_directive(directive, &[Patch::Replace, Patch::Delete, Patch::Merge])?;
                 return Ok(None);
             }
-            fields(map, nulls, depth).map(|map| Some(Value::Map(map)))
+            level(|| fields(map, nulls, depth)).map(|map| Some(Value::Map(map)))
         }
         Value::List(list) => {
             let depth = deeper(depth)?;
             let mut same = true;
             let mut items = ListBuilder::with_capacity(list.len());
             for (at, item) in list.iter().enumerate() {
-                match clean(item, nulls, depth).under_index(at)? {
+                match level(|| clean(item, nulls, depth)).under_index(at)? {
                     Some(new) => {
                         same = same && new.ptr_eq(item);
                         items.push(new);
@@ -79,7 +80,7 @@ pub(super) fn without_patch_maps(value: &Value, depth: usize) -> Result<Option<V
             let depth = deeper(depth)?;
             let mut edits = Vec::new();
             for (name, value) in map {
-                let new = without_patch_maps(value, depth).under_field(name)?;
+                let new = level(|| without_patch_maps(value, depth)).under_field(name)?;
                 if !new.as_ref().is_some_and(|new| new.ptr_eq(value)) {
                     edits.push((name.clone(), new));
                 }
@@ -91,7 +92,7 @@ pub(super) fn without_patch_maps(value: &Value, depth: usize) -> Result<Option<V
             let mut same = true;
             let mut items = ListBuilder::with_capacity(list.len());
             for (at, item) in list.iter().enumerate() {
-                match without_patch_maps(item, depth).under_index(at)? {
+                match level(|| without_patch_maps(item, depth)).under_index(at)? {
                     Some(new) => {
                         same = same && new.ptr_eq(item);
                         items.push(new);

@@ -1,6 +1,7 @@
 //! Whether two patches want different things.
 
 use ahash::{AHashMap, AHashSet};
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{Kind, List, Map, Value};
 
 use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
@@ -23,26 +24,28 @@ fn maps_by(
     depth: usize,
 ) -> Result<bool, Error> {
     let depth = deeper(depth)?;
-    let directives = (left.get(PATCH), right.get(PATCH));
-    match directives {
-        (None, None) => {}
-        (Some(a), Some(b)) if a.is_scalar() && a.strict_eq(b) => {}
-        _ => return Ok(true),
-    }
-    if strategy == Strategy::Replace {
-        return Ok(false);
-    }
-    for (name, a, b) in left.join(right) {
-        if name == PATCH || name == RETAIN_KEYS {
-            continue;
+    level(|| {
+        let directives = (left.get(PATCH), right.get(PATCH));
+        match directives {
+            (None, None) => {}
+            (Some(a), Some(b)) if a.is_scalar() && a.strict_eq(b) => {}
+            _ => return Ok(true),
         }
-        if let (Some(a), Some(b)) = (a, b)
-            && field(name, a, b, schema, depth).under_field(name)?
-        {
-            return Ok(true);
+        if strategy == Strategy::Replace {
+            return Ok(false);
         }
-    }
-    Ok(false)
+        for (name, a, b) in left.join(right) {
+            if name == PATCH || name == RETAIN_KEYS {
+                continue;
+            }
+            if let (Some(a), Some(b)) = (a, b)
+                && field(name, a, b, schema, depth).under_field(name)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    })
 }
 
 fn field(

@@ -1,5 +1,6 @@
 //! Making a patch: what differs between two objects.
 
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, MapBuilder, Value};
 
 use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
@@ -44,67 +45,73 @@ impl Diff {
         depth: usize,
     ) -> Result<Map, Error> {
         let depth = deeper(depth)?;
-        let mut patch = MapBuilder::default();
-        let mut empty = true;
-        let mut lost = false;
-        for (name, old, new) in original.join(modified) {
-            let mut put = |value: Value| {
-                patch.push(name.clone(), value);
-                empty = false;
-            };
-            match (old, new) {
-                (Some(old), None) => {
-                    lost = lost || !old.is_null();
-                    if self.deletions() {
-                        put(Value::Null);
-                    }
-                }
-                (None, Some(new)) => {
-                    if self.changes() {
-                        put(new.clone());
-                    }
-                }
-                (Some(old), Some(new)) if name == PATCH => {
-                    for value in [old, new] {
-                        if value.as_str().is_none() {
-                            return Err(Fault::WrongType { expected: "a string", found: value.kind() })
-                                .under_field(PATCH);
+        level(|| {
+            let mut patch = MapBuilder::default();
+            let mut empty = true;
+            let mut lost = false;
+            for (name, old, new) in original.join(modified) {
+                let mut put = |value: Value| {
+                    patch.push(name.clone(), value);
+                    empty = false;
+                };
+                match (old, new) {
+                    (Some(old), None) => {
+                        lost = lost || !old.is_null();
+                        if self.deletions() {
+                            put(Value::Null);
                         }
                     }
-                    if old != new {
-                        put(new.clone());
+                    (None, Some(new)) => {
+                        if self.changes() {
+                            put(new.clone());
+                        }
                     }
-                }
-                (Some(Value::Map(old)), Some(Value::Map(new))) => {
-                    if let Some(value) = self.map_field(name, old, new, schema, depth).under_field(name)? {
-                        put(value);
+                    (Some(old), Some(new)) if name == PATCH => {
+                        for value in [old, new] {
+                            if value.as_str().is_none() {
+                                return Err(Fault::WrongType { expected: "a string", found: value.kind() })
+                                    .under_field(PATCH);
+                            }
+                        }
+                        if old != new {
+                            put(new.clone());
+                        }
                     }
-                }
-                (Some(Value::List(old)), Some(Value::List(new))) => {
-                    for (name, value) in self.list_field(name, old, new, schema, depth).under_field(name)? {
-                        patch.push(name.into(), value);
-                        empty = false;
+                    (Some(Value::Map(old)), Some(Value::Map(new))) => {
+                        if let Some(value) =
+                            self.map_field(name, old, new, schema, depth).under_field(name)?
+                        {
+                            put(value);
+                        }
                     }
-                }
-                (Some(old), Some(new)) => {
-                    if self.changes() && !old.strict_eq(new) {
-                        put(new.clone());
+                    (Some(Value::List(old)), Some(Value::List(new))) => {
+                        for (name, value) in
+                            self.list_field(name, old, new, schema, depth).under_field(name)?
+                        {
+                            patch.push(name.into(), value);
+                            empty = false;
+                        }
                     }
+                    (Some(old), Some(new)) => {
+                        if self.changes() && !old.strict_eq(new) {
+                            put(new.clone());
+                        }
+                    }
+                    (None, None) => {}
                 }
-                (None, None) => {}
             }
-        }
-        if retain && (!empty || lost) {
-            let names: List = modified
-                .iter()
-                .filter(|(_, value)| !value.is_null())
-                .map(|(name, _)| name.clone().into())
-                .collect();
-            if !names.is_empty() {
-                patch.push(RETAIN_KEYS.into(), Value::List(names));
+            if retain && (!empty || lost) {
+                let names: List = modified
+                    .iter()
+                    .filter(|(_, value)| !value.is_null())
+                    .map(|(name, _)| name.clone().into())
+                    .collect();
+                if !names.is_empty() {
+                    patch.push(RETAIN_KEYS.into(), Value::List(names));
+                }
             }
-        }
-        Ok(patch.build())
+            Ok(patch.build())
+        })
     }
 
     fn map_field(

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ahash::AHashSet;
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{Kind, List, Map, Str, Value};
 
 use super::MAX_MERGED_AGAIN;
@@ -115,28 +116,30 @@ impl Merger {
         depth: usize,
     ) -> Result<Map, Error> {
         let depth = deeper(depth)?;
-        if let Some(directive) = patch.get(PATCH) {
-            return self.replaced(directive, patch, depth);
-        }
-        let mut out = Edited { original, edits: BTreeMap::new() };
-        self.retain_keys(&mut out, patch)?;
-        let mut done = BTreeSet::new();
-        for (name, value) in patch {
-            if name.starts_with(SET_ORDER) {
-                done.extend(self.ordered(&mut out, patch, name, value, schema, depth)?);
+        level(|| {
+            if let Some(directive) = patch.get(PATCH) {
+                return self.replaced(directive, patch, depth);
             }
-        }
-        for (name, value) in patch {
-            if name == RETAIN_KEYS || name.starts_with(SET_ORDER) || done.contains(name) {
-                continue;
+            let mut out = Edited { original, edits: BTreeMap::new() };
+            self.retain_keys(&mut out, patch)?;
+            let mut done = BTreeSet::new();
+            for (name, value) in patch {
+                if name.starts_with(SET_ORDER) {
+                    done.extend(self.ordered(&mut out, patch, name, value, schema, depth)?);
+                }
             }
-            if name.starts_with(DELETE_FROM_LIST) {
-                self.delete_from_list(&mut out, name, value, schema)?;
-            } else {
-                self.field(&mut out, name, value, schema, depth)?;
+            for (name, value) in patch {
+                if name == RETAIN_KEYS || name.starts_with(SET_ORDER) || done.contains(name) {
+                    continue;
+                }
+                if name.starts_with(DELETE_FROM_LIST) {
+                    self.delete_from_list(&mut out, name, value, schema)?;
+                } else {
+                    self.field(&mut out, name, value, schema, depth)?;
+                }
             }
-        }
-        Ok(out.finish())
+            Ok(out.finish())
+        })
     }
 
     /// A map with `$patch`.

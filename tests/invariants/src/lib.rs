@@ -15,7 +15,8 @@
 //!   that must not panic. What is read must be written and read back as the same.
 //! - [`check_patches`] reads objects and patches, one a line.
 //! - [`check_go_markers`] reads Go source and puts the unions of its markers into a document.
-//! - [`check_scenario`] makes a schema and a row of applies and updates from bytes, and looks at every step.
+//! - [`check_scenario`] makes a schema and a row of applies and updates from bytes, and looks at every step. It also
+//!   makes requests about objects of any depth; what they return must be read back as the same and be operated on again.
 //! - [`run_cost`] runs every operation on a stream of documents; [`check_cost`] bounds the work that it did.
 //! - [`attacks`] has hostile streams of any size.
 //! - [`texts`] makes texts that are more often accepted than raw bytes are.
@@ -38,6 +39,7 @@ mod laws;
 mod objects;
 mod patch;
 mod path;
+mod requests;
 mod scenario;
 mod schema;
 mod schemas;

@@ -11,6 +11,7 @@ use fieldmanager_value::{Map, Value};
 use crate::choices::Choices;
 use crate::laws;
 use crate::objects::{Make, filled, object};
+use crate::requests::check_requests;
 use crate::schemas::ROOTS;
 
 const MANAGERS: [&str; 3] = ["alice", "bob", "carol"];
@@ -62,7 +63,9 @@ pub(crate) fn read_anew(value: &TypedValue) -> Result<Option<TypedValue>, String
 /// - without force, what another manager owns does not change; it is a conflict, and nothing happens;
 /// - an apply removes only what its manager applied before and nobody else owns, and what is below that;
 /// - an update never conflicts, and its manager comes to own what it changed;
-/// - nobody owns what is not there.
+/// - nobody owns what is not there;
+/// - what a step returns can be written, read back as the same, and be operated on again, also with its entries in
+///   `metadata.managedFields` and at any depth.
 ///
 /// Where nulls, empty lists and empty maps are applied, or the live object has items with the same key, some of this
 /// does not hold, in the Go package neither; there less is checked.
@@ -71,7 +74,8 @@ pub(crate) fn read_anew(value: &TypedValue) -> Result<Option<TypedValue>, String
 ///
 /// What does not hold, and the scenario so far in the format of scenario files.
 pub fn check_scenario(bytes: &[u8]) -> Result<(), String> {
-    run(bytes).map(drop)
+    run(bytes)?;
+    check_requests(bytes)
 }
 
 /// How often what happened.
@@ -166,6 +170,11 @@ impl Scenario<'_, '_> {
         let Some(fresh) = self.state.read_anew()? else {
             return Ok(false);
         };
+        ensure!(
+            fresh.live.value() == self.state.live.value() && fresh.managers == self.state.managers,
+            "read again, the state differs: {fresh:?}, {:?}",
+            self.state
+        );
         let strict = TypedValue::new(fresh.live.value().clone(), self.ty.clone(), Duplicates::Refuse);
         self.had_duplicates |= strict.is_err();
         // An empty map that is applied in the place of a full one goes with what was in it, as in the Go package.

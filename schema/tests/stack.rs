@@ -1,0 +1,92 @@
+//! Schemas at the depth limit, and definitions of any depth, need no more than a small stack.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
+
+use fieldmanager_schema::{
+    AtomDef, FieldDef, ListDef, MapDef, Nested, Relationship, Scalar, Schema, TypeDef, TypeRef,
+};
+use fieldmanager_testing::on_small_stack;
+use fieldmanager_value::{MAX_DEPTH, Value};
+
+/// Far more levels than any stack has room for.
+const DEEP: usize = 10_000;
+
+/// A type in a type, and so on, as lists or as fields and elements of maps.
+fn definitions(levels: usize, lists: bool, scalar: Scalar) -> Vec<TypeDef> {
+    let mut atom = AtomDef { scalar: Some(scalar), ..AtomDef::default() };
+    for level in 0..levels {
+        let below = TypeRef { inlined: atom, ..TypeRef::default() };
+        atom = AtomDef::default();
+        if lists {
+            let relationship = Some(Relationship::Atomic);
+            atom.list = Some(ListDef { element: below, relationship, keys: Vec::new() }.into());
+        } else if level % 2 == 0 {
+            atom.map = Some(MapDef { element: Some(below), ..MapDef::default() }.into());
+        } else {
+            let field = FieldDef { name: "a".into(), ty: below, default: None };
+            atom.map = Some(MapDef { fields: vec![field], ..MapDef::default() }.into());
+        }
+    }
+    vec![TypeDef { name: "t".into(), atom }]
+}
+
+#[test]
+fn definitions_of_any_depth_are_dropped_compared_and_printed() {
+    on_small_stack("definitions", || {
+        for lists in [true, false] {
+            let types = definitions(DEEP, lists, Scalar::String);
+            assert_eq!(types, types.clone());
+            assert_eq!(types, definitions(DEEP, lists, Scalar::String));
+            assert_ne!(types, definitions(DEEP, lists, Scalar::Numeric));
+            let (printed, pretty) = (format!("{types:?}"), format!("{types:#?}"));
+            assert_eq!(printed.matches("TypeRef").count(), DEEP);
+            assert!(pretty.len() < 2 * printed.len());
+        }
+    });
+}
+
+#[test]
+fn definitions_that_nest_too_deeply_are_refused() {
+    on_small_stack("from_definitions", || {
+        for lists in [true, false] {
+            for levels in [MAX_DEPTH + 1, DEEP] {
+                let error = Schema::from_definitions(definitions(levels, lists, Scalar::String)).unwrap_err();
+                let expected = "types in place are nested deeper than 256 levels";
+                assert!(error.to_string().ends_with(expected), "{error}");
+                assert_eq!(error.faults().len(), 1);
+            }
+            let types = definitions(MAX_DEPTH, lists, Scalar::String);
+            let schema = Schema::from_definitions(types.clone()).unwrap();
+            assert_eq!(schema.definitions(), types);
+            assert_eq!(schema, Schema::from_definitions(types).unwrap());
+            assert!(schema.to_value().to_json().contains("string"));
+            let _ = format!("{schema:?} {:?}", schema.type_named("t").unwrap().atom());
+        }
+    });
+}
+
+#[test]
+fn a_schema_at_the_depth_limit_is_read_and_written() {
+    on_small_stack("from_value", || {
+        for lists in [true, false] {
+            // A list in a list takes two levels of the document, a field of a map in a map more.
+            let deepest = (1..MAX_DEPTH).rev().find_map(|levels| {
+                let types = definitions(levels, lists, Scalar::String);
+                let document = Schema::from_definitions(types).ok()?.to_value();
+                Value::from_json(&document.to_json()).ok()
+            });
+            let document = deepest.unwrap();
+            let schema = Schema::from_value(&document).unwrap();
+            assert_eq!(schema.to_value(), document);
+            assert_eq!(Schema::from_yaml(&document.to_yaml()).unwrap(), schema);
+            let wrong = document.to_json().replace("string", "text");
+            assert_eq!(Schema::from_yaml(&wrong).unwrap_err().faults().len(), 1);
+        }
+    });
+}
+
+#[test]
+fn definitions_are_read_and_changed_through_the_box() {
+    let mut list = Nested::from(ListDef::default());
+    list.keys.push("name".into());
+    assert_eq!(list.clone().keys, ["name"]);
+}
