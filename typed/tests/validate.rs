@@ -262,8 +262,8 @@ fn long_lists() {
 fn nesting_is_bounded() {
     let object =
         |depth: usize| (0..depth).fold(Value::Null, |inner, _| Value::Map(Map::single("inner", inner)));
-    assert!(validate(object(256), Duplicates::Refuse).is_ok());
-    let errors = validate(object(257), Duplicates::Refuse).unwrap_err();
+    assert!(validate(object(255), Duplicates::Refuse).is_ok());
+    let errors = validate(object(256), Duplicates::Refuse).unwrap_err();
     assert_eq!(errors.to_string(), format!("{}: nesting is deeper than 255 levels", ".inner".repeat(255)));
     let errors = validate(object(1_000), Duplicates::Refuse).unwrap_err();
     assert_eq!(errors.iter().next().unwrap().fault, Fault::TooDeep);
