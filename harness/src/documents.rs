@@ -265,13 +265,13 @@ mod tests {
             ),
             (
                 "x: 1\n---\n{\"a\": 1, \"a\": 2}\n",
-                "not valid JSON at line 3 column 13: key `a` is there twice",
+                "not valid JSON at line 3 column 12: key `a` is there twice",
             ),
             ("{a: 1, a: 2}", "not valid YAML at line 1 column 8: key `a` is there twice"),
             ("a: 1\na: 2\n", "not valid YAML at line 2 column 1: key `a` is there twice"),
             (
                 &format!("{{\"{long}\": 1, \"a\": 1, \"a\": 2}}"),
-                "not valid JSON at line 1 column 2021: key `a` is there twice",
+                "not valid JSON at line 1 column 2019: key `a` is there twice",
             ),
         ] {
             assert_eq!(parse_documents(text).unwrap_err().to_string(), expected, "{text:?}");

@@ -37,7 +37,7 @@ impl Value {
     /// ```
     /// use fieldmanager_value::Value;
     /// let error = Value::from_json_strict("{\"a\": 1, \"a\": 2}").unwrap_err();
-    /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 13: key `a` is there twice");
+    /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 12: key `a` is there twice");
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_json_strict(text: &str) -> Result<Value, Error> {
