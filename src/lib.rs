@@ -55,7 +55,7 @@
     not(feature = "harness"),
     doc = "| `harness` (feature `harness`) | scenario files, how to run them, and reports |"
 )]
-#![cfg_attr(feature = "derive", doc = "| [`derive`] | unions that Rust types declare |")]
+#![cfg_attr(feature = "derive", doc = "| [`derive`](mod@derive) | unions that Rust types declare |")]
 #![cfg_attr(
     not(feature = "derive"),
     doc = "| `derive` (feature `derive`) | unions that Rust types declare |"

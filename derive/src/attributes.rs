@@ -1,9 +1,10 @@
 //! The arguments of `#[kube_union(...)]`, and what is looked up in attributes of other derives.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::meta::ParseNestedMeta;
+use syn::spanned::Spanned;
 use syn::{Attribute, Ident, LitStr, Meta, Path};
 
 const NAME: &str = "kube_union";
@@ -22,10 +23,7 @@ impl OnType {
     pub(crate) fn read(attrs: &[Attribute]) -> syn::Result<Self> {
         let mut out = OnType::default();
         for attr in ours(attrs) {
-            out.attribute = Some(
-                Span::call_site()
-                    .located_at(attr.path().get_ident().map_or_else(Span::call_site, Ident::span)),
-            );
+            out.attribute = Some(attr.path().span());
             attr.parse_nested_meta(|meta| match name(&meta).as_str() {
                 "discriminator" => once(&meta, &mut out.discriminator, |meta| meta.value()?.parse()),
                 "optional" => once(&meta, &mut out.optional, flag),
@@ -48,9 +46,14 @@ impl OnType {
         Ok(out)
     }
 
+    /// Where the code of a type finds what it uses, even if the arguments have faults.
+    pub(crate) fn krate_of(attrs: &[Attribute]) -> TokenStream {
+        OnType::read(attrs).unwrap_or_default().krate()
+    }
+
     /// Where the generated code finds what it uses.
     pub(crate) fn krate(&self) -> TokenStream {
-        self.krate.as_ref().map_or_else(|| quote!(::fieldmanager::derive), |path| quote!(#path))
+        self.krate.as_ref().map_or_else(|| quote!(::fieldmanager::derive), ToTokens::to_token_stream)
     }
 }
 

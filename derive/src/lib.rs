@@ -7,6 +7,7 @@ mod of_sum;
 mod of_values;
 
 use proc_macro::TokenStream;
+use quote::quote;
 use syn::{Data, DeriveInput, Fields, parse_macro_input};
 
 /// Declares a union of Kubernetes: of a struct its fields, of an enum with data its variants. An enum without data
@@ -17,7 +18,10 @@ use syn::{Data, DeriveInput, Fields, parse_macro_input};
 pub fn derive_kube_union(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     let output = match &input.data {
-        Data::Struct(_) => of_struct::expand(&input),
+        Data::Struct(_) => of_struct::expand(&input).or_else(|faults| {
+            let (faults, stub) = (faults.into_compile_error(), of_struct::stub(&input));
+            Ok(quote!(#faults #stub))
+        }),
         Data::Enum(data) if data.variants.iter().all(|variant| matches!(variant.fields, Fields::Unit)) => {
             of_values::expand(&input)
         }

@@ -46,7 +46,7 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let ident = &input.ident;
     let (generics, arguments, conditions) = input.generics.split_for_impl();
     let (checks, name, values, absent) = match &discriminator {
-        None => (TokenStream::new(), quote!(None), quote!(&[]), quote!(true)),
+        None => (TokenStream::new(), quote!(::core::option::Option::None), quote!(&[]), quote!(true)),
         Some(discriminator) => {
             let Discriminator { name, ty, has_default, .. } = discriminator;
             refuse_generic(discriminator, &input.generics)?;
@@ -58,7 +58,12 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
                 quote!(false)
             };
             let values = quote!(<#ty as #krate::Discriminator>::VALUES);
-            (checks(&krate, &on_type, discriminator, &members), quote!(Some(#name)), values, absent)
+            (
+                checks(&krate, &on_type, discriminator, &members),
+                quote!(::core::option::Option::Some(#name)),
+                values,
+                absent,
+            )
         }
     };
     let deducing = on_type.deducing;
@@ -78,6 +83,24 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         }
         #checks
     })
+}
+
+/// An implementation for a struct whose union has faults, so that the compiler does not miss it too.
+pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
+    let krate = OnType::krate_of(&input.attrs);
+    let ident = &input.ident;
+    let (generics, arguments, conditions) = input.generics.split_for_impl();
+    quote! {
+        impl #generics #krate::KubeUnion for #ident #arguments #conditions {
+            const UNION: #krate::Declaration = #krate::Declaration {
+                discriminator: ::core::option::Option::None,
+                deducing: true,
+                members: &[],
+                values: &[],
+                absent: true,
+            };
+        }
+    }
 }
 
 /// The schema is written by another derive, which must be told of the union.
@@ -132,7 +155,7 @@ fn parts<'a>(
 /// `names` are the fields so far, each with its name in Rust and on the wire.
 fn missing_discriminator(wanted: &str, names: &[(String, String)]) -> String {
     if let Some((_, on_wire)) = names.iter().find(|(in_rust, _)| in_rust == wanted) {
-        return format!("the field `{wanted}` is `{on_wire}` on the wire: name it so");
+        return format!("the field `{wanted}` is `{on_wire}` on the wire: use that name");
     }
     let names: Vec<String> = names.iter().map(|(_, on_wire)| format!("`{on_wire}`")).collect();
     format!(
@@ -238,10 +261,10 @@ fn checks(
     members: &[Member],
 ) -> TokenStream {
     let Discriminator { name, ty, has_default, span } = discriminator;
-    let shown = ty.to_token_stream().to_string();
+    let shown = ty.to_token_stream().to_string().replace(' ', "");
     let private = quote!(#krate::__private);
     let has_values = members.iter().map(|Member { field, value, span, .. }| {
-        let message = format!("`{value}`, which selects `{field}`, is no value of `{name}`, a `{shown}`");
+        let message = format!("`{value}`, which selects `{field}`, is not a value of `{name}` (`{shown}`)");
         quote_spanned! {*span=>
             if !#private::has_value::<#ty>(#value) {
                 ::core::panic!("{}", #message)
@@ -256,12 +279,12 @@ fn checks(
             let (before, after) = (
                 "the value `",
                 format!(
-                    "` of `{name}`, a `{shown}`, selects no member: add the member, or `optional` if no member is valid"
+                    "` of `{name}` (`{shown}`) selects no member: add the member, or `optional` if no member is valid"
                 ),
             );
             let message = format_ident!("MESSAGE");
             quote_spanned! {*span=>
-                if let Some(value) = #without_member {
+                if let ::core::option::Option::Some(value) = #without_member {
                     let #message = #private::Message::new(&[#before, value, #after]);
                     ::core::panic!("{}", #message.as_str())
                 }

@@ -290,7 +290,7 @@ impl Parts<'_> {
             #[automatically_derived]
             impl #generics #krate::KubeUnion for #ident #arguments #conditions {
                 const UNION: #krate::Declaration = #krate::Declaration {
-                    discriminator: Some(#discriminator),
+                    discriminator: ::core::option::Option::Some(#discriminator),
                     deducing: #deducing,
                     members: &[#(#members),*],
                     values: &[#(#values),*],
@@ -447,7 +447,7 @@ impl Parts<'_> {
             } else {
                 quote!(object.serialize_field(#field, member)?;)
             };
-            let length = if *optional { quote!(1 + usize::from(member.is_some())) } else { quote!(2) };
+            let length = if *optional { quote!(if member.is_some() { 2 } else { 1 }) } else { quote!(2) };
             quote! {
                 Self::#ident(member) => {
                     let mut object = serializer.serialize_struct(#name, #length)?;

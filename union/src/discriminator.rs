@@ -14,6 +14,21 @@
 /// assert_eq!(SourceType::VALUES, ["git", ""]);
 /// assert_eq!(<Option<SourceType>>::VALUES, ["git", ""]);
 /// ```
+///
+/// Nothing else is one:
+///
+/// ```compile_fail,E0277
+/// # use fieldmanager::derive::KubeUnion;
+/// # use schemars::JsonSchema;
+/// #[derive(JsonSchema, KubeUnion)]
+/// #[kube_union(discriminator = "type")]
+/// #[schemars(transform = Source::kube_union)]
+/// struct Source {
+///     r#type: u8,
+///     #[kube_union(member)]
+///     git: Option<String>,
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the discriminator of a union",
     label = "expected a `String`, or an enum without data that derives `KubeUnion`",

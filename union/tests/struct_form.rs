@@ -121,3 +121,44 @@ fn deducing_union_is_on_the_struct() {
         json!([{"fields-to-discriminateBy": {"run": "Run", "wait_for": "WaitFor"}}]),
     );
 }
+
+mod without_the_facade {
+    use fieldmanager_union::KubeUnion;
+    use schemars::{JsonSchema, schema_for};
+
+    #[derive(KubeUnion)]
+    #[kube_union(crate = "fieldmanager_union")]
+    enum Sum {
+        Name(String),
+        None,
+    }
+
+    #[derive(JsonSchema, KubeUnion)]
+    #[kube_union(crate = "fieldmanager_union")]
+    #[allow(dead_code, reason = "only the schema is looked at")]
+    enum Kind {
+        Name,
+    }
+
+    #[derive(JsonSchema, KubeUnion)]
+    #[kube_union(discriminator = "kind", crate = "fieldmanager_union")]
+    #[schemars(transform = Struct::kube_union)]
+    #[allow(dead_code, reason = "only the schema is looked at")]
+    struct Struct {
+        kind: Kind,
+        #[kube_union(member)]
+        name: Option<String>,
+    }
+
+    #[test]
+    fn path_of_the_crate_can_be_given() {
+        // Imported names do not change what the derive writes.
+        #[allow(unused_imports, reason = "the names are there to shadow those of the prelude")]
+        use Sum::*;
+        let schema = schema_for!(Sum).to_value();
+        assert!(schema["properties"]["type"]["x-kubernetes-unions"].is_object());
+        assert_eq!(serde_json::to_string(&Name("a".into())).unwrap(), r#"{"type":"Name","name":"a"}"#);
+        assert_eq!(serde_json::to_string(&None).unwrap(), r#"{"type":"None"}"#);
+        assert!(schema_for!(Struct).to_value()["properties"]["kind"]["x-kubernetes-unions"].is_object());
+    }
+}

@@ -1,20 +1,6 @@
 use fieldmanager::KubeUnion;
 use schemars::JsonSchema;
 
-#[derive(JsonSchema)]
-enum NotDerived {
-    Git,
-}
-
-#[derive(JsonSchema, KubeUnion)]
-#[kube_union(discriminator = "type")]
-#[schemars(transform = Source::kube_union)]
-struct Source {
-    r#type: NotDerived,
-    #[kube_union(member)]
-    git: Option<String>,
-}
-
 #[derive(JsonSchema, KubeUnion)]
 #[kube_union(discriminator = "kind")]
 #[schemars(transform = Missing::kube_union)]

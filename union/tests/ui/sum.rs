@@ -1,5 +1,4 @@
 use fieldmanager::KubeUnion;
-use schemars::JsonSchema;
 
 #[derive(KubeUnion)]
 enum Source {
@@ -11,8 +10,6 @@ enum Source {
     None,
     #[kube_union(value = "x")]
     Chart(String),
-    #[kube_union(member = "None")]
-    Same(String),
     #[kube_union(other)]
     Other,
     Type(String),
@@ -45,6 +42,10 @@ enum Others {
     First(String),
     #[kube_union(other)]
     Second(String),
+    #[kube_union(member = "Git")]
+    Value(String),
+    #[serde(rename = "git")]
+    Field(String),
 }
 
 fn main() {}
