@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use fieldmanager::derive::KubeUnion;
-use fieldmanager::{FieldManager, Force, GroupVersionKind, Time, Types, Value};
+use fieldmanager::typed::Ratcheting;
+use fieldmanager::{Duplicates, FieldManager, Force, GroupVersionKind, Time, TypedValue, Types, Value};
 use fieldmanager_kube::CrdWithUnions;
 use kube::{CustomResource, CustomResourceExt, KubeSchema};
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use serde_json::json;
 struct AppSpec {
     respecting: Source,
     optional: Option<Source>,
+    may_be_missing: Option<MayBeMissing>,
     list: Vec<Source>,
     #[serde(default)]
     deducing: Deducing,
@@ -25,6 +27,15 @@ enum Source {
     /// A repository.
     Git(Git),
     Image(Image),
+    None,
+}
+
+#[derive(Clone, Debug, KubeUnion)]
+#[kube_union(optional)]
+enum MayBeMissing {
+    Git(Git),
+    #[kube_union(optional)]
+    Image(Option<Image>),
     None,
 }
 
@@ -131,8 +142,8 @@ fn object(spec: &str) -> Value {
 fn definition_loads_with_its_unions() {
     let schema = format!("{:?}", types().schema().definitions());
     let count = |part| schema.matches(part).count();
-    assert_eq!(count("Union {"), 5, "{schema}");
-    assert_eq!((count("closed: true"), count("deduce: true")), (4, 1), "{schema}");
+    assert_eq!(count("Union {"), 6, "{schema}");
+    assert_eq!((count("closed: true"), count("deduce: true")), (5, 1), "{schema}");
 }
 
 #[test]
@@ -174,4 +185,36 @@ fn another_member_is_a_conflict_on_the_discriminator() {
         forced.get("spec").unwrap().to_json(),
         r#"{"deducing":{"a":"x","kind":"A"},"respecting":{"type":"None"}}"#,
     );
+}
+
+/// What Rust reads is what the library calls valid.
+#[test]
+fn sum_types_accept_what_validation_accepts() {
+    let app = types().for_kind(&kind()).unwrap();
+    let nothing = TypedValue::null(app.clone());
+    let is_valid = |field: &str, union: &serde_json::Value| {
+        let object = object(&json!({ field: union }).to_string());
+        let object = TypedValue::new(object, app.clone(), Duplicates::Refuse).unwrap();
+        nothing.validate_unions(&object, Ratcheting::Off).is_empty()
+    };
+    let git = json!({"url": "u"});
+    let mut accepted = 0;
+    for value in [None, Some(""), Some("Git"), Some("Image"), Some("None"), Some("Queue")] {
+        for git in [None, Some(json!(null)), Some(git.clone())] {
+            for image in [None, Some(json!(null)), Some(json!({}))] {
+                let entries = [("type", value.map(Into::into)), ("git", git.clone()), ("image", image)];
+                let entries = entries.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+                let union = serde_json::Value::Object(entries.collect());
+                let read = serde_json::from_value::<Source>(union.clone());
+                assert_eq!(read.is_ok(), is_valid("respecting", &union), "{union}: {read:?}");
+                accepted += usize::from(read.is_ok());
+                let read = serde_json::from_value::<MayBeMissing>(union.clone());
+                assert_eq!(read.is_ok(), is_valid("may_be_missing", &union), "{union}: {read:?}");
+                accepted += usize::from(read.is_ok());
+            }
+        }
+    }
+    // Of `Source` 8: a member alone or beside a null, and `None` without members. Of the other 20: the same, its image
+    // not set, no discriminator and an empty one.
+    assert_eq!(accepted, 28);
 }
