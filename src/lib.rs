@@ -55,6 +55,11 @@
     not(feature = "harness"),
     doc = "| `harness` (feature `harness`) | scenario files, how to run them, and reports |"
 )]
+#![cfg_attr(feature = "derive", doc = "| [`derive`](mod@derive) | unions that Rust types declare |")]
+#![cfg_attr(
+    not(feature = "derive"),
+    doc = "| `derive` (feature `derive`) | unions that Rust types declare |"
+)]
 //! | [`managedfields`] | `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply |
 //! | [`patch`] | JSON Patch, JSON Merge Patch and strategic merge patch: applying and making them |
 //! | [`openapi`] | where schemas come from: OpenAPI documents, custom resource definitions, the bundled Kubernetes types |
@@ -81,6 +86,8 @@ pub use fieldmanager_openapi as openapi;
 pub use fieldmanager_patch as patch;
 pub use fieldmanager_schema as schema;
 pub use fieldmanager_typed as typed;
+#[cfg(feature = "derive")]
+pub use fieldmanager_union as derive;
 pub use fieldmanager_value as value;
 
 pub use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Path, PathElement, Set, VersionedSet};
@@ -94,6 +101,8 @@ pub use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
 pub use fieldmanager_patch::{PatchSchema, PatchType, PatchTypes};
 pub use fieldmanager_schema::{Schema, Type};
 pub use fieldmanager_typed::{Comparison, Duplicates, KeyFields, TypedValue};
+#[cfg(feature = "derive")]
+pub use fieldmanager_union::KubeUnion;
 pub use fieldmanager_value::{List, Map, Value};
 
 /// Compiles and runs the Rust examples of the README.

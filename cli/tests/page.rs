@@ -1,10 +1,14 @@
 //! The page of `blame --html`, in a browser and without one.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot open the page must fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test that cannot open the page must fail"
+)]
 
 mod common;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -106,7 +110,7 @@ fn hooked(page: &str) -> String {
 fn in_browser(page: &str) -> Option<Vec<String>> {
     let Some(program) = chromium() else {
         // Past the test runner, which keeps what a test prints that succeeds.
-        let _ = writeln!(std::io::stderr(), "skipped: there is no chromium to open the page with");
+        eprintln!("skipped: there is no chromium to open the page with");
         return None;
     };
     let folder = Folder::new(&[("page.html", &hooked(page))]);

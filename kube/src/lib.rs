@@ -18,11 +18,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The trait `CrdWithUnions`, behind the feature `crd`, makes custom resource definitions with the unions that Rust types
+//! declare by `#[derive(KubeUnion)]`.
+//!
 //! # What this crate knows
 //!
 //! The types of `kube-core` and `k8s-openapi`. How an apply works is in the crates below. The version of Kubernetes
 //! is a feature of `k8s-openapi`: the newest by the default feature `latest`, without it the one that the user's
 //! crate chooses.
+
+#[cfg(feature = "crd")]
+mod crd;
+
+#[cfg(feature = "crd")]
+pub use crd::CrdWithUnions;
 
 use fieldmanager_managedfields::{ExtractForm, FieldManager, Force, ObjectError, ObjectOutcome, Time};
 use fieldmanager_openapi::GroupVersionKind;

@@ -40,8 +40,12 @@ impl FieldManager {
         checked: Option<&Value>,
         managed: &ManagedFields,
     ) -> Result<(), Error> {
-        let too_deep =
-            |limit| move |path| Error::TooDeep { object: self.described(object), callers: true, path, limit };
+        let too_deep = |limit| {
+            move |path| {
+                let object = self.described(object);
+                Error::TooDeep { object, callers: true, path: Box::new(path), limit }
+            }
+        };
         let mut owned = managed.managers.iter().map(|(_, owned)| owned.set());
         let longer =
             owned.find_map(|set| set.path_longer_than(MAX_OWNED_DEPTH)).map(too_deep(MAX_OWNED_DEPTH));

@@ -94,7 +94,7 @@ pub enum Error {
         /// Whether it is what the caller sent; otherwise it is what is stored.
         callers: bool,
         /// The first field that is too deep.
-        path: Path,
+        path: Box<Path>,
         /// How many levels are accepted: [`MAX_OWNED_DEPTH`](crate::MAX_OWNED_DEPTH) of fields that are owned,
         /// [`MAX_DEPTH`](fieldmanager_value::MAX_DEPTH) of an object.
         limit: usize,

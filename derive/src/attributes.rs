@@ -1,0 +1,206 @@
+//! The arguments of `#[kube_union(...)]`, and what is looked up in attributes of other derives.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::meta::ParseNestedMeta;
+use syn::spanned::Spanned;
+use syn::{Attribute, Ident, LitStr, Meta, Path};
+
+const NAME: &str = "kube_union";
+
+/// The arguments on the type.
+#[derive(Default)]
+pub(crate) struct OnType {
+    pub(crate) attribute: Option<Span>,
+    pub(crate) discriminator: Option<LitStr>,
+    pub(crate) optional: Option<Span>,
+    pub(crate) deducing: bool,
+    krate: Option<Path>,
+}
+
+impl OnType {
+    pub(crate) fn read(attrs: &[Attribute]) -> syn::Result<Self> {
+        let mut out = OnType::default();
+        for attr in ours(attrs) {
+            out.attribute = Some(attr.path().span());
+            attr.parse_nested_meta(|meta| match name(&meta).as_str() {
+                "discriminator" => once(&meta, &mut out.discriminator, |meta| meta.value()?.parse()),
+                "optional" => once(&meta, &mut out.optional, flag),
+                "deducing" => {
+                    out.deducing = true;
+                    flag(&meta).map(|_| ())
+                }
+                "crate" => once(&meta, &mut out.krate, |meta| meta.value()?.parse::<LitStr>()?.parse()),
+                _ => Err(unknown(
+                    &meta,
+                    "`discriminator = \"...\"`, `optional`, `deducing` or `crate = \"...\"`",
+                )),
+            })?;
+        }
+        if let (true, Some(optional)) = (out.deducing, out.optional) {
+            let message = "a union that deduces is always optional, and the list form of `x-kubernetes-unions` cannot say \
+                           otherwise: leave out `optional`";
+            return Err(syn::Error::new(optional, message));
+        }
+        Ok(out)
+    }
+
+    /// Where the code of a type finds what it uses, even if the arguments have faults.
+    pub(crate) fn krate_of(attrs: &[Attribute]) -> TokenStream {
+        OnType::read(attrs).unwrap_or_default().krate()
+    }
+
+    /// Where the generated code finds what it uses.
+    pub(crate) fn krate(&self) -> TokenStream {
+        self.krate.as_ref().map_or_else(|| quote!(::fieldmanager::derive), ToTokens::to_token_stream)
+    }
+}
+
+/// The arguments on a field of a struct.
+#[derive(Default)]
+pub(crate) struct OnField {
+    pub(crate) member: Option<Ident>,
+    pub(crate) value: Option<LitStr>,
+    pub(crate) optional: Option<Ident>,
+}
+
+impl OnField {
+    pub(crate) fn read(attrs: &[Attribute]) -> syn::Result<Self> {
+        let mut out = OnField::default();
+        for attr in ours(attrs) {
+            attr.parse_nested_meta(|meta| match name(&meta).as_str() {
+                "member" => {
+                    once(&meta, &mut out.member, ident)?;
+                    value_if_given(&meta, &mut out.value)
+                }
+                "optional" => once(&meta, &mut out.optional, ident),
+                _ => Err(unknown(&meta, "`member`, `member = \"...\"` or `optional`")),
+            })?;
+            if let (None, Some(optional)) = (&out.member, &out.optional) {
+                let message = "only a member can be `optional`: add `member`";
+                return Err(syn::Error::new(optional.span(), message));
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The arguments on a variant of an enum.
+#[derive(Default)]
+pub(crate) struct OnVariant {
+    pub(crate) member: Option<LitStr>,
+    pub(crate) optional: Option<Ident>,
+    pub(crate) value: Option<LitStr>,
+    pub(crate) other: Option<Ident>,
+}
+
+impl OnVariant {
+    pub(crate) fn read(attrs: &[Attribute]) -> syn::Result<Self> {
+        let mut out = OnVariant::default();
+        for attr in ours(attrs) {
+            attr.parse_nested_meta(|meta| match name(&meta).as_str() {
+                "member" => once(&meta, &mut out.member, |meta| meta.value()?.parse()),
+                "value" => once(&meta, &mut out.value, |meta| meta.value()?.parse()),
+                "optional" => once(&meta, &mut out.optional, ident),
+                "other" => once(&meta, &mut out.other, ident),
+                _ => Err(unknown(&meta, "`member = \"...\"`, `optional`, `value = \"...\"` or `other`")),
+            })?;
+        }
+        Ok(out)
+    }
+}
+
+fn ours(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attrs.iter().filter(|attr| attr.path().is_ident(NAME))
+}
+
+/// The first of our attributes, for a place where there can be none.
+pub(crate) fn first_of_ours(attrs: &[Attribute]) -> Option<&Attribute> {
+    ours(attrs).next()
+}
+
+fn name(meta: &ParseNestedMeta<'_>) -> String {
+    meta.path.get_ident().map(|ident| ident.unraw().to_string()).unwrap_or_default()
+}
+
+fn ident(meta: &ParseNestedMeta<'_>) -> syn::Result<Ident> {
+    meta.path.require_ident().cloned()
+}
+
+fn flag(meta: &ParseNestedMeta<'_>) -> syn::Result<Span> {
+    ident(meta).map(|ident| ident.span())
+}
+
+fn value_if_given(meta: &ParseNestedMeta<'_>, to: &mut Option<LitStr>) -> syn::Result<()> {
+    if meta.input.peek(syn::Token![=]) {
+        *to = Some(meta.value()?.parse()?);
+    }
+    Ok(())
+}
+
+fn once<T>(
+    meta: &ParseNestedMeta<'_>,
+    to: &mut Option<T>,
+    read: impl FnOnce(&ParseNestedMeta<'_>) -> syn::Result<T>,
+) -> syn::Result<()> {
+    if to.is_some() {
+        return Err(meta.error(format_args!("`{}` is given twice", name(meta))));
+    }
+    *to = Some(read(meta)?);
+    Ok(())
+}
+
+fn unknown(meta: &ParseNestedMeta<'_>, accepted: &str) -> syn::Error {
+    let found = name(meta);
+    meta.error(format_args!("unknown argument `{found}` of `{NAME}`: expected {accepted}"))
+}
+
+/// An argument of an attribute of another derive.
+pub(crate) struct Argument {
+    pub(crate) key: Ident,
+    /// The last identifier of the argument: the function, if it is a path to one.
+    pub(crate) last: Ident,
+}
+
+/// The arguments of an attribute of another derive, such as `schemars`. Their values need no parsing: what they
+/// may be is the business of that derive.
+pub(crate) fn arguments(attrs: &[Attribute], of: &str) -> Vec<Argument> {
+    let mut out = Vec::new();
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident(of)) {
+        let Meta::List(list) = &attr.meta else { continue };
+        let mut current: Option<Argument> = None;
+        for token in list.tokens.clone() {
+            match token {
+                TokenTree::Punct(punct) if punct.as_char() == ',' => out.extend(current.take()),
+                TokenTree::Ident(ident) => match &mut current {
+                    Some(argument) => argument.last = ident,
+                    None => current = Some(Argument { key: ident.clone(), last: ident }),
+                },
+                _ => {}
+            }
+        }
+        out.extend(current);
+    }
+    out
+}
+
+/// Refuses arguments of another derive, with the reason.
+pub(crate) fn refuse(attrs: &[Attribute], of: &str, keys: &[&str], reason: &str) -> syn::Result<()> {
+    match arguments(attrs, of).into_iter().find(|argument| keys.iter().any(|key| argument.key == key)) {
+        Some(Argument { key, .. }) => {
+            Err(syn::Error::new(key.span(), format!("`#[{of}({key})]` cannot be used here: {reason}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses all arguments of another derive but some, with the reason.
+pub(crate) fn allow_only(attrs: &[Attribute], of: &str, keys: &[&str], reason: &str) -> syn::Result<()> {
+    match arguments(attrs, of).into_iter().find(|argument| keys.iter().all(|key| argument.key != key)) {
+        Some(Argument { key, .. }) => {
+            Err(syn::Error::new(key.span(), format!("`#[{of}({key})]` cannot be used here: {reason}")))
+        }
+        None => Ok(()),
+    }
+}

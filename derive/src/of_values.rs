@@ -1,0 +1,50 @@
+//! An enum without data: the values of a discriminator.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_derive_internals::ast::Data;
+use syn::DeriveInput;
+
+use crate::attributes::{self, OnType};
+use crate::names;
+
+pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
+    let on_type = OnType::read(&input.attrs)?;
+    if let Some(literal) = &on_type.discriminator {
+        let message = format!(
+            "`{}` has no variant with a member: give one data, or leave this out and use the enum as a discriminator",
+            input.ident
+        );
+        return Err(syn::Error::new(literal.span(), message));
+    }
+    if let (Some(attribute), true) = (on_type.attribute, on_type.deducing || on_type.optional.is_some()) {
+        let message =
+            "an enum without data is a discriminator: this belongs to the struct that has the members";
+        return Err(syn::Error::new(attribute, message));
+    }
+    let container = names::container(input)?;
+    let Data::Enum(variants) = &container.data else {
+        return Err(syn::Error::new(input.ident.span(), "expected an enum"));
+    };
+    let mut values = Vec::new();
+    for variant in variants {
+        if let Some(attribute) = attributes::first_of_ours(&variant.original.attrs) {
+            let message = "a value of a discriminator has no arguments: its name is that of `#[serde(rename = \"...\")]`";
+            return Err(syn::Error::new_spanned(attribute, message));
+        }
+        let is_written = !(variant.attrs.skip_serializing() || variant.attrs.skip_deserializing());
+        // A variant for what is not known is not a value.
+        if is_written && !variant.attrs.other() {
+            values.push(names::on_wire(variant.attrs.name(), variant.ident.span())?);
+        }
+    }
+    let krate = on_type.krate();
+    let ident = &input.ident;
+    let (generics, arguments, conditions) = input.generics.split_for_impl();
+    Ok(quote! {
+        #[automatically_derived]
+        impl #generics #krate::Discriminator for #ident #arguments #conditions {
+            const VALUES: &'static [&'static str] = &[#(#values),*];
+        }
+    })
+}

@@ -1,0 +1,104 @@
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+/// The extension of a schema that declares unions.
+pub const EXTENSION: &str = "x-kubernetes-unions";
+
+/// A member of a union, as it is on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The name of the field.
+    pub field: &'static str,
+    /// The value of the discriminator that selects the field.
+    pub value: &'static str,
+    /// Whether the value may be given while the field is not set.
+    pub optional: bool,
+}
+
+/// A union, as `#[derive(KubeUnion)]` reads it from a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// The name of the field that says which member is set, if there is one.
+    pub discriminator: Option<&'static str>,
+    /// Whether the discriminator follows the members. Otherwise it is respected as it is.
+    pub deducing: bool,
+    /// The members, in the order of the type.
+    pub members: &'static [Member],
+    /// All values of the discriminator. Those that belong to no member select no field.
+    pub values: &'static [&'static str],
+    /// Whether the discriminator may be left out, which says that no member is set.
+    pub absent: bool,
+}
+
+impl Declaration {
+    /// The values that select no member.
+    pub fn empty_values(&self) -> impl Iterator<Item = &'static str> {
+        let missing = self.absent && !self.values.contains(&"");
+        let values = self.values.iter().copied().chain(missing.then_some(""));
+        values.filter(|value| self.members.iter().all(|member| member.value != *value))
+    }
+
+    /// Writes `x-kubernetes-unions` into the schema of the type: a map on the property of a discriminator that is
+    /// respected, a list on the struct for a union that deduces or has no discriminator.
+    ///
+    /// A schema that does not have the property is left as it is.
+    ///
+    /// ```
+    /// use fieldmanager_union::{Declaration, Member};
+    /// use schemars::json_schema;
+    ///
+    /// let members = &[Member { field: "git", value: "Git", optional: false }];
+    /// let union = Declaration { discriminator: None, deducing: true, members, values: &[], absent: true };
+    /// let mut schema = json_schema!({"type": "object", "properties": {"git": {"type": "string"}}});
+    /// union.extend(&mut schema);
+    /// let unions = schema.get("x-kubernetes-unions");
+    /// assert_eq!(unions, Some(&serde_json::json!([{"fields-to-discriminateBy": {"git": "Git"}}])));
+    /// ```
+    pub fn extend(&self, schema: &mut Schema) {
+        match self.discriminator {
+            Some(discriminator) if !self.deducing => {
+                if let Some(property) = property(schema, discriminator) {
+                    property.insert(EXTENSION.into(), self.on_discriminator());
+                }
+            }
+            discriminator => {
+                let mut entry = Map::new();
+                if let Some(discriminator) = discriminator {
+                    entry.insert("discriminator".into(), discriminator.into());
+                }
+                let fields: Map<String, Value> =
+                    self.members.iter().map(|member| (member.field.into(), member.value.into())).collect();
+                entry.insert("fields-to-discriminateBy".into(), fields.into());
+                // A struct may have unions of other origin.
+                let unions = schema.ensure_object().entry(EXTENSION).or_insert_with(|| json!([]));
+                if let Value::Array(unions) = unions {
+                    unions.push(entry.into());
+                }
+            }
+        }
+    }
+
+    /// As [`extend`](Self::extend), and restricts the discriminator to its values: what the sum type needs, whose
+    /// discriminator has no type of its own.
+    pub fn extend_sum(&self, schema: &mut Schema) {
+        if let Some(property) = self.discriminator.and_then(|name| property(schema, name)) {
+            property.insert("enum".into(), json!(self.values));
+        }
+        self.extend(schema);
+    }
+
+    fn on_discriminator(&self) -> Value {
+        let mut members = Map::new();
+        for Member { field, value, optional } in self.members {
+            let member =
+                if *optional { json!({"name": field, "optional": true}) } else { json!({"name": field}) };
+            members.insert((*value).into(), member);
+        }
+        members.extend(self.empty_values().map(|value| (value.into(), Value::Null)));
+        json!({"fieldMembers": members})
+    }
+}
+
+fn property<'a>(schema: &'a mut Schema, name: &str) -> Option<&'a mut Map<String, Value>> {
+    schema.as_object_mut()?.get_mut("properties")?.get_mut(name)?.as_object_mut()
+}
