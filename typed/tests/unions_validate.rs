@@ -341,7 +341,7 @@ fn every_fault_at_once_with_its_place() {
 
 #[test]
 fn ratcheting_compares_atomic_lists_and_maps_as_a_whole() {
-    let list = "{atomicItems: [{name: x, type: A, b: 1, u: 1}, {name: y, type: B, b: 1, u: 1}]}";
+    let list = "{atomicItems: [{name: x, type: A, b: 1, u: 1}, {name: w, type: B, b: 1, u: 1}]}";
     assert_eq!(faults("root", list, list, Ratcheting::On), [""; 0]);
     // The item at fault is the same; another one is not.
     let changed = "{atomicItems: [{name: x, type: A, b: 1, u: 1}, {name: z, type: B, b: 1, u: 1}]}";
