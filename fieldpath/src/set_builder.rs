@@ -175,11 +175,17 @@ impl SetBuilder {
         }
     }
 
-    /// Closes a level.
+    /// Closes a level whose elements ascended.
     pub fn close_level(&mut self, mut level: Level<'_>) -> Set {
         if level.start.is_none() && level.at == level.entries.len() {
             return level.similar.clone();
         }
+        self.diverge(&mut level);
+        self.close_sorted(level.start.unwrap_or_default())
+    }
+
+    /// Closes a level whose elements had any order. Entries with the same element are united.
+    pub fn close_unsorted_level(&mut self, mut level: Level<'_>) -> Set {
         self.diverge(&mut level);
         self.close(level.start.unwrap_or_default())
     }
@@ -206,11 +212,17 @@ impl SetBuilder {
         }
     }
 
+    /// Removes the entries from `start` on, which ascend, and makes a set of them.
+    pub(crate) fn close_sorted(&mut self, start: usize) -> Set {
+        debug_assert!(self.entries.get(start..).is_some_and(|level| level.is_sorted_by(|a, b| a.0 < b.0)));
+        Set(SortedMap::from_sorted_iter(self.entries.drain(start..)))
+    }
+
     /// Removes the entries from `start` on and makes a set of them.
     pub(crate) fn close(&mut self, start: usize) -> Set {
         let level = self.entries.get(start..).unwrap_or_default();
         if level.is_sorted_by(|a, b| a.0 < b.0) {
-            return Set(SortedMap::from_sorted_iter(self.entries.drain(start..)));
+            return self.close_sorted(start);
         }
         let mut level: Vec<_> = self.entries.drain(start..).collect();
         level.sort_by(|a, b| a.0.cmp(&b.0));

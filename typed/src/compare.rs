@@ -257,7 +257,7 @@ impl Compare<'_> {
                         self.builder.push_to(&mut level, || element, true, below);
                     }
                 }
-                self.builder.close_level(level)
+                self.builder.close_unsorted_level(level)
             }
             (Shape::Map(map), Value::Map(entries)) if !map.atomic => {
                 let none = Set::new();

@@ -55,10 +55,14 @@ impl<'t> Reader<'t> {
         (depth < MAX_PATH_LENGTH).then_some(())?;
         let start = self.builder.start();
         let (mut itself, mut height) = (false, 1);
+        // The prefix of the last name, `None` once the order is not known to be ascending.
+        let mut last = Some(0);
         loop {
             if self.skip(b"\"f:") {
                 let end = plain_end(self.document.as_bytes(), self.at)?;
                 let name = self.document.get(self.at..end)?;
+                let prefix = prefix(self.rest(), name.len());
+                last = last.filter(|last| *last < prefix).and(Some(prefix));
                 self.at = end;
                 self.builder.push_leaf(|| PathElement::Field(Str::from(name)));
             } else if self.skip(b"\".\":{}") {
@@ -70,6 +74,7 @@ impl<'t> Reader<'t> {
                 }
             } else {
                 self.item()?;
+                last = None;
             }
             if !self.skip(b"\":{}") {
                 self.skip(b"\":").then_some(())?;
@@ -83,7 +88,8 @@ impl<'t> Reader<'t> {
                 _ => return None,
             }
         }
-        Some(Level { set: self.builder.close(start), itself, height })
+        let set = if last.is_some() { self.builder.close_sorted(start) } else { self.builder.close(start) };
+        Some(Level { set, itself, height })
     }
 
     #[inline(always)]
@@ -115,6 +121,15 @@ impl<'t> Reader<'t> {
         self.cache.insert(bucket, start, self.at, &level);
         Some(level)
     }
+}
+
+/// The first eight bytes of a name as a number, with zeros after a shorter name. Names order as their prefixes do, unless
+/// these are equal. `rest` starts with the name.
+#[inline(always)]
+fn prefix(rest: &[u8], length: usize) -> u64 {
+    let bits = u32::try_from(8 * length).unwrap_or(u32::MAX);
+    rest.first_chunk()
+        .map_or(0, |eight| u64::from_be_bytes(*eight) & !u64::MAX.checked_shr(bits).unwrap_or(0))
 }
 
 #[cfg(test)]
