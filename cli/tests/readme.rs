@@ -1,4 +1,4 @@
-//! The commands of the README print what the README says.
+//! The commands of the README and of the tour of the command print what these pages say.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -34,12 +34,22 @@ fn blocks(markdown: &str) -> Vec<Block> {
 }
 
 #[test]
-fn commands_print_what_the_readme_says() {
+fn commands_of_the_readme_print_what_it_shows() {
+    assert_eq!(check_commands("README.md"), 1);
+}
+
+#[test]
+fn commands_of_the_tour_print_what_it_shows() {
+    assert!(check_commands("docs/cli.md") >= 8);
+}
+
+/// Runs the commands of a page that have output beside them, compares the output, and returns their number.
+fn check_commands(page: &str) -> usize {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let text = std::fs::read_to_string(root.join(page)).unwrap();
     let program = cargo_bin("fieldmanager");
     let program = format!("'{}'", program.display());
-    let blocks = blocks(&readme);
+    let blocks = blocks(&text);
     let mut checked = 0;
     for pair in blocks.windows(2) {
         let (command, printed) = (&pair[0], &pair[1]);
@@ -49,18 +59,18 @@ fn commands_print_what_the_readme_says() {
         }
         let script = command.text.replace(CALL, &program);
         let output = Command::new("sh").args(["-c", &script]).current_dir(&root).output().unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        assert_eq!(String::from_utf8(text).unwrap(), printed.text, "{}", command.text);
+        let printed_now = [output.stdout, output.stderr].concat();
+        assert_eq!(String::from_utf8(printed_now).unwrap(), printed.text, "{}", command.text);
         checked += 1;
     }
-    assert!(checked >= 4, "only {checked} commands of the README have output beside them");
+    checked
 }
 
 #[test]
-fn the_readme_shows_the_example() {
+fn the_page_on_embedding_shows_the_example() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let text = std::fs::read_to_string(root.join("docs/embedding.md")).unwrap();
     let example = std::fs::read_to_string(root.join("examples/embed.rs")).unwrap();
     assert!(example.lines().count() < 60, "it has to stay short");
-    assert!(blocks(&readme).iter().any(|block| block.language == "rust" && block.text == example));
+    assert!(blocks(&text).iter().any(|block| block.language == "rust" && block.text == example));
 }
