@@ -82,7 +82,7 @@ fn verify(before: &str, after: &str, edits: &[Edit]) -> Result<(), String> {
 /// The documents of a text that are not null.
 pub(crate) fn documents(text: &str) -> Result<Vec<Value>, fieldmanager_value::Error> {
     // JSON is read much faster than YAML.
-    match Value::from_json(text) {
+    match Value::from_json_strict(text) {
         Ok(Value::Null) => Ok(Vec::new()),
         Ok(document) if text.trim_start().starts_with(['{', '[']) => Ok(vec![document]),
         _ => Value::all_from_yaml(text),
