@@ -50,7 +50,7 @@ pub(crate) struct Inner {
     pub(crate) with_atomic_unions: Vec<bool>,
 }
 
-/// What a type may be, with references resolved. See [`AtomDef`].
+/// What a type may be, with references resolved. See [`AtomDef`](crate::AtomDef).
 ///
 /// ```
 /// use fieldmanager_schema::{Scalar, Schema};

@@ -44,7 +44,7 @@ type Tree<K, V> = OnceLock<OrdMap<K, V>>;
 
 /// A persistent map in key order.
 ///
-/// Invariant: the slice is sorted and free of duplicates; a map without a slice has a tree of more than [`SMALL`]
+/// Invariant: the slice is sorted and free of duplicates; a map without a slice has a tree of more than `SMALL`
 /// entries; the empty map has no node at all.
 ///
 /// ```
