@@ -70,7 +70,7 @@ fn scenarios_run_on_a_small_stack() {
             Runner::new(&scenario).unwrap().state();
             let report = run(&scenario);
             assert!(!report.text(Style::Plain).is_empty());
-            let report = run_all(&[scenario.clone()]);
+            let report = run_all(std::slice::from_ref(&scenario));
             for text in [report.text(Style::Ansi), report.json(), report.junit()] {
                 assert!(!text.is_empty());
             }
