@@ -48,7 +48,7 @@ mod tests {
     fn long_names_get_no_suggestion() {
         for (length, expected) in [(64, 1), (65, 0)] {
             let known = "a".repeat(length);
-            assert_eq!(similar(&known, &[known.clone()]).len(), expected);
+            assert_eq!(similar(&known, std::slice::from_ref(&known)).len(), expected);
         }
     }
 

@@ -1,4 +1,5 @@
 //! Values at the depth limit need no more than a small stack.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use fieldmanager_fieldpath::{MAX_PATH_LENGTH, Set};
 use fieldmanager_schema::{Schema, Type};
