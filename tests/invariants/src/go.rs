@@ -34,8 +34,8 @@ pub fn check_go_markers(bytes: &[u8]) -> Result<(), String> {
             "nothing was changed, and the text is another:\n{}",
             out.text
         );
-        let read = Value::all_from_yaml(&out.text).map_err(|error| format!("{error}\n{}", out.text))?;
-        let before = Value::all_from_yaml(document).map_err(|error| format!("{error}\n{document}"))?;
+        let read = documents(&out.text)?;
+        let before = documents(document)?;
         ensure!(
             read.iter().map(without_unions).eq(before.iter().map(without_unions)),
             "more than unions was changed:\n{}",
@@ -50,6 +50,14 @@ pub fn check_go_markers(bytes: &[u8]) -> Result<(), String> {
         );
     }
     Ok(())
+}
+
+/// The documents of a text, which is JSON or YAML. JSON may have characters that YAML does not accept.
+fn documents(text: &str) -> Result<Vec<Value>, String> {
+    Value::from_json_strict(text)
+        .map(|document| vec![document])
+        .or_else(|_| Value::all_from_yaml(text))
+        .map_err(|error| format!("{error}\n{text}"))
 }
 
 fn without_unions(value: &Value) -> Value {
