@@ -46,7 +46,12 @@ fn excess(attack: fn(usize) -> String, size: usize) -> Result<(), String> {
     let (small, large) = (measure(&small_text), measure(&large_text));
     check_cost(small)?;
     check_cost(large)?;
+    // Other processes only make a run slower: the best of several runs counts.
+    let best = |text: &str| (0..3).map(|_| time(text)).min().unwrap_or_default();
     let (small_time, large_time) = (time(&small_text), time(&large_text));
+    let is_slow = large_time.as_secs_f64() > MOST / 2.0 * small_time.as_secs_f64();
+    let (small_time, large_time) =
+        if is_slow { (best(&small_text), best(&large_text)) } else { (small_time, large_time) };
     let input = large.input as f64 / small.input as f64;
     for (what, small, large) in [
         ("allocations", small.allocations as f64, large.allocations as f64),
