@@ -134,8 +134,10 @@ impl SetBuilder {
     ) {
         if !level.entries.is_empty() {
             self.push_similar(level, element, member, children);
-        } else if member || !children.is_empty() {
+        } else if !children.is_empty() {
             self.push(element(), member, children);
+        } else if member {
+            self.push_leaf(element);
         }
     }
 

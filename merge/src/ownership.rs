@@ -1,6 +1,7 @@
 //! Ownership after a change: conflicts, and the fields that other managers lose.
 
-use ahash::AHashMap;
+use std::collections::BTreeMap;
+
 use fieldmanager_fieldpath::{ApiVersion, Managers, Path, PathElement, Set, VersionedSet};
 use fieldmanager_typed::{Comparison, TypedValue, discriminator_of, reconcile};
 use fieldmanager_value::Str;
@@ -106,7 +107,7 @@ impl<'o> Operation<'o> {
             return Ok((managers.clone(), None));
         }
         let mut changes = vec![self.change(self.version, &[])?];
-        let mut positions = AHashMap::from([(self.version, 0)]);
+        let mut positions = BTreeMap::new();
         let mut conflicts = Vec::new();
         let mut edits = Vec::new();
         for (name, entry) in managers {
@@ -115,6 +116,7 @@ impl<'o> Operation<'o> {
             }
             let at = match positions.get(entry.api_version()) {
                 Some(at) => *at,
+                None if entry.api_version() == self.version => 0,
                 None => {
                     changes.push(self.change(entry.api_version(), &changes)?);
                     positions.insert(entry.api_version(), changes.len() - 1);

@@ -1,6 +1,7 @@
 //! One object at several versions, converted once each.
 
-use ahash::AHashMap;
+use std::collections::BTreeMap;
+
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_typed::TypedValue;
 
@@ -11,7 +12,7 @@ pub(crate) struct Versions<'o> {
     converter: &'o dyn Converter,
     own: &'o ApiVersion,
     object: TypedValue,
-    converted: AHashMap<ApiVersion, Option<TypedValue>>,
+    converted: BTreeMap<ApiVersion, Option<TypedValue>>,
     /// How many of the versions exist.
     existing: usize,
 }
@@ -19,7 +20,7 @@ pub(crate) struct Versions<'o> {
 impl<'o> Versions<'o> {
     /// An object that is at version `own`.
     pub(crate) fn new(converter: &'o dyn Converter, own: &'o ApiVersion, object: TypedValue) -> Self {
-        Versions { converter, own, object, converted: AHashMap::new(), existing: 0 }
+        Versions { converter, own, object, converted: BTreeMap::new(), existing: 0 }
     }
 
     /// The object at a version; `None` if the version does not exist.

@@ -241,42 +241,49 @@ impl Compare<'_> {
         })
     }
 
-    /// Every field below a value that is on one side only; much like another set.
-    fn all(&mut self, ty: TypeId, value: &Value, like: &Set) -> Set {
-        let schema = self.schema;
-        match (shape(schema.atom(ty), Some(value)).1, value) {
-            (Shape::List(list), Value::List(items)) if !list.atomic => {
-                let none = Set::new();
-                let mut level = self.builder.open_level(&none);
-                // The fields of the item before, which this one mostly has too.
-                let mut last = Set::new();
-                for item in items {
-                    if let Ok(element) = element_of(list, item) {
-                        let below = self.all(list.element, item, &last);
-                        last.clone_from(&below);
-                        self.builder.push_to(&mut level, || element, true, below);
-                    }
-                }
-                self.builder.close_unsorted_level(level)
-            }
-            (Shape::Map(map), Value::Map(entries)) if !map.atomic => {
-                let none = Set::new();
-                let mut level = self.builder.open_level(like);
-                let mut along = map.along();
-                for (name, value) in entries {
-                    if let Some(ty) = along.type_of(name) {
-                        let before = self.builder.find(&mut level, |element| match element {
-                            PathElement::Field(known) => known.cmp(name),
-                            _ => Ordering::Greater,
-                        });
-                        let below = self.all(ty, value, before.map_or(&none, Node::children));
-                        self.builder.push_to(&mut level, || PathElement::Field(name.clone()), true, below);
-                    }
-                }
-                self.builder.close_level(level)
-            }
+    /// Every field below a value that is on one side only. The set shares with `similar` what both have. Inlined, so
+    /// that a scalar costs no call.
+    #[inline]
+    fn all(&mut self, ty: TypeId, value: &Value, similar: &Set) -> Set {
+        match (shape(self.schema.atom(ty), Some(value)).1, value) {
+            (Shape::List(list), Value::List(items)) if !list.atomic => self.all_items(list, items),
+            (Shape::Map(map), Value::Map(entries)) if !map.atomic => self.all_entries(map, entries, similar),
             _ => Set::new(),
         }
+    }
+
+    #[inline(never)]
+    fn all_items(&mut self, list: &ListType, items: &List) -> Set {
+        let none = Set::new();
+        let mut level = self.builder.open_level(&none);
+        // Most items of a list have the same fields as the one before.
+        let mut last = Set::new();
+        for item in items {
+            if let Ok(element) = element_of(list, item) {
+                let below = self.all(list.element, item, &last);
+                last.clone_from(&below);
+                self.builder.push_to(&mut level, || element, true, below);
+            }
+        }
+        self.builder.close_unsorted_level(level)
+    }
+
+    #[inline(never)]
+    fn all_entries(&mut self, map: &MapType, entries: &Map, similar: &Set) -> Set {
+        let none = Set::new();
+        let mut level = self.builder.open_level(similar);
+        let mut along = map.along();
+        for (name, value) in entries {
+            if let Some(ty) = along.type_of(name) {
+                let known = self.builder.find(&mut level, |element| match element {
+                    PathElement::Field(known) => known.cmp(name),
+                    _ => Ordering::Greater,
+                });
+                let below = self.all(ty, value, known.map_or(&none, Node::children));
+                self.builder.push_to(&mut level, || PathElement::Field(name.clone()), true, below);
+            }
+        }
+        self.builder.close_level(level)
     }
 
     /// Compares two values taken for one shape; says whether that made them leaves.

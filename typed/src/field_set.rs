@@ -68,7 +68,8 @@ struct Walk<'s> {
 }
 
 impl Walk<'_> {
-    /// Whether the value itself is a field, and the fields below it.
+    /// Whether the value itself is a field, and the fields below it. Inlined, so that a scalar costs no call.
+    #[inline]
     fn fields(&mut self, ty: TypeId, value: &Value, like: &Set) -> (bool, Set) {
         let schema = self.schema;
         match shape(schema.atom(ty), Some(value)).1 {
@@ -86,6 +87,7 @@ impl Walk<'_> {
         }
     }
 
+    #[inline(never)]
     fn entries(&mut self, map: &MapType, entries: &Map, like: &Set) -> Set {
         let none = Set::new();
         let mut level = self.builder.open_level(like);
@@ -115,6 +117,7 @@ impl Walk<'_> {
         (itself || empty || !declared, below)
     }
 
+    #[inline(never)]
     fn items(&mut self, list: &ListType, items: &List, like: &Set) -> Set {
         if let Some(set) = self.same_items(list, items, like) {
             return set;
