@@ -222,12 +222,25 @@ impl SetBuilder {
 
     /// Removes the entries from `start` on and makes a set of them.
     pub(crate) fn close(&mut self, start: usize) -> Set {
-        let level = self.entries.get(start..).unwrap_or_default();
-        if level.is_sorted_by(|a, b| a.0 < b.0) {
-            return self.close_sorted(start);
+        let level = self.entries.get_mut(start..).unwrap_or_default();
+        if !level.is_sorted_by(|a, b| a.0 < b.0) {
+            if level.first().map(|entry| &entry.0) > level.last().map(|entry| &entry.0) {
+                // Elements that descend are sorted then.
+                level.reverse();
+            }
+            level.sort_by(|a, b| a.0.cmp(&b.0));
+            self.unite_equal(start);
         }
-        let mut level: Vec<_> = self.entries.drain(start..).collect();
-        level.sort_by(|a, b| a.0.cmp(&b.0));
+        self.close_sorted(start)
+    }
+
+    /// Unites the entries from `start` on that have the same element and are therefore side by side.
+    fn unite_equal(&mut self, start: usize) {
+        let level = self.entries.get(start..).unwrap_or_default();
+        if level.is_sorted_by(|a, b| a.0 != b.0) {
+            return;
+        }
+        let mut level = self.entries.split_off(start);
         level.dedup_by(|later, kept| {
             let equal = later.0 == kept.0;
             if equal {
@@ -235,7 +248,7 @@ impl SetBuilder {
             }
             equal
         });
-        Set(SortedMap::from_sorted_iter(level.into_iter()))
+        self.entries.append(&mut level);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::ListType;
+use fieldmanager_schema::{KeyField, ListType};
 use fieldmanager_value::{Map, MapBuilder, Value};
 
 /// Why an item of an associative list cannot be told apart from others.
@@ -53,13 +53,24 @@ impl fmt::Display for ItemFault {
     }
 }
 
+/// How many fields of an item are compared by address before its map is searched. Most names are interned, and the keys of
+/// most lists are among the first fields of an item.
+const NEAR: usize = 8;
+
+/// The value that an item has for a key of its list.
+fn key_field<'v>(item: &'v Value, key: &KeyField) -> Option<&'v Value> {
+    let fields = item.as_map()?;
+    let near = fields.iter().take(NEAR).find(|(name, _)| name.ptr_eq(&key.name));
+    near.map(|(_, value)| value).or_else(|| fields.get(&key.name))
+}
+
 /// Whether an item of an associative list can be told apart from others.
 pub(crate) fn has_element(list: &ListType, item: &Value) -> bool {
     if list.keys.is_empty() {
         return item.is_scalar();
     }
-    let has = |key: &fieldmanager_schema::KeyField| key.default.is_some() || item.get(&key.name).is_some();
-    item.as_map().is_some() && list.keys.iter().any(has)
+    item.as_map().is_some()
+        && list.keys.iter().any(|key| key.default.is_some() || key_field(item, key).is_some())
 }
 
 /// Whether two items, which have their keys, have the same element.
@@ -69,7 +80,7 @@ pub(crate) fn same_element(list: &ListType, a: &Value, b: &Value) -> bool {
     }
     list.keys.iter().all(|key| {
         let default = key.default.as_ref();
-        a.get(&key.name).or(default) == b.get(&key.name).or(default)
+        key_field(a, key).or(default) == key_field(b, key).or(default)
     })
 }
 
@@ -82,7 +93,7 @@ pub(crate) fn is_element(list: &ListType, element: &PathElement, item: &Value) -
             let same = list.keys.iter().all(|key| {
                 let known = fields.get(&key.name);
                 wanted += usize::from(known.is_some());
-                match (known, item.get(&key.name).or(key.default.as_ref())) {
+                match (known, key_field(item, key).or(key.default.as_ref())) {
                     (Some(known), Some(value)) => known.strict_eq(value),
                     (known, value) => known.is_none() && value.is_none(),
                 }
@@ -105,13 +116,13 @@ pub(crate) fn element_of(list: &ListType, item: &Value) -> Result<PathElement, I
             Err(ItemFault::NotScalar { found: item.kind().name() })
         };
     }
-    let Value::Map(fields) = item else {
+    if item.as_map().is_none() {
         return Err(ItemFault::NotMap { found: item.kind().name() });
-    };
+    }
     let no_keys = || ItemFault::NoKeys { keys: list.keys.iter().map(|key| key.name.to_string()).collect() };
-    let field = |key: &fieldmanager_schema::KeyField| match fields.get_entry(&key.name) {
-        Some((_, value)) => Some((key.name.clone(), value.clone())),
-        None => key.default.clone().map(|default| (key.name.clone(), default)),
+    let field = |key: &KeyField| {
+        let value = key_field(item, key).or(key.default.as_ref())?;
+        Some((key.name.clone(), value.clone()))
     };
     if let [key] = list.keys.as_slice() {
         let (name, value) = field(key).ok_or_else(no_keys)?;

@@ -52,100 +52,149 @@ impl<'de> DeserializeSeed<'de> for &mut Reader {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        At { reader: self, place: Item }.deserialize(deserializer)?;
+        Ok(self.items.pop().unwrap_or_default())
+    }
+}
+
+/// Where a value that is read goes.
+trait Place {
+    fn put(self, reader: &mut Reader, value: Value);
+}
+
+/// An entry of the innermost open map, with its name.
+impl Place for Str {
+    #[inline(always)]
+    fn put(self, reader: &mut Reader, value: Value) {
+        reader.entries.push((self, value));
+    }
+}
+
+/// The next item of the innermost open list.
+struct Item;
+
+impl Place for Item {
+    #[inline(always)]
+    fn put(self, reader: &mut Reader, value: Value) {
+        reader.items.push(value);
+    }
+}
+
+/// Reads a value to its place. A value that were returned would be copied at each call on the way.
+struct At<'r, P> {
+    reader: &'r mut Reader,
+    place: P,
+}
+
+impl<P: Place> At<'_, P> {
+    #[inline(always)]
+    fn put<E>(self, value: Value) -> Result<(), E> {
+        self.place.put(self.reader, value);
+        Ok(())
+    }
+
+    fn put_wide<E>(self, exact: Option<i64>, nearest: f64) -> Result<(), E> {
+        self.put(exact.map_or(Value::Float(nearest), Value::Int))
+    }
+}
+
+impl<'de, P: Place> DeserializeSeed<'de> for At<'_, P> {
+    type Value = ();
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for &mut Reader {
-    type Value = Value;
+impl<'de, P: Place> Visitor<'de> for At<'_, P> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("null, a boolean, a number, a string, a list or a map")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.put(Value::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_none<E>(self) -> Result<(), E> {
+        self.put(Value::Null)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<Value, D::Error> {
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<(), D::Error> {
         inner.deserialize_any(self)
     }
 
-    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
-        Ok(Value::Bool(b))
+    fn visit_bool<E>(self, b: bool) -> Result<(), E> {
+        self.put(Value::Bool(b))
     }
 
-    fn visit_i64<E>(self, i: i64) -> Result<Value, E> {
-        Ok(Value::Int(i))
+    fn visit_i64<E>(self, i: i64) -> Result<(), E> {
+        self.put(Value::Int(i))
     }
 
-    fn visit_u64<E>(self, u: u64) -> Result<Value, E> {
-        Ok(i64::try_from(u).map_or(Value::Float(u as f64), Value::Int))
+    fn visit_u64<E>(self, u: u64) -> Result<(), E> {
+        self.put_wide(i64::try_from(u).ok(), u as f64)
     }
 
-    fn visit_i128<E>(self, i: i128) -> Result<Value, E> {
-        Ok(i64::try_from(i).map_or(Value::Float(i as f64), Value::Int))
+    fn visit_i128<E>(self, i: i128) -> Result<(), E> {
+        self.put_wide(i64::try_from(i).ok(), i as f64)
     }
 
-    fn visit_u128<E>(self, u: u128) -> Result<Value, E> {
-        Ok(i64::try_from(u).map_or(Value::Float(u as f64), Value::Int))
+    fn visit_u128<E>(self, u: u128) -> Result<(), E> {
+        self.put_wide(i64::try_from(u).ok(), u as f64)
     }
 
-    fn visit_f64<E: serde::de::Error>(self, f: f64) -> Result<Value, E> {
+    fn visit_f64<E: serde::de::Error>(self, f: f64) -> Result<(), E> {
         if !f.is_finite() {
             return Err(E::custom(Error::NotFinite { found: f.to_string() }));
         }
-        Ok(Value::Float(f))
+        self.put(Value::Float(f))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::from(text))
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.put(Value::from(text))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        self.enter()?;
-        let start = self.items.len();
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let At { reader, place } = self;
+        reader.enter()?;
+        let start = reader.items.len();
         deep::level(|| {
-            while let Some(item) = items.next_element_seed(&mut *self)? {
-                self.items.push(item);
-            }
+            while items.next_element_seed(At { reader: &mut *reader, place: Item })?.is_some() {}
             Ok(())
         })?;
-        self.depth -= 1;
-        Ok(Value::List(List::of(self.items.drain(start..))))
+        reader.depth -= 1;
+        let list = List::of(reader.items.drain(start..));
+        place.put(reader, Value::List(list));
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        self.enter()?;
-        let start = self.entries.len();
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let At { reader, place } = self;
+        reader.enter()?;
+        let start = reader.entries.len();
         let (mut sorted, mut names) = (true, Names::Ascending);
         deep::level(|| {
-            while let Some(name) = entries.next_key_seed(Name(&mut self.names))? {
-                let before = self.entries.get(start..).unwrap_or_default();
-                if self.strict && !names.add(before, &name) {
+            while let Some(name) = entries.next_key_seed(Name(&mut reader.names))? {
+                let before = reader.entries.get(start..).unwrap_or_default();
+                if reader.strict && !names.add(before, &name) {
                     return Err(serde::de::Error::custom(format_args!("key `{name}` is there twice")));
                 }
-                let value = entries.next_value_seed(&mut *self)?;
-                sorted = sorted
-                    && self
-                        .entries
-                        .get(start..)
-                        .and_then(<[_]>::last)
-                        .is_none_or(|(before, _)| *before < name);
-                self.entries.push((name, value));
+                sorted = sorted && before.last().is_none_or(|(last, _)| *last < name);
+                entries.next_value_seed(At { reader: &mut *reader, place: name })?;
             }
             Ok(())
         })?;
-        self.depth -= 1;
-        Ok(Value::Map(Map::of(self.entries.drain(start..), sorted)))
+        reader.depth -= 1;
+        let map = Map::of(reader.entries.drain(start..), sorted);
+        place.put(reader, Value::Map(map));
+        Ok(())
     }
 }
 
