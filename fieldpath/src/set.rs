@@ -58,16 +58,17 @@ impl Node {
     #[inline]
     pub(crate) fn new(member: bool, children: Set) -> Node {
         // Most nodes have no children.
-        if children.is_empty() { Node { member, levels: 0, children } } else { Node::above(member, children) }
-    }
-
-    fn above(member: bool, mut children: Set) -> Node {
-        let mut levels = children.levels();
+        let levels = if children.is_empty() { 0 } else { children.levels() };
         if usize::from(levels) >= MAX_PATH_LENGTH {
-            children = children.limited(MAX_PATH_LENGTH - 1);
-            levels = children.levels();
+            return Node::limited(member, &children);
         }
         Node { member, levels, children }
+    }
+
+    #[cold]
+    fn limited(member: bool, children: &Set) -> Node {
+        let children = children.limited(MAX_PATH_LENGTH - 1);
+        Node { member, levels: children.levels(), children }
     }
 
     /// A node whose children are at most as deep as those of this node.

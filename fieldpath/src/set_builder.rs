@@ -135,7 +135,7 @@ impl SetBuilder {
         if !level.entries.is_empty() {
             self.push_similar(level, element, member, children);
         } else if !children.is_empty() {
-            self.push(element(), member, children);
+            self.entries.push((element(), Node::new(member, children)));
         } else if member {
             self.push_leaf(element);
         }

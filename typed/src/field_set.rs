@@ -109,18 +109,21 @@ impl Walk<'_> {
             None => (false, along.element()),
         };
         let (itself, below) = ty.map(|ty| self.fields(ty, value, like)).unwrap_or_default();
-        let empty = match value {
+        let is_empty = || match value {
             Value::Null => true,
             Value::Map(map) => map.is_empty(),
             _ => false,
         };
-        (itself || empty || !declared, below)
+        (itself || !declared || is_empty(), below)
     }
 
     #[inline(never)]
     fn items(&mut self, list: &ListType, items: &List, like: &Set) -> Set {
         if let Some(set) = self.same_items(list, items, like) {
             return set;
+        }
+        if self.whole {
+            return self.whole_items(list, items, like);
         }
         let keyless = || PathElement::Key(Map::new());
         let mut found: Vec<(PathElement, &Value)> =
@@ -133,7 +136,7 @@ impl Walk<'_> {
         let mut found = found.into_iter().peekable();
         while let Some((element, item)) = found.next() {
             let mut alone = true;
-            while found.next_if(|(next, _)| !self.whole && *next == element).is_some() {
+            while found.next_if(|(next, _)| *next == element).is_some() {
                 alone = false;
             }
             let below = if alone {
@@ -146,6 +149,23 @@ impl Walk<'_> {
             self.builder.push_to(&mut level, || element, true, below);
         }
         self.builder.close_level(level)
+    }
+
+    /// The set of a list whose items all have their keys, no two the same.
+    fn whole_items(&mut self, list: &ListType, items: &List, like: &Set) -> Set {
+        let none = Set::new();
+        let mut level = self.builder.open_level(&none);
+        // Most items of a list have the same fields as the one before.
+        let mut last = Set::new();
+        for item in items {
+            if let Ok(element) = element_of(list, item) {
+                let known = like.get(&element).map_or(&last, Node::children);
+                let below = self.fields(list.element, item, known).1;
+                last.clone_from(&below);
+                self.builder.push_to(&mut level, || element, true, below);
+            }
+        }
+        self.builder.close_unsorted_level(level)
     }
 
     /// The set of a short list whose items have just the elements of another set: none has to be made.

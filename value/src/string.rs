@@ -73,7 +73,12 @@ impl Str {
 impl Ord for Str {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        if self.ptr_eq(other) { Ordering::Equal } else { self.as_str().cmp(other.as_str()) }
+        if self.ptr_eq(other) {
+            return Ordering::Equal;
+        }
+        // Names side by side mostly differ in the first byte, which saves the call that compares the rest.
+        let (a, b) = (self.as_bytes(), other.as_bytes());
+        a.first().cmp(&b.first()).then_with(|| a.cmp(b))
     }
 }
 
