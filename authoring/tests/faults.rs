@@ -112,10 +112,6 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
         ),
         ("// +union\ntype S string", &["t.go:2:4: `+union` on `S`, which is no struct"]),
         (
-            "type S struct {\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n}",
-            &["t.go:3:5: discriminator `Type` has no members: `+unionMember` on a field makes one"],
-        ),
-        (
             "type S struct {\n\t// +k8s:unionMember(union: \"a\")\n\t// +k8s:zeroOrOneOfMember(union: \"b\")\n\tA *int `json:\"a\"`\n\t// +k8s:unionMember(union: \"a\")\n\tB O `json:\"b\"`\n\t// +k8s:unionDiscriminator(union: \"c\")\n\tC T `json:\"c\"`\n\t// +k8s:ifEnabled(X)=+k8s:unionMember\n\tD *int `json:\"d\"`\n}\ntype O struct{}",
             &[
                 "t.go:3:5: member `a` is in two unions, one without discriminator and one without discriminator: it may be in one",
@@ -125,6 +121,17 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
             ],
         ),
     ]);
+}
+
+#[test]
+fn a_discriminator_without_members_is_a_warning() {
+    let body = "type S struct {\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n}";
+    let text = format!("package v1\n{body}\n{ENUM}");
+    let types = GoTypes::read(&[GoFile { path: "t.go", import_path: None, text: &text }]);
+    assert_eq!((types.faults(), types.unions()), (&[][..], 0));
+    let warnings: Vec<String> = types.warnings().iter().map(ToString::to_string).collect();
+    let expected = "t.go:3:5: discriminator `Type` has no members, and declares no union: `+unionMember` on a field makes a member";
+    assert_eq!(warnings, [expected]);
 }
 
 const SOURCE: &str = "// +groupName=example.com\npackage v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\tSpec Spec `json:\"spec\"`\n}\n\ntype Spec struct {\n\t// +unionDeprecated\n\tGit *string `json:\"git,omitempty\"`\n\t// +unionDeprecated\n\tImage *string `json:\"image,omitempty\"`\n}\n\n// +union\ntype Lost struct {\n\tA *int `json:\"a,omitempty\"`\n}\n";
@@ -153,7 +160,7 @@ fn documents_without_what_the_source_declares_are_faults() {
     let expected = [
         "api/v1/t.go:12:5: field `image` of a union is not in crd.yaml at .spec.versions[0].schema.openAPIV3Schema.properties.spec: its properties are `git`",
         lost,
-        "crd.yaml: .spec.versions[1]: version `v2` of App: no Go type `App` of example.com/v2: there are example.com/v1 (api/v1/t.go)",
+        "crd.yaml:13:5: .spec.versions[1]: version `v2` of App: no Go type `App` of example.com/v2: there are example.com/v1 (api/v1/t.go)",
     ];
     let both = crd(
         "App",
@@ -164,7 +171,7 @@ fn documents_without_what_the_source_declares_are_faults() {
     let expected = [
         lost,
         spec,
-        "crd.yaml: .spec.versions[0]: version `v1` of Other: no Go type `Other`: expected a struct of that name with `+kubebuilder:object:root=true` or with TypeMeta",
+        "crd.yaml:7:5: .spec.versions[0]: version `v1` of Other: no Go type `Other`: expected a struct of that name with `+kubebuilder:object:root=true` or with TypeMeta",
     ];
     let mut found = placed(&crd("Other", &[("v1", "{}")]));
     found.sort();
@@ -174,7 +181,7 @@ fn documents_without_what_the_source_declares_are_faults() {
     for (text, message) in [
         (
             "kind: Pod\napiVersion: v1\n",
-            "crd.yaml: expected a CustomResourceDefinition of apiextensions.k8s.io/v1 or an OpenAPI document, got v1 Pod",
+            "crd.yaml:1:1: expected a CustomResourceDefinition of apiextensions.k8s.io/v1 or an OpenAPI document, got v1 Pod",
         ),
         ("", "crd.yaml: no document: expected CustomResourceDefinitions or an OpenAPI document"),
         ("a: [", "crd.yaml: not valid YAML at line 1 column 4: "),
@@ -185,6 +192,6 @@ fn documents_without_what_the_source_declares_are_faults() {
     let aliased = both.replace("  - name: v2\n    schema:\n      openAPIV3Schema:\n        properties:\n          spec:\n            properties: {git: {type: string}, image: {type: string}}\n", "").replace("{git: {type: string}}", "&p {git: {type: string}, image: {type: string}}").replace("          spec:\n", "          spec: &s\n");
     let aliased = format!("{aliased}            type: object\n          other: *s\n");
     // What an alias stands for would change too.
-    let refused = "crd.yaml: .spec.versions[0].schema.openAPIV3Schema.properties.spec: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON";
+    let refused = "crd.yaml:11:11: .spec.versions[0].schema.openAPIV3Schema.properties.spec: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON";
     assert_eq!(placed(&aliased), [lost, refused]);
 }
