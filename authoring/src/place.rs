@@ -191,6 +191,9 @@ impl<'a, 'f> Place<'a, 'f> {
 
     /// Notes a fault of the current node.
     fn fault(&mut self, message: impl fmt::Display) {
+        if self.found >= MAX_FAULTS {
+            return;
+        }
         self.found += 1;
         self.refused.push(Refused { path: self.path.clone(), message: message.to_string() });
     }
@@ -389,11 +392,13 @@ impl<'a, 'f> Place<'a, 'f> {
 
     fn part(&self, key: &TypeKey) -> Option<Part<'a>> {
         let types = self.types;
-        let (scope, decl) = types.declaration(key)?;
+        // The name may stand for a struct of another name: `type App v1.App`.
+        let key = types.struct_named(key)?;
+        let (scope, decl) = types.declaration(&key)?;
         let Type::Struct(fields) = decl.ty.pointee() else {
             return None;
         };
-        let unions = types.unions.get_key_value(key).map(|(key, unions)| (key, unions.as_slice()));
+        let unions = types.unions.get_key_value(&key).map(|(key, unions)| (key, unions.as_slice()));
         Some(Part { scope, fields, unions })
     }
 
@@ -416,7 +421,7 @@ impl<'a, 'f> Place<'a, 'f> {
                 if parts.len() > MAX_EMBEDDED {
                     self.found += 1;
                     let message = format!(
-                        "embeds more than {MAX_EMBEDDED} structs: what `{}` has is not looked at",
+                        "`{}` is one embedded struct too many: expected at most {MAX_EMBEDDED} in a struct and those in it",
                         field.name
                     );
                     let file = self.types.path(part.scope).to_owned();

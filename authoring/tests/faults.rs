@@ -195,3 +195,29 @@ fn documents_without_what_the_source_declares_are_faults() {
     let refused = "crd.yaml:11:11: .spec.versions[0].schema.openAPIV3Schema.properties.spec: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON";
     assert_eq!(placed(&aliased), [lost, refused]);
 }
+
+#[test]
+fn the_search_for_faults_of_a_document_ends() {
+    let kinds: String = (0..2000).map(|i| crd(&format!("Other{i}"), &[("v1", "{}")]) + "---\n").collect();
+    let found = placed(&kinds);
+    let ended = "crd.yaml: there may be more faults: the search ended at 1000";
+    assert!(found.iter().any(|line| line == ended), "{:?}", &found[..3]);
+    assert!(found.len() < 1010, "{}", found.len());
+}
+
+#[test]
+fn a_struct_that_embeds_too_many_structs_is_a_fault() {
+    let embedded: String = (0..100).map(|i| format!("\tE{i}\n")).collect();
+    let structs: String =
+        (0..100).map(|i| format!("type E{i} struct {{ F{i} int `json:\"f{i}\"` }}\n")).collect();
+    let source = format!(
+        "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {{\n{embedded}}}\n{structs}"
+    );
+    let types = GoTypes::read(&[GoFile { path: "v1/t.go", import_path: None, text: &source }]);
+    let text = crd("App", &[("v1", "{}")]);
+    let faults = insert(&types, &[Document { name: "crd.yaml", text: &text }]).unwrap_err().to_string();
+    assert_eq!(
+        faults,
+        "v1/t.go:69:2: `E64` is one embedded struct too many: expected at most 64 in a struct and those in it"
+    );
+}

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use super::lookup::{Definitions, Folders, Roots};
-use super::model::{Fields, File, Type, TypeDecl};
+use super::model::{File, Type, TypeDecl};
 use super::read;
 use super::unions::{self, Declared};
 use crate::Fault;
@@ -130,11 +130,13 @@ pub(super) fn components(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     parts.filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// Whether a struct is that of a kind.
-fn is_root(decl: &TypeDecl, fields: &Fields) -> bool {
+/// Whether a type is that of a kind: it is marked as one, or a struct with TypeMeta. One that stands for a struct of another
+/// version (`type App v1.App`) needs the marker.
+fn is_root(decl: &TypeDecl) -> bool {
     const MARKERS: [&str; 2] = ["kubebuilder:object:root", "k8s:deepcopy-gen:interfaces"];
-    fields.inlined().any(|field| field.name == "TypeMeta")
-        || decl.markers.iter().any(|marker| MARKERS.contains(&marker.name.as_str()))
+    let is_marked = decl.markers.iter().any(|marker| MARKERS.contains(&marker.name.as_str()));
+    is_marked
+        || matches!(&decl.ty, Type::Struct(fields) if fields.inlined().any(|field| field.name == "TypeMeta"))
 }
 
 impl GoTypes {
@@ -194,9 +196,9 @@ impl GoTypes {
                 let Entry::Vacant(entry) = declarations.entry(key) else {
                     continue;
                 };
-                if let Type::Struct(fields) = &decl.ty {
+                if matches!(decl.ty, Type::Struct(_) | Type::Named(_) | Type::Qualified(..)) {
                     definitions.add(package, entry.key());
-                    if is_root(decl, fields) {
+                    if is_root(decl) {
                         roots.add(package, entry.key());
                     }
                 }
@@ -330,7 +332,12 @@ impl GoTypes {
 
     /// The name under which the struct is declared that a type is.
     pub(crate) fn struct_key(&self, scope: Scope, ty: &Type) -> Option<TypeKey> {
-        let mut key = self.key(scope, ty.pointee())?;
+        self.struct_named(&self.key(scope, ty.pointee())?)
+    }
+
+    /// The name under which the struct is declared that a name stands for.
+    pub(crate) fn struct_named(&self, key: &TypeKey) -> Option<TypeKey> {
+        let mut key = key.clone();
         for _ in 0..MAX_HOPS {
             let (declared, decl) = self.declaration(&key)?;
             match decl.ty.pointee() {
