@@ -26,7 +26,7 @@ fn markers_with_arguments_that_they_do_not_have_are_faults() {
             "type S struct {\n\t// +unionDiscriminator=x\n\tType T `json:\"type\"`\n\t// +unionMember=A,maybe\n\t// +optional\n\tA *int `json:\"a\"`\n\t// +unionMember A\n\tB *int `json:\"b,omitempty\"`\n}",
             &[
                 "t.go:3:5: `+unionDiscriminator` takes no argument, got `=x`",
-                "t.go:5:5: `+unionMember` with the argument `maybe`: only `optional` is accepted",
+                "t.go:5:5: `+unionMember` with the unknown argument `maybe`: expected `optional`",
                 "t.go:8:5: `+unionMember` with `A`: expected `=<name>` or `,optional`",
             ],
         ),
@@ -41,8 +41,8 @@ fn markers_with_arguments_that_they_do_not_have_are_faults() {
         (
             "type S struct {\n\t// +k8s:unionMember(union: \"a\", optional: true)\n\tA *int `json:\"a\"`\n\t// +k8s:unionMember(\"x\")\n\tB *int `json:\"b\"`\n\t// +k8s:unionMember(union: \"a\"=x\n\tC *int `json:\"c\"`\n\t// +k8s:unionMember=x\n\tD []int `json:\"d\"`\n\t// +k8s:unions\n\tE []int `json:\"e\"`\n}",
             &[
-                "t.go:3:5: `+k8s:unionMember` with the argument `optional`: accepted are `union`, `memberName`, with values",
-                "t.go:5:5: `+k8s:unionMember` with the argument `x`: accepted are `union`, `memberName`, with values",
+                "t.go:3:5: `+k8s:unionMember` with the unknown argument `optional`: expected `union`, `memberName`, with a value",
+                "t.go:5:5: `+k8s:unionMember` with the unknown argument `x`: expected `union`, `memberName`, with a value",
                 "t.go:7:5: `+k8s:unionMember(union: \"a\"=x`: expected `,` or `)`, got `=`",
                 "t.go:9:5: `+k8s:unionMember` takes no value, got `x`",
                 "t.go:11:5: unknown marker `+k8s:unions`: expected one of `k8s:unionDiscriminator`, `k8s:unionMember`, `k8s:zeroOrOneOfMember`",
@@ -69,13 +69,13 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
         (
             "type S struct {\n\t// +unionDiscriminator\n\tType int `json:\"type\"`\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n}",
             &[
-                "t.go:4:2: discriminator `Type` is no string enum, got int: expected a string type with constants (`+enum`)",
+                "t.go:4:2: discriminator `Type` is not a string enum, got int: expected a string type with constants (`+enum`)",
             ],
         ),
         (
             "type S struct {\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n\t// +unionMember=C\n\tA *int `json:\"a,omitempty\"`\n\t// +unionMember=B\n\tB *int `json:\"b\"`\n\t// +unionMember=B\n\tC *int `json:\"c,omitempty\"`\n}",
             &[
-                "t.go:5:5: \"C\" is no value of the discriminator `Type`: expected one of \"A\", \"B\"",
+                "t.go:5:5: \"C\" is not a value of the discriminator `Type`: expected one of \"A\", \"B\"",
                 "t.go:7:5: member `B` is required: a member must be optional (`+optional` or `omitempty`)",
                 "t.go:9:5: value \"B\" selects two members, `b` and `c`: each has its own",
             ],
@@ -90,9 +90,9 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
         (
             "type S struct {\n\t// +unionDiscriminator\n\tP T `json:\"p\"`\n\t// +unionDiscriminator\n\tQ T `json:\"q\"`\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n\t// +unionMember\n\t// +unionDiscriminatedBy=q\n\tB *int `json:\"b,omitempty\"`\n\t// +unionDiscriminatedBy=Q\n\tC *int `json:\"c,omitempty\"`\n}",
             &[
-                "t.go:7:5: member `A` of one of several unions: `+unionDiscriminatedBy=` says which, one of `P`, `Q`",
-                "t.go:10:5: `q` is no discriminator of the struct: expected one of `P`, `Q`",
-                "t.go:12:5: `+unionDiscriminatedBy` on `C`, which is no member: `+unionMember` makes it one",
+                "t.go:7:5: member `A` does not name its union, of which there are several: expected `+unionDiscriminatedBy=` with one of `P`, `Q`",
+                "t.go:10:5: `q` is not a discriminator of the struct: expected one of `P`, `Q`",
+                "t.go:12:5: `+unionDiscriminatedBy` on `C`, which is not a member: `+unionMember` makes it one",
             ],
         ),
         (
@@ -110,7 +110,7 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
                 "t.go:5:2: discriminator `Type` has the type other.T, whose package was not read: expected a string type with constants (`+enum`)",
             ],
         ),
-        ("// +union\ntype S string", &["t.go:2:4: `+union` on `S`, which is no struct"]),
+        ("// +union\ntype S string", &["t.go:2:4: `+union` on `S`, which is not a struct"]),
         (
             "type S struct {\n\t// +k8s:unionMember(union: \"a\")\n\t// +k8s:zeroOrOneOfMember(union: \"b\")\n\tA *int `json:\"a\"`\n\t// +k8s:unionMember(union: \"a\")\n\tB O `json:\"b\"`\n\t// +k8s:unionDiscriminator(union: \"c\")\n\tC T `json:\"c\"`\n\t// +k8s:ifEnabled(X)=+k8s:unionMember\n\tD *int `json:\"d\"`\n}\ntype O struct{}",
             &[

@@ -75,7 +75,10 @@ fn arguments_that_do_not_go_together_are_refused() {
             format!("unions --go @ --crd {CRD}"),
             "error: @: no Go source: expected a file `*.go` or a folder with some\n",
         ),
-        (format!("unions --go @/none --crd {CRD}"), "error: @/none: cannot be read: entity not found\n"),
+        (
+            format!("unions --go @/none --crd {CRD}"),
+            "error: @/none: cannot be read: no such file or folder\n",
+        ),
     ] {
         let run = line(&folder.line(&arguments));
         assert_eq!(

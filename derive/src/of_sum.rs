@@ -151,9 +151,12 @@ fn part<'a>(
     }
     match (&variant.style, variant.fields.as_slice()) {
         (Style::Unit, _) => {
-            let message = "a variant without data is no member: its value is that of `value = \"...\"`";
+            let message = "a variant without data is not a member: its value is that of `value = \"...\"`";
             misplaced(on_variant.member.as_ref().map(LitStr::span), message)?;
-            misplaced(on_variant.optional.as_ref().map(Ident::span), "a variant without data is no member")?;
+            misplaced(
+                on_variant.optional.as_ref().map(Ident::span),
+                "a variant without data is not a member",
+            )?;
             let span = on_variant.value.as_ref().map_or(ident.span(), LitStr::span);
             let value = on_variant.value.map_or_else(|| ident.unraw().to_string(), |literal| literal.value());
             value_is_taken(&value, span)?;

@@ -138,6 +138,7 @@ enum ExposeType {
 #[schemars(transform = Self::kube_union)]
 #[serde(rename_all = "camelCase")]
 #[allow(dead_code, reason = "only the schema is looked at")]
+#[allow(clippy::duplicated_attributes, reason = "two unions deduce")]
 struct Several<T> {
     r#type: SourceType,
     expose_type: ExposeType,

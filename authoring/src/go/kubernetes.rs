@@ -127,7 +127,7 @@ fn check_arguments(of: &mut Struct<'_>, marker: &Marker, tag: &Tag) {
             let list = quoted(accepted.iter().copied());
             of.fault(
                 marker.at,
-                format!("`+{}` with the argument `{name}`: accepted are {list}, with values", tag.name),
+                format!("`+{}` with the unknown argument `{name}`: expected {list}, with a value", tag.name),
             );
         }
     }

@@ -118,7 +118,7 @@ impl<'a> Struct<'a> {
         self.check_markers();
         let of_2019: Vec<Declared> = match self.decl.markers.iter().find(|marker| marker.name == UNION) {
             Some(marker) if !matches!(self.decl.ty, Type::Struct(_)) => {
-                self.fault(marker.at, format!("`+union` on `{}`, which is no struct", self.decl.name));
+                self.fault(marker.at, format!("`+union` on `{}`, which is not a struct", self.decl.name));
                 Vec::new()
             }
             Some(_) => self.whole_struct().into_iter().collect(),
@@ -285,7 +285,7 @@ impl<'a> Struct<'a> {
                     self.fault(
                         by.at,
                         format!(
-                            "`+{DISCRIMINATED_BY}` on `{}`, which is no member: `+{MEMBER}` makes it one",
+                            "`+{DISCRIMINATED_BY}` on `{}`, which is not a member: `+{MEMBER}` makes it one",
                             field.name
                         ),
                     );
@@ -313,7 +313,7 @@ impl<'a> Struct<'a> {
                 ([_], None) => Some(0),
                 (_, None) => {
                     let message = format!(
-                        "member `{}` of one of several unions: `+{DISCRIMINATED_BY}=` says which, one of {names}",
+                        "member `{}` does not name its union, of which there are several: expected `+{DISCRIMINATED_BY}=` with one of {names}",
                         field.name
                     );
                     self.fault(marker.at, message);
@@ -325,7 +325,9 @@ impl<'a> Struct<'a> {
                         let at = by.map_or(marker.at, |by| by.at);
                         self.fault(
                             at,
-                            format!("`{wanted}` is no discriminator of the struct: expected one of {names}"),
+                            format!(
+                                "`{wanted}` is not a discriminator of the struct: expected one of {names}"
+                            ),
                         );
                     }
                     of
@@ -400,7 +402,7 @@ impl<'a> Struct<'a> {
             Values::NotString(found) => {
                 self.fault(
                     field.at,
-                    format!("discriminator `{}` is no string enum, got {found}: {expected}", field.name),
+                    format!("discriminator `{}` is not a string enum, got {found}: {expected}", field.name),
                 );
                 return None;
             }
@@ -412,7 +414,7 @@ impl<'a> Struct<'a> {
         for member in members.iter().filter(|member| !known.contains(member.value.as_str())) {
             let list = list.get_or_insert_with(|| listed(values.iter().map(|value| format!("{value:?}"))));
             let message = format!(
-                "{:?} is no value of the discriminator `{}`: expected one of {list}",
+                "{:?} is not a value of the discriminator `{}`: expected one of {list}",
                 member.value, field.name
             );
             self.fault(member.at, message);
@@ -449,7 +451,7 @@ impl<'a> Struct<'a> {
                 "optional" => optional = true,
                 other => self.fault(
                     marker.at,
-                    format!("`+{MEMBER}` with the argument `{other}`: only `optional` is accepted"),
+                    format!("`+{MEMBER}` with the unknown argument `{other}`: expected `optional`"),
                 ),
             }
         }

@@ -134,7 +134,7 @@ fn source_files(path: &Path, named: bool, found: &mut BTreeSet<PathBuf>) -> std:
         if named || is_source {
             found.insert(path.to_owned());
         }
-        return if path.exists() { Ok(()) } else { Err(std::io::ErrorKind::NotFound.into()) };
+        return if path.exists() { Ok(()) } else { Err(std::io::Error::other("no such file or folder")) };
     }
     if !named && (name.starts_with(['.', '_']) || ["vendor", "testdata"].contains(&name)) {
         return Ok(());
