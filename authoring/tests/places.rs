@@ -259,3 +259,17 @@ fn fields_of_less_deeply_embedded_structs_count() {
     let out = insert(&types, &[Document { name: "c", text }]).unwrap();
     assert_eq!((out[0].unions, out[0].changes), (1, 1));
 }
+
+#[test]
+fn a_document_as_deep_as_values_may_be_is_walked() {
+    let source = "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\tM map[string]App `json:\"m\"`\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n";
+    let types = GoTypes::read(&[GoFile { path: "v1/t.go", import_path: None, text: source }]);
+    let depth = (fieldmanager_value::MAX_DEPTH - 10) / 3;
+    let open = r#"{"properties":{"a":{},"m":{"additionalProperties":"#.repeat(depth);
+    let text = format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{{"group":"g","names":{{"kind":"App"}},"versions":[{{"name":"v1","schema":{{"openAPIV3Schema":{open}{{"properties":{{"a":{{}}}}}}{}}}}}]}}}}"#,
+        "}}}".repeat(depth)
+    );
+    let out = insert(&types, &[Document { name: "c", text: &text }]).unwrap();
+    assert_eq!((out[0].unions, out[0].changes), (depth + 1, depth + 1));
+}
