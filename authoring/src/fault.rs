@@ -28,17 +28,50 @@ pub struct Fault {
     pub message: String,
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Fault {
+    /// The file with line and column, as far as they are known: `types.go:3:5`.
+    pub fn place(&self) -> String {
         match self.at {
-            Some(at) => write!(f, "{}:{}:{}: {}", self.file, at.line, at.column, self.message),
-            None => write!(f, "{}: {}", self.file, self.message),
+            Some(at) => format!("{}:{}:{}", self.file, at.line, at.column),
+            None => self.file.clone(),
         }
     }
 }
 
-/// Names or values as a message lists them.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place(), self.message)
+    }
+}
+
+/// The most names that a message lists.
+const MAX_LISTED: usize = 20;
+
+/// Names or values as a message lists them. Only the first ones are listed, so that messages about many members stay in
+/// proportion to them.
 pub(crate) fn quoted<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| format!("`{item}`")).collect();
-    items.join(", ")
+    listed(items.into_iter().map(|item| format!("`{item}`")))
+}
+
+/// The same for items that are quoted already.
+pub(crate) fn listed(items: impl IntoIterator<Item = String>) -> String {
+    let mut items = items.into_iter();
+    let first: Vec<String> = items.by_ref().take(MAX_LISTED).collect();
+    match items.count() {
+        0 => first.join(", "),
+        more => format!("{}, and {more} more", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_of_names_are_cut() {
+        assert_eq!(quoted(["a", "b"]), "`a`, `b`");
+        let long = quoted(vec!["a"; MAX_LISTED + 3]);
+        assert!(long.ends_with("`a`, and 3 more"), "{long}");
+        assert_eq!(long.matches("`a`").count(), MAX_LISTED);
+    }
 }

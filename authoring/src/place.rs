@@ -1,20 +1,24 @@
 //! Where in a document the structs of Go source are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::document::{self, Edit, Step, display, documents};
-use crate::fault::quoted;
-use crate::go::{Declared, Field, Form, GoTypes, Member, Scope, Type, TypeKey};
+use crate::document::{self, Edits, Refused, Step, display, documents};
+use crate::fault::{listed, quoted};
+use crate::go::{Declared, Fields, Form, GoTypes, Member, Scope, Type, TypeKey};
 use crate::{Fault, Position};
 
 const EXTENSION: &str = "x-kubernetes-unions";
 const GVK: &str = "x-kubernetes-group-version-kind";
 
-/// How deep structs are embedded in structs.
-const MAX_EMBEDDED: usize = 32;
+/// How many structs may be embedded in a struct, directly or in each other. Each of them is asked for each property.
+const MAX_EMBEDDED: usize = 64;
+
+/// How many faults of documents are found. The search ends there, so that documents in which every place has a fault cost
+/// no more than others.
+const MAX_FAULTS: usize = 1000;
 
 /// A document that was generated from Go source: CustomResourceDefinitions, or an OpenAPI document.
 #[derive(Clone, Copy, Debug)]
@@ -62,21 +66,9 @@ pub fn insert(types: &GoTypes, documents: &[Document<'_>]) -> Result<Vec<Inserte
     let mut placed: BTreeSet<&TypeKey> = BTreeSet::new();
     let mut done = Vec::new();
     for source in documents {
-        let mut place = Place {
-            types,
-            name: source.name,
-            path: Vec::new(),
-            entries: Vec::new(),
-            unions: 0,
-            placed: &mut placed,
-            faults: &mut faults,
-        };
+        let mut place = Place::new(types, source.name, &mut placed, &mut faults);
         place.documents(source.text);
-        let (edits, unions) = (place.edits(), place.unions);
-        match document::apply(source.text, &edits) {
-            Ok(text) => done.push(Inserted { text, unions, changes: edits.len() }),
-            Err(message) => faults.push(Fault { file: source.name.to_owned(), at: None, message }),
-        }
+        done.extend(place.finish(source.text));
     }
     for key in types.unions.keys().filter(|key| !placed.contains(key)) {
         if let Some((scope, decl)) = types.declaration(key) {
@@ -134,35 +126,76 @@ impl GoTypes {
     }
 }
 
-/// An entry that a map of the document has to have, and what it has.
-struct Entry {
-    path: Vec<Step>,
-    value: Value,
-    found: Option<Value>,
-}
-
+/// A walk over a document and the Go types of its parts side by side.
 struct Place<'a, 'f> {
     types: &'a GoTypes,
     name: &'a str,
     path: Vec<Step>,
-    entries: Vec<Entry>,
+    /// What is added to the nodes of the path: the last one is the current node.
+    edits: Vec<Edits>,
     unions: usize,
     placed: &'f mut BTreeSet<&'a TypeKey>,
+    /// Faults that the source has a place for.
     faults: &'f mut Vec<Fault>,
+    /// Faults of the document.
+    refused: Vec<Refused>,
+    /// How many faults were found in this document.
+    found: usize,
+    /// How many look-ups the walk took.
+    steps: usize,
 }
 
-/// The fields of a struct and of those embedded in it, and their unions.
-#[derive(Default)]
-struct Flat<'a> {
-    fields: Vec<(Scope, &'a Field)>,
-    unions: Vec<(&'a TypeKey, &'a Declared)>,
-    /// The structs that it is made of: one that is embedded twice counts once.
-    seen: BTreeSet<TypeKey>,
+/// A struct, or one that is embedded in it.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    scope: Scope,
+    fields: &'a Fields,
+    unions: Option<(&'a TypeKey, &'a [Declared])>,
 }
 
-impl<'a> Place<'a, '_> {
+impl<'a, 'f> Place<'a, 'f> {
+    fn new(
+        types: &'a GoTypes,
+        name: &'a str,
+        placed: &'f mut BTreeSet<&'a TypeKey>,
+        faults: &'f mut Vec<Fault>,
+    ) -> Self {
+        let edits = vec![Edits::default()];
+        let (path, refused) = (Vec::new(), Vec::new());
+        Place { types, name, path, edits, unions: 0, placed, faults, refused, found: 0, steps: 0 }
+    }
+
+    /// The text with its unions, if it can be edited. Otherwise that is a fault, like those of the walk.
+    fn finish(mut self, text: &str) -> Option<Inserted> {
+        let edits = self.edits.pop().unwrap_or_default();
+        let text_with_unions = match document::apply(text, EXTENSION, &edits) {
+            Ok(text) => Some(text),
+            Err(refused) => {
+                self.refused.push(refused);
+                None
+            }
+        };
+        if self.found >= MAX_FAULTS {
+            let message = format!("there may be more faults: the search ended at {MAX_FAULTS}");
+            self.refused.push(Refused { path: Vec::new(), message });
+        }
+        if !self.refused.is_empty() {
+            let paths: Vec<&[Step]> = self.refused.iter().map(|refused| refused.path.as_slice()).collect();
+            for (at, refused) in document::positions(text, &paths).into_iter().zip(&self.refused) {
+                let (file, message) = (self.name.to_owned(), refused.message.clone());
+                self.faults.push(Fault { file, at, message });
+            }
+        }
+        text_with_unions.map(|text| Inserted { text, unions: self.unions, changes: edits.count() })
+    }
+
+    /// Notes a fault of the current node.
     fn fault(&mut self, message: impl fmt::Display) {
-        self.faults.push(Fault { file: self.name.to_owned(), at: None, message: message.to_string() });
+        if self.found >= MAX_FAULTS {
+            return;
+        }
+        self.found += 1;
+        self.refused.push(Refused { path: self.path.clone(), message: message.to_string() });
     }
 
     fn documents(&mut self, text: &str) {
@@ -181,8 +214,22 @@ impl<'a> Place<'a, '_> {
 
     fn inside(&mut self, step: Step, visit: impl FnOnce(&mut Self)) {
         self.path.push(step);
+        self.edits.push(Edits::default());
         visit(self);
-        self.path.pop();
+        if let (Some(step), Some(below)) = (self.path.pop(), self.edits.pop())
+            && let Some(edits) = self.edits.last_mut()
+        {
+            edits.add(step, below);
+        }
+    }
+
+    /// Notes what the current node is to have, unless it has it.
+    fn entry(&mut self, value: Value, found: Option<&Value>) {
+        if found.is_none_or(|found| !same(found, &value))
+            && let Some(edits) = self.edits.last_mut()
+        {
+            edits.entry = Some(value);
+        }
     }
 
     /// Goes down a path of fields, if there is one.
@@ -236,109 +283,79 @@ impl<'a> Place<'a, '_> {
         let versions = spec.get("versions").and_then(Value::as_list);
         for (i, version) in versions.into_iter().flatten().enumerate() {
             let name = text(version.get("name"));
-            for step in [Step::Field("spec".into()), Step::Field("versions".into()), Step::Item(i)] {
-                self.path.push(step);
-            }
-            match self.root(&group, &name, &kind) {
-                Ok(key) => {
-                    self.field(version, &["schema", "openAPIV3Schema"], |place, schema| {
-                        place.named(schema, &key)
-                    });
-                }
+            let visit = |place: &mut Self| match place.root(&group, &name, &kind) {
+                Ok(key) => place.field(version, &["schema", "openAPIV3Schema"], |place, schema| {
+                    place.named(schema, key);
+                }),
                 Err(message) => {
-                    let at = display(&self.path);
-                    self.fault(format!("{at}: version `{name}` of {kind}: {message}"));
+                    let at = display(&place.path);
+                    place.fault(format!("{at}: version `{name}` of {kind}: {message}"));
                 }
-            }
-            self.path.truncate(self.path.len().saturating_sub(3));
+            };
+            self.inside(Step::Field("spec".into()), |place| {
+                place.inside(Step::Field("versions".into()), |place| place.inside(Step::Item(i), visit));
+            });
         }
     }
 
     /// The struct of a kind.
-    fn root(&self, group: &str, version: &str, kind: &str) -> Result<TypeKey, String> {
-        let mut found: Vec<(bool, TypeKey, &str)> = Vec::new();
-        let mut others = Vec::new();
-        for (scope, decl) in self.types.named(kind) {
-            let Type::Struct(fields) = &decl.ty else {
-                continue;
-            };
-            let has_meta = fields.iter().any(|field| field.name == "TypeMeta" && field.inlined);
-            let marked = decl.markers.iter().any(|marker| {
-                ["kubebuilder:object:root", "k8s:deepcopy-gen:interfaces"].contains(&marker.name.as_str())
-            });
-            let Some(package) = self.types.packages.get(scope.package).filter(|_| has_meta || marked) else {
-                continue;
-            };
-            let of_version = package.version();
-            let fits =
-                package.group().is_none_or(|own| own == group) && of_version.is_none_or(|own| own == version);
-            if fits {
-                let key = TypeKey { package: scope.package, name: decl.name.clone() };
-                found.push((of_version.is_some(), key, self.types.path(scope)));
-            } else {
-                let own = package.group().unwrap_or(group);
-                others.push(format!("{own}/{} ({})", of_version.unwrap_or(version), self.types.path(scope)));
-            }
-        }
-        // Packages of this very version first; those that name none have the types of all versions.
-        if found.iter().any(|(exact, ..)| *exact) {
-            found.retain(|(exact, ..)| *exact);
-        }
-        match found.as_slice() {
-            [(_, key, _)] => Ok(key.clone()),
-            [] if others.is_empty() => Err(format!(
+    fn root(&self, group: &str, version: &str, kind: &str) -> Result<&'a TypeKey, String> {
+        let types = self.types;
+        let place = |key: &TypeKey| types.declaration(key).map_or("", |(scope, _)| types.path(scope));
+        match types.roots(group, version, kind).as_slice() {
+            [key] => Ok(*key),
+            [] if types.roots_named(kind).is_empty() => Err(format!(
                 "no Go type `{kind}`: expected a struct of that name with `+kubebuilder:object:root=true` or with TypeMeta"
             )),
-            [] => Err(format!("no Go type `{kind}` of {group}/{version}: there are {}", others.join(", "))),
+            [] => {
+                let others = types.roots_named(kind).iter().map(|key| {
+                    let package = types.packages.get(key.package);
+                    let own =
+                        |value: Option<&String>, other: &str| value.map_or(other, String::as_str).to_owned();
+                    let group = own(package.and_then(|package| package.group.as_ref()), group);
+                    let version = own(package.and_then(|package| package.version.as_ref()), version);
+                    format!("{group}/{version} ({})", place(key))
+                });
+                Err(format!("no Go type `{kind}` of {group}/{version}: there are {}", listed(others)))
+            }
             several => {
-                let paths: Vec<&str> = several.iter().map(|(.., path)| *path).collect();
-                Err(format!("several Go types `{kind}`: {}", paths.join(", ")))
+                let paths = several.iter().map(|key| place(key).to_owned());
+                Err(format!("several Go types `{kind}`: {}", listed(paths)))
             }
         }
     }
 
     fn definitions(&mut self, definitions: &Map) {
-        let mut starts: BTreeMap<Str, TypeKey> = BTreeMap::new();
-        // Where the path of a package is not known, a definition is found by the end of its name.
-        let mut by_end: HashMap<String, Vec<&Str>> = HashMap::new();
+        // Where the path of a package is not known, a definition is found by the end of its name, if no other has it.
+        let mut ends: HashMap<String, usize> = HashMap::new();
+        for (name, _) in definitions {
+            if let Some(end) = end(name) {
+                *ends.entry(end).or_default() += 1;
+            }
+        }
         for (name, definition) in definitions {
-            let mut parts = name.as_str().rsplit(['.', '/']);
-            if let (Some(ty), Some(package)) = (parts.next(), parts.next()) {
-                by_end.entry(format!("{package}.{ty}")).or_default().push(name);
-            }
-            for kind in definition.get(GVK).and_then(Value::as_list).into_iter().flatten() {
-                let text = |name: &str| kind.get(name).and_then(Value::as_str).unwrap_or_default();
-                if let Ok(key) = self.root(text("group"), text("version"), text("kind")) {
-                    starts.insert(name.clone(), key);
-                }
-            }
-        }
-        for (scope, decl) in self.types.types() {
-            if !matches!(decl.ty, Type::Struct(_)) {
-                continue;
-            }
-            let Some(package) = self.types.packages.get(scope.package) else {
-                continue;
+            let types = self.types;
+            let by_end = || {
+                end(name)
+                    .filter(|end| ends.get(end) == Some(&1))
+                    .and_then(|end| types.definition_by_end(&end))
             };
-            let key = TypeKey { package: scope.package, name: decl.name.clone() };
-            let exact = names_in_openapi(
-                package.marker("k8s:openapi-model-package"),
-                package.import_path.as_deref(),
-                &decl.name,
-            );
-            if let Some(name) = exact.iter().find(|name| definitions.contains(name.as_str())) {
-                starts.insert(name.as_str().into(), key);
-            } else if exact.is_empty()
-                && let Some([name]) =
-                    by_end.get(&format!("{}.{}", package.name(), decl.name)).map(Vec::as_slice)
-            {
-                starts.insert((*name).clone(), key);
+            let by_kind = || {
+                let kinds = definition.get(GVK).and_then(Value::as_list).into_iter().flatten();
+                kinds.filter_map(|kind| self.root_of(kind)).last()
+            };
+            if let Some(key) = types.definition(name).or_else(by_end).or_else(by_kind) {
+                self.inside(Step::Field(name.to_string()), |place| place.named(definition, key));
             }
         }
-        for (name, key) in starts {
-            if let Some(schema) = definitions.get(&name) {
-                self.inside(Step::Field(name.to_string()), |place| place.named(schema, &key));
-            }
+    }
+
+    /// The struct of an entry of `x-kubernetes-group-version-kind`, if there is exactly one.
+    fn root_of(&self, kind: &Value) -> Option<&'a TypeKey> {
+        let text = |name: &str| kind.get(name).and_then(Value::as_str).unwrap_or_default();
+        match self.types.roots(text("group"), text("version"), text("kind")).as_slice() {
+            [key] => Some(*key),
+            _ => None,
         }
     }
 
@@ -358,9 +375,7 @@ impl<'a> Place<'a, '_> {
                 });
             }
             (inner, Type::Struct(fields)) => {
-                let mut flat = Flat::default();
-                self.fields(inner, fields, &mut flat, MAX_EMBEDDED);
-                self.of_struct(schema, &flat);
+                self.of_struct(schema, Part { scope: inner, fields, unions: None });
             }
             _ => {}
         }
@@ -368,129 +383,146 @@ impl<'a> Place<'a, '_> {
 
     /// The same for a struct of a name.
     fn named(&mut self, schema: &Value, key: &TypeKey) {
-        if schema.get("$ref").is_some() {
-            return;
-        }
-        let mut flat = Flat::default();
-        self.flatten(key, &mut flat, MAX_EMBEDDED);
-        self.of_struct(schema, &flat);
-    }
-
-    fn flatten(&self, key: &TypeKey, flat: &mut Flat<'a>, depth: usize) {
-        if !flat.seen.insert(key.clone()) {
-            return;
-        }
-        let types = self.types;
-        if let Some((key, unions)) = types.unions.get_key_value(key) {
-            flat.unions.extend(unions.iter().map(|union| (key, union)));
-        }
-        if let Some((scope, decl)) = types.declaration(key)
-            && let Type::Struct(fields) = decl.ty.pointee()
+        if schema.get("$ref").is_none()
+            && let Some(part) = self.part(key)
         {
-            self.fields(scope, fields, flat, depth);
+            self.of_struct(schema, part);
         }
     }
 
-    fn fields(&self, scope: Scope, fields: &'a [Field], flat: &mut Flat<'a>, depth: usize) {
-        flat.fields.extend(fields.iter().filter(|field| field.json.is_some()).map(|field| (scope, field)));
-        if let Some(depth) = depth.checked_sub(1) {
-            for field in fields.iter().filter(|field| field.inlined) {
-                if let Some(key) = self.types.struct_key(scope, &field.ty) {
-                    self.flatten(&key, flat, depth);
+    fn part(&self, key: &TypeKey) -> Option<Part<'a>> {
+        let types = self.types;
+        // The name may stand for a struct of another name: `type App v1.App`.
+        let key = types.struct_named(key)?;
+        let (scope, decl) = types.declaration(&key)?;
+        let Type::Struct(fields) = decl.ty.pointee() else {
+            return None;
+        };
+        let unions = types.unions.get_key_value(&key).map(|(key, unions)| (key, unions.as_slice()));
+        Some(Part { scope, fields, unions })
+    }
+
+    /// A struct and those embedded in it. One that is embedded less deep precedes others, since of fields of one name its
+    /// field counts.
+    fn parts(&mut self, outermost: Part<'a>) -> Vec<Part<'a>> {
+        let mut parts = vec![outermost];
+        let mut next = 0;
+        while let Some(part) = parts.get(next).copied() {
+            next += 1;
+            for field in part.fields.inlined() {
+                self.steps += 1;
+                let embedded = self.types.struct_key(part.scope, &field.ty).and_then(|key| self.part(&key));
+                let Some(embedded) = embedded else {
+                    continue;
+                };
+                if parts.iter().any(|known| std::ptr::eq(known.fields, embedded.fields)) {
+                    continue;
                 }
+                if parts.len() > MAX_EMBEDDED {
+                    self.found += 1;
+                    let message = format!(
+                        "`{}` is one embedded struct too many: expected at most {MAX_EMBEDDED} in a struct and those in it",
+                        field.name
+                    );
+                    let file = self.types.path(part.scope).to_owned();
+                    self.faults.push(Fault { file, at: Some(field.at), message });
+                    return parts;
+                }
+                parts.push(embedded);
             }
         }
+        parts
     }
 
-    fn of_struct(&mut self, schema: &Value, flat: &Flat<'a>) {
+    fn of_struct(&mut self, schema: &Value, outermost: Part<'a>) {
+        if self.found >= MAX_FAULTS {
+            return;
+        }
+        let parts = self.parts(outermost);
         let properties = schema.get("properties").and_then(Value::as_map);
         let mut list: Vec<Value> = Vec::new();
-        for (key, union) in &flat.unions {
+        let mut of_properties: Vec<(&str, Value)> = Vec::new();
+        for (key, unions) in parts.iter().filter_map(|part| part.unions) {
             self.placed.insert(key);
-            self.unions += 1;
-            let fields = union.members.iter().chain(&union.discriminator);
-            let missing = fields.filter(|field| !self.has(properties, field)).count();
-            match (union.form, &union.discriminator) {
-                (Form::Object, Some(discriminator)) if missing == 0 => {
-                    let property =
-                        properties.and_then(|properties| properties.get(discriminator.json.as_str()));
-                    let found = property.and_then(|property| property.get(EXTENSION)).cloned();
-                    let steps = [Step::Field("properties".into()), Step::Field(discriminator.json.clone())];
-                    let path = self.path.iter().cloned().chain(steps).collect();
-                    self.entries.push(Entry { path, value: object_form(union), found });
+            for union in unions {
+                self.unions += 1;
+                let fields = union.members.iter().chain(&union.discriminator);
+                let missing = fields.filter(|field| !self.has(properties, field)).count();
+                match (union.form, &union.discriminator) {
+                    (Form::Object, Some(discriminator)) if missing == 0 => {
+                        of_properties.push((&discriminator.json, object_form(union)));
+                    }
+                    _ => list.push(list_form(union)),
                 }
-                _ => list.push(list_form(union)),
             }
         }
         if !list.is_empty() {
-            let found = schema.get(EXTENSION).cloned();
-            self.entries.push(Entry {
-                path: self.path.clone(),
-                value: Value::List(list.into_iter().collect()),
-                found,
-            });
+            self.entry(Value::List(list.into_iter().collect()), schema.get(EXTENSION));
         }
         let Some(properties) = properties else {
             return;
         };
-        let mut seen = BTreeSet::new();
-        self.path.push(Step::Field("properties".into()));
-        for (scope, field) in &flat.fields {
-            let Some(name) = field.json.as_deref() else {
-                continue;
-            };
-            // Of fields of one name the outermost counts, which comes first.
-            if let Some(property) = properties.get(name).filter(|_| seen.insert(name)) {
-                self.inside(Step::Field(name.to_owned()), |place| place.schema(property, *scope, &field.ty));
+        self.inside(Step::Field("properties".into()), |place| {
+            for (name, value) in of_properties {
+                let found = properties.get(name).and_then(|property| property.get(EXTENSION));
+                place.inside(Step::Field(name.to_owned()), |place| place.entry(value, found));
             }
-        }
-        self.path.pop();
+            for (name, property) in properties {
+                let field = parts.iter().find_map(|part| {
+                    place.steps += 1;
+                    Some((part.scope, part.fields.named(name)?))
+                });
+                if let Some((scope, field)) = field {
+                    place.inside(Step::Field(name.to_string()), |place| {
+                        place.schema(property, scope, &field.ty);
+                    });
+                }
+            }
+        });
     }
 
     /// Whether the schema has a field of a union.
     fn has(&mut self, properties: Option<&Map>, field: &Member) -> bool {
-        let has = properties.is_some_and(|properties| properties.contains(field.json.as_str()));
-        if !has {
-            let known: Vec<&str> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-            let there = if known.is_empty() {
-                "there are no properties".into()
-            } else {
-                format!("its properties are {}", quoted(known))
-            };
-            let message = format!(
-                "field `{}` of a union is not in {} at {}: {there}",
-                field.json,
-                self.name,
-                display(&self.path)
-            );
-            self.faults.push(Fault {
-                file: self.types.path(field.scope).to_owned(),
-                at: Some(field.at),
-                message,
-            });
+        self.steps += 1;
+        if properties.is_some_and(|properties| properties.contains(&field.json)) {
+            return true;
         }
-        has
-    }
-
-    /// What is to be changed: one edit a place.
-    fn edits(&mut self) -> Vec<Edit> {
-        let mut edits: Vec<Edit> = Vec::new();
-        for entry in self.entries.drain(..) {
-            if entry.found.as_ref().is_some_and(|found| same(found, &entry.value)) {
-                continue;
-            }
-            edits.push(Edit { path: entry.path, key: EXTENSION, value: entry.value });
-        }
-        edits
+        self.found += 1;
+        let known = quoted(properties.into_iter().flatten().map(|(name, _)| name.as_str()));
+        let there = match known.as_str() {
+            "" => "there are no properties".to_owned(),
+            known => format!("its properties are {known}"),
+        };
+        let message = format!(
+            "field `{}` of a union is not in {} at {}: {there}",
+            field.json,
+            self.name,
+            display(&self.path)
+        );
+        let file = self.types.path(field.scope).to_owned();
+        self.faults.push(Fault { file, at: Some(field.at), message });
+        false
     }
 }
 
 /// Whether two extensions say the same: a list in any order.
 fn same(found: &Value, value: &Value) -> bool {
+    let sorted = |list: &List| {
+        let mut items: Vec<String> = list.iter().map(Value::to_json).collect();
+        items.sort_unstable();
+        items
+    };
     match (found, value) {
-        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().all(|a| b.iter().any(|b| a == b)),
+        (Value::List(a), Value::List(b)) => sorted(a) == sorted(b),
         _ => found == value,
     }
+}
+
+/// The package and the type at the end of the name of a definition.
+fn end(name: &str) -> Option<String> {
+    let mut parts = name.rsplit(['.', '/']);
+    let (ty, package) = (parts.next()?, parts.next()?);
+    Some(format!("{package}.{ty}"))
 }
 
 fn map(entries: Vec<(&str, Value)>) -> Value {
@@ -523,17 +555,5 @@ fn object_form(union: &Declared) -> Value {
     map(vec![("fieldMembers", map(members.chain(empty).collect()))])
 }
 
-/// What kube-openapi calls a type of a package.
-fn names_in_openapi(model_package: Option<&str>, import_path: Option<&str>, name: &str) -> Vec<String> {
-    let mut names: Vec<String> = model_package.iter().map(|package| format!("{package}.{name}")).collect();
-    if let Some(path) = import_path {
-        let (host, rest) = path.split_once('/').map_or((path, ""), |(host, rest)| (host, rest));
-        let mut host: Vec<&str> = host.split('.').collect();
-        host.reverse();
-        let mut parts = host;
-        parts.extend(rest.split('/').filter(|part| !part.is_empty()));
-        names.push(format!("{}.{name}", parts.join(".")));
-        names.push(format!("{path}.{name}"));
-    }
-    names
-}
+#[cfg(test)]
+mod tests;

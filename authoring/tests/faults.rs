@@ -26,7 +26,7 @@ fn markers_with_arguments_that_they_do_not_have_are_faults() {
             "type S struct {\n\t// +unionDiscriminator=x\n\tType T `json:\"type\"`\n\t// +unionMember=A,maybe\n\t// +optional\n\tA *int `json:\"a\"`\n\t// +unionMember A\n\tB *int `json:\"b,omitempty\"`\n}",
             &[
                 "t.go:3:5: `+unionDiscriminator` takes no argument, got `=x`",
-                "t.go:5:5: `+unionMember` with the argument `maybe`: only `optional` is accepted",
+                "t.go:5:5: `+unionMember` with the unknown argument `maybe`: expected `optional`",
                 "t.go:8:5: `+unionMember` with `A`: expected `=<name>` or `,optional`",
             ],
         ),
@@ -41,8 +41,8 @@ fn markers_with_arguments_that_they_do_not_have_are_faults() {
         (
             "type S struct {\n\t// +k8s:unionMember(union: \"a\", optional: true)\n\tA *int `json:\"a\"`\n\t// +k8s:unionMember(\"x\")\n\tB *int `json:\"b\"`\n\t// +k8s:unionMember(union: \"a\"=x\n\tC *int `json:\"c\"`\n\t// +k8s:unionMember=x\n\tD []int `json:\"d\"`\n\t// +k8s:unions\n\tE []int `json:\"e\"`\n}",
             &[
-                "t.go:3:5: `+k8s:unionMember` with the argument `optional`: accepted are `union`, `memberName`, with values",
-                "t.go:5:5: `+k8s:unionMember` with the argument `x`: accepted are `union`, `memberName`, with values",
+                "t.go:3:5: `+k8s:unionMember` with the unknown argument `optional`: expected `union`, `memberName`, with a value",
+                "t.go:5:5: `+k8s:unionMember` with the unknown argument `x`: expected `union`, `memberName`, with a value",
                 "t.go:7:5: `+k8s:unionMember(union: \"a\"=x`: expected `,` or `)`, got `=`",
                 "t.go:9:5: `+k8s:unionMember` takes no value, got `x`",
                 "t.go:11:5: unknown marker `+k8s:unions`: expected one of `k8s:unionDiscriminator`, `k8s:unionMember`, `k8s:zeroOrOneOfMember`",
@@ -69,13 +69,13 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
         (
             "type S struct {\n\t// +unionDiscriminator\n\tType int `json:\"type\"`\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n}",
             &[
-                "t.go:4:2: discriminator `Type` is no string enum, got int: expected a string type with constants (`+enum`)",
+                "t.go:4:2: discriminator `Type` is not a string enum, got int: expected a string type with constants (`+enum`)",
             ],
         ),
         (
             "type S struct {\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n\t// +unionMember=C\n\tA *int `json:\"a,omitempty\"`\n\t// +unionMember=B\n\tB *int `json:\"b\"`\n\t// +unionMember=B\n\tC *int `json:\"c,omitempty\"`\n}",
             &[
-                "t.go:5:5: \"C\" is no value of the discriminator `Type`: expected one of \"A\", \"B\"",
+                "t.go:5:5: \"C\" is not a value of the discriminator `Type`: expected one of \"A\", \"B\"",
                 "t.go:7:5: member `B` is required: a member must be optional (`+optional` or `omitempty`)",
                 "t.go:9:5: value \"B\" selects two members, `b` and `c`: each has its own",
             ],
@@ -90,9 +90,9 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
         (
             "type S struct {\n\t// +unionDiscriminator\n\tP T `json:\"p\"`\n\t// +unionDiscriminator\n\tQ T `json:\"q\"`\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n\t// +unionMember\n\t// +unionDiscriminatedBy=q\n\tB *int `json:\"b,omitempty\"`\n\t// +unionDiscriminatedBy=Q\n\tC *int `json:\"c,omitempty\"`\n}",
             &[
-                "t.go:7:5: member `A` of one of several unions: `+unionDiscriminatedBy=` says which, one of `P`, `Q`",
-                "t.go:10:5: `q` is no discriminator of the struct: expected one of `P`, `Q`",
-                "t.go:12:5: `+unionDiscriminatedBy` on `C`, which is no member: `+unionMember` makes it one",
+                "t.go:7:5: member `A` does not name its union, of which there are several: expected `+unionDiscriminatedBy=` with one of `P`, `Q`",
+                "t.go:10:5: `q` is not a discriminator of the struct: expected one of `P`, `Q`",
+                "t.go:12:5: `+unionDiscriminatedBy` on `C`, which is not a member: `+unionMember` makes it one",
             ],
         ),
         (
@@ -110,11 +110,7 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
                 "t.go:5:2: discriminator `Type` has the type other.T, whose package was not read: expected a string type with constants (`+enum`)",
             ],
         ),
-        ("// +union\ntype S string", &["t.go:2:4: `+union` on `S`, which is no struct"]),
-        (
-            "type S struct {\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n}",
-            &["t.go:3:5: discriminator `Type` has no members: `+unionMember` on a field makes one"],
-        ),
+        ("// +union\ntype S string", &["t.go:2:4: `+union` on `S`, which is not a struct"]),
         (
             "type S struct {\n\t// +k8s:unionMember(union: \"a\")\n\t// +k8s:zeroOrOneOfMember(union: \"b\")\n\tA *int `json:\"a\"`\n\t// +k8s:unionMember(union: \"a\")\n\tB O `json:\"b\"`\n\t// +k8s:unionDiscriminator(union: \"c\")\n\tC T `json:\"c\"`\n\t// +k8s:ifEnabled(X)=+k8s:unionMember\n\tD *int `json:\"d\"`\n}\ntype O struct{}",
             &[
@@ -125,6 +121,17 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
             ],
         ),
     ]);
+}
+
+#[test]
+fn a_discriminator_without_members_is_a_warning() {
+    let body = "type S struct {\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n}";
+    let text = format!("package v1\n{body}\n{ENUM}");
+    let types = GoTypes::read(&[GoFile { path: "t.go", import_path: None, text: &text }]);
+    assert_eq!((types.faults(), types.unions()), (&[][..], 0));
+    let warnings: Vec<String> = types.warnings().iter().map(ToString::to_string).collect();
+    let expected = "t.go:3:5: discriminator `Type` has no members, and declares no union: `+unionMember` on a field makes a member";
+    assert_eq!(warnings, [expected]);
 }
 
 const SOURCE: &str = "// +groupName=example.com\npackage v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\tSpec Spec `json:\"spec\"`\n}\n\ntype Spec struct {\n\t// +unionDeprecated\n\tGit *string `json:\"git,omitempty\"`\n\t// +unionDeprecated\n\tImage *string `json:\"image,omitempty\"`\n}\n\n// +union\ntype Lost struct {\n\tA *int `json:\"a,omitempty\"`\n}\n";
@@ -153,7 +160,7 @@ fn documents_without_what_the_source_declares_are_faults() {
     let expected = [
         "api/v1/t.go:12:5: field `image` of a union is not in crd.yaml at .spec.versions[0].schema.openAPIV3Schema.properties.spec: its properties are `git`",
         lost,
-        "crd.yaml: .spec.versions[1]: version `v2` of App: no Go type `App` of example.com/v2: there are example.com/v1 (api/v1/t.go)",
+        "crd.yaml:13:5: .spec.versions[1]: version `v2` of App: no Go type `App` of example.com/v2: there are example.com/v1 (api/v1/t.go)",
     ];
     let both = crd(
         "App",
@@ -164,7 +171,7 @@ fn documents_without_what_the_source_declares_are_faults() {
     let expected = [
         lost,
         spec,
-        "crd.yaml: .spec.versions[0]: version `v1` of Other: no Go type `Other`: expected a struct of that name with `+kubebuilder:object:root=true` or with TypeMeta",
+        "crd.yaml:7:5: .spec.versions[0]: version `v1` of Other: no Go type `Other`: expected a struct of that name with `+kubebuilder:object:root=true` or with TypeMeta",
     ];
     let mut found = placed(&crd("Other", &[("v1", "{}")]));
     found.sort();
@@ -174,7 +181,7 @@ fn documents_without_what_the_source_declares_are_faults() {
     for (text, message) in [
         (
             "kind: Pod\napiVersion: v1\n",
-            "crd.yaml: expected a CustomResourceDefinition of apiextensions.k8s.io/v1 or an OpenAPI document, got v1 Pod",
+            "crd.yaml:1:1: expected a CustomResourceDefinition of apiextensions.k8s.io/v1 or an OpenAPI document, got v1 Pod",
         ),
         ("", "crd.yaml: no document: expected CustomResourceDefinitions or an OpenAPI document"),
         ("a: [", "crd.yaml: not valid YAML at line 1 column 4: "),
@@ -185,6 +192,32 @@ fn documents_without_what_the_source_declares_are_faults() {
     let aliased = both.replace("  - name: v2\n    schema:\n      openAPIV3Schema:\n        properties:\n          spec:\n            properties: {git: {type: string}, image: {type: string}}\n", "").replace("{git: {type: string}}", "&p {git: {type: string}, image: {type: string}}").replace("          spec:\n", "          spec: &s\n");
     let aliased = format!("{aliased}            type: object\n          other: *s\n");
     // What an alias stands for would change too.
-    let refused = "crd.yaml: .spec.versions[0].schema.openAPIV3Schema.properties.spec: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON";
+    let refused = "crd.yaml:11:11: .spec.versions[0].schema.openAPIV3Schema.properties.spec: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON";
     assert_eq!(placed(&aliased), [lost, refused]);
+}
+
+#[test]
+fn the_search_for_faults_of_a_document_ends() {
+    let kinds: String = (0..2000).map(|i| crd(&format!("Other{i}"), &[("v1", "{}")]) + "---\n").collect();
+    let found = placed(&kinds);
+    let ended = "crd.yaml: there may be more faults: the search ended at 1000";
+    assert!(found.iter().any(|line| line == ended), "{:?}", &found[..3]);
+    assert!(found.len() < 1010, "{}", found.len());
+}
+
+#[test]
+fn a_struct_that_embeds_too_many_structs_is_a_fault() {
+    let embedded: String = (0..100).map(|i| format!("\tE{i}\n")).collect();
+    let structs: String =
+        (0..100).map(|i| format!("type E{i} struct {{ F{i} int `json:\"f{i}\"` }}\n")).collect();
+    let source = format!(
+        "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {{\n{embedded}}}\n{structs}"
+    );
+    let types = GoTypes::read(&[GoFile { path: "v1/t.go", import_path: None, text: &source }]);
+    let text = crd("App", &[("v1", "{}")]);
+    let faults = insert(&types, &[Document { name: "crd.yaml", text: &text }]).unwrap_err().to_string();
+    assert_eq!(
+        faults,
+        "v1/t.go:69:2: `E64` is one embedded struct too many: expected at most 64 in a struct and those in it"
+    );
 }

@@ -2,7 +2,8 @@
 //!
 //! `FIELDMANAGER_KUBERNETES_API` is the folder of the module `k8s.io/api` of the bundled release,
 //! `FIELDMANAGER_CERT_MANAGER` that of `github.com/cert-manager/cert-manager`, an operator with kubebuilder markers and
-//! without markers of unions. Without them there is nothing to compare.
+//! without markers of unions, `FIELDMANAGER_GATEWAY_API` that of `sigs.k8s.io/gateway-api`, which marks discriminators and no
+//! members. Without them there is nothing to compare.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on must fail")]
 
@@ -147,14 +148,34 @@ fn unions_of_the_kubernetes_api_are_those_of_its_openapi_document() {
     for name in DIFFERENCES[1].1 {
         assert!(bundled.schema().type_named(&format!("io.k8s.api.{name}")).is_some(), "{name} is served");
     }
-    let faults: Vec<String> = types.faults().iter().map(ToString::to_string).collect();
-    assert_eq!(faults.len(), WITHOUT_MEMBERS.len(), "{faults:?}");
-    for (fault, package) in faults.iter().zip(WITHOUT_MEMBERS) {
+    assert_eq!(types.faults(), []);
+    let warnings: Vec<String> = types.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), WITHOUT_MEMBERS.len(), "{warnings:?}");
+    for (warning, package) in warnings.iter().zip(WITHOUT_MEMBERS) {
         assert!(
-            fault.starts_with(package) && fault.contains("discriminator `PatchType` has no members"),
-            "{fault}"
+            warning.starts_with(package) && warning.contains("discriminator `PatchType` has no members"),
+            "{warning}"
         );
     }
+}
+
+/// The documents of a folder, without those of a name.
+fn documents(folder: &Path, without: &str) -> Vec<(String, String)> {
+    let mut documents = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.ends_with(".yaml") && !name.contains(without) {
+            documents.push((name, std::fs::read_to_string(path).unwrap()));
+        }
+    }
+    documents.sort();
+    documents
+}
+
+fn assert_lines_are_only_added(name: &str, before: &str, after: &str) {
+    let mut lines = after.lines();
+    assert!(before.lines().all(|line| lines.any(|other| other == line)), "{name}: lines are only added");
 }
 
 #[test]
@@ -165,14 +186,7 @@ fn an_operator_with_kubebuilder_markers_is_read_without_faults() {
     let root = Path::new(&root);
     let mut files = source(&root.join("pkg/apis"));
     let module = "github.com/cert-manager/cert-manager/pkg/apis";
-    let mut documents: Vec<(String, String)> = Vec::new();
-    for entry in std::fs::read_dir(root.join("deploy/crds")).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if name.ends_with(".yaml") {
-            documents.push((name, std::fs::read_to_string(path).unwrap()));
-        }
-    }
+    let documents = documents(&root.join("deploy/crds"), "kustomization");
     let documents: Vec<Document<'_>> = documents.iter().map(|(name, text)| Document { name, text }).collect();
     let read = types(module, &files);
     assert_eq!((read.faults(), read.unions()), (&[][..], 0));
@@ -190,11 +204,57 @@ fn an_operator_with_kubebuilder_markers_is_read_without_faults() {
         );
         assert_eq!((out.changes, out.unions), (added, added), "{}", before.name);
         assert_eq!(out.text.lines().count(), before.text.lines().count() + added * 7, "{}", before.name);
-        let mut lines = out.text.lines();
-        assert!(
-            before.text.lines().all(|line| lines.any(|other| other == line)),
-            "{}: lines are only added",
-            before.name
-        );
+        assert_lines_are_only_added(before.name, before.text, &out.text);
+    }
+}
+
+/// A filter of an HTTPRoute as its markers would declare it, in the experimental channel.
+const FILTER: &str = r#"{"fieldMembers":{"CORS":{"name":"cors","optional":false},"ExtensionRef":{"name":"extensionRef","optional":false},"ExternalAuth":{"name":"externalAuth","optional":false},"RequestHeaderModifier":{"name":"requestHeaderModifier","optional":false},"RequestMirror":{"name":"requestMirror","optional":false},"RequestRedirect":{"name":"requestRedirect","optional":false},"ResponseHeaderModifier":{"name":"responseHeaderModifier","optional":false},"URLRewrite":{"name":"urlRewrite","optional":false}}}"#;
+
+#[test]
+fn discriminators_of_the_gateway_api_are_unions_as_soon_as_their_members_are_marked() {
+    let Some(root) = std::env::var_os("FIELDMANAGER_GATEWAY_API") else {
+        return;
+    };
+    let root = Path::new(&root);
+    let mut files = source(&root.join("apis"));
+    let module = "sigs.k8s.io/gateway-api/apis";
+    // A policy that protects the definitions is beside them, and an experimental group, whose types are elsewhere.
+    let mut documents = documents(&root.join("config/crd/experimental"), "_vap_");
+    documents.retain(|(name, _)| name.starts_with("gateway.networking.k8s.io_"));
+    let documents: Vec<Document<'_>> = documents.iter().map(|(name, text)| Document { name, text }).collect();
+    let read = types(module, &files);
+    assert_eq!((read.faults(), read.unions()), (&[][..], 0));
+    let lone = "has no members, and declares no union";
+    assert!(
+        read.warnings().len() >= 5 && read.warnings().iter().all(|warning| warning.message.contains(lone))
+    );
+    // Kinds of older versions are names of the types of the newest (`type HTTPRoute v1.HTTPRoute`).
+    let out = insert(&read, &documents).unwrap();
+    assert!(documents.len() >= 9 && out.iter().zip(&documents).all(|(out, before)| out.text == before.text));
+
+    for (path, text) in &mut files {
+        if path == "v1/httproute_types.go" {
+            let (before, filter) = text.split_once("\ntype HTTPRouteFilter struct").unwrap();
+            let (filter, after) = filter.split_once("\n}\n").unwrap();
+            let filter = filter.replace("\t// +optional\n", "\t// +unionMember\n\t// +optional\n");
+            let filter = filter.replace(
+                "// +kubebuilder:validation:Enum=RequestHeaderModifier;",
+                "// +kubebuilder:validation:Enum=ExternalAuth;RequestHeaderModifier;",
+            );
+            *text = format!("{before}\ntype HTTPRouteFilter struct{filter}\n}}\n{after}");
+        }
+    }
+    let out = insert(&types(module, &files), &documents).unwrap();
+    for (out, before) in out.iter().zip(&documents) {
+        let is_route = before.name == "gateway.networking.k8s.io_httproutes.yaml";
+        // In two versions, at the rule and at each of its backends.
+        let places = if is_route { 4 } else { 0 };
+        assert_eq!((out.changes, out.unions), (places, places), "{}", before.name);
+        assert_lines_are_only_added(before.name, before.text, &out.text);
+        if is_route {
+            let found = Value::from_yaml(&out.text).unwrap().to_json();
+            assert_eq!(found.matches(FILTER).count(), places);
+        }
     }
 }

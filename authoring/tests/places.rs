@@ -223,3 +223,53 @@ fn structs_that_embed_themselves_are_no_trouble() {
     let out = insert(&types, &[Document { name: "c", text }]).unwrap();
     assert_eq!((out[0].unions, out[0].changes), (1, 1));
 }
+
+#[test]
+fn a_kind_may_be_a_name_of_the_struct_of_another_version() {
+    let new = "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n\n// +kubebuilder:object:root=true\ntype Tool struct {\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n";
+    let old = "package v1beta1\n\nimport \"example.com/m/v1\"\n\n// +kubebuilder:object:root=true\ntype App v1.App\n\n// +kubebuilder:object:root=true\ntype Tool = v1.Tool\n";
+    let types = GoTypes::read(&[
+        GoFile { path: "m/v1/t.go", import_path: Some("example.com/m/v1"), text: new },
+        GoFile { path: "m/v1beta1/t.go", import_path: Some("example.com/m/v1beta1"), text: old },
+    ]);
+    for kind in ["App", "Tool"] {
+        let version = |name: &str| {
+            format!(
+                "  - name: {name}\n    schema:\n      openAPIV3Schema:\n        properties:\n          a: {{}}\n"
+            )
+        };
+        let text = format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: g\n  names: {{kind: {kind}}}\n  versions:\n{}{}",
+            version("v1"),
+            version("v1beta1")
+        );
+        let documents = [Document { name: "c", text: &text }];
+        let faults = insert(&types, &documents).unwrap_err().to_string();
+        // The other kind is in no document; this one has its unions in both versions.
+        assert_eq!(faults.lines().count(), 1, "{faults}");
+        assert!(faults.contains("declares a union and is in no document"), "{faults}");
+    }
+}
+
+#[test]
+fn fields_of_less_deeply_embedded_structs_count() {
+    let source = "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\tOuter\n\tBeside\n}\n\ntype Outer struct {\n\tInner\n}\n\ntype Inner struct {\n\tX Hidden `json:\"x\"`\n}\n\ntype Beside struct {\n\tX Seen `json:\"x\"`\n}\n\ntype Hidden struct {\n\tA *int `json:\"a,omitempty\"`\n}\n\ntype Seen struct {\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n";
+    let types = GoTypes::read(&[GoFile { path: "v1/t.go", import_path: None, text: source }]);
+    let text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: g\n  names: {kind: App}\n  versions:\n  - name: v1\n    schema: {openAPIV3Schema: {properties: {x: {properties: {a: {}}}}}}\n";
+    let out = insert(&types, &[Document { name: "c", text }]).unwrap();
+    assert_eq!((out[0].unions, out[0].changes), (1, 1));
+}
+
+#[test]
+fn a_document_as_deep_as_values_may_be_is_walked() {
+    let source = "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\tM map[string]App `json:\"m\"`\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n";
+    let types = GoTypes::read(&[GoFile { path: "v1/t.go", import_path: None, text: source }]);
+    let depth = (fieldmanager_value::MAX_DEPTH - 10) / 3;
+    let open = r#"{"properties":{"a":{},"m":{"additionalProperties":"#.repeat(depth);
+    let text = format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{{"group":"g","names":{{"kind":"App"}},"versions":[{{"name":"v1","schema":{{"openAPIV3Schema":{open}{{"properties":{{"a":{{}}}}}}{}}}}}]}}}}"#,
+        "}}}".repeat(depth)
+    );
+    let out = insert(&types, &[Document { name: "c", text: &text }]).unwrap();
+    assert_eq!((out[0].unions, out[0].changes), (depth + 1, depth + 1));
+}

@@ -68,10 +68,17 @@ fn arguments_that_do_not_go_together_are_refused() {
             "error: standard input cannot be changed: name a file, or leave out --in-place\n",
         ),
         (
+            format!("unions --go {GO} --crd {CRD} ./{CRD} --out-dir @/out"),
+            "error: several documents with the file name `program-crd.yaml`: --out-dir needs a name of its own for each\n",
+        ),
+        (
             format!("unions --go @ --crd {CRD}"),
             "error: @: no Go source: expected a file `*.go` or a folder with some\n",
         ),
-        (format!("unions --go @/none --crd {CRD}"), "error: @/none: cannot be read: entity not found\n"),
+        (
+            format!("unions --go @/none --crd {CRD}"),
+            "error: @/none: cannot be read: no such file or folder\n",
+        ),
     ] {
         let run = line(&folder.line(&arguments));
         assert_eq!(
@@ -81,6 +88,15 @@ fn arguments_that_do_not_go_together_are_refused() {
         );
     }
     assert_eq!(line(&format!("unions --go {GO}")).code, 2, "a document is needed");
+}
+
+#[test]
+fn a_discriminator_without_members_is_a_warning() {
+    let types = "package v1\n\n// +kubebuilder:object:root=true\ntype Program struct {\n\t// +unionDiscriminator\n\tType string `json:\"type\"`\n}\n";
+    let folder = Folder::new(&[("types.go", types)]);
+    let run = line(&folder.line(&format!("unions --go @/types.go --crd {CRD}")));
+    let warning = "warning: @/types.go:5:5: discriminator `Type` has no members, and declares no union: `+unionMember` on a field makes a member\n";
+    assert_eq!((run.code, run.out, folder.shortened(&run.err).as_str()), (0, crd(), warning));
 }
 
 #[test]

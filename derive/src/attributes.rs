@@ -9,41 +9,80 @@ use syn::{Attribute, Ident, LitStr, Meta, Path};
 
 const NAME: &str = "kube_union";
 
-/// The arguments on the type.
+/// The arguments on the type: one attribute for each union.
 #[derive(Default)]
 pub(crate) struct OnType {
-    pub(crate) attribute: Option<Span>,
+    pub(crate) unions: Vec<OnUnion>,
+    krate: Option<Path>,
+}
+
+/// The arguments of one attribute on the type.
+pub(crate) struct OnUnion {
+    pub(crate) attribute: Span,
+    pub(crate) name: Option<LitStr>,
     pub(crate) discriminator: Option<LitStr>,
     pub(crate) optional: Option<Span>,
     pub(crate) deducing: bool,
-    krate: Option<Path>,
+}
+
+impl OnUnion {
+    pub(crate) fn new(attribute: Span) -> Self {
+        OnUnion { attribute, name: None, discriminator: None, optional: None, deducing: false }
+    }
 }
 
 impl OnType {
     pub(crate) fn read(attrs: &[Attribute]) -> syn::Result<Self> {
         let mut out = OnType::default();
         for attr in ours(attrs) {
-            out.attribute = Some(attr.path().span());
-            attr.parse_nested_meta(|meta| match name(&meta).as_str() {
-                "discriminator" => once(&meta, &mut out.discriminator, |meta| meta.value()?.parse()),
-                "optional" => once(&meta, &mut out.optional, flag),
-                "deducing" => {
-                    out.deducing = true;
-                    flag(&meta).map(|_| ())
+            let mut union = OnUnion::new(attr.path().span());
+            // An attribute that only says where the crate is declares no union.
+            let mut declares = false;
+            attr.parse_nested_meta(|meta| {
+                let name = name(&meta);
+                declares |= name != "crate";
+                match name.as_str() {
+                    "name" => once(&meta, &mut union.name, |meta| meta.value()?.parse()),
+                    "discriminator" => once(&meta, &mut union.discriminator, |meta| meta.value()?.parse()),
+                    "optional" => once(&meta, &mut union.optional, flag),
+                    "deducing" => {
+                        union.deducing = true;
+                        flag(&meta).map(|_| ())
+                    }
+                    "crate" => once(&meta, &mut out.krate, |meta| meta.value()?.parse::<LitStr>()?.parse()),
+                    _ => Err(unknown(
+                        &meta,
+                        "`discriminator = \"...\"`, `optional`, `deducing`, `name = \"...\"` or `crate = \"...\"`",
+                    )),
                 }
-                "crate" => once(&meta, &mut out.krate, |meta| meta.value()?.parse::<LitStr>()?.parse()),
-                _ => Err(unknown(
-                    &meta,
-                    "`discriminator = \"...\"`, `optional`, `deducing` or `crate = \"...\"`",
-                )),
             })?;
-        }
-        if let (true, Some(optional)) = (out.deducing, out.optional) {
-            let message = "a union that deduces is always optional, and the list form of `x-kubernetes-unions` cannot say \
-                           otherwise: leave out `optional`";
-            return Err(syn::Error::new(optional, message));
+            if let (true, Some(optional)) = (union.deducing, union.optional) {
+                let message = "a union that deduces is always optional, and the list form of `x-kubernetes-unions` cannot \
+                               say otherwise: leave out `optional`";
+                return Err(syn::Error::new(optional, message));
+            }
+            if declares {
+                out.unions.push(union);
+            }
         }
         Ok(out)
+    }
+
+    /// The arguments of a type that is one union.
+    pub(crate) fn one(&mut self, ident: &Ident) -> syn::Result<OnUnion> {
+        if let Some(second) = self.unions.get(1) {
+            let message =
+                format!("`{ident}` is one union: expected all arguments in one attribute, got a second one");
+            return Err(syn::Error::new(second.attribute, message));
+        }
+        let union = self.unions.pop().unwrap_or_else(|| OnUnion::new(ident.span()));
+        match &union.name {
+            Some(name) => {
+                let message = format!("`{ident}` is one union: only a struct with several unions names them");
+                Err(syn::Error::new(name.span(), message))
+            }
+            None => Ok(union),
+        }
     }
 
     /// Where the code of a type finds what it uses, even if the arguments have faults.
@@ -63,6 +102,8 @@ pub(crate) struct OnField {
     pub(crate) member: Option<Ident>,
     pub(crate) value: Option<LitStr>,
     pub(crate) optional: Option<Ident>,
+    /// The name of its union.
+    pub(crate) union: Option<LitStr>,
 }
 
 impl OnField {
@@ -75,11 +116,18 @@ impl OnField {
                     value_if_given(&meta, &mut out.value)
                 }
                 "optional" => once(&meta, &mut out.optional, ident),
-                _ => Err(unknown(&meta, "`member`, `member = \"...\"` or `optional`")),
+                "union" => once(&meta, &mut out.union, |meta| meta.value()?.parse()),
+                _ => Err(unknown(&meta, "`member`, `member = \"...\"`, `optional` or `union = \"...\"`")),
             })?;
-            if let (None, Some(optional)) = (&out.member, &out.optional) {
+        }
+        if out.member.is_none() {
+            if let Some(optional) = &out.optional {
                 let message = "only a member can be `optional`: add `member`";
                 return Err(syn::Error::new(optional.span(), message));
+            }
+            if let Some(union) = &out.union {
+                let message = "only a member belongs to a union: add `member`";
+                return Err(syn::Error::new(union.span(), message));
             }
         }
         Ok(out)

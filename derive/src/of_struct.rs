@@ -5,9 +5,9 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use serde_derive_internals::ast::{Data, Field, Style};
 use serde_derive_internals::attr::{Default as SerdeDefault, RenameRule};
 use syn::ext::IdentExt;
-use syn::{DeriveInput, Generics, Type};
+use syn::{DeriveInput, Generics, LitStr, Type};
 
-use crate::attributes::{self, OnField, OnType};
+use crate::attributes::{self, OnField, OnType, OnUnion};
 use crate::names;
 
 struct Member {
@@ -26,13 +26,16 @@ struct Discriminator<'a> {
     span: Span,
 }
 
+/// A union that is put together field by field.
+struct Union<'a> {
+    on: &'a OnUnion,
+    discriminator: Option<Discriminator<'a>>,
+    members: Vec<Member>,
+}
+
 pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let on_type = OnType::read(&input.attrs)?;
-    if on_type.discriminator.is_none() && !on_type.deducing {
-        let message = "expected `#[kube_union(discriminator = \"...\")]` with the name of the field that says which member is \
-                       set, or `#[kube_union(deducing)]` for a union without one";
-        return Err(syn::Error::new(on_type.attribute.unwrap_or(input.ident.span()), message));
-    }
+    check_unions(&on_type, input.ident.span())?;
     let container = names::container(input)?;
     let Data::Struct(Style::Struct, fields) = &container.data else {
         let message = "the members of a union are named fields: expected a struct with them, or an enum";
@@ -41,48 +44,83 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     require_transform(input)?;
     let reason = "the union has the names of serde, which would not be those of the schema";
     attributes::refuse(&input.attrs, "schemars", &["rename_all"], reason)?;
-    let (members, discriminator) = parts(fields, &on_type)?;
+    let unions = parts(fields, &on_type)?;
+    for discriminator in unions.iter().filter_map(|union| union.discriminator.as_ref()) {
+        refuse_generic(discriminator, &input.generics)?;
+    }
     let krate = on_type.krate();
     let ident = &input.ident;
     let (generics, arguments, conditions) = input.generics.split_for_impl();
-    let (checks, name, values, absent) = match &discriminator {
-        None => (TokenStream::new(), quote!(::core::option::Option::None), quote!(&[]), quote!(true)),
-        Some(discriminator) => {
-            let Discriminator { name, ty, has_default, .. } = discriminator;
-            refuse_generic(discriminator, &input.generics)?;
-            let absent = if on_type.deducing {
+    let checks = unions.iter().filter_map(|union| {
+        let discriminator = union.discriminator.as_ref()?;
+        Some(checks(&krate, union.on, discriminator, &union.members))
+    });
+    let declarations = unions.iter().map(|union| declaration(&krate, union));
+    Ok(quote! {
+        #[automatically_derived]
+        impl #generics #krate::KubeUnion for #ident #arguments #conditions {
+            const UNIONS: &'static [#krate::Declaration] = &[#(#declarations),*];
+        }
+        #(#checks)*
+    })
+}
+
+/// Each attribute declares a union, and says by what name its members know it if there are several.
+fn check_unions(on_type: &OnType, ident: Span) -> syn::Result<()> {
+    let expected = "expected `#[kube_union(discriminator = \"...\")]` with the name of the field that says which member is \
+                    set, or `#[kube_union(deducing)]` for a union without one";
+    if on_type.unions.is_empty() {
+        return Err(syn::Error::new(ident, expected));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for union in &on_type.unions {
+        if union.discriminator.is_none() && !union.deducing {
+            return Err(syn::Error::new(union.attribute, expected));
+        }
+        match &union.name {
+            None if on_type.unions.len() > 1 => {
+                let message = "each attribute is a union, and each of several unions has a name: add `name = \"...\"`, and \
+                               `union = \"...\"` to its members";
+                return Err(syn::Error::new(union.attribute, message));
+            }
+            Some(name) if names.contains(&name.value()) => {
+                let message = format!("`{}` is the name of another union already", name.value());
+                return Err(syn::Error::new(name.span(), message));
+            }
+            name => names.extend(name.as_ref().map(LitStr::value)),
+        }
+    }
+    Ok(())
+}
+
+fn declaration(krate: &TokenStream, union: &Union<'_>) -> TokenStream {
+    let (name, values, absent) = match &union.discriminator {
+        None => (quote!(::core::option::Option::None), quote!(&[]), quote!(true)),
+        Some(Discriminator { name, ty, has_default, .. }) => {
+            let absent = if union.on.deducing {
                 quote!(true)
-            } else if on_type.optional.is_some() {
+            } else if union.on.optional.is_some() {
                 quote!(#has_default || <#ty as #krate::Discriminator>::OPTIONAL)
             } else {
                 quote!(false)
             };
             let values = quote!(<#ty as #krate::Discriminator>::VALUES);
-            (
-                checks(&krate, &on_type, discriminator, &members),
-                quote!(::core::option::Option::Some(#name)),
-                values,
-                absent,
-            )
+            (quote!(::core::option::Option::Some(#name)), values, absent)
         }
     };
-    let deducing = on_type.deducing;
-    let members = members.iter().map(|Member { field, value, optional, .. }| {
+    let deducing = union.on.deducing;
+    let members = union.members.iter().map(|Member { field, value, optional, .. }| {
         quote!(#krate::Member { field: #field, value: #value, optional: #optional })
     });
-    Ok(quote! {
-        #[automatically_derived]
-        impl #generics #krate::KubeUnion for #ident #arguments #conditions {
-            const UNION: #krate::Declaration = #krate::Declaration {
-                discriminator: #name,
-                deducing: #deducing,
-                members: &[#(#members),*],
-                values: #values,
-                absent: #absent,
-            };
+    quote! {
+        #krate::Declaration {
+            discriminator: #name,
+            deducing: #deducing,
+            members: &[#(#members),*],
+            values: #values,
+            absent: #absent,
         }
-        #checks
-    })
+    }
 }
 
 /// An implementation for a struct whose union has faults, so that the compiler does not miss it too.
@@ -92,13 +130,7 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
     let (generics, arguments, conditions) = input.generics.split_for_impl();
     quote! {
         impl #generics #krate::KubeUnion for #ident #arguments #conditions {
-            const UNION: #krate::Declaration = #krate::Declaration {
-                discriminator: ::core::option::Option::None,
-                deducing: true,
-                members: &[],
-                values: &[],
-                absent: true,
-            };
+            const UNIONS: &'static [#krate::Declaration] = &[];
         }
     }
 }
@@ -118,38 +150,36 @@ fn require_transform(input: &DeriveInput) -> syn::Result<()> {
     Err(syn::Error::new(ident.span(), message))
 }
 
-/// The members, and the discriminator if the union has one. All faults at once.
-fn parts<'a>(
-    fields: &'a [Field<'a>],
-    on_type: &OnType,
-) -> syn::Result<(Vec<Member>, Option<Discriminator<'a>>)> {
-    let mut members: Vec<Member> = Vec::new();
-    let mut discriminator = None;
+/// The unions with their members and discriminators. All faults at once.
+fn parts<'a>(fields: &'a [Field<'a>], on_type: &'a OnType) -> syn::Result<Vec<Union<'a>>> {
+    let unions = on_type.unions.iter().map(|on| Union { on, discriminator: None, members: Vec::new() });
+    let mut unions: Vec<Union<'a>> = unions.collect();
     let mut names = Vec::new();
     let mut faults: Option<syn::Error> = None;
     for field in fields {
-        match part(field, on_type, &mut names, &members) {
-            Ok(Part::Member(member)) => members.push(member),
-            Ok(Part::Discriminator(found)) => discriminator = Some(found),
-            Ok(Part::Other) => {}
-            Err(fault) => match &mut faults {
+        if let Err(fault) = part(field, &mut names, &mut unions) {
+            match &mut faults {
                 Some(faults) => faults.combine(fault),
                 None => faults = Some(fault),
-            },
+            }
         }
     }
     if let Some(faults) = faults {
         return Err(faults);
     }
-    if let (Some(literal), None) = (&on_type.discriminator, &discriminator) {
-        let message = missing_discriminator(&literal.value(), &names);
-        return Err(syn::Error::new(literal.span(), message));
+    for union in &unions {
+        if let (Some(literal), None) = (&union.on.discriminator, &union.discriminator) {
+            let message = missing_discriminator(&literal.value(), &names);
+            return Err(syn::Error::new(literal.span(), message));
+        }
+        if union.members.is_empty() {
+            let of =
+                union.on.name.as_ref().map_or(String::new(), |name| format!(", union = {:?}", name.value()));
+            let message = format!("a union has members: mark them with `#[kube_union(member{of})]`");
+            return Err(syn::Error::new(union.on.attribute, message));
+        }
     }
-    if members.is_empty() {
-        let message = "a union has members: mark them with `#[kube_union(member)]`";
-        return Err(syn::Error::new(on_type.attribute.unwrap_or_else(Span::call_site), message));
-    }
-    Ok((members, discriminator))
+    Ok(unions)
 }
 
 /// `names` are the fields so far, each with its name in Rust and on the wire.
@@ -164,19 +194,12 @@ fn missing_discriminator(wanted: &str, names: &[(String, String)]) -> String {
     )
 }
 
-enum Part<'a> {
-    Member(Member),
-    Discriminator(Discriminator<'a>),
-    Other,
-}
-
 fn part<'a>(
     field: &'a Field<'a>,
-    on_type: &OnType,
     names: &mut Vec<(String, String)>,
-    members: &[Member],
-) -> syn::Result<Part<'a>> {
-    let syn::Member::Named(ident) = &field.member else { return Ok(Part::Other) };
+    unions: &mut [Union<'a>],
+) -> syn::Result<()> {
+    let syn::Member::Named(ident) = &field.member else { return Ok(()) };
     let attrs = &field.original.attrs;
     if field.attrs.flatten() {
         let reason = "its fields are beside the members in the object, and the derive cannot see whether one of them is a \
@@ -186,9 +209,11 @@ fn part<'a>(
     let name = names::on_wire(field.attrs.name(), ident.span())?;
     names.push((ident.unraw().to_string(), name.clone()));
     let on_field = OnField::read(attrs)?;
-    let is_discriminator = on_type.discriminator.as_ref().is_some_and(|literal| literal.value() == name);
-    if on_field.member.is_none() && !is_discriminator {
-        return Ok(Part::Other);
+    let discriminates = unions
+        .iter()
+        .position(|union| union.on.discriminator.as_ref().is_some_and(|literal| literal.value() == name));
+    if on_field.member.is_none() && discriminates.is_none() {
+        return Ok(());
     }
     let reason = "the union needs the field, under the name that serde gives it";
     attributes::refuse(attrs, "serde", &["skip", "skip_serializing", "skip_deserializing"], reason)?;
@@ -198,12 +223,10 @@ fn part<'a>(
         &["rename", "skip", "skip_serializing", "skip_deserializing"],
         reason,
     )?;
-    let Some(member) = on_field.member else {
-        let span = on_type.discriminator.as_ref().map_or_else(Span::call_site, syn::LitStr::span);
-        let has_default = !matches!(field.attrs.default(), SerdeDefault::None);
-        return Ok(Part::Discriminator(Discriminator { name, ty: field.ty, has_default, span }));
+    let Some(member) = on_field.member.clone() else {
+        return discriminator(field, &name, unions);
     };
-    if is_discriminator {
+    if discriminates.is_some() {
         return Err(syn::Error::new(member.span(), "the discriminator of a union is not one of its members"));
     }
     if names::in_option(field.ty).is_none() {
@@ -211,22 +234,77 @@ fn part<'a>(
         let message = format!("a member may be missing: expected `Option<{ty}>`, got `{ty}`");
         return Err(syn::Error::new_spanned(field.ty, message));
     }
-    let span = on_field.value.as_ref().map_or(member.span(), syn::LitStr::span);
+    let union = union_of(&on_field, &member, unions)?;
+    let span = on_field.value.as_ref().map_or(member.span(), LitStr::span);
     let value = match on_field.value {
         Some(literal) => literal.value(),
         None => RenameRule::PascalCase.apply_to_field(&ident.unraw().to_string()),
     };
-    if let Some(other) = members.iter().find(|other| other.value == value) {
+    if let Some(other) = union.members.iter().find(|other| other.value == value) {
         let message = format!("`{value}` selects `{}` already: two members need two values", other.field);
         return Err(syn::Error::new(span, message));
     }
     match on_field.optional {
-        Some(optional) if on_type.deducing => {
+        Some(optional) if union.on.deducing => {
             let message = "the list form of `x-kubernetes-unions`, which a union that deduces has, cannot say this: leave out \
                            `optional`";
             Err(syn::Error::new(optional.span(), message))
         }
-        optional => Ok(Part::Member(Member { field: name, value, optional: optional.is_some(), span })),
+        optional => {
+            union.members.push(Member { field: name, value, optional: optional.is_some(), span });
+            Ok(())
+        }
+    }
+}
+
+/// Adds a discriminator to the union that names it.
+fn discriminator<'a>(field: &'a Field<'a>, name: &str, unions: &mut [Union<'a>]) -> syn::Result<()> {
+    let has_default = !matches!(field.attrs.default(), SerdeDefault::None);
+    let mut first = true;
+    for union in unions {
+        let Some(literal) = union.on.discriminator.as_ref().filter(|literal| literal.value() == name) else {
+            continue;
+        };
+        if !first {
+            let message = format!("`{name}` is the discriminator of another union already");
+            return Err(syn::Error::new(literal.span(), message));
+        }
+        first = false;
+        let name = name.to_owned();
+        union.discriminator = Some(Discriminator { name, ty: field.ty, has_default, span: literal.span() });
+    }
+    Ok(())
+}
+
+/// The union of a member: the one that it names, which it need not do if there is only one.
+fn union_of<'u, 'a>(
+    on_field: &OnField,
+    member: &Ident,
+    unions: &'u mut [Union<'a>],
+) -> syn::Result<&'u mut Union<'a>> {
+    let known = unions.iter().filter_map(|union| union.on.name.as_ref());
+    let known: Vec<String> = known.map(|name| format!("`{}`", name.value())).collect();
+    let known = known.join(", ");
+    match &on_field.union {
+        None => match unions {
+            [union] => Ok(union),
+            _ => {
+                let message = format!("the struct has several unions: add `union = \"...\"`, one of {known}");
+                Err(syn::Error::new(member.span(), message))
+            }
+        },
+        Some(wanted) => {
+            let is_wanted = |union: &&mut Union<'a>| {
+                union.on.name.as_ref().is_some_and(|name| name.value() == wanted.value())
+            };
+            unions.iter_mut().find(is_wanted).ok_or_else(|| {
+                let message = match known.as_str() {
+                    "" => "the struct has one union, which has no name: leave out `union`".to_owned(),
+                    known => format!("the struct has no union `{}`: expected one of {known}", wanted.value()),
+                };
+                syn::Error::new(wanted.span(), message)
+            })
+        }
     }
 }
 
@@ -256,7 +334,7 @@ fn refuse_generic(discriminator: &Discriminator<'_>, generics: &Generics) -> syn
 /// Constants that do not compile if the values of the discriminator do not fit the members.
 fn checks(
     krate: &TokenStream,
-    on_type: &OnType,
+    on_union: &OnUnion,
     discriminator: &Discriminator<'_>,
     members: &[Member],
 ) -> TokenStream {
@@ -273,8 +351,8 @@ fn checks(
     });
     let values = members.iter().map(|member| &member.value);
     let without_member = quote!(#private::value_without_member::<#ty>(&[#(#values),*]));
-    let ends = match on_type.optional {
-        _ if on_type.deducing => TokenStream::new(),
+    let ends = match on_union.optional {
+        _ if on_union.deducing => TokenStream::new(),
         None => {
             let (before, after) = (
                 "the value `",

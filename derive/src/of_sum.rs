@@ -7,7 +7,7 @@ use serde_derive_internals::attr::RenameRule;
 use syn::ext::IdentExt;
 use syn::{Attribute, DeriveInput, Generics, LitStr, Type, parse_quote};
 
-use crate::attributes::{self, OnType, OnVariant};
+use crate::attributes::{self, OnType, OnUnion, OnVariant};
 use crate::names;
 
 /// The discriminator if the attribute does not name one.
@@ -38,7 +38,8 @@ struct Sum<'a> {
 }
 
 pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
-    let on_type = OnType::read(&input.attrs)?;
+    let mut on_type = OnType::read(&input.attrs)?;
+    let on_union = on_type.one(&input.ident)?;
     let reason = "the derive writes what serde would: the names of members can be changed, not the form";
     attributes::allow_only(&input.attrs, "serde", &["rename", "rename_all", "deny_unknown_fields"], reason)?;
     attributes::refuse(
@@ -52,12 +53,12 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         return Err(syn::Error::new(lifetime.lifetime.span(), message));
     }
     let container = names::container(input)?;
-    let discriminator = on_type.discriminator.as_ref().map_or(DISCRIMINATOR.to_owned(), LitStr::value);
-    let sum = variants(&container, &on_type, &discriminator)?;
-    let absent = absent(&sum, &on_type)?;
+    let discriminator = on_union.discriminator.as_ref().map_or(DISCRIMINATOR.to_owned(), LitStr::value);
+    let sum = variants(&container, &on_union, &discriminator)?;
+    let absent = absent(&sum, &on_union)?;
     let parts = Parts { input, krate: on_type.krate(), sum: &sum, discriminator: &discriminator, absent };
-    let union = parts.union(&on_type);
-    let wire = parts.wire(&on_type, &container);
+    let union = parts.union(&on_union);
+    let wire = parts.wire(&on_union, &container);
     let read = parts.read();
     let write = parts.write();
     let schema = parts.schema();
@@ -73,7 +74,11 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 }
 
 /// The variants. All faults at once.
-fn variants<'a>(container: &'a Container<'a>, on_type: &OnType, discriminator: &str) -> syn::Result<Sum<'a>> {
+fn variants<'a>(
+    container: &'a Container<'a>,
+    on_union: &OnUnion,
+    discriminator: &str,
+) -> syn::Result<Sum<'a>> {
     let mut sum = Sum::default();
     let mut faults: Option<syn::Error> = None;
     let Data::Enum(variants) = &container.data else {
@@ -81,7 +86,7 @@ fn variants<'a>(container: &'a Container<'a>, on_type: &OnType, discriminator: &
     };
     let renames = container.attrs.rename_all_rules().serialize != RenameRule::None;
     for variant in variants {
-        if let Err(fault) = part(variant, on_type, renames, discriminator, &mut sum) {
+        if let Err(fault) = part(variant, on_union, renames, discriminator, &mut sum) {
             match &mut faults {
                 Some(faults) => faults.combine(fault),
                 None => faults = Some(fault),
@@ -100,7 +105,7 @@ fn variants<'a>(container: &'a Container<'a>, on_type: &OnType, discriminator: &
 
 fn part<'a>(
     variant: &'a Variant<'a>,
-    on_type: &OnType,
+    on_union: &OnUnion,
     renames: bool,
     discriminator: &str,
     sum: &mut Sum<'a>,
@@ -146,9 +151,12 @@ fn part<'a>(
     }
     match (&variant.style, variant.fields.as_slice()) {
         (Style::Unit, _) => {
-            let message = "a variant without data is no member: its value is that of `value = \"...\"`";
+            let message = "a variant without data is not a member: its value is that of `value = \"...\"`";
             misplaced(on_variant.member.as_ref().map(LitStr::span), message)?;
-            misplaced(on_variant.optional.as_ref().map(Ident::span), "a variant without data is no member")?;
+            misplaced(
+                on_variant.optional.as_ref().map(Ident::span),
+                "a variant without data is not a member",
+            )?;
             let span = on_variant.value.as_ref().map_or(ident.span(), LitStr::span);
             let value = on_variant.value.map_or_else(|| ident.unraw().to_string(), |literal| literal.value());
             value_is_taken(&value, span)?;
@@ -177,7 +185,7 @@ fn part<'a>(
                         format!("an optional member may be missing: expected `{ident}(Option<{ty}>)`");
                     return Err(syn::Error::new(optional.span(), message));
                 }
-                (Some(_), Some(optional)) if on_type.deducing => {
+                (Some(_), Some(optional)) if on_union.deducing => {
                     let message = "the list form of `x-kubernetes-unions`, which a union that deduces has, cannot say \
                                    this: leave out `optional`";
                     return Err(syn::Error::new(optional.span(), message));
@@ -227,19 +235,19 @@ fn part<'a>(
 }
 
 /// The variant that an object without discriminator is.
-fn absent(sum: &Sum<'_>, on_type: &OnType) -> syn::Result<Option<usize>> {
+fn absent(sum: &Sum<'_>, on_union: &OnUnion) -> syn::Result<Option<usize>> {
     let found = match sum.empty.as_slice() {
         [_] => Some(0),
         several => several.iter().position(|empty| empty.value.is_empty()),
     };
-    match on_type.optional {
+    match on_union.optional {
         Some(optional) if found.is_none() => {
             let message = "an object without discriminator needs a variant: expected one without data, or of several the one with \
                            `#[kube_union(value = \"\")]`";
             Err(syn::Error::new(optional, message))
         }
         Some(_) => Ok(found),
-        None => Ok(found.filter(|_| on_type.deducing)),
+        None => Ok(found.filter(|_| on_union.deducing)),
     }
 }
 
@@ -275,11 +283,11 @@ impl Parts<'_> {
         generics
     }
 
-    fn union(&self, on_type: &OnType) -> TokenStream {
+    fn union(&self, on_union: &OnUnion) -> TokenStream {
         let Parts { input, krate, sum, discriminator, absent } = self;
         let ident = &input.ident;
         let (generics, arguments, conditions) = input.generics.split_for_impl();
-        let deducing = on_type.deducing;
+        let deducing = on_union.deducing;
         let may_be_absent = deducing || absent.is_some();
         let members = sum.members.iter().map(|Member { field, value, optional, .. }| {
             quote!(#krate::Member { field: #field, value: #value, optional: #optional })
@@ -289,23 +297,25 @@ impl Parts<'_> {
         quote! {
             #[automatically_derived]
             impl #generics #krate::KubeUnion for #ident #arguments #conditions {
-                const UNION: #krate::Declaration = #krate::Declaration {
+                const UNIONS: &'static [#krate::Declaration] = &[#krate::Declaration {
                     discriminator: ::core::option::Option::Some(#discriminator),
                     deducing: #deducing,
                     members: &[#(#members),*],
                     values: &[#(#values),*],
                     absent: #may_be_absent,
-                };
+                }];
 
                 fn kube_union(schema: &mut #krate::__private::schemars::Schema) {
-                    Self::UNION.extend_sum(schema);
+                    for union in Self::UNIONS {
+                        union.extend_sum(schema);
+                    }
                 }
             }
         }
     }
 
     /// The struct that is read, and whose schema is that of the enum.
-    fn wire(&self, on_type: &OnType, container: &Container<'_>) -> TokenStream {
+    fn wire(&self, on_union: &OnUnion, container: &Container<'_>) -> TokenStream {
         let Parts { input, krate, sum, discriminator, absent } = self;
         let (ident, wire) = (&input.ident, self.wire_ident());
         let (generics, conditions) = (&input.generics, &input.generics.where_clause);
@@ -330,7 +340,7 @@ impl Parts<'_> {
             let bounds = bounds.join(", ");
             quote!(#[serde(bound(deserialize = #bounds))])
         });
-        let may_be_absent = on_type.deducing || absent.is_some();
+        let may_be_absent = on_union.deducing || absent.is_some();
         let missing = quote!(#[serde(default, skip_serializing_if = "::core::option::Option::is_none")]);
         let missing_discriminator = may_be_absent.then_some(&missing);
         let aliases = |ident: &Ident| self.aliases(container, ident);
@@ -414,17 +424,19 @@ impl Parts<'_> {
                     use #krate::__private::Selected;
                     use ::core::{option::Option::Some, result::Result::{Err, Ok}};
                     let wire = <#wire #arguments as #serde::Deserialize>::deserialize(deserializer)?;
-                    let union = <Self as #krate::KubeUnion>::UNION;
                     let value = wire.discriminator.as_deref();
-                    let selected = union.select(value, &[#(#set),*], &[#(#values),*], #absent, #has_other);
-                    match selected.map_err(<__D::Error as #serde::de::Error>::custom)? {
-                        #(#members)*
-                        #(#empty)*
-                        #other
-                        #[allow(unreachable_patterns)]
-                        _ => {}
+                    // A sum type has one union.
+                    if let Some(union) = <Self as #krate::KubeUnion>::UNIONS.first() {
+                        let selected = union.select(value, &[#(#set),*], &[#(#values),*], #absent, #has_other);
+                        match selected.map_err(<__D::Error as #serde::de::Error>::custom)? {
+                            #(#members)*
+                            #(#empty)*
+                            #other
+                            #[allow(unreachable_patterns)]
+                            _ => {}
+                        }
                     }
-                    // `select` gives what this type has.
+                    // `select` returns a variant of this type.
                     Err(<__D::Error as #serde::de::Error>::custom("no variant of the union is selected"))
                 }
             }

@@ -9,18 +9,20 @@ use crate::attributes::{self, OnType};
 use crate::names;
 
 pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
-    let on_type = OnType::read(&input.attrs)?;
-    if let Some(literal) = &on_type.discriminator {
+    let mut on_type = OnType::read(&input.attrs)?;
+    let is_marked = !on_type.unions.is_empty();
+    let union = on_type.one(&input.ident)?;
+    if let Some(literal) = &union.discriminator {
         let message = format!(
             "`{}` has no variant with a member: give one data, or leave this out and use the enum as a discriminator",
             input.ident
         );
         return Err(syn::Error::new(literal.span(), message));
     }
-    if let (Some(attribute), true) = (on_type.attribute, on_type.deducing || on_type.optional.is_some()) {
+    if is_marked {
         let message =
             "an enum without data is a discriminator: this belongs to the struct that has the members";
-        return Err(syn::Error::new(attribute, message));
+        return Err(syn::Error::new(union.attribute, message));
     }
     let container = names::container(input)?;
     let Data::Enum(variants) = &container.data else {

@@ -20,6 +20,7 @@ struct AppSpec {
     #[serde(default)]
     deducing: Deducing,
     validated: Option<Checked>,
+    several: Option<Several>,
 }
 
 #[derive(Clone, Debug, KubeUnion)]
@@ -81,6 +82,22 @@ struct Checked {
     b: Option<String>,
 }
 
+#[derive(Serialize, Deserialize, Clone, Debug, JsonSchema, KubeUnion)]
+#[kube_union(name = "source", discriminator = "kind", optional)]
+#[kube_union(name = "trigger", deducing)]
+#[schemars(transform = Several::kube_union)]
+struct Several {
+    kind: Option<Kind>,
+    #[kube_union(member, union = "source")]
+    a: Option<String>,
+    #[kube_union(member = "BB", union = "source")]
+    b: Option<String>,
+    #[kube_union(member, union = "trigger")]
+    webhook: Option<String>,
+    #[kube_union(member, union = "trigger")]
+    schedule: Option<String>,
+}
+
 fn crd() -> serde_json::Value {
     App::crd_with_unions().unwrap()
 }
@@ -120,6 +137,14 @@ fn unions_are_wherever_the_type_is() {
         spec["validated"]["properties"]["kind"]["x-kubernetes-unions"],
         json!({"fieldMembers": {"A": {"name": "a"}, "BB": {"name": "b", "optional": true}, "": null}}),
     );
+    assert_eq!(
+        spec["several"]["properties"]["kind"]["x-kubernetes-unions"],
+        json!({"fieldMembers": {"A": {"name": "a"}, "BB": {"name": "b"}, "": null}}),
+    );
+    assert_eq!(
+        spec["several"]["x-kubernetes-unions"],
+        json!([{"fields-to-discriminateBy": {"webhook": "Webhook", "schedule": "Schedule"}}]),
+    );
     assert_eq!(spec["validated"]["x-kubernetes-validations"][0]["message"], "not x");
 }
 
@@ -142,8 +167,8 @@ fn object(spec: &str) -> Value {
 fn definition_loads_with_its_unions() {
     let schema = format!("{:?}", types().schema().definitions());
     let count = |part| schema.matches(part).count();
-    assert_eq!(count("Union {"), 6, "{schema}");
-    assert_eq!((count("closed: true"), count("deduce: true")), (5, 1), "{schema}");
+    assert_eq!(count("Union {"), 8, "{schema}");
+    assert_eq!((count("closed: true"), count("deduce: true")), (6, 1), "{schema}");
 }
 
 #[test]
@@ -158,6 +183,31 @@ fn update_is_normalized() {
     assert_eq!(
         new.get("spec").unwrap().to_json(),
         r#"{"deducing":{"b":"v","kind":"BB"},"respecting":{"image":{},"type":"Image"}}"#,
+    );
+}
+
+/// Each union of a struct is normalized and validated by itself.
+#[test]
+fn several_unions_of_a_struct_are_independent() {
+    let manager = FieldManager::builder(kind()).types(types()).build().unwrap();
+    let now: Time = "2026-01-31T12:00:00Z".parse().unwrap();
+    let old = object("{several: {kind: A, a: x, webhook: w}}");
+    let old = manager.update(&Value::Null, &old, "one", now).unwrap().object;
+    let new = object("{several: {kind: BB, a: x, b: z, webhook: w, schedule: s}}");
+    let new = manager.update(&old, &new, "two", now).unwrap().object;
+    assert_eq!(new.get("spec").unwrap().to_json(), r#"{"several":{"b":"z","kind":"BB","schedule":"s"}}"#);
+    let app = types().for_kind(&kind()).unwrap();
+    let both = object("{several: {kind: A, b: z, webhook: w, schedule: s}}");
+    let both = TypedValue::new(both, app.clone(), Duplicates::Refuse).unwrap();
+    let faults = TypedValue::null(app).validate_unions(&both, Ratcheting::Off);
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        faults,
+        [
+            ".spec.several: must specify at most one of: `schedule`, `webhook`",
+            ".spec.several.a: must be specified when `kind` is \"A\"",
+            ".spec.several.b: may only be specified when `kind` is \"BB\"",
+        ],
     );
 }
 

@@ -42,6 +42,9 @@ static ROOT: LazyLock<Type> = LazyLock::new(|| {
     - name: items
       type: {{list: {{elementRelationship: associative, keys: [name], elementType: {{namedType: root}}}}}}
     - {{name: byName, type: {{map: {{elementType: {{namedType: root}}}}}}}}
+    - {{name: frozen, type: {{list: {{elementRelationship: atomic, elementType: {{namedType: root}}}}}}}}
+    - {{name: sealed, type: {{map: {{elementRelationship: atomic, elementType: {{namedType: root}}}}}}}}
+    - {{name: whole, type: {{namedType: root, elementRelationship: atomic}}}}
 {fields}    unions:
 {all}"
     );
@@ -282,6 +285,94 @@ proptest! {
             crowded(once.value.value(), "", &mut crowded_at);
             prop_assert_eq!(crowded_at, Vec::<String>::new());
         }
+    }
+}
+
+/// Objects in an atomic list, an atomic map and an atomic struct: a list, the entries of a map, and the struct.
+type Frozen = (Vec<Value>, Vec<(usize, Value)>, Option<Value>);
+
+fn frozen() -> impl Strategy<Value = Frozen> {
+    let map = prop::collection::vec((0usize..3, object(0)), 0..3);
+    (prop::collection::vec(object(0), 0..3), map, prop::option::of(object(0)))
+}
+
+/// The object with atomic parts.
+fn with_frozen(object: &Value, (list, entries, whole): &Frozen) -> Value {
+    let mut all = object.as_map().cloned().unwrap_or_default();
+    all.insert("frozen", Value::List(list.iter().cloned().collect()));
+    all.insert("sealed", Value::Map(sealed(entries)));
+    if let Some(whole) = whole {
+        all.insert("whole", whole.clone());
+    }
+    Value::Map(all)
+}
+
+fn sealed(entries: &[(usize, Value)]) -> fieldmanager_value::Map {
+    entries.iter().map(|(name, value)| (format!("k{name}"), value.clone())).collect()
+}
+
+/// The faults of an object by itself, as they are below a path.
+fn faults_at(path: &str, object: &Value) -> Vec<String> {
+    let faults = typed(&Value::Null).validate_unions(&typed(object), Ratcheting::Off);
+    faults.iter().map(|fault| format!("{path}{}: {}", fault.path, fault.message)).collect()
+}
+
+/// The faults that validation has to find in atomic parts.
+fn faults_of_frozen((list, entries, _): &Frozen) -> [Vec<String>; 2] {
+    let list = list.iter().enumerate().flat_map(|(i, item)| faults_at(&format!(".frozen[{i}]"), item));
+    let entries = sealed(entries);
+    let entries = entries.iter().flat_map(|(name, item)| faults_at(&format!(".sealed.{name}"), item));
+    [list.collect(), entries.collect()]
+}
+
+/// The faults of an update below a path.
+fn faults_below(path: &str, old: &Value, new: &Value, ratcheting: Ratcheting) -> Vec<String> {
+    let faults = typed(old).validate_unions(&typed(new), ratcheting);
+    let faults = faults.iter().map(ToString::to_string);
+    faults
+        .filter(|fault| fault.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[', ':'])))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is in atomic parts is not normalized, and does not change how the rest is.
+    #[test]
+    fn atomic_parts_are_not_normalized((old, new) in pair(), before in frozen(), after in frozen()) {
+        let expected = normalized(&old, &new).map(|value| with_frozen(value.value(), &after));
+        let (old, new) = (with_frozen(&old, &before), with_frozen(&new, &after));
+        prop_assert_eq!(normalized(&old, &new).map(TypedValue::into_value), expected);
+        // In a configuration neither.
+        let config = with_frozen(&Value::Map(Default::default()), &after);
+        let normal = typed(&Value::Null).normalize_config(&typed(&config)).unwrap();
+        prop_assert_eq!(normal.value.value(), &config);
+    }
+
+    /// Validation finds in atomic parts what it finds in an object by itself, with the positions of items in paths.
+    #[test]
+    fn validation_looks_inside_atomic_parts((old, new) in pair(), before in frozen(), after in frozen()) {
+        let (old, new) = (with_frozen(&old, &before), with_frozen(&new, &after));
+        let [list, map] = faults_of_frozen(&after);
+        prop_assert_eq!(faults_below(".frozen", &old, &new, Ratcheting::Off), list);
+        prop_assert_eq!(faults_below(".sealed", &old, &new, Ratcheting::Off), map);
+        let whole = after.2.map_or(Vec::new(), |whole| faults_at(".whole", &whole));
+        prop_assert_eq!(faults_below(".whole", &old, &new, Ratcheting::Off), whole);
+    }
+
+    /// With ratcheting, an atomic list or map has all its faults or none: none if it is what it was.
+    #[test]
+    fn ratcheting_compares_atomic_parts_as_a_whole(
+        (old, new) in pair(), before in frozen(), after in frozen(), same in prop::bool::weighted(0.4),
+    ) {
+        let after = if same { before.clone() } else { after };
+        let (old, new) = (with_frozen(&old, &before), with_frozen(&new, &after));
+        let [list, map] = faults_of_frozen(&after);
+        let expected = |is_same: bool, faults: Vec<String>| if is_same { Vec::new() } else { faults };
+        let list = expected(before.0 == after.0, list);
+        prop_assert_eq!(faults_below(".frozen", &old, &new, Ratcheting::On), list);
+        let map = expected(sealed(&before.1) == sealed(&after.1), map);
+        prop_assert_eq!(faults_below(".sealed", &old, &new, Ratcheting::On), map);
     }
 }
 

@@ -10,15 +10,17 @@ pub use declaration::{Declaration, EXTENSION, Member};
 pub use discriminator::Discriminator;
 pub use wire::ReadError;
 
-/// Types that declare a union: what [`derive(KubeUnion)`](macro@KubeUnion) implements.
+/// Types that declare unions: what [`derive(KubeUnion)`](macro@KubeUnion) implements.
 pub trait KubeUnion {
-    /// The union.
-    const UNION: Declaration;
+    /// The unions: one of an enum, one or several of a struct.
+    const UNIONS: &'static [Declaration];
 
-    /// Writes the union into the schema of the type. It is to be named in `#[schemars(transform = ...)]` of a struct,
-    /// since one derive cannot change what another writes; the derive refuses a struct that does not have the attribute.
+    /// Writes the unions into the schema of the type. Name it in `#[schemars(transform = ...)]` of a struct: one derive
+    /// cannot change what another writes, and the derive refuses a struct that does not have the attribute.
     fn kube_union(schema: &mut schemars::Schema) {
-        Self::UNION.extend(schema);
+        for union in Self::UNIONS {
+            union.extend(schema);
+        }
     }
 }
 

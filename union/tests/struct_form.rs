@@ -122,6 +122,87 @@ fn deducing_union_is_on_the_struct() {
     );
 }
 
+#[derive(JsonSchema, KubeUnion)]
+#[allow(dead_code, reason = "only the schema is looked at")]
+enum ExposeType {
+    Port,
+    #[serde(rename = "")]
+    None,
+}
+
+#[derive(JsonSchema, KubeUnion)]
+#[kube_union(name = "source", discriminator = "type")]
+#[kube_union(name = "expose", discriminator = "exposeType", optional)]
+#[kube_union(name = "trigger", deducing)]
+#[kube_union(name = "step", deducing, discriminator = "step")]
+#[schemars(transform = Self::kube_union)]
+#[serde(rename_all = "camelCase")]
+#[allow(dead_code, reason = "only the schema is looked at")]
+#[allow(clippy::duplicated_attributes, reason = "two unions deduce")]
+struct Several<T> {
+    r#type: SourceType,
+    expose_type: ExposeType,
+    step: Option<String>,
+    #[kube_union(member, union = "source")]
+    git: Option<T>,
+    #[kube_union(member, optional, union = "source")]
+    oci_image: Option<String>,
+    #[kube_union(member = "None", union = "source")]
+    nothing: Option<String>,
+    #[kube_union(member, union = "expose")]
+    port: Option<i32>,
+    #[kube_union(member, union = "trigger")]
+    webhook: Option<String>,
+    // Values of two unions may be equal.
+    #[kube_union(member = "Git", union = "trigger")]
+    schedule: Option<String>,
+    #[kube_union(member, union = "step")]
+    run: Option<String>,
+}
+
+#[test]
+fn each_of_several_unions_is_where_its_form_has_it() {
+    let schema = schema::<Several<Git>>();
+    assert_eq!(
+        schema["properties"]["type"]["x-kubernetes-unions"],
+        json!({"fieldMembers": {
+            "Git": {"name": "git"},
+            "OciImage": {"name": "ociImage", "optional": true},
+            "None": {"name": "nothing"},
+        }}),
+    );
+    assert_eq!(
+        schema["properties"]["exposeType"]["x-kubernetes-unions"],
+        json!({"fieldMembers": {"Port": {"name": "port"}, "": null}}),
+    );
+    assert_eq!(
+        schema["x-kubernetes-unions"],
+        json!([
+            {"fields-to-discriminateBy": {"webhook": "Webhook", "schedule": "Git"}},
+            {"discriminator": "step", "fields-to-discriminateBy": {"run": "Run"}},
+        ]),
+    );
+}
+
+#[derive(JsonSchema, KubeUnion)]
+#[kube_union(name = "only", deducing)]
+#[schemars(transform = Self::kube_union)]
+#[allow(dead_code, reason = "only the schema is looked at")]
+struct NamedOnce {
+    #[kube_union(member)]
+    run: Option<String>,
+    #[kube_union(member, union = "only")]
+    wait: Option<String>,
+}
+
+#[test]
+fn members_of_a_single_union_need_not_name_it() {
+    assert_eq!(
+        schema::<NamedOnce>()["x-kubernetes-unions"],
+        json!([{"fields-to-discriminateBy": {"run": "Run", "wait": "Wait"}}]),
+    );
+}
+
 mod without_the_facade {
     use fieldmanager_union::KubeUnion;
     use schemars::{JsonSchema, schema_for};

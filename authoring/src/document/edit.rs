@@ -1,11 +1,12 @@
 //! Edits of a text.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use fieldmanager_value::{Map, Str, Value};
 
 use super::tree::{self, Content, Node};
-use super::{Edit, Step, display};
+use super::{Edits, Refused, Step, display};
 
 /// What replaces a range of the text.
 struct Splice {
@@ -15,54 +16,48 @@ struct Splice {
     with: String,
 }
 
-/// The text in which maps have new entries, and nothing else is changed.
+/// The text in which maps have new entries of one name, and nothing else is changed.
 ///
 /// # Errors
 ///
 /// The place where the text is written in a way that allows no new entry, and why.
-pub(crate) fn apply(text: &str, edits: &[Edit]) -> Result<String, String> {
+pub(crate) fn apply(text: &str, key: &str, edits: &Edits) -> Result<String, Refused> {
     if edits.is_empty() {
         return Ok(text.to_owned());
     }
-    let documents = tree::read(text).ok_or("written with keys that are no scalars: edit it by hand")?;
-    let mut splices = Vec::new();
-    for edit in edits {
-        let refused = || {
-            format!(
-                "{}: `{}` cannot be added, since aliases or merge keys are used there",
-                display(&edit.path),
-                edit.key
-            )
-        };
-        let node = tree::at(&documents, &edit.path).ok_or_else(refused)?;
-        splices.push(splice(text, node, edit).ok_or_else(refused)?);
+    let unreadable = |message: &str| Refused { path: Vec::new(), message: message.to_owned() };
+    let documents = tree::read(text)
+        .ok_or_else(|| unreadable("written with keys that are no scalars: edit it by hand"))?;
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut editor = Editor { text, key, newline, path: Vec::new(), splices: Vec::new() };
+    for (step, below) in &edits.below {
+        let node = if let Step::Item(i) = step { documents.get(*i) } else { None };
+        editor.inside(step, node, below)?;
     }
+    let mut splices = editor.splices;
     splices.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.depth.cmp(&a.depth)));
     let mut out =
         String::with_capacity(text.len() + splices.iter().map(|splice| splice.with.len()).sum::<usize>());
     let mut at = 0;
     for splice in &splices {
-        out.push_str(text.get(at..splice.range.start).ok_or("two entries overlap")?);
+        out.push_str(text.get(at..splice.range.start).ok_or_else(|| unreadable("two entries overlap"))?);
         out.push_str(&splice.with);
         at = splice.range.end;
     }
     out.push_str(text.get(at..).unwrap_or_default());
-    verify(text, &out, edits)?;
+    verify(text, &out, key, edits)?;
     Ok(out)
 }
 
-/// Whether the text now stands for what it stood for, with the new entries. YAML can be written in many ways, and what
-/// was not foreseen here must not change a document.
-fn verify(before: &str, after: &str, edits: &[Edit]) -> Result<(), String> {
-    let expected = documents(before).map(|mut documents| {
-        for edit in edits {
-            if let Some((Step::Item(i), path)) = edit.path.split_first()
-                && let Some(document) = documents.get_mut(*i)
-            {
-                *document = with(document, path, edit);
-            }
-        }
-        documents
+/// Whether the text now represents what it did before, with the new entries. YAML can be written in many ways, and one
+/// that was not foreseen here must not change a document.
+fn verify(before: &str, after: &str, key: &str, edits: &Edits) -> Result<(), Refused> {
+    let expected = documents(before).map(|documents| {
+        let edited = |(i, document): (usize, Value)| match edits.below.get(&Step::Item(i)) {
+            Some(below) => with(&document, key, below),
+            None => document,
+        };
+        documents.into_iter().enumerate().map(edited).collect::<Vec<Value>>()
     });
     match (expected, documents(after)) {
         (Ok(expected), Ok(found))
@@ -71,12 +66,26 @@ fn verify(before: &str, after: &str, edits: &[Edit]) -> Result<(), String> {
             Ok(())
         }
         _ => {
-            let at = edits.first().map_or(String::new(), |edit| display(&edit.path));
-            Err(format!(
-                "{at}: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON"
-            ))
+            let path = first_path(edits);
+            let message = format!(
+                "{}: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON",
+                display(&path)
+            );
+            Err(Refused { path, message })
         }
     }
+}
+
+/// The path to the first entry.
+fn first_path(mut edits: &Edits) -> Vec<Step> {
+    let mut path = Vec::new();
+    while edits.entry.is_none()
+        && let Some((step, below)) = edits.below.first_key_value()
+    {
+        path.push(step.clone());
+        edits = below;
+    }
+    path
 }
 
 /// The documents of a text that are not null.
@@ -89,92 +98,154 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>, fieldmanager_value::Er
     }
 }
 
-fn with(value: &Value, path: &[Step], edit: &Edit) -> Value {
-    let set = |map: &Map, name: &str, value: Value| {
-        Value::Map(map.with_edits(vec![(Str::from(name), Some(value))]))
-    };
-    match (path.split_first(), value) {
-        (None, Value::Map(map)) => set(map, edit.key, edit.value.clone()),
-        (Some((Step::Field(name), rest)), Value::Map(map)) => match map.get(name.as_str()) {
-            Some(child) => set(map, name, with(child, rest, edit)),
-            None => value.clone(),
-        },
-        (Some((Step::Item(i), rest)), Value::List(items)) => {
-            let items = items.iter().enumerate();
-            Value::List(
-                items
-                    .map(|(at, item)| if at == *i { with(item, rest, edit) } else { item.clone() })
-                    .collect(),
-            )
+/// The value with the new entries.
+fn with(value: &Value, key: &str, edits: &Edits) -> Value {
+    match value {
+        Value::Map(map) => {
+            let mut entries: Vec<(Str, Option<Value>)> = Vec::new();
+            for (step, below) in &edits.below {
+                if let Step::Field(name) = step
+                    && let Some((name, child)) = map.get_entry(name)
+                {
+                    entries.push((name.clone(), Some(with(child, key, below))));
+                }
+            }
+            let mut map: Map = map.with_edits(entries);
+            if let Some(value) = &edits.entry {
+                map.insert(key, value.clone());
+            }
+            Value::Map(map)
         }
-        _ => value.clone(),
+        Value::List(items) => {
+            let edited = |(i, item): (usize, &Value)| match edits.below.get(&Step::Item(i)) {
+                Some(below) => with(item, key, below),
+                None => item.clone(),
+            };
+            Value::List(items.iter().enumerate().map(edited).collect())
+        }
+        other => other.clone(),
     }
 }
 
-fn splice(text: &str, node: &Node, edit: &Edit) -> Option<Splice> {
-    let Content::Map { entries, flow } = &node.content else {
-        return None;
-    };
-    let depth = edit.path.len();
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let existing = entries.iter().find(|(key, _)| key.name == edit.key);
-    let (first, last) = (entries.first(), entries.last());
-    if *flow {
-        let Some(((first, _), (last_key, last))) = first.zip(last) else {
-            let with = format!("{:?}: {}", edit.key, edit.value.to_json());
-            return Some(Splice { range: node.range.start + 1..node.range.start + 1, depth, with });
+/// Walks the nodes of a text to the maps that get entries.
+struct Editor<'t> {
+    text: &'t str,
+    /// The name of the entries.
+    key: &'t str,
+    newline: &'static str,
+    path: Vec<Step>,
+    splices: Vec<Splice>,
+}
+
+impl Editor<'_> {
+    fn inside(&mut self, step: &Step, node: Option<&Node>, edits: &Edits) -> Result<(), Refused> {
+        self.path.push(step.clone());
+        let done = match node {
+            Some(node) => self.node(node, edits),
+            None => Err(self.refused(first_path(edits))),
         };
-        let before = text.get(node.range.start..first.range.start)?;
-        // One entry a line, or all in one.
-        let lines = before.contains('\n').then(|| indent_of(text, first.range.start)).flatten();
-        let spaced =
-            text.get(last_key.range.end..last.range.start).is_some_and(|between| between.contains(' '));
-        let (separator, value) = match lines {
-            Some(indent) => {
-                let break_line = format!("{newline}{indent}");
-                (format!(",{break_line}"), edit.value.to_json_pretty().trim_end().replace('\n', &break_line))
-            }
-            None if spaced => (", ".to_owned(), edit.value.to_json()),
-            None => (",".to_owned(), edit.value.to_json()),
-        };
-        let blank = if spaced { " " } else { "" };
-        return Some(match existing {
-            Some((_, old)) => Splice { range: old.range.clone(), depth, with: value },
-            None => {
-                let end = last.range.end;
-                let with = format!("{separator}{:?}:{blank}{value}", edit.key);
-                Splice { range: end..end, depth, with }
-            }
-        });
+        self.path.pop();
+        done
     }
-    let (first, _) = first?;
-    let (_, last) = last?;
-    let indent = " ".repeat(column(text, first.range.start));
-    let entry = Value::Map([(Str::from(edit.key), edit.value.clone())].into_iter().collect()).to_yaml();
-    let lines = entry.trim_end().replace('\n', &format!("{newline}{indent}"));
-    if let Some((key, old)) = existing {
-        let mut range = key.range.start..old.range.end.max(key.range.end);
-        if ends_with_block(old) {
-            // Its last line goes on to be one.
-            range.end = range.start + text.get(range.clone())?.trim_end().len();
+
+    /// The message about an entry below the current node that the text does not allow.
+    fn refused(&self, below: Vec<Step>) -> Refused {
+        let path: Vec<Step> = self.path.iter().cloned().chain(below).collect();
+        let message = format!(
+            "{}: `{}` cannot be added, since aliases or merge keys are used there",
+            display(&path),
+            self.key
+        );
+        Refused { path, message }
+    }
+
+    fn node(&mut self, node: &Node, edits: &Edits) -> Result<(), Refused> {
+        if let Some(value) = &edits.entry {
+            let splice = self.splice(node, value).ok_or_else(|| self.refused(Vec::new()))?;
+            self.splices.push(splice);
         }
-        return Some(Splice { range, depth, with: lines });
+        if edits.below.is_empty() {
+            return Ok(());
+        }
+        // One pass over the node finds all steps.
+        let children: HashMap<Step, &Node> = match &node.content {
+            Content::List(items) => items.iter().enumerate().map(|(i, item)| (Step::Item(i), item)).collect(),
+            Content::Map { entries, .. } => {
+                entries.iter().map(|(key, value)| (Step::Field(key.name.clone()), value)).collect()
+            }
+            _ => HashMap::new(),
+        };
+        for (step, below) in &edits.below {
+            self.inside(step, children.get(step).copied(), below)?;
+        }
+        Ok(())
     }
-    let end = last.range.end;
-    if ends_with_block(last) {
-        // Blank lines that the block does not keep stay behind the new lines.
-        let content = text.get(..end)?;
-        let fresh = content.ends_with('\n');
-        let with =
-            if fresh { format!("{indent}{lines}{newline}") } else { format!("{newline}{indent}{lines}") };
-        return Some(Splice { range: end..end, depth, with });
+
+    fn splice(&self, node: &Node, value: &Value) -> Option<Splice> {
+        let Editor { text, key, newline, .. } = self;
+        let Content::Map { entries, flow } = &node.content else {
+            return None;
+        };
+        let depth = self.path.len();
+        let existing = entries.iter().find(|(own, _)| own.name == *key);
+        let (first, last) = (entries.first(), entries.last());
+        if *flow {
+            let Some(((first, _), (last_key, last))) = first.zip(last) else {
+                let with = format!("{key:?}: {}", value.to_json());
+                return Some(Splice { range: node.range.start + 1..node.range.start + 1, depth, with });
+            };
+            let before = text.get(node.range.start..first.range.start)?;
+            // One entry a line, or all in one.
+            let lines = before.contains('\n').then(|| indent_of(text, first.range.start)).flatten();
+            let spaced =
+                text.get(last_key.range.end..last.range.start).is_some_and(|between| between.contains(' '));
+            let (separator, value) = match lines {
+                Some(indent) => {
+                    let break_line = format!("{newline}{indent}");
+                    (format!(",{break_line}"), value.to_json_pretty().trim_end().replace('\n', &break_line))
+                }
+                None if spaced => (", ".to_owned(), value.to_json()),
+                None => (",".to_owned(), value.to_json()),
+            };
+            let blank = if spaced { " " } else { "" };
+            return Some(match existing {
+                Some((_, old)) => Splice { range: old.range.clone(), depth, with: value },
+                None => {
+                    let end = last.range.end;
+                    let with = format!("{separator}{key:?}:{blank}{value}");
+                    Splice { range: end..end, depth, with }
+                }
+            });
+        }
+        let (first, _) = first?;
+        let (_, last) = last?;
+        let indent = " ".repeat(column(text, first.range.start));
+        let entry = Value::Map(Map::single(*key, value.clone())).to_yaml();
+        let lines = entry.trim_end().replace('\n', &format!("{newline}{indent}"));
+        if let Some((key, old)) = existing {
+            let mut range = key.range.start..old.range.end.max(key.range.end);
+            if ends_with_block(old) {
+                // Its last line goes on to be one.
+                range.end = range.start + text.get(range.clone())?.trim_end().len();
+            }
+            return Some(Splice { range, depth, with: lines });
+        }
+        let end = last.range.end;
+        if ends_with_block(last) {
+            // Blank lines that the block does not keep stay behind the new lines.
+            let content = text.get(..end)?;
+            let fresh = content.ends_with('\n');
+            let with =
+                if fresh { format!("{indent}{lines}{newline}") } else { format!("{newline}{indent}{lines}") };
+            return Some(Splice { range: end..end, depth, with });
+        }
+        let rest = text.get(end..)?;
+        let mut end = end + rest.find('\n').unwrap_or(rest.len());
+        if text.get(..end)?.ends_with('\r') {
+            end -= 1;
+        }
+        Some(Splice { range: end..end, depth, with: format!("{newline}{indent}{lines}") })
     }
-    let rest = text.get(end..)?;
-    let mut end = end + rest.find('\n').unwrap_or(rest.len());
-    if text.get(..end)?.ends_with('\r') {
-        end -= 1;
-    }
-    Some(Splice { range: end..end, depth, with: format!("{newline}{indent}{lines}") })
 }
 
 /// Whether the last thing in a node is a block scalar.
@@ -211,22 +282,28 @@ fn indent_of(text: &str, at: usize) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn edit(path: &[&str], value: &str) -> Edit {
-        let steps = path.iter().map(|step| match step.parse() {
-            Ok(i) => Step::Item(i),
-            Err(_) => Step::Field((*step).to_owned()),
-        });
-        Edit {
-            path: [Step::Item(0)].into_iter().chain(steps).collect(),
-            key: "x-u",
-            value: Value::from_yaml(value).unwrap(),
+    const KEY: &str = "x-u";
+
+    /// Entries at paths of the first document.
+    fn edits(entries: &[(&[&str], &str)]) -> Edits {
+        let mut edits = Edits::default();
+        for (path, value) in entries {
+            let mut at = Edits { entry: Some(Value::from_yaml(value).unwrap()), ..Edits::default() };
+            for step in path.iter().rev() {
+                let step = step.parse().map_or_else(|_| Step::Field((*step).to_owned()), Step::Item);
+                let mut above = Edits::default();
+                above.add(step, at);
+                at = above;
+            }
+            edits.add(Step::Item(0), at);
         }
+        edits
     }
 
     fn edited(text: &str, path: &[&str], value: &str) -> String {
-        let edits = [edit(path, value)];
-        let out = apply(text, &edits).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        assert_eq!(apply(&out, &edits).unwrap(), out, "the second time nothing changes");
+        let edits = edits(&[(path, value)]);
+        let out = apply(text, KEY, &edits).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        assert_eq!(apply(&out, KEY, &edits).unwrap(), out, "the second time nothing changes");
         out
     }
 
@@ -296,23 +373,27 @@ mod tests {
             ("a:\n  x-u: |\n    b\n\n  b: 1\n", &["a"], "a:\n  x-u:\n  - b: c\n\n  b: 1\n"),
             ("a:\n  x-u:\nb: 1\n", &["a"], "a:\n  x-u:\n  - b: c\nb: 1\n"),
         ] {
-            let edits = [edit(path, "[{b: c}]")];
-            assert_eq!(apply(text, &edits), Ok(expected.to_owned()), "{text}");
+            let edits = edits(&[(path, "[{b: c}]")]);
+            assert_eq!(apply(text, KEY, &edits), Ok(expected.to_owned()), "{text}");
         }
     }
 
     #[test]
     fn entries_of_a_map_and_of_one_in_it_are_in_their_order() {
-        let edits = [edit(&[], "[1]"), edit(&["p", "t"], "{m: 1}")];
-        let out = apply("a: 1\np:\n  t:\n    type: string\n", &edits).unwrap();
+        let edits = edits(&[(&[], "[1]"), (&["p", "t"], "{m: 1}")]);
+        assert_eq!(edits.count(), 2);
+        let out = apply("a: 1\np:\n  t:\n    type: string\n", KEY, &edits).unwrap();
         assert_eq!(out, "a: 1\np:\n  t:\n    type: string\n    x-u:\n      m: 1\nx-u:\n- 1\n");
     }
 
     #[test]
-    fn aliases_and_merge_keys_are_not_edited() {
+    fn aliases_and_merge_keys_are_refused() {
         for text in ["a: &a {b: 1}\nc: *a\n", "a: &a {c: {b: 1}}\n<<: *a\n"] {
-            let error = apply(text, &[edit(&["c"], "1")]).unwrap_err();
-            assert_eq!(error, ".c: `x-u` cannot be added, since aliases or merge keys are used there");
+            let error = apply(text, KEY, &edits(&[(&["c"], "1")])).unwrap_err();
+            assert_eq!(
+                error.message,
+                ".c: `x-u` cannot be added, since aliases or merge keys are used there"
+            );
         }
     }
 }

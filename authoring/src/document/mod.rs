@@ -3,24 +3,71 @@
 mod edit;
 mod tree;
 
+use std::collections::BTreeMap;
+
 use fieldmanager_value::Value;
+
+use crate::Position;
 
 pub(crate) use edit::{apply, documents};
 
 /// A step from a node of a document to one below it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Step {
     Field(String),
     Item(usize),
 }
 
-/// An entry that a map is to have.
-#[derive(Clone, Debug)]
-pub(crate) struct Edit {
-    /// The map: the first step is the document.
+/// What is added to a map, and to the nodes below a node. The steps from the root are documents.
+#[derive(Debug, Default)]
+pub(crate) struct Edits {
+    /// The value of the entry that the map is to have.
+    pub(crate) entry: Option<Value>,
+    pub(crate) below: BTreeMap<Step, Edits>,
+}
+
+impl Edits {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entry.is_none() && self.below.is_empty()
+    }
+
+    /// Adds what is below a step. Of two entries of one map the later one counts.
+    pub(crate) fn add(&mut self, step: Step, below: Edits) {
+        if !below.is_empty() {
+            self.below.entry(step).or_default().merge(below);
+        }
+    }
+
+    fn merge(&mut self, other: Edits) {
+        self.entry = other.entry.or(self.entry.take());
+        for (step, below) in other.below {
+            self.below.entry(step).or_default().merge(below);
+        }
+    }
+
+    /// How many entries are added.
+    pub(crate) fn count(&self) -> usize {
+        usize::from(self.entry.is_some()) + self.below.values().map(Edits::count).sum::<usize>()
+    }
+}
+
+/// Something that is wrong with a node of a document, or with the text if there is no path.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
     pub(crate) path: Vec<Step>,
-    pub(crate) key: &'static str,
-    pub(crate) value: Value,
+    pub(crate) message: String,
+}
+
+/// Where the nodes are that paths lead to, as far as they can be found.
+pub(crate) fn positions(text: &str, paths: &[&[Step]]) -> Vec<Option<Position>> {
+    let documents = tree::read(text).unwrap_or_default();
+    let position = |path: &&[Step]| {
+        let at = tree::start(&documents, path)?;
+        let before = text.get(..at)?;
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Some(Position { line: before.matches('\n').count() + 1, column: at - line_start + 1 })
+    };
+    paths.iter().map(position).collect()
 }
 
 /// The path in field-path notation, without the number of the document.

@@ -133,21 +133,23 @@ fn bytes(span: &Span) -> Option<Range<usize>> {
     span.byte_range()
 }
 
-/// The node that a path leads to.
-pub(super) fn at<'n>(documents: &'n [Node], path: &[Step]) -> Option<&'n Node> {
-    let mut steps = path.iter();
-    let Some(Step::Item(document)) = steps.next() else {
+/// Where the node begins that a path leads to.
+pub(super) fn start(documents: &[Node], path: &[Step]) -> Option<usize> {
+    let (Step::Item(document), steps) = path.split_first()? else {
         return None;
     };
     let mut node = documents.get(*document)?;
+    let mut start = node.range.start;
     for step in steps {
-        node = match (step, &node.content) {
-            (Step::Item(i), Content::List(items)) => items.get(*i)?,
-            (Step::Field(name), Content::Map { entries, .. }) => {
-                entries.iter().find(|(key, _)| key.name == *name).map(|(_, value)| value)?
-            }
+        (start, node) = match (step, &node.content) {
+            (Step::Item(i), Content::List(items)) => items.get(*i).map(|item| (item.range.start, item))?,
+            // An entry begins with its key.
+            (Step::Field(name), Content::Map { entries, .. }) => entries
+                .iter()
+                .find(|(key, _)| key.name == *name)
+                .map(|(key, value)| (key.range.start, value))?,
             _ => return None,
         };
     }
-    Some(node)
+    Some(start)
 }

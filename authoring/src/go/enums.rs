@@ -29,7 +29,7 @@ fn written(ty: &Type) -> String {
         Type::List(item) => format!("[]{}", written(item)),
         Type::Map(item) => format!("map of {}", written(item)),
         Type::Struct(_) => "struct".to_owned(),
-        Type::Other => "a type that is no string".to_owned(),
+        Type::Other => "a type that is not a string".to_owned(),
     }
 }
 

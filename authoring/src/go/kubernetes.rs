@@ -127,7 +127,7 @@ fn check_arguments(of: &mut Struct<'_>, marker: &Marker, tag: &Tag) {
             let list = quoted(accepted.iter().copied());
             of.fault(
                 marker.at,
-                format!("`+{}` with the argument `{name}`: accepted are {list}, with values", tag.name),
+                format!("`+{}` with the unknown argument `{name}`: expected {list}, with a value", tag.name),
             );
         }
     }
@@ -138,7 +138,7 @@ fn check_arguments(of: &mut Struct<'_>, marker: &Marker, tag: &Tag) {
 
 /// Whether a field has a value that counts as unset: a struct has none.
 fn can_be_unset(of: &Struct<'_>, field: &Field) -> bool {
-    if matches!(field.ty, Type::Pointer(_)) {
+    if matches!(*field.ty, Type::Pointer(_)) {
         return true;
     }
     let ty = of.types.underlying(of.scope, &field.ty).1;

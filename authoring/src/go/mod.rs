@@ -2,13 +2,14 @@
 
 mod enums;
 mod kubernetes;
+mod lookup;
 mod marker;
 mod model;
 mod packages;
 mod read;
 mod unions;
 
-pub(crate) use model::{Field, Type};
+pub(crate) use model::{Fields, Type};
 pub use packages::{GoFile, GoTypes};
 pub(crate) use packages::{Scope, TypeKey};
 pub(crate) use unions::{Declared, Form, Member};

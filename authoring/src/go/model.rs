@@ -1,5 +1,8 @@
 //! What is kept of Go source.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use crate::Position;
 use crate::go::marker::Marker;
 
@@ -13,6 +16,8 @@ pub(crate) struct File {
     pub(crate) markers: Vec<Marker>,
     /// The name of each import in this file, if it is given, and its path.
     pub(crate) imports: Vec<(Option<String>, String)>,
+    /// The packages that were read, by the names that imports give them in this file.
+    pub(crate) imported: HashMap<String, usize>,
     pub(crate) types: Vec<TypeDecl>,
     pub(crate) constants: Vec<Constant>,
 }
@@ -34,7 +39,7 @@ pub(crate) enum Type {
     Pointer(Box<Type>),
     List(Box<Type>),
     Map(Box<Type>),
-    Struct(Vec<Field>),
+    Struct(Fields),
     /// Functions, channels, interfaces, generic types.
     Other,
 }
@@ -49,14 +54,54 @@ impl Type {
     }
 }
 
+/// The fields of a struct.
+#[derive(Debug, Default)]
+pub(crate) struct Fields {
+    list: Vec<Field>,
+    /// Positions of fields by their names in JSON. Of several with one name the first counts.
+    by_json: HashMap<String, usize>,
+    /// Positions of the fields whose own fields JSON has in their place.
+    inlined: Vec<usize>,
+}
+
+impl Fields {
+    pub(crate) fn new(list: Vec<Field>) -> Self {
+        let mut fields = Fields::default();
+        for (i, field) in list.iter().enumerate() {
+            if let Some(json) = &field.json {
+                fields.by_json.entry(json.clone()).or_insert(i);
+            }
+            if field.inlined {
+                fields.inlined.push(i);
+            }
+        }
+        Fields { list, ..fields }
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Field> {
+        self.list.iter()
+    }
+
+    /// The field that has a name in JSON.
+    pub(crate) fn named(&self, json: &str) -> Option<&Field> {
+        self.list.get(*self.by_json.get(json)?)
+    }
+
+    /// The fields whose own fields JSON has in their place.
+    pub(crate) fn inlined(&self) -> impl Iterator<Item = &Field> {
+        self.inlined.iter().filter_map(|i| self.list.get(*i))
+    }
+}
+
 /// A field of a struct.
 #[derive(Debug)]
 pub(crate) struct Field {
     /// The name in Go: that of the type for an embedded field.
     pub(crate) name: String,
     pub(crate) at: Position,
-    pub(crate) markers: Vec<Marker>,
-    pub(crate) ty: Type,
+    /// Fields of one line share their markers and their type.
+    pub(crate) markers: Arc<[Marker]>,
+    pub(crate) ty: Arc<Type>,
     /// The name in JSON; none for a field that JSON does not have.
     pub(crate) json: Option<String>,
     /// Whether JSON has the fields of the field's type in its place.
@@ -84,8 +129,8 @@ impl Field {
 #[derive(Debug)]
 pub(crate) struct Constant {
     /// Its type; none if it is left out.
-    pub(crate) ty: Option<Type>,
+    pub(crate) ty: Option<Arc<Type>>,
     /// The type of the last constant before it in the same declaration that has one.
-    pub(crate) beside: Option<Type>,
+    pub(crate) beside: Option<Arc<Type>>,
     pub(crate) value: String,
 }

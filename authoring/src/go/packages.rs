@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
+use super::lookup::{Definitions, Folders, Roots};
 use super::model::{File, Type, TypeDecl};
 use super::read;
 use super::unions::{self, Declared};
@@ -38,17 +39,15 @@ pub struct GoFile<'t> {
 pub struct GoTypes {
     pub(crate) packages: Vec<Package>,
     declarations: HashMap<TypeKey, (Scope, usize)>,
-    /// The packages that have a type of a name.
-    by_name: HashMap<String, Vec<usize>>,
-    by_import_path: HashMap<String, usize>,
-    /// Packages without a known import path, by the last two parts of the path of their folder.
-    by_folder: HashMap<(String, String), Vec<usize>>,
+    roots: Roots,
+    definitions: Definitions,
     /// The string constants of each type, in order.
     pub(super) constants: HashMap<TypeKey, Vec<String>>,
     /// Constants without a type beside those with one.
     pub(super) beside: HashMap<TypeKey, Vec<String>>,
     pub(crate) unions: BTreeMap<TypeKey, Vec<Declared>>,
     faults: Vec<Fault>,
+    warnings: Vec<Fault>,
 }
 
 /// A named type: its package and its name.
@@ -65,37 +64,52 @@ pub(crate) struct Scope {
     pub(crate) file: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Package {
     /// The folder.
     pub(crate) folder: String,
     pub(crate) import_path: Option<String>,
+    /// The name in the package clause.
+    pub(crate) name: String,
+    /// The group of its kinds, if it has one: `+groupName=example.com`.
+    pub(crate) group: Option<String>,
+    /// The version of its kinds: `+versionName=v1`, or the name of the package if it is that of a version.
+    pub(crate) version: Option<String>,
+    /// What definitions in OpenAPI documents begin with: `+k8s:openapi-model-package=com.example.api.v1`.
+    model_package: Option<String>,
     pub(crate) files: Vec<File>,
 }
 
 impl Package {
-    /// The value of a marker before a package clause: `+groupName=example.com`.
-    pub(crate) fn marker(&self, name: &str) -> Option<&str> {
-        let mut markers = self.files.iter().flat_map(|file| &file.markers);
-        let found = markers.find(|marker| marker.name == name)?;
-        Some(found.rest.strip_prefix('=').unwrap_or_default().trim())
-    }
-
-    /// The group of its kinds, if it says one.
-    pub(crate) fn group(&self) -> Option<&str> {
-        self.marker("groupName")
-    }
-
-    /// The version of its kinds: `+versionName=v1`, or the name of the package if it is that of a version.
-    pub(crate) fn version(&self) -> Option<&str> {
-        let names = self.files.iter().map(|file| file.package.as_str());
+    /// Sets what the clauses of the files, and the markers before them, say.
+    fn describe(&mut self) {
+        let marker = |name: &str| {
+            let mut markers = self.files.iter().flat_map(|file| &file.markers);
+            let found = markers.find(|marker| marker.name == name)?;
+            Some(found.rest.strip_prefix('=').unwrap_or_default().trim().to_owned())
+        };
+        let names = || self.files.iter().map(|file| file.package.as_str());
         let folder = components(&self.folder).next_back();
-        self.marker("versionName").or_else(|| names.chain(folder).find(|name| is_version(name)))
+        let version = names().chain(folder).find(|name| is_version(name));
+        self.version = marker("versionName").or(version.map(str::to_owned));
+        self.group = marker("groupName");
+        self.model_package = marker("k8s:openapi-model-package");
+        self.name = names().find(|name| !name.is_empty()).unwrap_or_default().to_owned();
     }
 
-    /// The name in the package clause.
-    pub(crate) fn name(&self) -> &str {
-        self.files.iter().map(|file| file.package.as_str()).find(|name| !name.is_empty()).unwrap_or_default()
+    /// What kube-openapi calls a type of the package, if that is known.
+    pub(super) fn names_in_openapi(&self, name: &str) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.model_package.iter().map(|package| format!("{package}.{name}")).collect();
+        if let Some(path) = &self.import_path {
+            let (host, rest) = path.split_once('/').unwrap_or((path, ""));
+            let mut parts: Vec<&str> = host.split('.').collect();
+            parts.reverse();
+            parts.extend(rest.split('/').filter(|part| !part.is_empty()));
+            names.push(format!("{}.{name}", parts.join(".")));
+            names.push(format!("{path}.{name}"));
+        }
+        names
     }
 }
 
@@ -111,16 +125,18 @@ fn is_version(name: &str) -> bool {
 }
 
 /// The parts of a path, without the versions of modules.
-fn components(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+pub(super) fn components(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     let parts = path.split(['/', '\\']).map(|part| part.split('@').next().unwrap_or_default());
     parts.filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// The end of a path.
-fn last_two(path: &str) -> Option<(String, String)> {
-    let mut parts = components(path).rev();
-    let (last, before) = (parts.next()?, parts.next()?);
-    Some((before.to_owned(), last.to_owned()))
+/// Whether a type is that of a kind: it is marked as one, or a struct with TypeMeta. One that stands for a struct of another
+/// version (`type App v1.App`) needs the marker.
+fn is_root(decl: &TypeDecl) -> bool {
+    const MARKERS: [&str; 2] = ["kubebuilder:object:root", "k8s:deepcopy-gen:interfaces"];
+    let is_marked = decl.markers.iter().any(|marker| MARKERS.contains(&marker.name.as_str()));
+    is_marked
+        || matches!(&decl.ty, Type::Struct(fields) if fields.inlined().any(|field| field.name == "TypeMeta"))
 }
 
 impl GoTypes {
@@ -133,7 +149,7 @@ impl GoTypes {
             let (read, faults) = read::file(file.path, file.text);
             types.faults.extend(faults);
             let at = *by_folder.entry(folder).or_insert_with(|| {
-                types.packages.push(Package { folder: folder.into(), import_path: None, files: Vec::new() });
+                types.packages.push(Package { folder: folder.into(), ..Package::default() });
                 types.packages.len() - 1
             });
             if let Some(package) = types.packages.get_mut(at) {
@@ -142,10 +158,12 @@ impl GoTypes {
             }
         }
         types.index();
-        let (unions, faults) = unions::of_types(&types);
-        types.unions = unions;
-        types.faults.extend(faults);
+        let found = unions::of_types(&types);
+        types.unions = found.unions;
+        types.faults.extend(found.faults);
         types.faults.sort();
+        types.warnings = found.warnings;
+        types.warnings.sort();
         types
     }
 
@@ -154,32 +172,40 @@ impl GoTypes {
         &self.faults
     }
 
+    /// What declares nothing and does no harm, by file and place: discriminators without members.
+    pub fn warnings(&self) -> &[Fault] {
+        &self.warnings
+    }
+
     /// How many unions the source declares.
     pub fn unions(&self) -> usize {
         self.unions.values().map(Vec::len).sum()
     }
 
     fn index(&mut self) {
+        self.packages.iter_mut().for_each(Package::describe);
+        self.resolve_imports();
         let mut declarations = HashMap::new();
-        let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+        let (mut roots, mut definitions) = (Roots::default(), Definitions::default());
         for (scope, file) in self.files() {
+            let Some(package) = self.packages.get(scope.package) else {
+                continue;
+            };
             for (i, decl) in file.types.iter().enumerate() {
                 let key = TypeKey { package: scope.package, name: decl.name.clone() };
-                if let Entry::Vacant(entry) = declarations.entry(key) {
-                    entry.insert((scope, i));
-                    by_name.entry(decl.name.clone()).or_default().push(scope.package);
+                let Entry::Vacant(entry) = declarations.entry(key) else {
+                    continue;
+                };
+                if matches!(decl.ty, Type::Struct(_) | Type::Named(_) | Type::Qualified(..)) {
+                    definitions.add(package, entry.key());
+                    if is_root(decl) {
+                        roots.add(package, entry.key());
+                    }
                 }
+                entry.insert((scope, i));
             }
         }
-        self.declarations = declarations;
-        self.by_name = by_name;
-        for (i, package) in self.packages.iter().enumerate() {
-            if let Some(path) = &package.import_path {
-                self.by_import_path.entry(path.clone()).or_insert(i);
-            } else if let Some(end) = last_two(&package.folder) {
-                self.by_folder.entry(end).or_default().push(i);
-            }
-        }
+        (self.declarations, self.roots, self.definitions) = (declarations, roots, definitions);
         let mut constants: HashMap<TypeKey, Vec<String>> = HashMap::new();
         let mut beside = constants.clone();
         for (scope, file) in self.files() {
@@ -196,6 +222,40 @@ impl GoTypes {
         }
         self.constants = constants;
         self.beside = beside;
+    }
+
+    /// Finds the packages of all imports. One whose import path is not known is found by the end of the path of its
+    /// folder.
+    fn resolve_imports(&mut self) {
+        let mut by_import_path = HashMap::new();
+        let mut folders = Folders::default();
+        for (i, package) in self.packages.iter().enumerate() {
+            match &package.import_path {
+                Some(path) => {
+                    by_import_path.entry(path.clone()).or_insert(i);
+                }
+                None => folders.add(&package.folder, i),
+            }
+        }
+        let names: Vec<String> = self.packages.iter().map(|package| package.name.clone()).collect();
+        for file in self.packages.iter_mut().flat_map(|package| &mut package.files) {
+            for (name, path) in &file.imports {
+                let exact = by_import_path.get(path).copied();
+                let Some(package) = exact.or_else(|| folders.find(path)) else {
+                    continue;
+                };
+                // An import without a name goes by that of the package, which may not be the end of the path.
+                let unnamed =
+                    || components(path).next_back().into_iter().chain(names.get(package).map(String::as_str));
+                let qualifiers: Vec<&str> = match name {
+                    Some(name) => vec![name],
+                    None => unnamed().collect(),
+                };
+                for qualifier in qualifiers {
+                    file.imported.entry(qualifier.to_owned()).or_insert(package);
+                }
+            }
+        }
     }
 
     fn files(&self) -> Vec<(Scope, &File)> {
@@ -233,38 +293,28 @@ impl GoTypes {
 
     /// The package that a name of an import stands for, if it was read.
     fn import(&self, scope: Scope, qualifier: &str) -> Option<usize> {
-        let file = self.file(scope)?;
-        file.imports.iter().find_map(|(name, path)| {
-            let matches = |package: usize| match name {
-                Some(name) => name == qualifier,
-                None => {
-                    components(path).next_back() == Some(qualifier)
-                        || self.packages.get(package).is_some_and(|package| package.name() == qualifier)
-                }
-            };
-            self.package(path).filter(|package| matches(*package))
-        })
+        self.file(scope)?.imported.get(qualifier).copied()
     }
 
-    /// The package of an import path. One whose import path is not known is found by the end of its folder's path, of
-    /// which two parts must agree, since many packages are called `v1`.
-    fn package(&self, path: &str) -> Option<usize> {
-        if let Some(exact) = self.by_import_path.get(path) {
-            return Some(*exact);
-        }
-        let common = |package: usize| {
-            let folder = self.packages.get(package).map_or("", |package| package.folder.as_str());
-            components(folder).rev().zip(components(path).rev()).take_while(|(a, b)| a == b).count()
-        };
-        self.by_folder.get(&last_two(path)?)?.iter().copied().max_by_key(|package| common(*package))
+    /// The structs of a kind in a version.
+    pub(crate) fn roots(&self, group: &str, version: &str, kind: &str) -> Vec<&TypeKey> {
+        self.roots.find(group, version, kind)
     }
 
-    /// The declarations of a name, one a package.
-    pub(crate) fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (Scope, &'a TypeDecl)> {
-        let packages = self.by_name.get(name).into_iter().flatten();
-        packages.filter_map(move |package| {
-            self.declaration(&TypeKey { package: *package, name: name.to_owned() })
-        })
+    /// The structs of kinds of a name, of all groups and versions.
+    pub(crate) fn roots_named(&self, kind: &str) -> &[TypeKey] {
+        self.roots.named(kind)
+    }
+
+    /// The struct of a definition in an OpenAPI document.
+    pub(crate) fn definition(&self, name: &str) -> Option<&TypeKey> {
+        self.definitions.named(name)
+    }
+
+    /// The struct of a definition whose name ends with a package and a type (`v1.Pod`), if the path of its package is not
+    /// known.
+    pub(crate) fn definition_by_end(&self, end: &str) -> Option<&TypeKey> {
+        self.definitions.with_end(end)
     }
 
     /// The type that is behind names, pointers left out, and where its own names are resolved.
@@ -282,7 +332,12 @@ impl GoTypes {
 
     /// The name under which the struct is declared that a type is.
     pub(crate) fn struct_key(&self, scope: Scope, ty: &Type) -> Option<TypeKey> {
-        let mut key = self.key(scope, ty.pointee())?;
+        self.struct_named(&self.key(scope, ty.pointee())?)
+    }
+
+    /// The name under which the struct is declared that a name stands for.
+    pub(crate) fn struct_named(&self, key: &TypeKey) -> Option<TypeKey> {
+        let mut key = key.clone();
         for _ in 0..MAX_HOPS {
             let (declared, decl) = self.declaration(&key)?;
             match decl.ty.pointee() {

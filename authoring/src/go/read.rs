@@ -1,9 +1,11 @@
 //! From source to what is kept of it. Source with syntax errors is read as far as it can be.
 
+use std::sync::Arc;
+
 use tree_sitter::{Node, Parser, Tree};
 
 use super::marker::{self, Marker};
-use super::model::{Constant, Field, File, Type, TypeDecl};
+use super::model::{Constant, Field, Fields, File, Type, TypeDecl};
 use crate::{Fault, Position};
 
 /// How deep types nest: pointers to lists of maps of structs. What is deeper is not looked at.
@@ -168,7 +170,7 @@ impl<'t> Reader<'t> {
                 if let Some(list) = self.child_of_kind(node, "field_declaration_list") {
                     self.documented(list, |field, markers| self.fields(field, markers, depth, &mut fields));
                 }
-                Type::Struct(fields)
+                Type::Struct(Fields::new(fields))
             }
             _ => Type::Other,
         }
@@ -176,60 +178,64 @@ impl<'t> Reader<'t> {
 
     /// The fields of one line, which may declare several.
     fn fields(&self, node: Node<'_>, markers: Vec<Marker>, depth: usize, fields: &mut Vec<Field>) {
-        let Some(ty) = node.child_by_field_name("type") else {
+        let Some(type_node) = node.child_by_field_name("type") else {
             return;
         };
+        let markers: Arc<[Marker]> = markers.into();
         let tag = node.child_by_field_name("tag").and_then(|tag| self.string(tag)).unwrap_or_default();
         let json = json_tag(&tag);
         let mut options = json.as_deref().unwrap_or_default().split(',');
         let tag_name = options.next().unwrap_or_default();
         let options: Vec<&str> = options.collect();
-        let mut cursor = node.walk();
-        let names: Vec<Node<'_>> = node.children_by_field_name("name", &mut cursor).collect();
-        let mut add = |name: String, at, embedded: bool, pointer: bool| {
-            let inlined = tag_name.is_empty() && (embedded || options.contains(&"inline"));
+        let inline = options.contains(&"inline");
+        let omitted_if_empty = options.iter().any(|option| matches!(*option, "omitempty" | "omitzero"));
+        let mut add = |name: String, at, embedded: bool, ty: Arc<Type>| {
+            let inlined = tag_name.is_empty() && (embedded || inline);
             let skipped = tag_name == "-" && options.is_empty();
             let own = if tag_name.is_empty() { name.clone() } else { tag_name.to_owned() };
-            let ty = self.ty(ty, depth);
             fields.push(Field {
                 json: (!skipped && is_exported(&name, embedded) && !inlined).then_some(own),
                 name,
                 at,
-                markers: markers.clone(),
-                ty: if pointer { Type::Pointer(Box::new(ty)) } else { ty },
+                markers: Arc::clone(&markers),
+                ty,
                 inlined: inlined && !skipped,
-                omitted_if_empty: options.iter().any(|option| matches!(*option, "omitempty" | "omitzero")),
+                omitted_if_empty,
             });
         };
+        let mut cursor = node.walk();
+        let names: Vec<Node<'_>> = node.children_by_field_name("name", &mut cursor).collect();
+        let ty = self.ty(type_node, depth);
         if names.is_empty() {
-            let name = match self.ty(ty, depth) {
-                Type::Named(name) | Type::Qualified(_, name) => name,
-                _ => return,
+            let (Type::Named(name) | Type::Qualified(_, name)) = &ty else {
+                return;
             };
+            let name = name.clone();
             // The grammar leaves the star of an embedded pointer beside its type.
             let pointer = self.text(node).starts_with('*');
-            return add(name, position(ty), true, pointer);
+            let ty = if pointer { Type::Pointer(Box::new(ty)) } else { ty };
+            return add(name, position(type_node), true, Arc::new(ty));
         }
+        let ty = Arc::new(ty);
         for name in names {
-            add(self.text(name), position(name), false, false);
+            add(self.text(name), position(name), false, Arc::clone(&ty));
         }
     }
 
     fn constants(&self, declaration: Node<'_>, constants: &mut Vec<Constant>) {
-        let mut beside: Option<Node<'_>> = None;
+        let mut beside: Option<Arc<Type>> = None;
         self.specifications(declaration, Vec::new(), |spec, _| {
-            let ty = spec.child_by_field_name("type");
-            beside = ty.or(beside);
+            let ty = spec.child_by_field_name("type").map(|node| Arc::new(self.ty(node, MAX_DEPTH)));
+            beside = ty.clone().or(beside.take());
             let Some(values) = spec.child_by_field_name("value") else {
                 return;
             };
-            let of = |node: Option<Node<'_>>| node.map(|node| self.ty(node, MAX_DEPTH));
             let mut cursor = values.walk();
             for value in values.named_children(&mut cursor) {
                 if let Some(value) = self.string(value) {
-                    constants.push(Constant { ty: of(ty), beside: of(beside), value });
+                    constants.push(Constant { ty: ty.clone(), beside: beside.clone(), value });
                 } else if let Some((ty, value)) = self.conversion(value) {
-                    constants.push(Constant { ty: Some(ty), beside: None, value });
+                    constants.push(Constant { ty: Some(Arc::new(ty)), beside: None, value });
                 }
             }
         });

@@ -1,13 +1,13 @@
 //! From markers to unions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::enums::{self, Values};
 use super::kubernetes;
 use super::marker::Marker;
-use super::model::{Field, Type, TypeDecl};
+use super::model::{Field, Fields, Type, TypeDecl};
 use super::packages::{GoTypes, Scope, TypeKey};
-use crate::fault::quoted;
+use crate::fault::{listed, quoted};
 use crate::{Fault, Position};
 
 pub(super) const UNION: &str = "union";
@@ -49,28 +49,37 @@ pub(crate) struct Member {
     pub(crate) at: Position,
 }
 
+/// The discriminator of a union, and its members with their values.
+type Parts = (Option<String>, Vec<(String, String)>);
+
 impl Declared {
-    /// The members with their values, for comparison.
-    fn fields(&self) -> (Option<&str>, Vec<(&str, &str)>) {
-        let mut members: Vec<_> = self.members.iter().map(|m| (m.json.as_str(), m.value.as_str())).collect();
+    fn parts(&self) -> Parts {
+        let mut members: Vec<_> = self.members.iter().map(|m| (m.json.clone(), m.value.clone())).collect();
         members.sort_unstable();
-        (self.discriminator.as_ref().map(|d| d.json.as_str()), members)
+        (self.discriminator.as_ref().map(|d| d.json.clone()), members)
     }
 }
 
 /// The unions of all structs, and what is wrong with them.
-pub(super) fn of_types(types: &GoTypes) -> (BTreeMap<TypeKey, Vec<Declared>>, Vec<Fault>) {
-    let mut found = BTreeMap::new();
-    let mut faults = Vec::new();
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) unions: BTreeMap<TypeKey, Vec<Declared>>,
+    pub(super) faults: Vec<Fault>,
+    pub(super) warnings: Vec<Fault>,
+}
+
+pub(super) fn of_types(types: &GoTypes) -> Found {
+    let mut found = Found::default();
     for (scope, decl) in types.types() {
-        let mut of = Struct { types, scope, decl, faults: Vec::new() };
+        let mut of = Struct { types, scope, decl, faults: Vec::new(), warnings: Vec::new() };
         let unions = of.unions();
-        faults.append(&mut of.faults);
+        found.faults.append(&mut of.faults);
+        found.warnings.append(&mut of.warnings);
         if !unions.is_empty() {
-            found.insert(TypeKey { package: scope.package, name: decl.name.clone() }, unions);
+            found.unions.insert(TypeKey { package: scope.package, name: decl.name.clone() }, unions);
         }
     }
-    (found, faults)
+    found
 }
 
 /// A struct whose markers are looked at.
@@ -79,20 +88,25 @@ pub(super) struct Struct<'a> {
     pub(super) scope: Scope,
     pub(super) decl: &'a TypeDecl,
     pub(super) faults: Vec<Fault>,
+    pub(super) warnings: Vec<Fault>,
 }
 
 impl<'a> Struct<'a> {
     pub(super) fn fault(&mut self, at: Position, message: impl Into<String>) {
-        let file = self.types.path(self.scope).to_owned();
-        self.faults.push(Fault { file, at: Some(at), message: message.into() });
+        let fault = self.at(at, message.into());
+        self.faults.push(fault);
+    }
+
+    fn at(&self, at: Position, message: String) -> Fault {
+        Fault { file: self.types.path(self.scope).to_owned(), at: Some(at), message }
     }
 
     pub(super) fn fields(&self) -> impl Iterator<Item = &'a Field> + use<'a> {
-        let fields: &'a [Field] = match &self.decl.ty {
-            Type::Struct(fields) => fields,
-            _ => &[],
+        let fields = match &self.decl.ty {
+            Type::Struct(fields) => Some(fields),
+            _ => None,
         };
-        fields.iter()
+        fields.into_iter().flat_map(Fields::iter)
     }
 
     pub(super) fn member(&self, field: &Field, at: Position, value: &str) -> Option<Member> {
@@ -104,7 +118,7 @@ impl<'a> Struct<'a> {
         self.check_markers();
         let of_2019: Vec<Declared> = match self.decl.markers.iter().find(|marker| marker.name == UNION) {
             Some(marker) if !matches!(self.decl.ty, Type::Struct(_)) => {
-                self.fault(marker.at, format!("`+union` on `{}`, which is no struct", self.decl.name));
+                self.fault(marker.at, format!("`+union` on `{}`, which is not a struct", self.decl.name));
                 Vec::new()
             }
             Some(_) => self.whole_struct().into_iter().collect(),
@@ -112,15 +126,17 @@ impl<'a> Struct<'a> {
         };
         let has_members = self.fields().any(|field| field.marker(MEMBER).is_some());
         let of_2022 = if of_2019.is_empty() || has_members { self.respecting() } else { Vec::new() };
-        let mut unions = of_2019;
-        for union in of_2022.into_iter().chain(kubernetes::unions(self)) {
+        let mut unions: Vec<Declared> = Vec::new();
+        let mut known: HashMap<Parts, usize> = HashMap::new();
+        for union in of_2019.into_iter().chain(of_2022).chain(kubernetes::unions(self)) {
             // The markers of two generators may describe one union.
-            match unions.iter_mut().find(|other| other.fields() == union.fields()) {
+            let at = *known.entry(union.parts()).or_insert(unions.len());
+            match unions.get_mut(at) {
                 Some(same) => same.required |= union.required,
                 None => unions.push(union),
             }
         }
-        self.check_distinct(&unions);
+        self.check_distinct(&mut unions);
         unions
     }
 
@@ -255,7 +271,11 @@ impl<'a> Struct<'a> {
     fn respecting(&mut self) -> Vec<Declared> {
         let discriminators: Vec<(&Field, &Marker)> =
             self.fields().filter_map(|field| Some((field, field.marker(DISCRIMINATOR)?))).collect();
-        let names = || quoted(discriminators.iter().map(|(field, _)| field.name.as_str()));
+        let names = quoted(discriminators.iter().map(|(field, _)| field.name.as_str()));
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        for (i, (field, _)) in discriminators.iter().enumerate() {
+            by_name.entry(&field.name).or_insert(i);
+        }
         let mut members: Vec<Vec<Member>> = discriminators.iter().map(|_| Vec::new()).collect();
         let mut given_up = false;
         for field in self.fields() {
@@ -265,7 +285,7 @@ impl<'a> Struct<'a> {
                     self.fault(
                         by.at,
                         format!(
-                            "`+{DISCRIMINATED_BY}` on `{}`, which is no member: `+{MEMBER}` makes it one",
+                            "`+{DISCRIMINATED_BY}` on `{}`, which is not a member: `+{MEMBER}` makes it one",
                             field.name
                         ),
                     );
@@ -293,22 +313,20 @@ impl<'a> Struct<'a> {
                 ([_], None) => Some(0),
                 (_, None) => {
                     let message = format!(
-                        "member `{}` of one of several unions: `+{DISCRIMINATED_BY}=` says which, one of {}",
-                        field.name,
-                        names()
+                        "member `{}` does not name its union, of which there are several: expected `+{DISCRIMINATED_BY}=` with one of {names}",
+                        field.name
                     );
                     self.fault(marker.at, message);
                     None
                 }
-                (all, Some(wanted)) => {
-                    let of = all.iter().position(|(field, _)| field.name == wanted);
+                (_, Some(wanted)) => {
+                    let of = by_name.get(wanted).copied();
                     if of.is_none() {
                         let at = by.map_or(marker.at, |by| by.at);
                         self.fault(
                             at,
                             format!(
-                                "`{wanted}` is no discriminator of the struct: expected one of {}",
-                                names()
+                                "`{wanted}` is not a discriminator of the struct: expected one of {names}"
                             ),
                         );
                     }
@@ -323,18 +341,18 @@ impl<'a> Struct<'a> {
         let mut unions = Vec::new();
         for ((field, marker), members) in discriminators.iter().zip(members) {
             if members.is_empty() {
+                // Published APIs have such discriminators, which the generators of Kubernetes ignore.
                 if !given_up {
-                    self.fault(
-                        marker.at,
-                        format!(
-                            "discriminator `{}` has no members: `+{MEMBER}` on a field makes one",
-                            field.name
-                        ),
+                    let message = format!(
+                        "discriminator `{}` has no members, and declares no union: `+{MEMBER}` on a field makes a member",
+                        field.name
                     );
+                    let warning = self.at(marker.at, message);
+                    self.warnings.push(warning);
                 }
                 continue;
             }
-            if matches!(field.ty, Type::Pointer(_)) {
+            if matches!(*field.ty, Type::Pointer(_)) {
                 self.fault(
                     field.at,
                     format!(
@@ -384,26 +402,24 @@ impl<'a> Struct<'a> {
             Values::NotString(found) => {
                 self.fault(
                     field.at,
-                    format!("discriminator `{}` is no string enum, got {found}: {expected}", field.name),
+                    format!("discriminator `{}` is not a string enum, got {found}: {expected}", field.name),
                 );
                 return None;
             }
         };
-        values.extend(beside.into_iter().filter(|value| members.iter().any(|member| member.value == *value)));
-        for member in &members {
-            if !values.contains(&member.value) {
-                let list: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-                let message = format!(
-                    "{:?} is no value of the discriminator `{}`: expected one of {}",
-                    member.value,
-                    field.name,
-                    list.join(", ")
-                );
-                self.fault(member.at, message);
-            }
+        let selecting: HashSet<&str> = members.iter().map(|member| member.value.as_str()).collect();
+        values.extend(beside.into_iter().filter(|value| selecting.contains(value.as_str())));
+        let known: HashSet<&str> = values.iter().map(String::as_str).collect();
+        let mut list = None;
+        for member in members.iter().filter(|member| !known.contains(member.value.as_str())) {
+            let list = list.get_or_insert_with(|| listed(values.iter().map(|value| format!("{value:?}"))));
+            let message = format!(
+                "{:?} is not a value of the discriminator `{}`: expected one of {list}",
+                member.value, field.name
+            );
+            self.fault(member.at, message);
         }
-        let empty =
-            values.into_iter().filter(|value| !members.iter().any(|member| member.value == *value)).collect();
+        let empty = values.iter().filter(|value| !selecting.contains(value.as_str())).cloned().collect();
         let discriminator = self.member(field, field.at, "");
         Some(Declared { form: Form::Object, discriminator, members, empty, required: false })
     }
@@ -435,7 +451,7 @@ impl<'a> Struct<'a> {
                 "optional" => optional = true,
                 other => self.fault(
                     marker.at,
-                    format!("`+{MEMBER}` with the argument `{other}`: only `optional` is accepted"),
+                    format!("`+{MEMBER}` with the unknown argument `{other}`: expected `optional`"),
                 ),
             }
         }
@@ -450,24 +466,26 @@ impl<'a> Struct<'a> {
         Some(Member { optional, ..member })
     }
 
-    /// No field belongs to two unions, and no value selects two fields.
-    fn check_distinct(&mut self, unions: &[Declared]) {
-        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        for (i, union) in unions.iter().enumerate() {
+    /// No field belongs to two unions, and no value selects two fields. A field stays in the first of its unions.
+    fn check_distinct(&mut self, unions: &mut [Declared]) {
+        let names: Vec<String> = unions
+            .iter()
+            .map(|union| match &union.discriminator {
+                Some(by) => format!("that of `{}`", by.json),
+                None => "one without discriminator".to_owned(),
+            })
+            .collect();
+        let name = |at: usize| names.get(at).map_or("", String::as_str);
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        for (i, union) in unions.iter_mut().enumerate() {
             let mut values: BTreeMap<&str, &str> = BTreeMap::new();
             for member in &union.members {
-                if let Some(other) = seen.insert(&member.json, i).filter(|other| *other != i) {
-                    let name = |at: usize| {
-                        let by = unions.get(at).and_then(|union| union.discriminator.as_ref());
-                        by.map_or_else(
-                            || "one without discriminator".to_owned(),
-                            |by| format!("that of `{}`", by.json),
-                        )
-                    };
+                let first = *seen.entry(member.json.clone()).or_insert(i);
+                if first != i {
                     let message = format!(
                         "member `{}` is in two unions, {} and {}: it may be in one",
                         member.json,
-                        name(other),
+                        name(first),
                         name(i)
                     );
                     self.fault(member.at, message);
@@ -480,6 +498,7 @@ impl<'a> Struct<'a> {
                     self.fault(member.at, message);
                 }
             }
+            union.members.retain(|member| seen.get(&member.json) == Some(&i));
         }
     }
 }

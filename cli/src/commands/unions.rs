@@ -25,7 +25,19 @@ pub(crate) fn run(args: &UnionsArgs, files: Files) -> Result<ExitCode, Failure> 
             "standard input cannot be changed: name a file, or leave out --in-place".to_owned(),
         ));
     }
+    if args.out_dir.is_some() {
+        let mut names = BTreeSet::new();
+        if let Some(second) = documents.iter().find(|path| !names.insert(output_name(path))) {
+            return Err(Failure::Usage(format!(
+                "several documents with the file name `{}`: --out-dir needs a name of its own for each",
+                Path::new(output_name(second)).display()
+            )));
+        }
+    }
     let types = read(&args.go, files)?;
+    for warning in types.warnings() {
+        output::err().warning(&warning.place(), &warning.message)?;
+    }
     let texts: Vec<(String, String)> = documents
         .iter()
         .map(|path| Ok((files::name(path), files.text(path)?)))
@@ -41,7 +53,7 @@ pub(crate) fn run(args: &UnionsArgs, files: Files) -> Result<ExitCode, Failure> 
     }
     for ((path, (_, before)), document) in documents.iter().zip(&texts).zip(&inserted) {
         let to = match (&args.out_dir, args.in_place) {
-            (Some(folder), _) => folder.join(path.file_name().unwrap_or(OsStr::new("document.yaml"))),
+            (Some(folder), _) => folder.join(output_name(path)),
             (None, true) if document.text == *before => continue,
             (None, true) => (*path).clone(),
             (None, false) => {
@@ -52,6 +64,12 @@ pub(crate) fn run(args: &UnionsArgs, files: Files) -> Result<ExitCode, Failure> 
         write(&to, &document.text)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The name of a document in a folder. That of standard input is made up.
+fn output_name(path: &Path) -> &OsStr {
+    let name = path.file_name().filter(|name| *name != "-");
+    name.unwrap_or(OsStr::new("document.yaml"))
 }
 
 fn check(texts: &[(String, String)], inserted: &[Inserted]) -> Result<ExitCode, Failure> {
@@ -116,7 +134,7 @@ fn source_files(path: &Path, named: bool, found: &mut BTreeSet<PathBuf>) -> std:
         if named || is_source {
             found.insert(path.to_owned());
         }
-        return if path.exists() { Ok(()) } else { Err(std::io::ErrorKind::NotFound.into()) };
+        return if path.exists() { Ok(()) } else { Err(std::io::Error::other("no such file or folder")) };
     }
     if !named && (name.starts_with(['.', '_']) || ["vendor", "testdata"].contains(&name)) {
         return Ok(());

@@ -19,7 +19,7 @@ pub fn check_go_markers(bytes: &[u8]) -> Result<(), String> {
     let (source, document) = text.split_once(DIVIDER).unwrap_or((text, ""));
     let types = GoTypes::read(&[GoFile { path: "v1/types.go", import_path: None, text: source }]);
     let lines = source.split('\n').count();
-    for fault in types.faults() {
+    for fault in types.faults().iter().chain(types.warnings()) {
         ensure!(
             fault.at.is_some_and(|at| (1..=lines).contains(&at.line) && at.column > 0),
             "{fault}: no such place"
