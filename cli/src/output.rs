@@ -16,8 +16,8 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style as Ansi};
 use fieldmanager_harness::escape_untrusted;
-use fieldmanager_openapi::is_print;
 use fieldmanager_value::Value;
+use fieldmanager_value::go_format::is_print;
 
 use crate::args::Format;
 use crate::error::Failure;

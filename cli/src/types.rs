@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{
     GroupVersionKind, Importer, KindError, SourceError, SourceKind, Types, UnionForm, UnionOrigin, builtin,
     sources,
 };
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::Value;
 
 use crate::args::TypeArgs;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use fieldmanager_schema::{Schema, TypeDef};
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_value::{Str, Value};
 
-use crate::crd::{CrdError, CustomResource};
-use crate::{GroupVersionKind, Imported, Importer, LoadError, Types};
+use crate::{Imported, Importer, LoadError, Types};
 
 /// What a document with types is.
 ///
@@ -95,7 +96,7 @@ pub enum SourceError {
         /// The name of the definition, as far as it has one.
         name: String,
         /// What is wrong with it.
-        source: Box<CrdError>,
+        source: Box<LoadError>,
     },
     /// Two custom resource definitions come to different types of one name.
     #[error("type `{name}` is defined twice, and differently")]
@@ -105,7 +106,7 @@ pub enum SourceError {
     },
 }
 
-fn each_line(name: &str, source: &CrdError) -> String {
+fn each_line(name: &str, source: &LoadError) -> String {
     let text = source.to_string();
     let lines: Vec<String> = text.lines().map(|line| format!("{name}: {line}")).collect();
     lines.join("\n")
@@ -231,17 +232,6 @@ fn custom_resources(documents: &[Value], importer: &Importer) -> Result<Imported
     Ok(all)
 }
 
-fn custom_resource(document: &Value, importer: &Importer) -> Result<Imported, CrdError> {
-    let resource = CustomResource::from_value(document)?;
-    let mut definitions = Map::new();
-    for version in &resource.versions {
-        for (name, definition) in &resource.definitions(&version.name)? {
-            definitions.insert(name.clone(), definition.clone());
-        }
-    }
-    let importer = match resource.preserve_unknown_fields {
-        true => importer.clone().preserve_unknown_fields(true),
-        false => importer.clone(),
-    };
-    Ok(importer.definitions(&definitions)?)
+fn custom_resource(document: &Value, importer: &Importer) -> Result<Imported, LoadError> {
+    Ok(importer.custom_resource(&CustomResource::from_value(document)?)?)
 }

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, PathElement};
 use fieldmanager_merge::{ConvertError, Converter, Force, Updater};
-use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{GroupVersionKind, Types};
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
 
@@ -116,7 +116,7 @@ impl World {
     fn new() -> Self {
         let resource = CustomResource::from_value(&Value::from_yaml(DEFINITION).unwrap()).unwrap();
         assert_eq!(resource.violations(), []);
-        let types = resource.types().unwrap();
+        let types = Types::from_custom_resource(&resource).unwrap();
         let mut updater = Updater::builder().converter(Rename(types.clone()));
         for version in &resource.versions {
             for (version, set) in resource.reset_fields(&version.name, "").unwrap() {
@@ -295,7 +295,7 @@ fn a_large_definition_becomes_types() {
     let Some(document) = prometheus() else { return };
     let resource = CustomResource::from_value(&document).unwrap();
     assert_eq!(resource.violations().iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
-    let types = resource.types().unwrap();
+    let types = Types::from_custom_resource(&resource).unwrap();
     let ty = types.for_kind(&resource.kind("v1")).unwrap();
     let fields = ty.atom().map.as_ref().unwrap();
     assert!(fields.field("spec").is_some() && fields.element.is_none());
@@ -304,7 +304,7 @@ fn a_large_definition_becomes_types() {
         .map(|_| {
             let start = Instant::now();
             let resource = CustomResource::from_value(&document).unwrap();
-            let types = resource.types().unwrap();
+            let types = Types::from_custom_resource(&resource).unwrap();
             assert!(types.for_kind(&resource.kind("v1")).is_ok());
             start.elapsed()
         })

@@ -1,11 +1,12 @@
 //! Documents that hold definitions.
 
 use fieldmanager_schema::Schema;
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::crd::{CrdError, CustomResource, is_definition};
 use fieldmanager_value::{Map, Str, Value};
 
 use super::{ImportError, Importer};
-use crate::crd::{self, CrdError, CustomResource};
-use crate::{GroupVersionKind, Types};
+use crate::Types;
 
 /// Why a document is no source of types.
 ///
@@ -102,8 +103,8 @@ impl Types {
         {
             return schema_with_kinds(map);
         }
-        if crd::is_definition(document) {
-            return Ok(CustomResource::from_value(document)?.types()?);
+        if is_definition(document) {
+            return Ok(Types::from_custom_resource(&CustomResource::from_value(document)?)?);
         }
         if definitions(document).is_some() {
             return Ok(Importer::new().document(document)?.types);

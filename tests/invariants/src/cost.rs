@@ -1,9 +1,9 @@
 //! The cost of operations on hostile input.
 
 use fieldmanager_managedfields::{FieldManager, Force, Time};
-use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
 use fieldmanager_patch::PatchType;
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
 

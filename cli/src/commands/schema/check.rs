@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{Importer, SourceKind, Types, sources};
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::Value;
 
 use crate::args::CheckArgs;
