@@ -9,10 +9,11 @@ use fieldmanager_merge::Force;
 use fieldmanager_typed::{Duplicates, KeyFields};
 use fieldmanager_value::{Map, Str, Value};
 
+use crate::origin::Origin;
 use crate::read::{Reader, Result, listed};
 use crate::scenario::{
-    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, Origin, PatchFormat,
-    Scenario, SetOperation, Step,
+    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat, Scenario,
+    SetOperation, Step,
 };
 use crate::schemas::{SchemaFiles, SchemaSource};
 

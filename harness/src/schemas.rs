@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use ahash::HashMap;
-use fieldmanager_openapi::{Importer, SourceError, SourceKind, Types, builtin};
+use fieldmanager_openapi::{Importer, SourceError, SourceKind, Types, builtin, sources};
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_value::Value;
 
 use crate::Error;
 use crate::files;
-use crate::patches;
 
 /// The schema of a scenario: `schema` in the file.
 ///
@@ -84,7 +83,7 @@ impl SchemaSource {
     /// ```
     pub fn strategies(&self) -> Option<PatchTypes> {
         match self {
-            SchemaSource::Inline(document) => patches::strategies(std::slice::from_ref(document)),
+            SchemaSource::Inline(document) => strategies(std::slice::from_ref(document)),
             SchemaSource::File { strategies, .. } => strategies.clone(),
             SchemaSource::Builtin(name) if name == KUBERNETES => {
                 Some(fieldmanager_patch::builtin::types().clone())
@@ -134,6 +133,13 @@ fn read(documents: &[Value], file: Option<&Path>) -> Result<Types, SchemaError> 
     imported.map(|imported| imported.types).map_err(|error| SchemaError::new(file, error))
 }
 
+/// The merge strategies of documents with types. Only OpenAPI documents have any.
+fn strategies(documents: &[Value]) -> Option<PatchTypes> {
+    let found = sources(documents);
+    let document = found.iter().find(|document| SourceKind::of(document) == Some(SourceKind::OpenApi))?;
+    PatchTypes::from_openapi(document).ok()
+}
+
 /// Whether a document is a schema of any kind. They stand beside the scenarios that use them.
 pub(crate) fn is_schema(document: &Value) -> bool {
     match SourceKind::of(document) {
@@ -162,7 +168,7 @@ impl SchemaFiles {
         let source = SchemaSource::File {
             path: path.into(),
             types: read(&documents, Some(path)),
-            strategies: patches::strategies(&documents),
+            strategies: strategies(&documents),
         };
         self.known.insert(path.into(), source.clone());
         Ok(source)
