@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use fieldmanager_schema::{
-    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, UNTYPED_ATOMIC,
+    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, Schema, TypeDef, TypeRef, UNTYPED_ATOMIC,
     UNTYPED_DEDUCED,
 };
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
 use super::extensions::{self, ExtensionFault, PRESERVE};
+use super::fault::Fault;
+use super::imported::UnionOrigin;
+use super::options::Importer;
 use super::targets::{Target, Targets, last_segment};
-use super::{Fault, Importer, UnionOrigin, kinds, unions, untyped};
+use super::{kinds, unions};
 use crate::GroupVersionKind;
 
 /// Known by their names: the schema of a quantity allows several types, and that of a raw extension says
@@ -344,4 +347,11 @@ impl<'i> Converter<'i> {
 
 fn named(name: Str) -> TypeRef {
     TypeRef { named: Some(name), ..TypeRef::default() }
+}
+
+/// The definitions of the two types that any import ends with.
+fn untyped() -> impl Iterator<Item = TypeDef> {
+    let deduced = Schema::deduced();
+    let definitions: Vec<TypeDef> = deduced.schema().definitions().to_vec();
+    definitions.into_iter()
 }

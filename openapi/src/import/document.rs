@@ -5,7 +5,8 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::{CrdError, CustomResource, is_definition};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{ImportError, Importer};
+use super::imported::{ImportError, Imported};
+use super::options::Importer;
 use crate::Types;
 
 /// Why a document is no source of types.
@@ -59,7 +60,7 @@ pub enum LoadError {
 }
 
 /// The definitions of an OpenAPI document; none if it is no such document.
-pub(crate) fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
+fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
     for (path, at) in [
         (".components.schemas", document.get("components").and_then(|components| components.get("schemas"))),
         (".definitions", document.get("definitions")),
@@ -72,6 +73,19 @@ pub(crate) fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
         }
     }
     None
+}
+
+impl Importer {
+    /// Imports an OpenAPI document: the `definitions` of version 2, the `components.schemas` of version 3, or the
+    /// `$defs` of a JSON schema.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if it is no such document or has faults.
+    pub fn document(&self, document: &Value) -> Result<Imported, LoadError> {
+        let definitions = definitions(document).ok_or(LoadError::NotOpenApi)??;
+        Ok(self.definitions(definitions)?)
+    }
 }
 
 impl Types {

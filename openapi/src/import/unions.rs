@@ -3,7 +3,8 @@
 use fieldmanager_schema::{Union, UnionField};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{ListUnions, UnionForm};
+use super::imported::UnionForm;
+use super::options::ListUnions;
 
 pub(super) const EXTENSION: &str = "x-kubernetes-unions";
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use fieldmanager_value::{Map, MapBuilder, Str, Value};
 
+use super::model::{
+    Form, Inner, Node, PatchSchema, PatchTypes, RawRule, TypesError, api_version, expect_map,
+};
 use super::openapi::{resolve, target};
-use super::{Form, Inner, Node, PatchSchema, PatchTypes, RawRule, TypesError, api_version, expect_map};
 
 const STRATEGY: &str = "x-kubernetes-patch-strategy";
 const MERGE_KEY: &str = "x-kubernetes-patch-merge-key";

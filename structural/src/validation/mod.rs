@@ -39,8 +39,9 @@ use fieldmanager_value::internal::with_room;
 use fieldmanager_value::{MAX_DEPTH, Value};
 use jsonschema::{Draft, PatternOptions};
 
-use crate::Structural;
-use crate::{FieldError, FieldPath};
+use crate::{FieldError, FieldPath, Structural};
+
+pub use translate::SchemaError;
 
 /// A schema that objects are validated against, compiled once.
 ///
@@ -55,31 +56,6 @@ use crate::{FieldError, FieldPath};
 pub struct Validator {
     compiled: Option<jsonschema::Validator>,
     schema: serde_json::Value,
-}
-
-/// Why a schema cannot be validated against.
-///
-/// ```
-/// use fieldmanager_structural::validation::Validator;
-/// use fieldmanager_value::Value;
-/// let error = Validator::new(&Value::from_yaml("{properties: {a: {pattern: '(?=a)'}}}")?).unwrap_err();
-/// assert!(error.to_string().starts_with("`properties.a.pattern`: "), "{error}");
-/// # Ok::<(), fieldmanager_value::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SchemaError {
-    /// A keyword has a value that means nothing.
-    #[error("`{path}`: {message}")]
-    Keyword {
-        /// Where in the schema, with dots.
-        path: String,
-        /// What is wrong.
-        message: String,
-    },
-    /// The schema nests deeper than [`MAX_DEPTH`].
-    #[error("lists and maps nest deeper than {MAX_DEPTH} levels")]
-    TooDeep,
 }
 
 impl Validator {

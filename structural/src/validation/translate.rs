@@ -4,7 +4,32 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 use serde_json::{Map as JsonMap, Number, Value as Json, json};
 
-use super::{SchemaError, formats};
+use super::formats;
+
+/// Why a schema cannot be validated against.
+///
+/// ```
+/// use fieldmanager_structural::validation::Validator;
+/// use fieldmanager_value::Value;
+/// let error = Validator::new(&Value::from_yaml("{properties: {a: {pattern: '(?=a)'}}}")?).unwrap_err();
+/// assert!(error.to_string().starts_with("`properties.a.pattern`: "), "{error}");
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// A keyword has a value that means nothing.
+    #[error("`{path}`: {message}")]
+    Keyword {
+        /// Where in the schema, with dots.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The schema nests deeper than [`MAX_DEPTH`].
+    #[error("lists and maps nest deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+}
 
 /// A value as JSON; none if it nests too deeply. What JSON has no number for becomes null.
 pub(super) fn instance(value: &Value, depth: usize) -> Option<Json> {
