@@ -62,7 +62,7 @@
 )]
 //! | [`managedfields`] | `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply |
 //! | [`patch`] | JSON Patch, JSON Merge Patch and strategic merge patch: applying and making them |
-//! | [`openapi`] | where schemas come from: OpenAPI documents, types of custom resources, the bundled Kubernetes types |
+//! | [`openapi`] | schemas from OpenAPI documents and custom resource definitions, the bundled Kubernetes types |
 //! | [`structural`] | custom resource definitions and structural schemas: checking, pruning, defaulting, validation |
 //! | [`merge`] | the updater: apply, update, conflicts, pruning, version conversion |
 //! | [`typed`] | a value of a type: validation, field sets, merge, comparison, removal, extraction, unions |

@@ -357,7 +357,7 @@ fn path(r: &mut Reader, value: &Value) -> Result<String> {
         Value::String(text) => text,
         other => return r.expected("string", other),
     };
-    // A name with a dot or bracket in it does not read back; such a path is compared as it stands.
+    // A path whose names contain dots or brackets cannot be parsed; it is compared as a string.
     Ok(match text.parse::<fieldpath::Path>() {
         Ok(path) => path.to_string(),
         Err(_) => text.to_string(),

@@ -129,8 +129,6 @@ impl Status {
     ///
     /// ```
     /// use fieldmanager_managedfields::Status;
-    /// use fieldmanager_openapi::GroupVersionKind;
-
     /// use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
     /// let kind = GroupVersionKind::new("meta.k8s.io", "", "PatchOptions");
     /// let error = FieldError::required(FieldPath::root("fieldManager"), "is required for apply patch");

@@ -1,4 +1,4 @@
-//! Where schemas come from: OpenAPI documents and custom resource definitions.
+//! Schemas from OpenAPI documents and custom resource definitions.
 //!
 //! A [`Types`] is a schema together with the kinds of objects that its types describe. It is loaded from an
 //! OpenAPI document of version 2 or 3, from a `CustomResourceDefinition`, or from a schema in the format of

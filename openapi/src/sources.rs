@@ -15,10 +15,10 @@ use crate::{Imported, Importer, LoadError, Types};
 /// ```
 /// use fieldmanager_openapi::SourceKind;
 /// use fieldmanager_value::Value;
-/// let kind = SourceKind::of(&Value::from_yaml("{openapi: 3.0.0, components: {schemas: {}}}")?);
+/// let kind = SourceKind::detect(&Value::from_yaml("{openapi: 3.0.0, components: {schemas: {}}}")?);
 /// assert_eq!(kind, Some(SourceKind::OpenApi));
 /// assert_eq!(kind.unwrap().to_string(), "an OpenAPI document");
-/// assert_eq!(SourceKind::of(&Value::from_yaml("{apiVersion: v1, kind: Pod}")?), None);
+/// assert_eq!(SourceKind::detect(&Value::from_yaml("{apiVersion: v1, kind: Pod}")?), None);
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    /// What a document is; none if it is no source of types.
-    pub fn of(document: &Value) -> Option<Self> {
+    /// The kind of a document; `None` if it is not a source of types.
+    pub fn detect(document: &Value) -> Option<Self> {
         let document = document.as_map()?;
         let has = |name: &str| document.contains(name);
         if document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition") {
@@ -80,7 +80,7 @@ pub enum SourceError {
         found: String,
     },
     /// Several documents, and not all of them are custom resource definitions.
-    #[error("{first} and {second} in one file: only custom resource definitions may stand side by side")]
+    #[error("{first} and {second} in one file: only custom resource definitions may share a file")]
     Several {
         /// What the first is.
         first: SourceKind,
@@ -98,7 +98,7 @@ pub enum SourceError {
         /// What is wrong with it.
         source: Box<LoadError>,
     },
-    /// Two custom resource definitions come to different types of one name.
+    /// Two custom resource definitions define different types with one name.
     #[error("type `{name}` is defined twice, and differently")]
     Differs {
         /// The name of the type.
@@ -127,9 +127,9 @@ pub fn sources(documents: &[Value]) -> Vec<Value> {
     for document in documents {
         match document.get("items") {
             Some(Value::List(items)) if is_list(document) => {
-                out.extend(items.iter().filter(|item| SourceKind::of(item).is_some()).cloned());
+                out.extend(items.iter().filter(|item| SourceKind::detect(item).is_some()).cloned());
             }
-            _ if SourceKind::of(document).is_some() => out.push(document.clone()),
+            _ if SourceKind::detect(document).is_some() => out.push(document.clone()),
             _ => {}
         }
     }
@@ -142,7 +142,7 @@ fn is_list(document: &Value) -> bool {
 
 impl Types {
     /// Loads types from the documents of a file: a schema, an OpenAPI document, or any number of custom resource
-    /// definitions, whose types are put together. Of the documents that [`sources`] passes over nothing is said.
+    /// definitions, whose types are combined. Documents that [`sources`] skips are ignored.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl Types {
     /// ```
     pub fn load_all(documents: &[Value], importer: &Importer) -> Result<Imported, SourceError> {
         let sources = sources(documents);
-        let kinds: Vec<SourceKind> = sources.iter().filter_map(SourceKind::of).collect();
+        let kinds: Vec<SourceKind> = sources.iter().filter_map(SourceKind::detect).collect();
         match (sources.as_slice(), kinds.as_slice()) {
             ([], _) | (_, []) => Err(SourceError::NoSource { found: found(documents) }),
             ([document], [SourceKind::Schema]) => Ok(Imported::from(Types::load(document)?)),

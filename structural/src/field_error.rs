@@ -218,7 +218,7 @@ impl std::error::Error for FieldError {}
 
 /// The place of a field in the notation of `field.Path`: `spec.versions[0].properties[name]`.
 ///
-/// Unlike the paths of managed fields it has no leading dot, and keys stand in brackets without quotes.
+/// Unlike the paths of managed fields it has no leading dot, and keys are in brackets without quotes.
 ///
 /// ```
 /// use fieldmanager_structural::FieldPath;

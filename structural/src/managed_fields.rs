@@ -37,8 +37,8 @@ pub fn validate_manager(name: &str, path: &FieldPath) -> Vec<FieldError> {
 ///
 /// It asks less than what reads the entries does: what passes here may still be unreadable there.
 ///
-/// Behaviour: `ValidateManagedFields` of `k8s.io/apimachinery/pkg/apis/meta/v1/validation`. What is no list of maps
-/// with texts, and does not come so far in an apiserver because it cannot be decoded, is a fault of type here.
+/// Behaviour: `ValidateManagedFields` of `k8s.io/apimachinery/pkg/apis/meta/v1/validation`. A value that is not
+/// a list of maps of strings is reported with its type here; an apiserver fails to decode it before.
 ///
 /// ```
 /// use fieldmanager_structural::{FieldPath, validate_managed_fields};

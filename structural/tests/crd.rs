@@ -45,7 +45,7 @@ fn check(schema: &str, expected: &[&str]) {
     assert_eq!(found, expected, "{schema}");
 }
 
-/// The same for a schema of the field `f`, the errors of which come without their place.
+/// The same for a schema of the field `f`, whose errors have no path.
 #[track_caller]
 fn check_field(schema: &str, expected: &[&str]) {
     let found = violations(&with_schema(&format!("{{type: object, properties: {{f: {schema}}}}}")));
@@ -232,7 +232,7 @@ fn structural_and_completeness_rules() {
             "properties[a]: Required value: because it is defined in spec.versions[0].schema.openAPIV3Schema.anyOf[0].properties[a]",
         ],
     );
-    // What keeps it from being read as a structural schema is said by the rule for the keyword.
+    // The rule for the keyword reports why it is not a structural schema.
     check(
         "{type: object, properties: {a: {$ref: b}}}",
         &["properties[a].$ref: Forbidden: $ref is not supported"],

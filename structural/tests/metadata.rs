@@ -97,7 +97,7 @@ fn values_of_wrong_types_are_faults() {
     ] {
         check_fault(metadata, &fault, "{}");
     }
-    // A time is reported before what comes earlier.
+    // A time is reported before earlier fields.
     let fault = r#"parsing time "" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006""#;
     check_fault(r#"{"annotations":5,"creationTimestamp":"","name":"n"}"#, fault, r#"{"name":"n"}"#);
     // What is no map at all stays.

@@ -205,7 +205,7 @@ fn unions_are_unfolded() {
             "{{x-kubernetes-unions: {union}, oneOf: {one_of}, properties: {{d: {{type: string, enum: [A, B]}}}}}}"
         ),
     );
-    // What is there already is kept, and what is said already is not said again.
+    // Existing parts are kept, and existing restrictions are not repeated.
     check_unfold(
         &format!(
             "{{x-kubernetes-unions: {union}, oneOf: {one_of}, properties: {{d: {{type: x, enum: [B, A]}}}}}}"
@@ -231,7 +231,7 @@ fn unions_are_unfolded() {
              allOf: [{{oneOf: [{{required: [c]}}]}}]}}"
         ),
     );
-    // The form of a map stands on the discriminator.
+    // The schema of the discriminator has the map form.
     check_unfold(
         "{type: string, x-kubernetes-unions: {fieldMembers: {B: {name: b}, A: null}}}",
         "{type: string, x-kubernetes-unions: {fieldMembers: {B: {name: b}, A: null}}, enum: [A, B]}",

@@ -112,7 +112,7 @@ fn values_are_validated_on_a_small_stack() {
             assert!(!validator.validate(&wrong).is_empty());
             validator.validate(&form.object(10_000));
             let structural = form.deepest(|schema| Structural::from_value(schema).ok());
-            Validator::of(&structural).ok();
+            Validator::from_structural(&structural).ok();
         });
     }
     on_small_stack("validation of junctors", || {

@@ -16,8 +16,8 @@ pub(crate) use html::page;
 pub(crate) use line::Line;
 pub(crate) use terminal::lines as terminal_lines;
 
-/// The lines of an object without its managed fields. The type says what is atomic and how items are told apart;
-/// without it the paths that managers own say so.
+/// The lines of an object without its managed fields. The type decides what is atomic and how items are
+/// identified; without it, the paths that managers own decide.
 pub(crate) fn lines(owned: &Owned, ty: Option<&Type>) -> Vec<Line> {
     let sets: Vec<Set> = owned
         .owners

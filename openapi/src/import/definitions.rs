@@ -50,7 +50,7 @@ impl Importer {
                         let Converter { warnings, unions, .. } = converter;
                         return Ok(Imported { types, warnings, unions, faults });
                     }
-                    Err(error) => error.faults().iter().map(Fault::of_schema).collect(),
+                    Err(error) => error.faults().iter().map(Fault::from_schema).collect(),
                 }
             } else {
                 found

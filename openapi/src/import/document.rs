@@ -108,7 +108,7 @@ impl Types {
     /// kinds: [{group: '', version: v1, kind: Shop, type: shop}]
     /// ")?)?;
     /// let object = Value::from_yaml("{apiVersion: v1, kind: Shop}")?;
-    /// assert_eq!(types.of_object(&object)?.name(), "shop");
+    /// assert_eq!(types.for_object(&object)?.name(), "shop");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load(document: &Value) -> Result<Types, LoadError> {

@@ -5,18 +5,17 @@ use fieldmanager_value::Str;
 use super::fault::Fault;
 use crate::Types;
 
-/// What an import gives.
+/// The result of an import.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Imported {
     /// The types.
     pub types: Types,
-    /// What looks wrong and harms nobody: entries of unions that can never apply.
+    /// Harmless faults: entries of unions that can never apply.
     pub warnings: Vec<Fault>,
-    /// Where each union came from, in the order of the definitions.
+    /// The origin of each union, in the order of the definitions.
     pub unions: Vec<UnionOrigin>,
-    /// What is wrong with the definitions that were left out; empty unless [`Importer::keep_good`] was asked
-    /// for.
+    /// The faults of the definitions that were left out; empty without [`Importer::keep_good`](crate::Importer::keep_good).
     pub faults: Vec<Fault>,
 }
 
@@ -29,7 +28,7 @@ pub enum UnionForm {
     Object,
 }
 
-/// Where a union came from.
+/// The origin of a union.
 ///
 /// ```
 /// use fieldmanager_openapi::{Importer, UnionForm};

@@ -1,7 +1,7 @@
 //! The options of an import.
 
-/// What the list form of `x-kubernetes-unions` becomes: `[{discriminator, fields-to-discriminateBy}]` says
-/// nothing about who wins when discriminator and members disagree.
+/// How the list form of `x-kubernetes-unions` is imported: `[{discriminator, fields-to-discriminateBy}]` does not
+/// declare whether the discriminator or the members win when they disagree.
 ///
 /// The object form of KEP-1027 on a discriminator's property is always respecting and closed.
 ///
@@ -47,7 +47,7 @@ pub struct Importer {
 }
 
 impl Importer {
-    /// The usual way: unions in list form deduce, unknown fields are refused, and any fault is an error.
+    /// The default: unions in list form deduce, unknown fields are refused, and any fault is an error.
     pub fn new() -> Self {
         Self::default()
     }

@@ -19,7 +19,7 @@ pub(super) struct Found {
 }
 
 /// The unions of a struct: the list form on it, and the object form on its properties.
-pub(super) fn of_struct(schema: &Map, properties: Option<&Map>, list: ListUnions) -> Found {
+pub(super) fn read_struct(schema: &Map, properties: Option<&Map>, list: ListUnions) -> Found {
     let mut found = Found::default();
     match schema.get(EXTENSION) {
         None => {}

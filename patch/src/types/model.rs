@@ -32,7 +32,7 @@ use crate::Fault;
 ///   good: {type: object, properties: {name: {type: string}}}
 /// ")?;
 /// let types = PatchTypes::from_openapi(&document)?;
-/// let shop = types.of_kind("example.com/v1", "Shop").ok_or("it is there")?;
+/// let shop = types.for_kind("example.com/v1", "Shop").ok_or("it is there")?;
 /// let (rule, _good) = shop.list_field("goods")?;
 /// assert_eq!((rule.strategy, rule.retain_keys, rule.merge_key), (Strategy::Merge, true, "name"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,7 +46,7 @@ pub(super) struct Inner {
     pub(super) kinds: BTreeMap<(Str, Str), Str>,
 }
 
-/// Where the rules are, and whose rules of looking them up hold.
+/// The document with the rules, which decides how they are looked up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     V2,
@@ -114,7 +114,7 @@ pub struct PatchRule<'t> {
     pub strategy: Strategy,
     /// Whether a patch that is made says which fields remain.
     pub retain_keys: bool,
-    /// The field that tells the items of a list apart; empty without one.
+    /// The field that identifies the items of a list; empty without one.
     pub merge_key: &'t str,
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct RawRule<'t> {
 }
 
 impl<'t> RawRule<'t> {
-    /// Takes the strategies apart. Of two, one must be `retainKeys`.
+    /// Parses the strategies. Of two, one must be `retainKeys`.
     pub(crate) fn read(self) -> Result<PatchRule<'t>, Fault> {
         let mut rule = PatchRule { merge_key: self.merge_key, ..PatchRule::default() };
         let Some(text) = self.strategies else {
@@ -234,7 +234,7 @@ impl PatchTypes {
     }
 
     /// The type of the objects of an `apiVersion` and a `kind`.
-    pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<PatchSchema<'_>> {
+    pub fn for_kind(&self, api_version: &str, kind: &str) -> Option<PatchSchema<'_>> {
         let name = self.0.kinds.get(&(api_version.into(), kind.into()))?;
         self.named(name)
     }
@@ -247,12 +247,12 @@ impl PatchTypes {
     /// let types = PatchTypes::from_openapi(&Value::from_yaml("
     /// definitions: {shop: {x-kubernetes-group-version-kind: [{group: '', version: v1, kind: Shop}]}}
     /// ")?)?;
-    /// assert!(types.of_object(&Value::from_yaml("{apiVersion: v1, kind: Shop}")?).is_some());
+    /// assert!(types.for_object(&Value::from_yaml("{apiVersion: v1, kind: Shop}")?).is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of_object(&self, object: &Value) -> Option<PatchSchema<'_>> {
+    pub fn for_object(&self, object: &Value) -> Option<PatchSchema<'_>> {
         let text = |name: &str| object.get(name).and_then(Value::as_str);
-        self.of_kind(text("apiVersion")?, text("kind")?)
+        self.for_kind(text("apiVersion")?, text("kind")?)
     }
 }
 

@@ -31,9 +31,9 @@ use crate::{FieldError, FieldPath};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Condition {
-    /// Whether there are violations, or nobody can tell.
+    /// Whether there are violations; unknown if the schema cannot be read.
     pub status: ConditionStatus,
-    /// `Violations`, or `StructuralError` where nobody can tell.
+    /// `Violations`, or `StructuralError` if that is unknown.
     pub reason: &'static str,
     /// What is wrong, all of it.
     pub message: String,

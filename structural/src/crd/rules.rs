@@ -76,7 +76,7 @@ pub(super) fn has_invalid_types(schema: &Value) -> bool {
     })
 }
 
-/// How the place of a schema below another one is said.
+/// A step from a schema to one below it, in a path.
 pub(super) enum Step<'v> {
     This,
     Key(&'v str),

@@ -117,7 +117,7 @@ impl Found {
         let keeps = keeps || map.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
         let properties = map.get("properties").and_then(Value::as_map);
         let first = self.unions.len();
-        self.of_struct(version, map, properties, path, structure);
+        self.add_unions(version, map, properties, path, structure);
         let fields: Vec<Str> = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
         let required = map.get("required").and_then(Value::as_list);
         self.contradictions(first, properties, required, keeps || map.contains("additionalProperties"));
@@ -136,7 +136,7 @@ impl Found {
     }
 
     /// The unions of a struct: the list form on it, the object form on its properties.
-    fn of_struct(
+    fn add_unions(
         &mut self,
         version: usize,
         map: &Map,

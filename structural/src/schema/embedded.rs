@@ -15,8 +15,8 @@ const METADATA: &str = "Standard object's metadata. More info: \
 
 impl Structural {
     /// The schema in which every resource with `x-kubernetes-embedded-resource` specifies `apiVersion`, `kind` and
-    /// `metadata`, whatever it said of them before, and requires the first two. `metadata` is an object of which
-    /// nothing more is said.
+    /// `metadata`, replacing what it specified before, and requires the first two. `metadata` is an object without
+    /// further constraints.
     ///
     /// This is how the apiserver publishes embedded resources; what it says of `metadata` is a reference, which
     /// [`to_published_value`](Structural::to_published_value) can write.

@@ -5,18 +5,18 @@ use fieldmanager_value::{List, Value};
 
 use super::trail::Trail;
 use super::walk::{check, check_value};
-use super::{Error, Structural, same};
+use super::{Error, Structural, duplicates};
 use crate::{FieldError, FieldPath};
 
 impl Structural {
-    /// What is wrong with the lists of the object by their `x-kubernetes-list-type`, as
-    /// `ValidateListSetsAndMaps` in the apiserver. `path` is where the object stands in the whole.
+    /// The faults of the lists of the object by their `x-kubernetes-list-type`, as
+    /// `ValidateListSetsAndMaps` in the apiserver. `path` is the path of the object in the whole.
     ///
-    /// An item of a set that comes again is reported once, and so are keys in a list of type map, where besides every
+    /// A repeated item of a set is reported once, and so are keys in a list of type map, where besides every
     /// item must be a map or null. Scalars are compared with their type, so that `1` and `1.0` may both be there;
     /// lists, maps and several keys by their JSON.
     ///
-    /// Errors come in the order of the object; the apiserver has them in random order.
+    /// Errors are in the order of the object; the apiserver has them in random order.
     ///
     /// # Errors
     ///
@@ -102,10 +102,10 @@ fn check_items(list: &List, depth: usize) -> Result<(), Error> {
 fn set(list: &List, trail: &Trail<'_>, depth: usize, errors: &mut Vec<FieldError>) -> Result<(), Error> {
     check_items(list, depth)?;
     let order = |a, b| match (list.get(a), list.get(b)) {
-        (Some(a), Some(b)) => same::items(a, b),
+        (Some(a), Some(b)) => duplicates::item_order(a, b),
         (a, b) => a.is_some().cmp(&b.is_some()),
     };
-    for at in same::repeated(list.len(), order) {
+    for at in duplicates::positions(list.len(), order) {
         if let Some(item) = list.get(at) {
             errors.push(FieldError::duplicate(Trail::Index(trail, at).path(), item.clone()));
         }
@@ -130,12 +130,13 @@ fn map(
     check_items(list, depth)?;
     let keys = schema.extensions.list_map_keys.as_slice();
     let order = |a, b| match (list.get(a), list.get(b)) {
-        (Some(a), Some(b)) => same::keys(a, b, keys),
+        (Some(a), Some(b)) => duplicates::key_order(a, b, keys),
         (a, b) => a.is_some().cmp(&b.is_some()),
     };
-    for at in same::repeated(list.len(), order) {
+    for at in duplicates::positions(list.len(), order) {
         if let Some(item) = list.get(at) {
-            errors.push(FieldError::duplicate(Trail::Index(trail, at).path(), same::key_of(item, keys)));
+            errors
+                .push(FieldError::duplicate(Trail::Index(trail, at).path(), duplicates::keys_of(item, keys)));
         }
     }
     Ok(())

@@ -31,8 +31,8 @@ pub struct Coerced {
 
 impl Structural {
     /// The object in which `metadata` of each embedded resource is what the Go type `ObjectMeta` can hold, as
-    /// `CoerceWithOptions` in the apiserver. With `is_resource_root` the object itself is a resource. `path` is where
-    /// it stands in the whole.
+    /// `CoerceWithOptions` in the apiserver. With `is_resource_root` the object itself is a resource. `path` is
+    /// its path in the whole.
     ///
     /// Unknown fields are dropped, and so are empty ones where Go leaves them out; times are written in UTC; a null
     /// in a map or list of texts is the empty text. With `drops_invalid`, fields of metadata with values of a wrong

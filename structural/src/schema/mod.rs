@@ -2,6 +2,7 @@
 
 mod complete;
 mod default;
+mod duplicates;
 mod embedded;
 mod error;
 mod lists;
@@ -14,7 +15,6 @@ mod pattern;
 mod prune;
 mod prune_defaults;
 mod read;
-mod same;
 mod source;
 mod trail;
 mod unfold;

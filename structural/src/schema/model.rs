@@ -310,7 +310,7 @@ pub struct NestedValueValidation {
 
 impl NestedValueValidation {
     /// The schema that says a type and nothing else.
-    pub(super) fn of_type(name: &'static str) -> Self {
+    pub(super) fn with_type(name: &'static str) -> Self {
         let mut out = Self::default();
         out.forbidden_generics.type_name = name.into();
         out

@@ -106,7 +106,7 @@ fn generic(source: &Source<'_>) -> Result<Generic, Error> {
         Some(docs @ Value::Map(_)) => {
             check(source.depth + 1)?;
             let trail = Trail::Child(source.trail, "externalDocs");
-            let docs = Source::of(docs, &trail, source.depth + 1)?;
+            let docs = Source::new(docs, &trail, source.depth + 1)?;
             Some(ExternalDocs { description: docs.text("description")?, url: docs.text("url")? })
         }
         Some(other) => return Err(source.fault("externalDocs", "a map", other)),
@@ -154,7 +154,7 @@ fn validations(source: &Source<'_>) -> Result<Option<Value>, Error> {
 /// Reads a schema inside of a junctor.
 fn nested(schema: &Value, trail: &Trail<'_>, depth: usize) -> Result<Box<NestedValueValidation>, Error> {
     level(|| {
-        let source = Source::of(schema, trail, depth)?;
+        let source = Source::new(schema, trail, depth)?;
         let mut out = empty();
         let NestedValueValidation {
             value_validation,

@@ -309,7 +309,7 @@ fn class_char<'a>(text: &'a str, class: &'a str) -> Result<(u32, &'a str), Fault
     }
 }
 
-/// An escape that stands for a class, such as `\d` or `\p{Greek}`: what follows it; none if it is no such escape.
+/// The rest after an escape of a character class, such as `\d` or `\p{Greek}`; `None` if it is not such an escape.
 fn class_escape(text: &str) -> Result<Option<&str>, Fault<'_>> {
     let Some(inner) = text.strip_prefix('\\') else { return Ok(None) };
     match inner.chars().next() {

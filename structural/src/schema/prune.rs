@@ -61,7 +61,7 @@ impl Structural {
         let mut walk = Walk { paths: Vec::new() };
         let root = FieldPath::empty();
         let root = Trail::Root(&root);
-        let mut mode = Mode::of(Some(self));
+        let mut mode = Mode::for_schema(Some(self));
         mode.is_resource |= is_resource_root;
         let edit = walk.value(object, Some(self), mode, &root, 0)?;
         walk.paths.sort_unstable();
@@ -83,7 +83,7 @@ struct Mode {
 }
 
 impl Mode {
-    fn of(schema: Option<&Structural>) -> Mode {
+    fn for_schema(schema: Option<&Structural>) -> Mode {
         Mode {
             is_resource: schema.is_some_and(|schema| schema.extensions.embedded_resource),
             keeps_unknown: schema.is_some_and(|schema| schema.extensions.preserve_unknown_fields),
@@ -121,7 +121,7 @@ impl Walk {
                             field => {
                                 let schema = field.schema();
                                 if let Some(value) =
-                                    self.value(value, schema, Mode::of(schema), &here, depth + 1)?
+                                    self.value(value, schema, Mode::for_schema(schema), &here, depth + 1)?
                                 {
                                     edits.push((name.clone(), Some(value)));
                                 }
@@ -136,7 +136,7 @@ impl Walk {
                     if mode.keeps_unknown && items.is_none() {
                         return Ok(None);
                     }
-                    let mut below = Mode::of(items);
+                    let mut below = Mode::for_schema(items);
                     // Where unknown fields of a list are kept, they are kept in its items too.
                     below.keeps_unknown |= mode.keeps_unknown;
                     edit_items(list, |at, item| {

@@ -10,7 +10,7 @@ impl Structural {
     /// The schema with its defaults pruned and their metadata coerced, as `PruneDefaults` in the apiserver does before
     /// it uses a schema. A default of which nothing remains is removed.
     ///
-    /// Each default is pruned within an object that has it where it would stand: as the value of the field `*` under
+    /// Each default is pruned within an object that contains it at its place: as the value of the field `*` under
     /// `additionalProperties`, as the only item of a list. A schema in which nothing changes is returned as it is.
     ///
     /// # Errors

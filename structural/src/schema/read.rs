@@ -37,7 +37,7 @@ impl Structural {
 
 fn structural(schema: &Value, trail: &Trail<'_>, depth: usize) -> Result<Structural, Error> {
     level(|| {
-        let source = Source::of(schema, trail, depth)?;
+        let source = Source::new(schema, trail, depth)?;
         let mut node = own_parts(&source)?;
         if let Some(items) = source.items()? {
             node.items = Some(structural(items, &Trail::Child(trail, "items"), depth + 1)?);

@@ -32,7 +32,7 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn of(schema: &'a Value, trail: &'a Trail<'a>, depth: usize) -> Result<Self, Error> {
+    pub(super) fn new(schema: &'a Value, trail: &'a Trail<'a>, depth: usize) -> Result<Self, Error> {
         check(depth)?;
         match schema {
             Value::Map(map) => Ok(Source { map: Some(map), trail, depth }),

@@ -89,35 +89,36 @@ fn unfold_node(node: &Node) -> Option<Node> {
     }
     let mut out = node.clone();
     if is_int_or_string {
-        let types = ["integer", "string"].map(NestedValueValidation::of_type).to_vec();
+        let types = ["integer", "string"].map(NestedValueValidation::with_type).to_vec();
         let validation = Arc::make_mut(&mut out.value_validation);
         if validation.any_of.is_empty() {
             validation.any_of = types;
         } else {
-            let types = of(ValueValidation { any_of: types, ..ValueValidation::default() });
+            let types = restriction(ValueValidation { any_of: types, ..ValueValidation::default() });
             validation.all_of.insert(0, types);
         }
     }
     if let Some(unions) = &node.extensions.unions {
-        of_discriminator(&mut out, union::of_discriminator(unions));
-        for union in union::of_object(unions) {
+        restrict_discriminator(&mut out, union::discriminator_values(unions));
+        for union in union::read_list(unions) {
             unfold_union(&mut out, union);
         }
     }
     (out != *node).then_some(out)
 }
 
-fn of(value_validation: ValueValidation) -> NestedValueValidation {
+fn restriction(value_validation: ValueValidation) -> NestedValueValidation {
     let mut out = NestedValueValidation::default();
     out.value_validation = value_validation;
     out
 }
 
 fn unfold_union(node: &mut Node, union: union::Union) {
-    let required = |member| of(ValueValidation { required: vec![member], ..ValueValidation::default() });
+    let required =
+        |member| restriction(ValueValidation { required: vec![member], ..ValueValidation::default() });
     let one_of: Vec<_> = union.members.into_iter().map(required).collect();
     let old = &node.value_validation;
-    let and = of(ValueValidation { one_of: one_of.clone(), ..ValueValidation::default() });
+    let and = restriction(ValueValidation { one_of: one_of.clone(), ..ValueValidation::default() });
     if old.one_of != one_of && !old.all_of.contains(&and) {
         let validation = Arc::make_mut(&mut node.value_validation);
         if validation.one_of.is_empty() {
@@ -134,14 +135,14 @@ fn unfold_union(node: &mut Node, union: union::Union) {
     if discriminator.generic.type_name.is_empty() {
         discriminator.generic.type_name = "string".into();
     }
-    of_discriminator(&mut discriminator, union.values);
+    restrict_discriminator(&mut discriminator, union.values);
     node.properties.insert(name, Structural::new(discriminator));
 }
 
 /// Restricts a discriminator to its values.
-fn of_discriminator(node: &mut Node, values: Vec<Value>) {
+fn restrict_discriminator(node: &mut Node, values: Vec<Value>) {
     let old = &node.value_validation;
-    let and = of(ValueValidation { enumeration: values.clone(), ..ValueValidation::default() });
+    let and = restriction(ValueValidation { enumeration: values.clone(), ..ValueValidation::default() });
     let same = |old: &[Value]| old.len() == values.len() && values.iter().all(|value| old.contains(value));
     if values.is_empty() || same(&old.enumeration) || old.all_of.contains(&and) {
         return;

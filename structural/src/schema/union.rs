@@ -14,13 +14,13 @@ pub(super) struct Union {
     pub(super) values: Vec<Value>,
 }
 
-/// The unions of the list form, which stands on the object. What is not understood is left out: it is for the
-/// import of the schema to report it.
-pub(super) fn of_object(unions: &Value) -> Vec<Union> {
-    unions.as_list().into_iter().flatten().filter_map(of_entry).collect()
+/// The unions of the list form, which the schema of an object has. Invalid entries are left out: the import of the
+/// schema reports them.
+pub(super) fn read_list(unions: &Value) -> Vec<Union> {
+    unions.as_list().into_iter().flatten().filter_map(read_entry).collect()
 }
 
-fn of_entry(entry: &Value) -> Option<Union> {
+fn read_entry(entry: &Value) -> Option<Union> {
     let fields = entry.get("fields-to-discriminateBy").or_else(|| entry.get("fields"));
     let fields = fields.and_then(Value::as_map)?;
     if fields.is_empty() {
@@ -37,8 +37,8 @@ fn of_entry(entry: &Value) -> Option<Union> {
     })
 }
 
-/// The values of a discriminator by the map form, which stands on its property: a closed list.
-pub(super) fn of_discriminator(unions: &Value) -> Vec<Value> {
+/// The values of a discriminator in the map form, which the schema of its property has: a closed list.
+pub(super) fn discriminator_values(unions: &Value) -> Vec<Value> {
     let members = unions.get("fieldMembers").and_then(Value::as_map);
     members.into_iter().flatten().map(|(value, _)| Value::from(value)).collect()
 }

@@ -18,8 +18,8 @@ enum Level {
 }
 
 impl Structural {
-    /// What keeps the schema from being structural, as `ValidateStructural` in the apiserver finds and words it,
-    /// sorted by the text of the error. `path` is where the schema stands in the whole.
+    /// The reasons why the schema is not structural, as `ValidateStructural` in the apiserver reports them, sorted by
+    /// the message. `path` is the path of the schema in the whole.
     ///
     /// A condition `NonStructuralSchema` shows these errors.
     ///
@@ -181,7 +181,8 @@ fn int_or_string(extensions: &Extensions, trail: &Trail<'_>, errors: &mut Vec<Fi
 fn is_integer_or_string(schemas: &[NestedValueValidation]) -> bool {
     match schemas {
         [a, b] => {
-            *a == NestedValueValidation::of_type("integer") && *b == NestedValueValidation::of_type("string")
+            *a == NestedValueValidation::with_type("integer")
+                && *b == NestedValueValidation::with_type("string")
         }
         _ => false,
     }

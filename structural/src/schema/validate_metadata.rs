@@ -14,12 +14,12 @@ const ANNOTATIONS: usize = 256 * 1024;
 impl Structural {
     /// What is wrong with `apiVersion`, `kind` and `metadata` of the embedded resources in the object, as `Validate`
     /// in `schema/objectmeta` of the apiserver. With `is_resource_root` the object itself is a resource. `path` is
-    /// where it stands in the whole.
+    /// its path in the whole.
     ///
     /// `apiVersion` and `kind` must be there and be what such texts are; `metadata` is validated as that of an object
     /// that is created, but that it need not have a name.
     ///
-    /// Errors come in the order of the object; the apiserver has them in random order.
+    /// Errors are in the order of the object; the apiserver has them in random order.
     ///
     /// # Errors
     ///

@@ -31,7 +31,8 @@ impl Structural {
     /// The schema as it is published: [unfolded](Structural::unfold), with `apiVersion`, `kind` and `metadata` in
     /// embedded resources, where `metadata` has the schema given, for example a reference.
     ///
-    /// The root is no embedded resource unless it says so: its three fields are added by whoever publishes it.
+    /// The root is not an embedded resource unless it is marked as one: [`CustomResource`](crate::crd::CustomResource)
+    /// adds its three fields.
     ///
     /// ```
     /// use fieldmanager_structural::Structural;

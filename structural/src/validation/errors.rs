@@ -17,7 +17,7 @@ struct Place {
 
 impl Place {
     /// From a JSON pointer. The whole object tells numbers that are names from those that are positions.
-    fn of(error: &ValidationError<'_>, whole: &Json) -> Self {
+    fn new(error: &ValidationError<'_>, whole: &Json) -> Self {
         let mut place = Place { path: FieldPath::empty(), name: String::new() };
         let mut here = Some(whole);
         for segment in &error.instance_path().clone() {
@@ -117,7 +117,7 @@ pub(super) fn push(error: &ValidationError<'_>, object: &Json, out: &mut Errors)
         out.unlisted += 1;
         return;
     }
-    let place = Place::of(error, object);
+    let place = Place::new(error, object);
     let json: &Json = error.instance();
     let value = || value(json);
     let bound = |place: Place, says: &str, limit: &Json| place.invalid(value(), &format!("{says} {limit}"));
@@ -181,7 +181,7 @@ pub(super) fn push(error: &ValidationError<'_>, object: &Json, out: &mut Errors)
                 "must validate one and only one schema (oneOf). Found {valid} valid alternatives"
             ))
         }
-        // What is left comes from keywords that the translation does not make.
+        // The translation does not produce the keywords of other errors.
         _ => FieldError::invalid(place.path, value(), error.to_string()),
     };
     out.push(pushed);
@@ -232,7 +232,7 @@ fn text(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// The value that was found. It came from a value, so its numbers fit.
+/// Converts the value that was found. It was made from a value, so its numbers fit.
 fn value(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,

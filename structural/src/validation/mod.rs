@@ -101,11 +101,11 @@ impl Validator {
     /// use fieldmanager_structural::validation::Validator;
     /// use fieldmanager_value::Value;
     /// let schema = Structural::from_value(&Value::from_yaml("{type: array, items: {type: string}, maxItems: 1}")?)?;
-    /// let errors = Validator::of(&schema)?.validate(&Value::from(vec!["a", "b"]));
+    /// let errors = Validator::from_structural(&schema)?.validate(&Value::from(vec!["a", "b"]));
     /// assert_eq!(errors[0].to_string(), "<nil>: Too many: 2: must have at most 1 item");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of(schema: &Structural) -> Result<Self, SchemaError> {
+    pub fn from_structural(schema: &Structural) -> Result<Self, SchemaError> {
         Self::new(&schema.to_value())
     }
 

@@ -16,7 +16,7 @@ pub(crate) fn check(args: &CheckArgs, files: Files) -> Result<ExitCode, Failure>
     let documents = files.documents(&args.file)?;
     let file = files::name(&args.file);
     let sources = sources(&documents);
-    if sources.iter().any(|document| SourceKind::of(document) == Some(SourceKind::CustomResource)) {
+    if sources.iter().any(|document| SourceKind::detect(document) == Some(SourceKind::CustomResource)) {
         return custom_resources(&file, &sources);
     }
     let imported =

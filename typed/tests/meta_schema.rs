@@ -14,7 +14,7 @@ fn check(text: &str) -> Result<(), String> {
 
 #[test]
 fn it_describes_itself() {
-    assert_eq!(check(include_str!("../../schema/src/schema_of_schemas.yaml")), Ok(()));
+    assert_eq!(check(include_str!("../../schema/src/meta_schema.yaml")), Ok(()));
 }
 
 #[test]
