@@ -62,7 +62,8 @@
 )]
 //! | [`managedfields`] | `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply |
 //! | [`patch`] | JSON Patch, JSON Merge Patch and strategic merge patch: applying and making them |
-//! | [`openapi`] | where schemas come from: OpenAPI documents, custom resource definitions, the bundled Kubernetes types |
+//! | [`openapi`] | schemas from OpenAPI documents and custom resource definitions, the bundled Kubernetes types |
+//! | [`structural`] | custom resource definitions and structural schemas: checking, pruning, defaulting, validation |
 //! | [`merge`] | the updater: apply, update, conflicts, pruning, version conversion |
 //! | [`typed`] | a value of a type: validation, field sets, merge, comparison, removal, extraction, unions |
 //! | [`fieldpath`] | path elements, paths, sets of paths and their algebra, FieldsV1, managers |
@@ -85,6 +86,7 @@ pub use fieldmanager_merge as merge;
 pub use fieldmanager_openapi as openapi;
 pub use fieldmanager_patch as patch;
 pub use fieldmanager_schema as schema;
+pub use fieldmanager_structural as structural;
 pub use fieldmanager_typed as typed;
 #[cfg(feature = "derive")]
 pub use fieldmanager_union as derive;
@@ -97,9 +99,10 @@ pub use fieldmanager_managedfields::{
 pub use fieldmanager_merge::{
     Applied, Conflict, Conflicts, ConvertError, Converter, Force, SameVersion, Updated, Updater,
 };
-pub use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
+pub use fieldmanager_openapi::{Importer, Types};
 pub use fieldmanager_patch::{PatchSchema, PatchType, PatchTypes};
 pub use fieldmanager_schema::{Schema, Type};
+pub use fieldmanager_structural::GroupVersionKind;
 pub use fieldmanager_typed::{Comparison, Duplicates, KeyFields, TypedValue};
 #[cfg(feature = "derive")]
 pub use fieldmanager_union::KubeUnion;

@@ -144,7 +144,7 @@ impl UnionCorrection {
             replace(&mut member.optional, true).map_err(|e| format!("optional `{field}`: {e}"))?;
         }
         for value in &self.empty_members {
-            if union.knows(value) {
+            if union.declares(value) {
                 return Err(format!("empty member `{value}`: {CHANGES_NOTHING}"));
             }
             union.empty_members.push(value.as_str().into());

@@ -9,6 +9,6 @@ use fieldmanager_patch::builtin as patch;
 fn every_kind_of_the_bundled_schema_has_strategies() {
     for (kind, _) in openapi::types().kinds() {
         let (version, kind) = (kind.api_version(), &kind.kind);
-        assert!(patch::types().of_kind(&version, kind).is_some(), "{version} {kind}");
+        assert!(patch::types().for_kind(&version, kind).is_some(), "{version} {kind}");
     }
 }

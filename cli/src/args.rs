@@ -1,5 +1,6 @@
 //! The arguments.
 
+mod common;
 mod managed;
 mod patch;
 mod unions;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use bytesize::ByteSize;
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use common::{Format, OutputArgs, TypeArgs};
 pub(crate) use managed::{
     ApplyArgs, BlameArgs, CsaArgs, ExtractArgs, LintArgs, ManagersArgs, MigrateArgs, OperationName,
     OwnedArgs, RequestArgs, StripArgs, UpdateArgs, WriteArgs,
@@ -93,31 +95,6 @@ pub(crate) enum SchemaCommand {
     Check(CheckArgs),
     /// Convert an OpenAPI document or CustomResourceDefinitions to a schema
     Import(ImportArgs),
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    #[default]
-    Yaml,
-    Json,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct TypeArgs {
-    /// The source of the types: a schema, an OpenAPI document, or CustomResourceDefinitions; by default the types of
-    /// Kubernetes
-    #[arg(long, value_name = "FILE")]
-    pub(crate) schema: Option<PathBuf>,
-    /// The type of the object, or a kind; by default determined by the object's apiVersion and kind
-    #[arg(long = "type", value_name = "NAME")]
-    pub(crate) type_name: Option<String>,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct OutputArgs {
-    /// The format of the result
-    #[arg(short, long, value_enum, default_value_t)]
-    pub(crate) output: Format,
 }
 
 #[derive(clap::Args)]

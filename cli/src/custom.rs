@@ -1,7 +1,7 @@
 //! What the apiserver resets of a custom resource that has the subresource `status`.
 
 use fieldmanager_fieldpath::{Path, PathElement};
-use fieldmanager_openapi::crd::Version;
+use fieldmanager_structural::crd::Version;
 use fieldmanager_value::{Str, Value};
 
 const STATUS: &str = "status";

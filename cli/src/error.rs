@@ -6,7 +6,7 @@ use fieldmanager_managedfields::Status;
 use fieldmanager_merge::Conflicts;
 use fieldmanager_typed::ValidationErrors;
 
-use crate::output::{Line, Style};
+use crate::line::{Line, Style};
 
 /// Why the command did not do what was asked.
 #[derive(Debug)]

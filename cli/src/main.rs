@@ -8,6 +8,7 @@ mod custom;
 mod difference;
 mod error;
 mod files;
+mod line;
 mod names;
 mod output;
 mod owners;

@@ -1,10 +1,12 @@
 //! The managers of an object as commands show them: names, colours, ages and sizes.
 
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 
 use anstyle::{AnsiColor, Style};
 use fieldmanager_managedfields::{Entry, EntryError, Operation, Time};
 use fieldmanager_value::Value;
+use fnv::FnvHasher;
 
 use crate::args::OwnedArgs;
 use crate::error::Failure;
@@ -150,13 +152,12 @@ impl Palette {
     }
 }
 
-/// FNV-1a: the colour must be the same in every run, and depend on the last letter as much as on the first.
+/// The colour of a name by its hash, which must be the same in every run.
 fn preferred(name: &str) -> usize {
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let mut hasher = FnvHasher::default();
+    hasher.write(name.as_bytes());
     // The upper half is mixed better.
-    usize::try_from((hash >> 32) % 12).unwrap_or_default()
+    usize::try_from((hasher.finish() >> 32) % 12).unwrap_or_default()
 }
 
 #[cfg(test)]

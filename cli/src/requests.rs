@@ -5,10 +5,10 @@ use std::path::Path;
 use fieldmanager_managedfields::{
     DryRun, Entry, Error, ErrorKind, FieldManager, Force, ManagedFields, Outcome, Status, Time,
 };
-use fieldmanager_openapi::structural::Structural;
-use fieldmanager_openapi::{FieldPath, GroupVersionKind, Types, validate_managed_fields};
+use fieldmanager_openapi::Types;
 use fieldmanager_patch::{PatchSchema, PatchType};
 use fieldmanager_schema::Type;
+use fieldmanager_structural::{FieldPath, GroupVersionKind, Structural, validate_managed_fields};
 use fieldmanager_value::{Str, Value};
 
 use crate::args::{RequestArgs, WriteArgs};
@@ -107,7 +107,7 @@ impl Server {
         let mut server_reset = Reset::Nothing;
         let mut structural = None;
         if let Some(resource) = source.custom_resource(&kind)? {
-            let fault = |error: fieldmanager_openapi::crd::CrdError| Failure::input(source.name(), error);
+            let fault = |error: fieldmanager_structural::crd::CrdError| Failure::input(source.name(), error);
             for (version, set) in resource.reset_fields(&kind.version, target.subresource).map_err(fault)? {
                 builder = builder.reset_fields(version, set);
             }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{
     GroupVersionKind, Importer, KindError, SourceError, SourceKind, Types, UnionForm, UnionOrigin, builtin,
     sources,
 };
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::Value;
 
 use crate::args::TypeArgs;
@@ -23,7 +23,7 @@ pub(crate) struct Source {
     file: Option<String>,
     /// The documents of the file.
     documents: Vec<Value>,
-    /// Where the unions came from.
+    /// The origins of the unions.
     unions: Vec<UnionOrigin>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn load(file: Option<&Path>, files: Files) -> Result<Source, Failure>
     Ok(Source { types: imported.types, file: Some(files::name(path)), documents, unions: imported.unions })
 }
 
-/// Where a union came from: its members, the place and the form.
+/// The origin of a union: its members, the place and the form.
 pub(crate) fn union_origin(union: &UnionOrigin) -> String {
     let members: Vec<&str> = union.members.iter().map(|member| member.as_str()).collect();
     let by = union.discriminator.as_ref().map_or(String::new(), |name| format!(" by {}", name.as_str()));
@@ -66,7 +66,7 @@ pub(crate) fn definition(
 ) -> Result<(Option<CustomResource>, Vec<String>), String> {
     let mut others = Vec::new();
     for document in sources(documents) {
-        if SourceKind::of(&document) != Some(SourceKind::CustomResource) {
+        if SourceKind::detect(&document) != Some(SourceKind::CustomResource) {
             continue;
         }
         let resource = CustomResource::from_value(&document).map_err(|error| error.to_string())?;
@@ -87,7 +87,7 @@ impl Source {
         }
     }
 
-    /// Where the unions of a type came from, one a line.
+    /// The origins of the unions of a type, one a line.
     pub(crate) fn unions(&self, ty: &Type) -> Vec<String> {
         let own = self.unions.iter().filter(|union| union.definition == ty.name());
         let lines: Vec<String> = own.map(union_origin).collect();
@@ -113,7 +113,7 @@ impl Source {
     ) -> Result<Type, Failure> {
         match type_name {
             Some(name) => self.named(name),
-            None => self.of_object(object, object_file),
+            None => self.for_object(object, object_file),
         }
     }
 
@@ -129,15 +129,16 @@ impl Source {
             return Some(fieldmanager_patch::builtin::types().clone());
         }
         let found = sources(&self.documents);
-        let document = found.iter().find(|document| SourceKind::of(document) == Some(SourceKind::OpenApi))?;
+        let document =
+            found.iter().find(|document| SourceKind::detect(document) == Some(SourceKind::OpenApi))?;
         PatchTypes::from_openapi(document).ok()
     }
 
-    fn of_object(&self, object: &Value, object_file: &Path) -> Result<Type, Failure> {
+    fn for_object(&self, object: &Value, object_file: &Path) -> Result<Type, Failure> {
         if let Some(ty) = self.of_plain_kind(object) {
             return Ok(ty);
         }
-        self.types.of_object(object).map_err(|error| {
+        self.types.for_object(object).map_err(|error| {
             let hint = match &error {
                 KindError::Unknown { nearest, .. } if !nearest.is_empty() => String::new(),
                 KindError::Unknown { .. } if self.file.is_none() => {

@@ -136,7 +136,7 @@ fn types_come_from_kubernetes_or_a_file_of_any_kind() {
         ),
         (
             "validate --schema @/mixed.yaml -f @/shop.yaml",
-            "@/mixed.yaml: a CustomResourceDefinition and an OpenAPI document in one file: only custom resource definitions may stand side by side",
+            "@/mixed.yaml: a CustomResourceDefinition and an OpenAPI document in one file: only custom resource definitions may share a file",
         ),
         (
             "validate --schema @/pod.yaml -f @/shop.yaml",

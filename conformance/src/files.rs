@@ -1,10 +1,12 @@
 //! JSON documents in files: the corpus, and OpenAPI documents, which may be compressed.
 
 use std::fs;
+use std::hash::Hasher;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
+use fnv::FnvHasher;
 use serde_json::Value;
 
 use crate::Error;
@@ -58,9 +60,9 @@ pub fn keep(folder: &Path, suite: &str, mut case: Value) -> Result<PathBuf, Erro
     if let Some(members) = case.as_object_mut() {
         members.remove("name");
     }
-    let hash = case.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut hasher = FnvHasher::default();
+    hasher.write(case.to_string().as_bytes());
+    let hash = hasher.finish();
     if let Some(members) = case.as_object_mut() {
         members.insert("name".to_owned(), Value::from(format!("{suite} {hash:016x}")));
     }

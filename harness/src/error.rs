@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::scenario::Origin;
+use crate::origin::Origin;
 
 /// Why a file cannot be read as scenarios: the file, the position in it, and what was expected there.
 ///

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fieldmanager_openapi::is_print;
+use fieldmanager_value::go_format::is_print;
 
 /// Escapes every character that could act on a terminal or that a reader would not see, as `\u{1b}`.
 ///

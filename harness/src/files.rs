@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 
 use crate::Error;
 use crate::documents::{self, Document, Language};
-use crate::scenario::Origin;
+use crate::origin::Origin;
 
 /// The most bytes that are read from one file unless the caller sets another limit: 64 MiB. The OpenAPI document of
 /// Kubernetes has 5 MB, the largest bundles of custom resource definitions have 20 MB, and an API server takes

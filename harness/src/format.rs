@@ -9,10 +9,11 @@ use fieldmanager_merge::Force;
 use fieldmanager_typed::{Duplicates, KeyFields};
 use fieldmanager_value::{Map, Str, Value};
 
+use crate::origin::Origin;
 use crate::read::{Reader, Result, listed};
 use crate::scenario::{
-    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, Origin, PatchFormat,
-    Scenario, SetOperation, Step,
+    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat, Scenario,
+    SetOperation, Step,
 };
 use crate::schemas::{SchemaFiles, SchemaSource};
 
@@ -356,7 +357,7 @@ fn path(r: &mut Reader, value: &Value) -> Result<String> {
         Value::String(text) => text,
         other => return r.expected("string", other),
     };
-    // A name with a dot or bracket in it does not read back; such a path is compared as it stands.
+    // A path whose names contain dots or brackets cannot be parsed; it is compared as a string.
     Ok(match text.parse::<fieldpath::Path>() {
         Ok(path) => path.to_string(),
         Err(_) => text.to_string(),

@@ -156,7 +156,7 @@ fn object(expected: Option<&Value>, actual: &Value) -> Option<Failure> {
     different("object", diff::paths(expected, actual), expected.clone(), actual.clone())
 }
 
-/// Every expected fault stands for one that was found, and every one found is expected.
+/// Fails unless the expected faults and the found faults match one to one.
 fn faults(expected: Option<&[ExpectedFault]>, actual: &[UnionFault]) -> Option<Failure> {
     let expected = expected?;
     let mut surplus: Vec<&UnionFault> = actual.iter().collect();

@@ -34,6 +34,7 @@ mod judge;
 mod junit;
 mod load;
 mod oracle;
+mod origin;
 mod outcome;
 mod patches;
 mod place;
@@ -51,11 +52,12 @@ pub use escape::escape_untrusted;
 pub use files::{InputError, MAX_INPUT, read_input};
 pub use load::{Loader, load};
 pub use oracle::{answer, answer_line, outcomes};
+pub use origin::Origin;
 pub use outcome::{ErrorKind, Outcome, State, StepError};
 pub use report::{Failure, Part, Report, ReportLine, ScenarioReport, Style};
 pub use runner::Runner;
 pub use scenario::{
-    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, Origin, PatchFormat,
-    Scenario, SetOperation, Step,
+    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat, Scenario,
+    SetOperation, Step,
 };
 pub use schemas::{SchemaError, SchemaSource};

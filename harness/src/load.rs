@@ -7,9 +7,10 @@ use fieldmanager_value::{Error as ValueError, TextPosition, Value};
 use crate::documents::{self, Document, Language};
 use crate::files::{self, MAX_INPUT};
 use crate::format::Format;
+use crate::origin::Origin;
 use crate::place::{Fault, notation};
 use crate::read::Reader;
-use crate::scenario::{Origin, Scenario};
+use crate::scenario::Scenario;
 use crate::schemas::{self, SchemaFiles};
 use crate::{Error, Errors};
 

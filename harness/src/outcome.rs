@@ -176,7 +176,7 @@ impl Refusal {
         Refusal::Error(StepError { kind: ErrorKind::Unsupported, message: message.into() })
     }
 
-    fn of(kind: ErrorKind, error: &impl fmt::Display) -> Self {
+    fn from_error(kind: ErrorKind, error: &impl fmt::Display) -> Self {
         Refusal::Error(StepError { kind, message: error.to_string() })
     }
 }
@@ -198,7 +198,7 @@ impl From<StepError> for Refusal {
 
 impl From<SchemaError> for Refusal {
     fn from(error: SchemaError) -> Self {
-        Refusal::of(ErrorKind::Schema, &error)
+        Refusal::from_error(ErrorKind::Schema, &error)
     }
 }
 
@@ -206,7 +206,7 @@ impl From<typed::ValidationErrors> for Refusal {
     fn from(errors: typed::ValidationErrors) -> Self {
         let schema = errors.is_schema_fault();
         let kind = if schema { ErrorKind::Schema } else { ErrorKind::Validation };
-        Refusal::of(kind, &errors)
+        Refusal::from_error(kind, &errors)
     }
 }
 
@@ -216,13 +216,13 @@ impl From<typed::Error> for Refusal {
             typed::Error::Invalid(errors) if errors.is_schema_fault() => ErrorKind::Schema,
             _ => ErrorKind::Merge,
         };
-        Refusal::of(kind, &error)
+        Refusal::from_error(kind, &error)
     }
 }
 
 impl From<merge::ConvertError> for Refusal {
     fn from(error: merge::ConvertError) -> Self {
-        Refusal::of(ErrorKind::Conversion, &error)
+        Refusal::from_error(ErrorKind::Conversion, &error)
     }
 }
 
@@ -242,6 +242,6 @@ impl From<merge::Error> for Refusal {
             merge::ErrorKind::Conversion => ErrorKind::Conversion,
             merge::ErrorKind::Objects | merge::ErrorKind::Conflict => ErrorKind::Merge,
         };
-        Refusal::of(kind, &error)
+        Refusal::from_error(kind, &error)
     }
 }

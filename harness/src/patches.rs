@@ -1,6 +1,5 @@
 //! Patches in scenarios.
 
-use fieldmanager_openapi::{SourceKind, sources};
 use fieldmanager_patch::{Error, PatchSchema, PatchTypes, json_merge, json_patch, strategic};
 use fieldmanager_value::Value;
 
@@ -9,13 +8,6 @@ use crate::scenario::PatchFormat;
 
 const NO_STRATEGIES: &str = "the schema has no strategies for a strategic merge patch: expected an OpenAPI document \
     or `builtin:kubernetes` as `schema`, or `type: merge`";
-
-/// The merge strategies of documents with types. Only OpenAPI documents have any.
-pub(crate) fn strategies(documents: &[Value]) -> Option<PatchTypes> {
-    let found = sources(documents);
-    let document = found.iter().find(|document| SourceKind::of(document) == Some(SourceKind::OpenApi))?;
-    PatchTypes::from_openapi(document).ok()
-}
 
 /// What a patch makes of the live object.
 pub(crate) fn patched(

@@ -15,8 +15,8 @@ use crate::types::Types;
 
 /// A scenario that is being run.
 ///
-/// The steps come one by one, so that a caller can look at the state between them, or run others than the
-/// scenario's own. A step that fails leaves the state as it was.
+/// The caller runs each step, so that it can inspect the state between steps, or run other steps than those of the
+/// scenario. A step that fails leaves the state as it was.
 ///
 /// ```
 /// use fieldmanager_harness::{Runner, Scenario};
@@ -183,7 +183,7 @@ impl<'s> Runner<'s> {
         Ok(self.reach(updated.object, updated.managers))
     }
 
-    /// The live object at a version, patched. What comes out has to fit its type.
+    /// The live object at a version, patched. The result must fit its type.
     fn patched(&self, version: &ApiVersion, how: PatchFormat, patch: &Value) -> Result<TypedValue, Refusal> {
         let live = self.live_at(version)?;
         let strategies = self.strategies.as_ref();

@@ -1,14 +1,13 @@
 //! What a scenario file says.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::path::PathBuf;
 
 use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Set};
 use fieldmanager_merge::Force;
 use fieldmanager_typed::{Duplicates, KeyFields};
-use fieldmanager_value::{Str, TextPosition, Value};
+use fieldmanager_value::{Str, Value};
 
+use crate::origin::Origin;
 use crate::schemas::SchemaSource;
 
 /// A declarative test of apply behaviour: a schema, steps, and what must hold after each.
@@ -44,28 +43,6 @@ pub struct Scenario {
     pub conversion: Option<Conversion>,
     /// What is done, in order.
     pub steps: Vec<Step>,
-}
-
-/// Where something was read from, as far as it is known.
-///
-/// It prints as the start of a message: `tests/a.yaml: line 3 column 1`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// The file.
-    pub file: Option<PathBuf>,
-    /// The place in the file.
-    pub position: Option<TextPosition>,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.file, self.position) {
-            (Some(file), Some(position)) => write!(f, "{}: {position}", file.display()),
-            (Some(file), None) => write!(f, "{}", file.display()),
-            (None, Some(position)) => position.fmt(f),
-            (None, None) => f.write_str("scenario"),
-        }
-    }
 }
 
 /// How the library is set up for a scenario.

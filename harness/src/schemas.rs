@@ -1,15 +1,14 @@
-//! Where the schema of a scenario comes from.
+//! The schema of a scenario.
 
 use std::path::{Path, PathBuf};
 
 use ahash::HashMap;
-use fieldmanager_openapi::{Importer, SourceError, SourceKind, Types, builtin};
+use fieldmanager_openapi::{Importer, SourceError, SourceKind, Types, builtin, sources};
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_value::Value;
 
 use crate::Error;
 use crate::files;
-use crate::patches;
 
 /// The schema of a scenario: `schema` in the file.
 ///
@@ -28,7 +27,7 @@ pub enum SchemaSource {
         /// The merge strategies in it, if it is an OpenAPI document.
         strategies: Option<PatchTypes>,
     },
-    /// One that comes with the library, `builtin:NAME`.
+    /// A bundled schema, `builtin:NAME`.
     Builtin(String),
 }
 
@@ -37,7 +36,7 @@ const KUBERNETES: &str = "kubernetes";
 
 impl SchemaSource {
     /// The types: of a schema in the format of structured-merge-diff, of an OpenAPI document, of custom resource
-    /// definitions, or those that come with the library.
+    /// definitions, or the bundled types.
     ///
     /// # Errors
     ///
@@ -60,7 +59,7 @@ impl SchemaSource {
     pub fn types(&self) -> Result<Types, SchemaError> {
         match self {
             // A schema in place may leave out even its types.
-            SchemaSource::Inline(document) if SourceKind::of(document).is_none() => {
+            SchemaSource::Inline(document) if SourceKind::detect(document).is_none() => {
                 Types::load(&with_types(document)).map_err(|error| SchemaError::new(None, error))
             }
             SchemaSource::Inline(document) => read(std::slice::from_ref(document), None),
@@ -70,7 +69,7 @@ impl SchemaSource {
         }
     }
 
-    /// The strategies for strategic merge patches: those of an OpenAPI document, or those that come with the library.
+    /// The strategies for strategic merge patches: those of an OpenAPI document, or the bundled ones.
     /// Custom resource definitions, and schemas in the format of structured-merge-diff, have none.
     ///
     /// ```
@@ -84,7 +83,7 @@ impl SchemaSource {
     /// ```
     pub fn strategies(&self) -> Option<PatchTypes> {
         match self {
-            SchemaSource::Inline(document) => patches::strategies(std::slice::from_ref(document)),
+            SchemaSource::Inline(document) => strategies(std::slice::from_ref(document)),
             SchemaSource::File { strategies, .. } => strategies.clone(),
             SchemaSource::Builtin(name) if name == KUBERNETES => {
                 Some(fieldmanager_patch::builtin::types().clone())
@@ -94,7 +93,7 @@ impl SchemaSource {
     }
 }
 
-/// A map without `types`, with them: the fault is then said of what is in it.
+/// Adds `types` to a map without them, so that faults are reported for its other fields.
 fn with_types(document: &Value) -> Value {
     let mut document = document.clone();
     if let Value::Map(map) = &mut document {
@@ -115,7 +114,7 @@ pub enum SchemaError {
         /// What is wrong with it.
         source: Box<SourceError>,
     },
-    /// No schema of that name comes with the library.
+    /// There is no bundled schema of that name.
     #[error("there is no schema `builtin:{name}`, the only one is `builtin:{KUBERNETES}`")]
     Unknown {
         /// The name that was asked for.
@@ -134,9 +133,16 @@ fn read(documents: &[Value], file: Option<&Path>) -> Result<Types, SchemaError> 
     imported.map(|imported| imported.types).map_err(|error| SchemaError::new(file, error))
 }
 
-/// Whether a document is a schema of any kind. They stand beside the scenarios that use them.
+/// The merge strategies of documents with types. Only OpenAPI documents have any.
+fn strategies(documents: &[Value]) -> Option<PatchTypes> {
+    let found = sources(documents);
+    let document = found.iter().find(|document| SourceKind::detect(document) == Some(SourceKind::OpenApi))?;
+    PatchTypes::from_openapi(document).ok()
+}
+
+/// Whether a document is a schema of any kind. Folders of scenarios contain the schemas that these use.
 pub(crate) fn is_schema(document: &Value) -> bool {
-    match SourceKind::of(document) {
+    match SourceKind::detect(document) {
         Some(SourceKind::Schema) => document.get("types").is_some_and(|types| types.as_list().is_some()),
         other => other.is_some(),
     }
@@ -162,7 +168,7 @@ impl SchemaFiles {
         let source = SchemaSource::File {
             path: path.into(),
             types: read(&documents, Some(path)),
-            strategies: patches::strategies(&documents),
+            strategies: strategies(&documents),
         };
         self.known.insert(path.into(), source.clone());
         Ok(source)

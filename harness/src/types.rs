@@ -35,14 +35,15 @@ impl Types {
         versions.extend(renames.flat_map(BTreeMap::keys));
         versions.extend(scenario.steps.iter().filter_map(|step| step.action.api_version()));
         for version in versions {
-            let by_kind = if types.names.is_empty() { Some(of_kind(&source, version, kind)) } else { None };
+            let by_kind =
+                if types.names.is_empty() { Some(type_for_kind(&source, version, kind)) } else { None };
             let found = match by_kind {
                 Some(Err(error)) => {
                     types.missing.insert(version.clone(), error);
                     None
                 }
-                Some(Ok(found)) => types.named(found.name(), separate),
-                None => types.name_at(version).and_then(|name| types.named(name, separate)),
+                Some(Ok(found)) => types.type_named(found.name(), separate),
+                None => types.name_at(version).and_then(|name| types.type_named(name, separate)),
             };
             if let Some(found) = found {
                 types.by_version.insert(version.clone(), found);
@@ -60,7 +61,7 @@ impl Types {
 
     /// The type of a name. Where versions are converted by renaming fields, each has a copy of its own:
     /// the type of a value then says at which version the value is, even if the name is the same.
-    fn named(&self, name: &str, separate: bool) -> Option<Type> {
+    fn type_named(&self, name: &str, separate: bool) -> Option<Type> {
         let found = match self.schema.type_named(name) {
             None if name == UNTYPED_DEDUCED => Schema::deduced(),
             found => found?,
@@ -111,7 +112,7 @@ fn kind(scenario: &Scenario) -> Option<&str> {
     objects.filter_map(|object| object.get("kind").and_then(Value::as_str)).find(|kind| !kind.is_empty())
 }
 
-fn of_kind(
+fn type_for_kind(
     types: &fieldmanager_openapi::Types,
     version: &ApiVersion,
     kind: Option<&str>,
@@ -119,7 +120,7 @@ fn of_kind(
     match kind {
         Some(kind) => types.for_kind(&GroupVersionKind::from_api_version_kind(version.as_str(), kind)),
         // A schema may leave no choice.
-        None => types.of_object(&Value::Null),
+        None => types.for_object(&Value::Null),
     }
 }
 

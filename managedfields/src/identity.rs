@@ -132,10 +132,10 @@ impl Identity {
     /// assert_eq!(updater.display_name(), r#""ci" with subresource "status" using v1"#);
     /// ```
     pub fn display_name(&self) -> String {
-        let mut out = fieldmanager_openapi::go_quote(&self.manager);
+        let mut out = fieldmanager_value::go_format::quote(&self.manager);
         if !self.subresource.is_empty() {
             out.push_str(" with subresource ");
-            out.push_str(&fieldmanager_openapi::go_quote(&self.subresource));
+            out.push_str(&fieldmanager_value::go_format::quote(&self.subresource));
         }
         if self.operation == Operation::Update {
             out.push_str(" using ");

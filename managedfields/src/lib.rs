@@ -46,7 +46,7 @@ pub use dry_run::{Change, DryRun, OwnershipChange};
 pub use entry::{Entry, EntryError};
 pub use error::{Error, ErrorKind};
 pub use extract::{ExtractForm, extract};
-pub use fieldmanager_openapi::{MAX_MANAGER, validate_managed_fields};
+pub use fieldmanager_structural::{MAX_MANAGER, validate_managed_fields};
 pub use identity::{Identity, Operation};
 pub use interner::Interner;
 pub use last_applied::LAST_APPLIED;

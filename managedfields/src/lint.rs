@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fieldmanager_fieldpath::{ApiVersion, Set};
-use fieldmanager_openapi::{FieldError, FieldPath, validate_managed_fields};
+use fieldmanager_structural::{FieldError, FieldPath, validate_managed_fields};
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::cap::ANCIENT_CHANGES;

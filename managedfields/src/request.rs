@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use fieldmanager_openapi::{
-    FieldError, FieldPath, GroupVersionKind, MAX_MANAGER, is_print, validate_manager,
-};
+use fieldmanager_openapi::GroupVersionKind;
+use fieldmanager_structural::{FieldError, FieldPath, MAX_MANAGER, validate_manager};
+use fieldmanager_value::go_format::is_print;
 
 use crate::status::Status;
 

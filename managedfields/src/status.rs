@@ -1,8 +1,8 @@
 //! Errors as Kubernetes sends them.
 
 use ahash::AHashSet;
-use fieldmanager_openapi::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_patch::Response;
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 use serde::Serialize;
 
@@ -129,7 +129,7 @@ impl Status {
     ///
     /// ```
     /// use fieldmanager_managedfields::Status;
-    /// use fieldmanager_openapi::{FieldError, FieldPath, GroupVersionKind};
+    /// use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
     /// let kind = GroupVersionKind::new("meta.k8s.io", "", "PatchOptions");
     /// let error = FieldError::required(FieldPath::root("fieldManager"), "is required for apply patch");
     /// let status = Status::invalid(&kind, "", &[error]);
@@ -159,7 +159,8 @@ impl Status {
             [one] => one.clone(),
             all => format!("[{}]", all.join(", ")),
         };
-        let message = format!("{group_kind} {} is invalid: {all}", fieldmanager_openapi::go_quote(name));
+        let message =
+            format!("{group_kind} {} is invalid: {all}", fieldmanager_value::go_format::quote(name));
         let details = Details {
             name: name.to_owned(),
             group: kind.group.to_string(),

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{RequestKind, RequestOptions, manager_name, validate_managed_fields};
-use fieldmanager_openapi::FieldPath;
+use fieldmanager_structural::FieldPath;
 use fieldmanager_value::Value;
 
 #[test]

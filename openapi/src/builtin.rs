@@ -1,4 +1,4 @@
-//! The schema of the built-in Kubernetes types, which comes with the library.
+//! The schema of the built-in Kubernetes types, bundled with the library.
 //!
 //! Made by the crate `bundle` of the repository from the OpenAPI definitions of a release, with corrections where
 //! these say less than the apiserver does.
@@ -34,14 +34,14 @@ const TEXT: &str = include_str!("builtin/kubernetes.json");
 /// use fieldmanager_value::Value;
 ///
 /// let object = Value::from_yaml("{apiVersion: v1, kind: Pods}")?;
-/// let error = builtin::types().of_object(&object).unwrap_err();
+/// let error = builtin::types().for_object(&object).unwrap_err();
 /// assert!(error.to_string().starts_with("no corresponding type for /v1, Kind=Pods, did you mean v1 Pod"));
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 pub fn types() -> Types {
     static TYPES: LazyLock<Types> = LazyLock::new(|| {
         let loaded = Value::from_json(TEXT).ok().and_then(|document| Types::load(&document).ok());
-        // A test reads the text, which is a part of the program; so this never comes to pass.
+        // The document is compiled in and a test loads it, so it cannot be invalid.
         loaded.unwrap_or_else(|| Types::from(Schema::deduced().schema().clone()))
     });
     TYPES.clone()

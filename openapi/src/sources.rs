@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use fieldmanager_schema::{Schema, TypeDef};
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_value::{Str, Value};
 
-use crate::crd::{CrdError, CustomResource};
-use crate::{GroupVersionKind, Imported, Importer, LoadError, Types};
+use crate::{Imported, Importer, LoadError, Types};
 
 /// What a document with types is.
 ///
 /// ```
 /// use fieldmanager_openapi::SourceKind;
 /// use fieldmanager_value::Value;
-/// let kind = SourceKind::of(&Value::from_yaml("{openapi: 3.0.0, components: {schemas: {}}}")?);
+/// let kind = SourceKind::detect(&Value::from_yaml("{openapi: 3.0.0, components: {schemas: {}}}")?);
 /// assert_eq!(kind, Some(SourceKind::OpenApi));
 /// assert_eq!(kind.unwrap().to_string(), "an OpenAPI document");
-/// assert_eq!(SourceKind::of(&Value::from_yaml("{apiVersion: v1, kind: Pod}")?), None);
+/// assert_eq!(SourceKind::detect(&Value::from_yaml("{apiVersion: v1, kind: Pod}")?), None);
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    /// What a document is; none if it is no source of types.
-    pub fn of(document: &Value) -> Option<Self> {
+    /// The kind of a document; `None` if it is not a source of types.
+    pub fn detect(document: &Value) -> Option<Self> {
         let document = document.as_map()?;
         let has = |name: &str| document.contains(name);
         if document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition") {
@@ -79,7 +80,7 @@ pub enum SourceError {
         found: String,
     },
     /// Several documents, and not all of them are custom resource definitions.
-    #[error("{first} and {second} in one file: only custom resource definitions may stand side by side")]
+    #[error("{first} and {second} in one file: only custom resource definitions may share a file")]
     Several {
         /// What the first is.
         first: SourceKind,
@@ -95,9 +96,9 @@ pub enum SourceError {
         /// The name of the definition, as far as it has one.
         name: String,
         /// What is wrong with it.
-        source: Box<CrdError>,
+        source: Box<LoadError>,
     },
-    /// Two custom resource definitions come to different types of one name.
+    /// Two custom resource definitions define different types with one name.
     #[error("type `{name}` is defined twice, and differently")]
     Differs {
         /// The name of the type.
@@ -105,7 +106,7 @@ pub enum SourceError {
     },
 }
 
-fn each_line(name: &str, source: &CrdError) -> String {
+fn each_line(name: &str, source: &LoadError) -> String {
     let text = source.to_string();
     let lines: Vec<String> = text.lines().map(|line| format!("{name}: {line}")).collect();
     lines.join("\n")
@@ -126,9 +127,9 @@ pub fn sources(documents: &[Value]) -> Vec<Value> {
     for document in documents {
         match document.get("items") {
             Some(Value::List(items)) if is_list(document) => {
-                out.extend(items.iter().filter(|item| SourceKind::of(item).is_some()).cloned());
+                out.extend(items.iter().filter(|item| SourceKind::detect(item).is_some()).cloned());
             }
-            _ if SourceKind::of(document).is_some() => out.push(document.clone()),
+            _ if SourceKind::detect(document).is_some() => out.push(document.clone()),
             _ => {}
         }
     }
@@ -141,7 +142,7 @@ fn is_list(document: &Value) -> bool {
 
 impl Types {
     /// Loads types from the documents of a file: a schema, an OpenAPI document, or any number of custom resource
-    /// definitions, whose types are put together. Of the documents that [`sources`] passes over nothing is said.
+    /// definitions, whose types are combined. Documents that [`sources`] skips are ignored.
     ///
     /// # Errors
     ///
@@ -165,7 +166,7 @@ impl Types {
     /// ```
     pub fn load_all(documents: &[Value], importer: &Importer) -> Result<Imported, SourceError> {
         let sources = sources(documents);
-        let kinds: Vec<SourceKind> = sources.iter().filter_map(SourceKind::of).collect();
+        let kinds: Vec<SourceKind> = sources.iter().filter_map(SourceKind::detect).collect();
         match (sources.as_slice(), kinds.as_slice()) {
             ([], _) | (_, []) => Err(SourceError::NoSource { found: found(documents) }),
             ([document], [SourceKind::Schema]) => Ok(Imported::from(Types::load(document)?)),
@@ -231,17 +232,6 @@ fn custom_resources(documents: &[Value], importer: &Importer) -> Result<Imported
     Ok(all)
 }
 
-fn custom_resource(document: &Value, importer: &Importer) -> Result<Imported, CrdError> {
-    let resource = CustomResource::from_value(document)?;
-    let mut definitions = Map::new();
-    for version in &resource.versions {
-        for (name, definition) in &resource.definitions(&version.name)? {
-            definitions.insert(name.clone(), definition.clone());
-        }
-    }
-    let importer = match resource.preserve_unknown_fields {
-        true => importer.clone().preserve_unknown_fields(true),
-        false => importer.clone(),
-    };
-    Ok(importer.definitions(&definitions)?)
+fn custom_resource(document: &Value, importer: &Importer) -> Result<Imported, LoadError> {
+    Ok(importer.custom_resource(&CustomResource::from_value(document)?)?)
 }

@@ -33,7 +33,7 @@ use crate::GroupVersionKind;
 #[derive(Clone)]
 pub struct Types {
     schema: Schema,
-    /// Usually one type for each kind; more than one is an error of whoever asks for it.
+    /// Usually one type for each kind; looking up a kind with several types is an error.
     kinds: Arc<BTreeMap<GroupVersionKind, Vec<Str>>>,
 }
 
@@ -139,7 +139,7 @@ impl Types {
     ///
     /// [`KindError`]; [`KindError::Unnamed`] if the object does not say what it is and the schema leaves a
     /// choice.
-    pub fn of_object(&self, object: &Value) -> Result<Type, KindError> {
+    pub fn for_object(&self, object: &Value) -> Result<Type, KindError> {
         match GroupVersionKind::of_object(object) {
             Some(kind) => self.for_kind(&kind),
             None => self.only().ok_or(KindError::Unnamed),

@@ -1,15 +1,8 @@
 //! The bundled schema of Kubernetes: it loads, and what is well known of it is so.
 #![cfg(feature = "builtin")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests may panic, and a measurement prints"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may panic")]
 
-use std::time::Instant;
-
-use fieldmanager_openapi::{GroupVersionKind, Types, builtin};
+use fieldmanager_openapi::{GroupVersionKind, builtin};
 use fieldmanager_schema::{Atom, ListType, MapType, Type};
 use fieldmanager_value::Value;
 
@@ -144,23 +137,4 @@ fn unions_have_the_values_of_the_api() {
         .filter(|def| def.atom.map.as_ref().is_some_and(|map| !map.unions.is_empty()))
         .count();
     assert_eq!(with_unions, 18);
-}
-
-/// A few milliseconds in a release build; `cargo test --release -p fieldmanager-openapi --features builtin \
-/// --test builtin -- --ignored --nocapture` prints how many.
-#[test]
-#[ignore = "a measurement"]
-fn loading_takes_a_few_milliseconds() {
-    const TEXT: &str = include_str!("../src/builtin/kubernetes.json");
-    for _ in 0..10 {
-        let start = Instant::now();
-        let document = Value::from_json(TEXT).unwrap();
-        let parsed = start.elapsed();
-        let types = Types::load(&document).unwrap();
-        let loaded = start.elapsed();
-        println!("{} types: JSON {parsed:?}, with the schema {loaded:?}", types.schema().definitions().len());
-    }
-    let start = Instant::now();
-    let types = builtin::types();
-    println!("first call {:?}, {} kinds", start.elapsed(), types.kinds().count());
 }

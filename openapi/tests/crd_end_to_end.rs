@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, PathElement};
 use fieldmanager_merge::{ConvertError, Converter, Force, Updater};
-use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{GroupVersionKind, Types};
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
 
@@ -116,7 +116,7 @@ impl World {
     fn new() -> Self {
         let resource = CustomResource::from_value(&Value::from_yaml(DEFINITION).unwrap()).unwrap();
         assert_eq!(resource.violations(), []);
-        let types = resource.types().unwrap();
+        let types = Types::from_custom_resource(&resource).unwrap();
         let mut updater = Updater::builder().converter(Rename(types.clone()));
         for version in &resource.versions {
             for (version, set) in resource.reset_fields(&version.name, "").unwrap() {
@@ -131,7 +131,7 @@ impl World {
         let text =
             format!("{{apiVersion: example.com/{version}, kind: Shop, metadata: {{name: corner}}, {rest}}}");
         let value = Value::from_yaml(&text).unwrap();
-        let ty = self.types.of_object(&value).unwrap();
+        let ty = self.types.for_object(&value).unwrap();
         TypedValue::new(value, ty, Duplicates::Refuse).unwrap()
     }
 
@@ -172,17 +172,17 @@ impl World {
 }
 
 #[test]
-fn lists_merge_by_what_the_definition_says() {
+fn lists_merge_as_the_definition_declares() {
     let mut world = World::new();
     let spec =
         "spec: {ports: [{number: 80, name: web}], owners: [ann], command: [run]}, status: {ready: true}";
     assert_eq!(world.apply("ops", "v1", spec, Force::No), [""; 0]);
-    // The key that is left out has its default, and the status belongs to nobody.
+    // The key that is left out has its default, and the status has no owner.
     assert_eq!(
         world.owned("ops"),
         r#"{"f:command":{},"f:owners":{"v:\"ann\"":{}},"f:ports":{"k:{\"number\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:number":{}}}}"#
     );
-    // Another item, another owner: nobody is in the way. The command is one field.
+    // Another item, another owner: there is no conflict. The command is one field.
     let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob], command: [stop]}";
     assert_eq!(world.apply("dev", "v1", spec, Force::No), [r#"conflict with "ops": .spec.command"#]);
     let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob]}";
@@ -194,7 +194,7 @@ fn lists_merge_by_what_the_definition_says() {
 }
 
 #[test]
-fn conflicts_are_seen_through_versions() {
+fn conflicts_are_found_across_versions() {
     let mut world = World::new();
     assert_eq!(world.apply("ops", "v1", "spec: {replicas: 3, owners: [ann]}", Force::No), [""; 0]);
     // The other manager writes the same field by its other name.
@@ -215,7 +215,7 @@ fn conflicts_are_seen_through_versions() {
 }
 
 #[test]
-fn a_switch_of_a_union_is_a_conflict_for_who_owns_it() {
+fn switching_a_union_conflicts_with_its_owner() {
     let mut world = World::new();
     assert_eq!(world.apply("ops", "v1", "spec: {roof: {straw: {bales: 9}}}", Force::No), [""; 0]);
     assert_eq!(world.spec(), r#"{"roof":{"straw":{"bales":9},"type":"Straw"}}"#);
@@ -227,10 +227,10 @@ fn a_switch_of_a_union_is_a_conflict_for_who_owns_it() {
 }
 
 #[test]
-fn unknown_fields_are_refused_and_defaults_are_known() {
+fn unknown_fields_are_refused_and_defaults_apply() {
     let world = World::new();
     let value = Value::from_yaml("{apiVersion: example.com/v1, kind: Shop, spec: {colour: red}}").unwrap();
-    let ty = world.types.of_object(&value).unwrap();
+    let ty = world.types.for_object(&value).unwrap();
     let error = TypedValue::new(value, ty, Duplicates::Refuse).unwrap_err();
     assert!(error.to_string().contains(".spec.colour"), "{error}");
 
@@ -295,7 +295,7 @@ fn a_large_definition_becomes_types() {
     let Some(document) = prometheus() else { return };
     let resource = CustomResource::from_value(&document).unwrap();
     assert_eq!(resource.violations().iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
-    let types = resource.types().unwrap();
+    let types = Types::from_custom_resource(&resource).unwrap();
     let ty = types.for_kind(&resource.kind("v1")).unwrap();
     let fields = ty.atom().map.as_ref().unwrap();
     assert!(fields.field("spec").is_some() && fields.element.is_none());
@@ -304,7 +304,7 @@ fn a_large_definition_becomes_types() {
         .map(|_| {
             let start = Instant::now();
             let resource = CustomResource::from_value(&document).unwrap();
-            let types = resource.types().unwrap();
+            let types = Types::from_custom_resource(&resource).unwrap();
             assert!(types.for_kind(&resource.kind("v1")).is_ok());
             start.elapsed()
         })

@@ -9,7 +9,7 @@
 //!
 //! let live = Value::from_yaml("{apiVersion: v1, kind: Pod, spec: {containers: [{name: app, image: a:1}]}}")?;
 //! let patch = Value::from_yaml("{spec: {containers: [{name: app, image: a:2}, {name: log}]}}")?;
-//! let schema = builtin::types().of_object(&live).ok_or("a Pod is built in")?;
+//! let schema = builtin::types().for_object(&live).ok_or("a Pod is built in")?;
 //! let new = strategic::apply(&live, &patch, schema)?;
 //! assert_eq!(
 //!     new.get("spec").unwrap().to_json(),
@@ -31,7 +31,7 @@ const TEXT: &str = include_str!("builtin/patches.json");
 /// ```
 /// use fieldmanager_patch::{Strategy, builtin};
 /// let types = builtin::types();
-/// let deployment = types.of_kind("apps/v1", "Deployment").ok_or("it is there")?;
+/// let deployment = types.for_kind("apps/v1", "Deployment").ok_or("it is there")?;
 /// let (_, spec) = deployment.map_field("spec")?;
 /// assert!(spec.map_field("strategy")?.0.retain_keys);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -21,11 +21,11 @@ fn the_text_can_be_read() {
 fn ports_of_services_are_merged_and_the_strategy_of_a_deployment_is_retained() {
     let live =
         yaml("{apiVersion: v1, kind: Service, spec: {ports: [{port: 80, name: a}, {port: 81, name: b}]}}");
-    let schema = builtin::types().of_object(&live).unwrap();
+    let schema = builtin::types().for_object(&live).unwrap();
     let new = strategic::apply(&live, &yaml("spec: {ports: [{port: 81, $patch: delete}]}"), schema).unwrap();
     assert_eq!(new.get("spec").unwrap().to_json(), r#"{"ports":[{"name":"a","port":80}]}"#);
 
-    let schema = builtin::types().of_kind("apps/v1", "Deployment").unwrap();
+    let schema = builtin::types().for_kind("apps/v1", "Deployment").unwrap();
     let live = yaml("{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}}");
     let new = yaml("{spec: {strategy: {type: Recreate}}}");
     let patch = strategic::create_two_way(&live, &new, schema).unwrap();
@@ -38,6 +38,6 @@ fn ports_of_services_are_merged_and_the_strategy_of_a_deployment_is_retained() {
 
 #[test]
 fn lists_and_requests_are_no_objects() {
-    assert!(builtin::types().of_kind("v1", "PodList").is_none());
-    assert!(builtin::types().of_kind("v1", "DeleteOptions").is_none());
+    assert!(builtin::types().for_kind("v1", "PodList").is_none());
+    assert!(builtin::types().for_kind("v1", "DeleteOptions").is_none());
 }

@@ -281,9 +281,9 @@ impl Union {
     /// ```
     /// use fieldmanager_schema::Union;
     /// let union = Union { empty_members: vec!["None".into()], ..Union::default() };
-    /// assert!(union.knows("None") && !union.knows("Exec"));
+    /// assert!(union.declares("None") && !union.declares("Exec"));
     /// ```
-    pub fn knows(&self, value: &str) -> bool {
+    pub fn declares(&self, value: &str) -> bool {
         self.selected_by(value).is_some() || self.empty_members.iter().any(|known| *known == value)
     }
 

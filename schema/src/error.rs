@@ -46,7 +46,7 @@ impl fmt::Display for Fault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text cannot be read at all.
+    /// The document is neither JSON nor YAML.
     #[error(transparent)]
     Text(#[from] fieldmanager_value::Error),
     /// The document can be read and is no valid schema. All faults that were found.

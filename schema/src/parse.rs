@@ -77,7 +77,7 @@ impl Reader {
         }
     }
 
-    /// A list whose items are told apart by their `name`.
+    /// A list whose items are identified by their `name`.
     fn named_list<T: Named>(
         &mut self,
         value: Option<&Value>,
@@ -269,7 +269,7 @@ impl Reader {
     }
 }
 
-/// Something that a list of definitions tells apart by one field.
+/// A definition that is identified by one field in its list.
 trait Named {
     const KEY: &'static str;
     fn name(&self) -> &Str;

@@ -13,7 +13,7 @@ pub(crate) enum Step {
     Field(Str),
     /// The item of a list at a position.
     Index(usize),
-    /// The item of a list that a field tells apart, by the name of the field and its value.
+    /// The item of a list that a field identifies, by the name of the field and its value.
     Item(&'static str, Str),
 }
 

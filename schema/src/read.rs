@@ -66,7 +66,7 @@ impl Schema {
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
     pub fn meta_schema() -> Result<Schema, Error> {
-        Self::from_yaml(include_str!("schema_of_schemas.yaml"))
+        Self::from_yaml(include_str!("meta_schema.yaml"))
     }
 
     /// Resolves definitions.

@@ -1,6 +1,10 @@
 //! What the tests of several crates share.
 #![allow(clippy::expect_used, reason = "a failure is the failure of a test")]
 
+mod nested;
+
+pub use nested::{NestedSchema, custom_resource_definition, map};
+
 /// The stack on which every public function must run for input at the depth limit, in bytes.
 pub const SMALL_STACK: usize = if cfg!(debug_assertions) { 512 << 10 } else { 256 << 10 };
 

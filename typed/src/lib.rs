@@ -52,5 +52,6 @@ pub use error::{Error, Fault, ValidationError, ValidationErrors};
 pub use extract::KeyFields;
 pub use items::ItemFault;
 pub use reconcile::reconcile;
-pub use typed_value::{Duplicates, TypedValue};
+pub use typed_value::TypedValue;
 pub use unions::{Normalized, Ratcheting, UnionAction, UnionChange, UnionFault, discriminator_of};
+pub use validate::Duplicates;

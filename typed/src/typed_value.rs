@@ -6,29 +6,7 @@ use fieldmanager_schema::Type;
 use fieldmanager_value::Value;
 
 use crate::error::{Error, ValidationErrors};
-use crate::validate;
-
-/// Whether two items of an associative list may have the same key or value.
-///
-/// ```
-/// use fieldmanager_schema::Schema;
-/// use fieldmanager_typed::{Duplicates, TypedValue};
-/// let schema = Schema::from_yaml("
-/// types: [{name: set, list: {elementType: {scalar: string}, elementRelationship: associative}}]
-/// ")?;
-/// let set = schema.type_named("set").unwrap();
-/// let check = |duplicates| TypedValue::new(vec!["a", "a"].into(), set.clone(), duplicates);
-/// assert_eq!(check(Duplicates::Refuse).unwrap_err().to_string(), r#"[="a"]: duplicate entries for one key"#);
-/// assert!(check(Duplicates::Allow).is_ok());
-/// # Ok::<(), fieldmanager_schema::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Duplicates {
-    /// They may not: for configurations that are applied.
-    Refuse,
-    /// They may: for live objects, which may have been stored before anyone checked.
-    Allow,
-}
+use crate::validate::{self, Duplicates};
 
 /// A value that fits a type. Cloning is O(1).
 ///

@@ -10,7 +10,28 @@ use crate::error::{Fault, Faults, ValidationErrors};
 use crate::index::Index;
 use crate::items::element_of;
 use crate::shape::{Shape, empty_type, fits, scalar_fault, shape};
-use crate::typed_value::Duplicates;
+
+/// Whether two items of an associative list may have the same key or value.
+///
+/// ```
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, TypedValue};
+/// let schema = Schema::from_yaml("
+/// types: [{name: set, list: {elementType: {scalar: string}, elementRelationship: associative}}]
+/// ")?;
+/// let set = schema.type_named("set").unwrap();
+/// let check = |duplicates| TypedValue::new(vec!["a", "a"].into(), set.clone(), duplicates);
+/// assert_eq!(check(Duplicates::Refuse).unwrap_err().to_string(), r#"[="a"]: duplicate entries for one key"#);
+/// assert!(check(Duplicates::Allow).is_ok());
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplicates {
+    /// They may not: for configurations that are applied.
+    Refuse,
+    /// They may: for live objects, which may have been stored before they were checked.
+    Allow,
+}
 
 /// Finds every fault; says whether the value is free of duplicates.
 pub(crate) fn validate(value: &Value, ty: &Type, duplicates: Duplicates) -> Result<bool, ValidationErrors> {

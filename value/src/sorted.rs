@@ -28,7 +28,7 @@ use triomphe::ThinArc;
 
 pub use self::differences::Differences;
 pub use self::walk::{Iter, Join, Joined, Seek};
-use self::walk::{first_that, joined};
+use self::walk::{joined, lower_bound_by};
 
 /// The number of entries up to which an edit copies the slice.
 ///
@@ -365,7 +365,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         for (key, value) in edits {
             // Edits are often of one entry after the other.
             let at = match rest.first() {
-                Some((known, _)) if *known < key => first_that(rest, |(known, _)| *known >= key),
+                Some((known, _)) if *known < key => lower_bound_by(rest, |(known, _)| *known >= key),
                 _ => 0,
             };
             let (before, after) = rest.split_at(at);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, ValueEnum};
 use fieldmanager_managedfields::Time;
 
-use super::{Format, OutputArgs, TypeArgs};
+use super::common::{Format, OutputArgs, TypeArgs};
 
 /// The arguments of every request that writes an object.
 #[derive(clap::Args)]

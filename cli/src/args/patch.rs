@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use fieldmanager_patch::PatchType;
 
-use super::OutputArgs;
+use super::common::OutputArgs;
 use super::managed::RequestArgs;
 
 /// The formats of patches, with the names that kubectl uses.

@@ -9,7 +9,7 @@ use fieldmanager_managedfields::Entry;
 use fieldmanager_value::Value;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::Line;
+use super::line::Line;
 use crate::owners::{Owned, Palette, mark, shown_name};
 use crate::text;
 

@@ -1,6 +1,7 @@
 //! An object as YAML, line by line with its owners.
 
 mod html;
+mod line;
 mod owned;
 mod terminal;
 mod yaml;
@@ -12,39 +13,11 @@ use fieldmanager_value::Value;
 use crate::owners::Owned;
 
 pub(crate) use html::page;
+pub(crate) use line::Line;
 pub(crate) use terminal::lines as terminal_lines;
 
-/// A line of YAML.
-#[derive(Debug, Default)]
-pub(crate) struct Line {
-    /// Blanks, and the dashes of items that begin here.
-    pub(crate) lead: String,
-    /// The name of the field that begins here, with its colon; empty in the middle of a text.
-    pub(crate) key: String,
-    pub(crate) rest: String,
-    /// Who owns what the line says: numbers of entries.
-    pub(crate) owners: Vec<usize>,
-    /// Whether somebody owns a part of what the line begins, as with a map whose fields have owners.
-    pub(crate) has_owned_parts: bool,
-    /// The path of what begins here.
-    pub(crate) path: String,
-    /// The line that must be shown if this one is.
-    parent: Option<usize>,
-}
-
-impl Line {
-    pub(crate) fn text(&self) -> String {
-        format!("{}{}{}", self.lead, self.key, self.rest)
-    }
-
-    /// Whether nobody owns what the line says, and nothing of what it begins.
-    pub(crate) fn is_unowned(&self) -> bool {
-        self.owners.is_empty() && !self.has_owned_parts
-    }
-}
-
-/// The lines of an object without its managed fields. The type says what is atomic and how items are told apart;
-/// without it the paths that managers own say so.
+/// The lines of an object without its managed fields. The type decides what is atomic and how items are
+/// identified; without it, the paths that managers own decide.
 pub(crate) fn lines(owned: &Owned, ty: Option<&Type>) -> Vec<Line> {
     let sets: Vec<Set> = owned
         .owners

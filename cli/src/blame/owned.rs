@@ -38,7 +38,7 @@ impl<'s> Place<'s> {
         self.child(&[PathElement::field(name)], ty, value)
     }
 
-    /// How the items of a list are told apart here: by the type, or by the paths that somebody owns.
+    /// How the items of a list are identified here: by the type, or by the paths that managers own.
     pub(super) fn items(&self) -> Items<'s> {
         let typed = self.known().and_then(|(ty, id)| {
             let list = ty.schema().atom(id).list.as_ref()?;
@@ -128,7 +128,7 @@ impl<'s> Share<'s> {
     }
 }
 
-/// How the items of a list are told apart.
+/// How the items of a list are identified.
 pub(super) struct Items<'s> {
     list: Option<&'s ListType>,
     element: Option<(&'s Type, TypeId)>,

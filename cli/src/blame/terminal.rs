@@ -1,6 +1,6 @@
 //! Lines with their owners for a terminal.
 
-use super::Line;
+use super::line::Line;
 use crate::output::{Line as Output, Style};
 use crate::owners::{Owned, Palette, mark, shown_name};
 use crate::text;

@@ -4,7 +4,7 @@ use fieldmanager_fieldpath::{Path, PathElement, Set};
 use fieldmanager_schema::Type;
 use fieldmanager_value::{List, Map, Value};
 
-use super::Line;
+use super::line::Line;
 use super::owned::Place;
 
 pub(super) fn lines(object: &Value, ty: Option<&Type>, sets: &[Set]) -> Vec<Line> {

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use fieldmanager_openapi::GroupVersionKind;
-use fieldmanager_openapi::crd::CustomResource;
-use fieldmanager_openapi::structural::Structural;
+use fieldmanager_structural::Structural;
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::Value;
 
 use crate::args::CustomArgs;

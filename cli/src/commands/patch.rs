@@ -25,7 +25,7 @@ fn or_default(kind: Option<PatchKind>, schema: Option<PatchSchema<'_>>) -> Patch
 
 /// The merge strategies of an object's type; `None` if its kind has none.
 fn schema_of<'t>(strategies: Option<&'t PatchTypes>, object: &Value) -> Option<PatchSchema<'t>> {
-    strategies?.of_object(object)
+    strategies?.for_object(object)
 }
 
 fn no_strategies(source: &Source, object: &Value) -> String {

@@ -7,8 +7,9 @@ use fieldmanager_managedfields::{
     CsaUpgrade, Entry, ExtractForm, ManagedFields, RequestKind, RequestOptions, ScaleHandler, extract,
     validate_managed_fields,
 };
-use fieldmanager_openapi::{FieldPath, Importer};
+use fieldmanager_openapi::Importer;
 use fieldmanager_schema::Schema;
+use fieldmanager_structural::FieldPath;
 use serde_json::{Value as Json, json};
 
 use super::deviations::{

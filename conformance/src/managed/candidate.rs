@@ -101,9 +101,9 @@ impl Sequence {
     fn stored(&self, result: Value, live: &Value, version: &str, subresource: &str, created: bool) -> Value {
         let mut result = result;
         if self.resource.has_status {
-            let said = [("apiVersion", version), ("kind", self.resource.kind.as_str())];
+            let header = [("apiVersion", version), ("kind", self.resource.kind.as_str())];
             let empty = || {
-                Value::Map(said.iter().map(|(name, text)| (Str::from(*name), Value::from(*text))).collect())
+                Value::Map(header.iter().map(|(name, text)| (Str::from(*name), Value::from(*text))).collect())
             };
             let old = if live.is_null() { empty() } else { live.clone() };
             result = other_half(&result, &old, subresource, created);
@@ -116,9 +116,9 @@ impl Sequence {
     }
 
     fn version(&self, step: &Json, kind: &str, object: &Value) -> String {
-        let said = text(step, "apiVersion");
-        if !said.is_empty() {
-            return said.to_owned();
+        let requested = text(step, "apiVersion");
+        if !requested.is_empty() {
+            return requested.to_owned();
         }
         let own =
             object.get("apiVersion").and_then(Value::as_str).filter(|own| kind != "apply" && !own.is_empty());

@@ -180,8 +180,8 @@ impl ObjectConverter for Renames {
         if from != version.as_str() {
             let back: Vec<_> = self.names(from).iter().map(|(old, new)| (new.clone(), old.clone())).collect();
             out = renamed(&renamed(&out, &back), self.names(version.as_str()));
-            let said = [("apiVersion", version.as_str()), ("kind", kind)];
-            let edits = said.map(|(name, text)| (Str::from(name), Some(Value::from(text))));
+            let header = [("apiVersion", version.as_str()), ("kind", kind)];
+            let edits = header.map(|(name, text)| (Str::from(name), Some(Value::from(text))));
             out = Value::Map(out.as_map().cloned().unwrap_or_default().with_edits(edits.into()));
         }
         Ok(out)

@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use fieldmanager_openapi::crd::CustomResource;
-use fieldmanager_openapi::structural::{Error, Structural};
-use fieldmanager_openapi::{FieldError, FieldPath, Importer};
+use fieldmanager_openapi::{Importer, Types};
+use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::{Error, FieldError, FieldPath, Structural};
 use fieldmanager_value::Value;
 use serde_json::{Map, Value as Json, json};
 
@@ -94,7 +94,7 @@ fn crd(request: &Json) -> Json {
         versions.insert(version.name.to_string(), definitions);
     }
     let mut out = json!({"errors": sorted(&crd.violations()), "condition": condition, "versions": versions});
-    let (name, part) = match crd.types() {
+    let (name, part) = match Types::from_custom_resource(&crd) {
         Ok(types) => ("schema", back(&types.schema().to_value())),
         Err(error) => ("schemaErrors", json!(error.to_string())),
     };

@@ -110,8 +110,8 @@ fn otherwise_asked(
             return Ok(Some(with(rules, deviations::EMPTY_KEYWORD)));
         }
     }
-    if let Some(apart) = deviations::with_versions_apart(case) {
-        let answer = oracle.run(&[apart])?.pop().unwrap_or_default();
+    if let Some(distinct) = deviations::with_distinct_versions(case) {
+        let answer = oracle.run(&[distinct])?.pop().unwrap_or_default();
         let mut reference = reference.clone();
         if let Some(errors) = reference.get_mut("errors") {
             *errors = member(&answer, "errors").clone();

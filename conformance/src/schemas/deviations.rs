@@ -107,7 +107,7 @@ fn drop_empty(schema: &mut Value) {
 
 /// The definition with another title for the schema of each version, if it has several: the Go code treats schemas that
 /// differ only by empty keywords as equal, and checks the first one.
-pub(super) fn with_versions_apart(request: &Value) -> Option<Value> {
+pub(super) fn with_distinct_versions(request: &Value) -> Option<Value> {
     if request.get("op")?.as_str()? != "crd" {
         return None;
     }

@@ -321,7 +321,7 @@ impl Maker {
             self.names(at).into_iter().find(|(name, _)| *name == member).map_or(Ty::Number, |(_, ty)| ty);
         let content = self.value(ty, share);
         let discriminator = group.discriminator.map(str::to_owned);
-        let said = |fields: &mut Fields, value: Option<Value>| {
+        let set_discriminator = |fields: &mut Fields, value: Option<Value>| {
             if let Some(name) = discriminator {
                 match value {
                     Some(value) => fields.insert(name, value),
@@ -338,16 +338,16 @@ impl Maker {
             14..36 => {
                 fields.retain(|name, _| !group.members.iter().any(|(member, _)| member == name));
                 fields.insert(member.to_owned(), content);
-                said(fields, Some(value.into()));
+                set_discriminator(fields, Some(value.into()));
             }
             36..52 => {
                 fields.insert(member.to_owned(), content);
             }
             52..60 => {
                 fields.insert(member.to_owned(), content);
-                said(fields, Some(value.into()));
+                set_discriminator(fields, Some(value.into()));
             }
-            60..72 => said(fields, Some(value.into())),
+            60..72 => set_discriminator(fields, Some(value.into())),
             72..79 => {
                 fields.remove(member);
             }
@@ -357,12 +357,12 @@ impl Maker {
                     fields.insert(member.to_owned(), Value::Null);
                 }
             }
-            84..88 => said(fields, Some(UNKNOWN.into())),
-            88..90 => said(fields, Some(member.into())),
-            90..93 => said(fields, Some(self.pick(&group.empty).unwrap_or("").into())),
-            93..96 => said(fields, Some("".into())),
-            96..98 => said(fields, Some(Value::Null)),
-            _ => said(fields, None),
+            84..88 => set_discriminator(fields, Some(UNKNOWN.into())),
+            88..90 => set_discriminator(fields, Some(member.into())),
+            90..93 => set_discriminator(fields, Some(self.pick(&group.empty).unwrap_or("").into())),
+            93..96 => set_discriminator(fields, Some("".into())),
+            96..98 => set_discriminator(fields, Some(Value::Null)),
+            _ => set_discriminator(fields, None),
         }
     }
 

@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use fieldmanager_schema::{
-    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, UNTYPED_ATOMIC,
+    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, Schema, TypeDef, TypeRef, UNTYPED_ATOMIC,
     UNTYPED_DEDUCED,
 };
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
 use super::extensions::{self, ExtensionFault, PRESERVE};
+use super::fault::Fault;
+use super::imported::UnionOrigin;
+use super::options::Importer;
 use super::targets::{Target, Targets, last_segment};
-use super::{Fault, Importer, UnionOrigin, kinds, unions, untyped};
+use super::{kinds, unions};
 use crate::GroupVersionKind;
 
 /// Known by their names: the schema of a quantity allows several types, and that of a raw extension says
@@ -20,7 +23,7 @@ use crate::GroupVersionKind;
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 
-/// How many faults look for what may have been meant.
+/// The number of faults with a suggestion of a similar name.
 const HINTS: usize = 20;
 
 /// Converts definitions and collects what is wrong with them.
@@ -127,13 +130,13 @@ impl<'i> Converter<'i> {
                 self.fault(format!("nesting is deeper than {MAX_DEPTH} levels"));
                 return AtomDef::default();
             }
-            // A reference that is a text has been followed by now.
+            // A reference that is a string has been followed already.
             if let Some(other) =
                 schema.get("$ref").filter(|other| !other.is_null() && other.as_str().is_none())
             {
                 let message = format!("expected string, got {}", other.kind());
                 self.at(&[".$ref"], |c| c.fault(message));
-                // What it is without the reference was not meant.
+                // The schema beside a broken reference does not apply.
                 return AtomDef::default();
             }
             let preserve = match schema.get(PRESERVE) {
@@ -187,7 +190,7 @@ impl<'i> Converter<'i> {
         match name {
             "integer" | "number" => Scalar::Numeric,
             "boolean" => Scalar::Boolean,
-            // A text of another format may be written as something else, as int-or-string says by its name.
+            // A string with another format may be written as another type, as `int-or-string` is.
             "string" => match schema.get("format") {
                 None | Some(Value::Null) => Scalar::String,
                 Some(Value::String(format)) if format.is_empty() || *format == "byte" => Scalar::String,
@@ -216,11 +219,11 @@ impl<'i> Converter<'i> {
                 if typed {
                     self.fault("`items` must be specified on arrays");
                 }
-                named(self.untyped_atomic.clone())
+                type_ref_to(self.untyped_atomic.clone())
             }
             Some(Value::List(_)) => {
                 self.at(&[".items"], |c| c.fault("expected one schema for all items, got a list of schemas"));
-                named(self.untyped_deduced.clone())
+                type_ref_to(self.untyped_deduced.clone())
             }
             Some(items) => self.at(&[".items"], |c| c.type_ref(items, preserve)),
         };
@@ -243,7 +246,7 @@ impl<'i> Converter<'i> {
             let default = property.get("default").filter(|default| !default.is_null()).cloned();
             fields.push(FieldDef { name: name.clone(), ty, default });
         }
-        let deduced = || Some(named(self.untyped_deduced.clone()));
+        let deduced = || Some(type_ref_to(self.untyped_deduced.clone()));
         let element = match schema.get("additionalProperties") {
             // A map that declares nothing is free in its form; one that declares fields has no others.
             None | Some(Value::Null) if preserve || fields.is_empty() => deduced(),
@@ -251,7 +254,7 @@ impl<'i> Converter<'i> {
             Some(Value::Bool(true)) => deduced(),
             Some(schema) => Some(self.at(&[".additionalProperties"], |c| c.type_ref(schema, preserve))),
         };
-        let found = unions::of_struct(schema, properties, self.importer.unions);
+        let found = unions::read_struct(schema, properties, self.importer.unions);
         for (path, message) in found.faults {
             self.at(&[&path], |c| c.fault(message));
         }
@@ -293,22 +296,22 @@ impl<'i> Converter<'i> {
         // Beside a reference only the relationship of the map counts.
         let relationship = self.extension(extensions::map(map), None);
         match self.target(reference) {
-            Some(name) => TypeRef { nullable, relationship, ..named(name) },
-            None => TypeRef { nullable, ..named(self.untyped_deduced.clone()) },
+            Some(name) => TypeRef { nullable, relationship, ..type_ref_to(name) },
+            None => TypeRef { nullable, ..type_ref_to(self.untyped_deduced.clone()) },
         }
     }
 
     /// The name that a schema refers to, be it directly or by an `allOf` of that one reference.
     fn reference<'v>(&mut self, schema: &'v Map) -> Option<&'v str> {
-        let said = |reference: &&Value| !reference.is_null() && reference.as_str() != Some("");
-        if let Some(reference) = schema.get("$ref").filter(said) {
-            // One that is no text is found where the schema itself is read.
+        let is_reference = |reference: &&Value| !reference.is_null() && reference.as_str() != Some("");
+        if let Some(reference) = schema.get("$ref").filter(is_reference) {
+            // A reference that is not a string is reported when the schema itself is read.
             return reference.as_str().map(last_segment).filter(|name| !name.is_empty());
         }
         let Value::List(all) = schema.get("allOf")? else {
             return None;
         };
-        let only = if all.len() == 1 { all.get(0)?.get("$ref").filter(said)? } else { return None };
+        let only = if all.len() == 1 { all.get(0)?.get("$ref").filter(is_reference)? } else { return None };
         if only.as_str().is_none() {
             let message = format!("expected string, got {}", only.kind());
             self.at(&[".allOf[0].$ref"], |c| c.fault(message));
@@ -342,6 +345,13 @@ impl<'i> Converter<'i> {
     }
 }
 
-fn named(name: Str) -> TypeRef {
+fn type_ref_to(name: Str) -> TypeRef {
     TypeRef { named: Some(name), ..TypeRef::default() }
+}
+
+/// The definitions of the two types that any import ends with.
+fn untyped() -> impl Iterator<Item = TypeDef> {
+    let deduced = Schema::deduced();
+    let definitions: Vec<TypeDef> = deduced.schema().definitions().to_vec();
+    definitions.into_iter()
 }

@@ -1,11 +1,13 @@
 //! Documents that hold definitions.
 
 use fieldmanager_schema::Schema;
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::crd::{CrdError, CustomResource, is_definition};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{ImportError, Importer};
-use crate::crd::{self, CrdError, CustomResource};
-use crate::{GroupVersionKind, Types};
+use super::imported::{ImportError, Imported};
+use super::options::Importer;
+use crate::Types;
 
 /// Why a document is no source of types.
 ///
@@ -58,7 +60,7 @@ pub enum LoadError {
 }
 
 /// The definitions of an OpenAPI document; none if it is no such document.
-pub(crate) fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
+fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
     for (path, at) in [
         (".components.schemas", document.get("components").and_then(|components| components.get("schemas"))),
         (".definitions", document.get("definitions")),
@@ -71,6 +73,19 @@ pub(crate) fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
         }
     }
     None
+}
+
+impl Importer {
+    /// Imports an OpenAPI document: the `definitions` of version 2, the `components.schemas` of version 3, or the
+    /// `$defs` of a JSON schema.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if it is no such document or has faults.
+    pub fn document(&self, document: &Value) -> Result<Imported, LoadError> {
+        let definitions = definitions(document).ok_or(LoadError::NotOpenApi)??;
+        Ok(self.definitions(definitions)?)
+    }
 }
 
 impl Types {
@@ -93,7 +108,7 @@ impl Types {
     /// kinds: [{group: '', version: v1, kind: Shop, type: shop}]
     /// ")?)?;
     /// let object = Value::from_yaml("{apiVersion: v1, kind: Shop}")?;
-    /// assert_eq!(types.of_object(&object)?.name(), "shop");
+    /// assert_eq!(types.for_object(&object)?.name(), "shop");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load(document: &Value) -> Result<Types, LoadError> {
@@ -102,8 +117,8 @@ impl Types {
         {
             return schema_with_kinds(map);
         }
-        if crd::is_definition(document) {
-            return Ok(CustomResource::from_value(document)?.types()?);
+        if is_definition(document) {
+            return Ok(Types::from_custom_resource(&CustomResource::from_value(document)?)?);
         }
         if definitions(document).is_some() {
             return Ok(Importer::new().document(document)?.types);

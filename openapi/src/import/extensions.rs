@@ -16,7 +16,7 @@ pub(super) const PATCH_STRATEGY: &str = "x-kubernetes-patch-strategy";
 pub(super) const PATCH_MERGE_KEY: &str = "x-kubernetes-patch-merge-key";
 pub(super) const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// A value in a message: texts without quotes.
+/// A value in a message: strings without quotes.
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_json(), str::to_owned)
 }
@@ -69,7 +69,7 @@ fn keys(schema: &Map) -> Result<Vec<Str>, ExtensionFault> {
     }
 }
 
-/// The relationship of a map; none if nothing is said.
+/// The relationship of a map; `None` if the schema has none.
 pub(super) fn map(schema: &Map) -> Result<Option<Relationship>, ExtensionFault> {
     match schema.get(MAP_TYPE) {
         None => Ok(None),

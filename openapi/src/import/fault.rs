@@ -30,15 +30,15 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// What the schema says about the type that a definition became, in the words of the definition.
-    pub(super) fn of_schema(fault: &fieldmanager_schema::Fault) -> Self {
+    /// A fault of the type that was made from a definition, with its path in the definition.
+    pub(super) fn from_schema(fault: &fieldmanager_schema::Fault) -> Self {
         let definition = fault.type_name.clone().unwrap_or_default();
         Fault { path: path_in_definition(&fault.path), definition, message: fault.message.clone() }
     }
 }
 
-/// From a place in a schema file, `.types[name="a"].map.fields[name="b"].type.list.keys`, to the one in the
-/// definition that it came from, `.properties.b.x-kubernetes-list-map-keys`.
+/// Maps a path in a schema file, `.types[name="a"].map.fields[name="b"].type.list.keys`, to the path in the
+/// definition, `.properties.b.x-kubernetes-list-map-keys`.
 fn path_in_definition(path: &str) -> String {
     let mut rest = path;
     if rest.starts_with(".types[name=")
@@ -91,7 +91,7 @@ mod tests {
     use super::path_in_definition;
 
     #[test]
-    fn places_are_said_in_the_words_of_the_definition() {
+    fn paths_of_a_schema_become_paths_of_the_definition() {
         let cases = [
             (".types[name=\"a.b\"]", ""),
             (

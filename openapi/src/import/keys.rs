@@ -13,7 +13,7 @@ use super::Fault;
 /// key `name`. With the key no object that has an item would fit the type.
 pub(super) fn drop_unknown(types: &mut [TypeDef]) -> Vec<Fault> {
     let fields: AHashMap<Str, Option<Fields>> =
-        types.iter().map(|def| (def.name.clone(), Fields::of(&def.atom))).collect();
+        types.iter().map(|def| (def.name.clone(), Fields::from_atom(&def.atom))).collect();
     let mut walk = Walk { fields, definition: Str::default(), path: String::new(), warnings: Vec::new() };
     for def in types {
         walk.definition = def.name.clone();
@@ -26,7 +26,7 @@ pub(super) fn drop_unknown(types: &mut [TypeDef]) -> Vec<Fault> {
 struct Fields(Vec<Str>);
 
 impl Fields {
-    fn of(atom: &AtomDef) -> Option<Self> {
+    fn from_atom(atom: &AtomDef) -> Option<Self> {
         let map = atom.map.as_deref().filter(|map| map.element.is_none())?;
         Some(Fields(map.fields.iter().map(|field| field.name.clone()).collect()))
     }
@@ -76,7 +76,7 @@ impl Walk {
         let known = match &list.element.named {
             Some(name) => self.fields.get(name).and_then(Option::as_ref),
             None => {
-                own = Fields::of(&list.element.inlined);
+                own = Fields::from_atom(&list.element.inlined);
                 own.as_ref()
             }
         };

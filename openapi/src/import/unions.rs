@@ -3,7 +3,8 @@
 use fieldmanager_schema::{Union, UnionField};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{ListUnions, UnionForm};
+use super::imported::UnionForm;
+use super::options::ListUnions;
 
 pub(super) const EXTENSION: &str = "x-kubernetes-unions";
 
@@ -18,7 +19,7 @@ pub(super) struct Found {
 }
 
 /// The unions of a struct: the list form on it, and the object form on its properties.
-pub(super) fn of_struct(schema: &Map, properties: Option<&Map>, list: ListUnions) -> Found {
+pub(super) fn read_struct(schema: &Map, properties: Option<&Map>, list: ListUnions) -> Found {
     let mut found = Found::default();
     match schema.get(EXTENSION) {
         None => {}

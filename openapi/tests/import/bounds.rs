@@ -75,7 +75,7 @@ fn nesting_is_bounded() {
     }
 }
 
-/// Looking for what was meant by a name is dear: many wrong names must not make it dearer by as many.
+/// The search for similar names is expensive: its cost must not grow with the number of unknown names.
 #[test]
 fn many_faults_take_bounded_time() {
     let start = Instant::now();

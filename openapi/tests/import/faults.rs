@@ -137,7 +137,7 @@ fn faults_of_list_extensions() {
     }
 }
 
-/// Whoever mends a document sees what there is to mend, by definition and place.
+/// An import reports every fault of a document, with its definition and path.
 #[test]
 fn all_faults_are_told_at_once() {
     let document = yaml(

@@ -20,7 +20,7 @@ fn a_definition_may_have_several_kinds() {
         types.kinds().map(|(kind, names)| (kind.to_string(), names[0].as_str())).collect();
     assert_eq!(found, [("/v1, Kind=Shop".into(), "a"), ("example.com/v1, Kind=Shop".into(), "a")]);
     assert_eq!(types.for_kind(&GroupVersionKind::new("", "v1", "Shop")).unwrap().name(), "a");
-    assert_eq!(types.of_object(&yaml("{apiVersion: example.com/v1, kind: Shop}")).unwrap().name(), "a");
+    assert_eq!(types.for_object(&yaml("{apiVersion: example.com/v1, kind: Shop}")).unwrap().name(), "a");
 }
 
 /// An entry without a kind means nothing, as in Go.

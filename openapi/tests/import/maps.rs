@@ -90,7 +90,7 @@ fn unknown_fields_that_are_kept() {
                 "{type: object, additionalProperties: {type: string}, x-kubernetes-preserve-unknown-fields: true}",
                 "{map: {elementType: {scalar: string}}}",
             ),
-            // It holds for what stands in place below, not for siblings and not behind references.
+            // It applies to inline schemas below, not to siblings or references.
             (
                 "{type: object, properties: {
                    in: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {

@@ -16,7 +16,7 @@ fn forms_of_references() {
         "{allOf: [{$ref: '#/definitions/io.example.v1.Port'}]}",
         "{$ref: '', allOf: [{$ref: '#/definitions/io.example.v1.Port'}]}",
         "{$ref: '#/definitions/io.example.v1.Port', allOf: [{$ref: '#/definitions/Free'}]}",
-        // What stands beside it does not count, but for three things.
+        // Keywords beside it are ignored, except for three.
         "{$ref: '#/definitions/io.example.v1.Port', type: string, x-kubernetes-list-type: odd, description: text,
           x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}}",
     ];

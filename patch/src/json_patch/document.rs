@@ -2,21 +2,17 @@
 
 use fieldmanager_value::{MAX_DEPTH, Str, Value};
 
-use super::node::Node;
+use super::fault::OperationFault;
+use super::node::{Edit, Node};
 use super::operation::{Operation, Verb};
 use super::pointer::Pointer;
-use super::{MAX_COPY_BYTES, OperationFault};
+
+/// How many bytes of JSON the `copy` operations of one patch may copy in an apiserver with default flags.
+pub const MAX_COPY_BYTES: usize = 3 << 20;
 
 pub(super) struct Document {
     root: Node,
     copied: usize,
-}
-
-/// A change of a member or an item.
-pub(super) enum Edit {
-    Add(Node),
-    Replace(Value),
-    Remove,
 }
 
 impl Document {

@@ -19,13 +19,11 @@ use document::Document;
 use operation::Operation;
 
 pub use create::create;
+pub use document::MAX_COPY_BYTES;
 pub use fault::OperationFault;
 
 /// How many operations an apiserver takes in one patch.
 pub const MAX_OPERATIONS: usize = 10_000;
-
-/// How many bytes of JSON the `copy` operations of one patch may copy in an apiserver with default flags.
-pub const MAX_COPY_BYTES: usize = 3 << 20;
 
 /// Applies a patch to a document. What the patch does not touch is shared with it.
 ///

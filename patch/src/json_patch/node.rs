@@ -3,7 +3,6 @@
 use fieldmanager_value::{List, Map, Str, Value};
 use im::{OrdMap, Vector};
 
-use super::document::Edit;
 use super::pointer::index;
 
 /// A value of the document. Maps and lists on the path of an operation are opened; everything else stays a [`Value`].
@@ -30,6 +29,13 @@ pub(super) struct OpenMap {
 pub(super) struct OpenList {
     original: List,
     items: Vector<Node>,
+}
+
+/// A change of a member or an item.
+pub(super) enum Edit {
+    Add(Node),
+    Replace(Value),
+    Remove,
 }
 
 impl Node {

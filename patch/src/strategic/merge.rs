@@ -7,7 +7,6 @@ use ahash::AHashSet;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Kind, List, Map, Str, Value};
 
-use super::MAX_MERGED_AGAIN;
 use super::clean::{self, Nulls};
 use super::directive::{self, DELETE_FROM_LIST, PATCH, Patch, RETAIN_KEYS, SET_ORDER};
 use super::lists::unchanged;
@@ -15,6 +14,12 @@ use super::order::{arrange, build};
 use super::scalar::{Scalar, identities, item_kind, positions};
 use crate::error::{Under, deeper};
 use crate::{Error, Fault, PatchSchema, Strategy};
+
+/// How many items and fields a patch may merge again, because several items of one of its lists have one merge key.
+///
+/// Each of these items is merged into the result of the one before, since the order of the result depends on every
+/// step. Without a limit the cost is the number of the items times the size of what they are merged into.
+pub const MAX_MERGED_AGAIN: usize = 1_000_000;
 
 /// What the patch is merged into.
 #[derive(Clone, Copy, PartialEq, Eq)]

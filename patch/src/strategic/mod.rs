@@ -20,13 +20,8 @@ use crate::{Error, Fault, PatchSchema};
 use diff::{Diff, Part};
 use merge::{Merger, Mode};
 
+pub use merge::MAX_MERGED_AGAIN;
 pub use preconditions::{Precondition, check_preconditions};
-
-/// How many items and fields a patch may merge again, because several items of one of its lists have one merge key.
-///
-/// Each of these items is merged into the result of the one before, since the order of the result depends on every
-/// step. Without a limit the cost is the number of the items times the size of what they are merged into.
-pub const MAX_MERGED_AGAIN: usize = 1_000_000;
 
 /// A document as an object. As in Go, null is an empty object.
 fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {

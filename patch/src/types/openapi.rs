@@ -2,7 +2,7 @@
 
 use fieldmanager_value::Value;
 
-use super::{Node, PatchSchema, PatchTypes, RawRule};
+use super::model::{Node, PatchSchema, PatchTypes, RawRule};
 use crate::Fault;
 
 const STRATEGY: &str = "x-kubernetes-patch-strategy";

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use fieldmanager_value::{Map, MapBuilder, Str, Value};
 
+use super::model::{
+    Form, Inner, Node, PatchSchema, PatchTypes, RawRule, TypesError, api_version, expect_map,
+};
 use super::openapi::{resolve, target};
-use super::{Form, Inner, Node, PatchSchema, PatchTypes, RawRule, TypesError, api_version, expect_map};
 
 const STRATEGY: &str = "x-kubernetes-patch-strategy";
 const MERGE_KEY: &str = "x-kubernetes-patch-merge-key";
@@ -109,7 +111,7 @@ impl PatchTypes {
     /// kinds: [{group: '', version: v1, kind: Shop, type: shop}]
     /// ")?;
     /// let types = PatchTypes::from_value(&table)?;
-    /// let (rule, below) = types.of_kind("v1", "Shop").ok_or("it is there")?.list_field("goods")?;
+    /// let (rule, below) = types.for_kind("v1", "Shop").ok_or("it is there")?.list_field("goods")?;
     /// assert_eq!((rule.strategy, rule.merge_key, below.is_free()), (Strategy::Merge, "name", true));
     /// assert_eq!(types.to_value(), table);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

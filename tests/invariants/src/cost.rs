@@ -1,9 +1,9 @@
 //! The cost of operations on hostile input.
 
 use fieldmanager_managedfields::{FieldManager, Force, Time};
-use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
 use fieldmanager_patch::PatchType;
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
 
@@ -39,7 +39,7 @@ fn operate(documents: &[Value], written: &mut usize) {
     };
     for object in [live, config] {
         let Some(types) = &types else { break };
-        match types.of_object(object).map(|ty| TypedValue::new(object.clone(), ty, Duplicates::Allow)) {
+        match types.for_object(object).map(|ty| TypedValue::new(object.clone(), ty, Duplicates::Allow)) {
             Ok(Ok(value)) => *written += value.field_set().to_json().len(),
             Ok(Err(errors)) => *written += errors.to_string().len(),
             Err(error) => *written += error.to_string().len(),
@@ -87,7 +87,7 @@ fn operate(documents: &[Value], written: &mut usize) {
     note(manager.patch(live, patch, how, None, "carol", now));
     if how == PatchType::Merge {
         let types = fieldmanager_patch::builtin::types();
-        note(manager.patch(live, patch, PatchType::Strategic, types.of_object(live), "carol", now));
+        note(manager.patch(live, patch, PatchType::Strategic, types.for_object(live), "carol", now));
     }
 }
 

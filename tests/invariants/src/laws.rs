@@ -6,7 +6,7 @@ use fieldmanager_schema::Type;
 use fieldmanager_typed::{Comparison, TypedValue};
 use fieldmanager_value::{Map, Value};
 
-use crate::scenario::{State, read_anew, version};
+use crate::state::{State, read_anew, version};
 
 /// An apply, before it happens.
 pub(crate) struct Apply<'a> {

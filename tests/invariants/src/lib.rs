@@ -43,6 +43,7 @@ mod requests;
 mod scenario;
 mod schema;
 mod schemas;
+mod state;
 pub mod texts;
 mod value;
 

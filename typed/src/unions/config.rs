@@ -157,11 +157,11 @@ fn config_union(union: &Union, live: Standing<'_>, config: Standing<'_>) -> Resu
     if !config.speaks() {
         // What the configuration names, if only as empty, replaces the live value: then there is none to leave.
         let left = live.speaks() && !config.names_discriminator();
-        let foreign = left && !union.knows(live.discriminator()) && live.is_set(&member.field);
+        let foreign = left && !union.declares(live.discriminator()) && live.is_set(&member.field);
         let deduces = union.is_deducing() && !foreign;
         return Ok(if deduces { deduce(union, &member.value) } else { Edits::new() });
     }
-    let selects_other = union.knows(value) && member.value != value;
+    let selects_other = union.declares(value) && member.value != value;
     if selects_other { Err(contradiction(union, value, &member.field)) } else { Ok(Edits::new()) }
 }
 
@@ -250,7 +250,7 @@ fn cleared(union: &Union, live: Standing<'_>, config: Standing<'_>, merged: Stan
     let value = config.discriminator();
     let changes = config.speaks() && value != live.discriminator();
     // In a closed union a value that is not known is for validation to refuse.
-    let clears = changes && (union.knows(value) || !union.closed);
+    let clears = changes && (union.declares(value) || !union.closed);
     let takes_over = union.is_deducing() && config.set().next().is_some();
     if !clears && !takes_over {
         return Edits::new();

@@ -160,7 +160,7 @@ impl<'u> Standing<'u> {
     /// declares that.
     fn speaks(self) -> bool {
         let value = self.named().and_then(Value::as_str);
-        value.is_some_and(|value| !value.is_empty() || (!self.union.is_deducing() && self.union.knows("")))
+        value.is_some_and(|value| !value.is_empty() || (!self.union.is_deducing() && self.union.declares("")))
     }
 
     /// The value of the discriminator; empty if it is absent, null or no string.

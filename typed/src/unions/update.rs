@@ -181,7 +181,7 @@ fn normalize(union: &Union, old: Standing<'_>, new: Standing<'_>) -> Result<Edit
     };
 
     if before != value && !value.is_empty() {
-        if union.knows(value) {
+        if union.declares(value) {
             let selected = union.selected_by(value).map(|field| &field.field);
             let is_selected = |member: &str| selected.is_some_and(|selected| *selected == member);
             let other = new.set().find(|field| is_added(&field.field) && !is_selected(&field.field));
@@ -194,14 +194,14 @@ fn normalize(union: &Union, old: Standing<'_>, new: Standing<'_>) -> Result<Edit
         return Ok(if union.closed { Edits::new() } else { clear(&is_added) });
     }
     if !union.is_deducing() {
-        let emptied = before != value && union.knows("");
+        let emptied = before != value && union.declares("");
         return Ok(if emptied { clear(&|_| false) } else { Edits::new() });
     }
     let mut set = new.set();
     match (set.next(), set.next()) {
         (Some(only), None) => {
             // A value that is not known is left alone unless the member is new.
-            let overwritten = value.is_empty() || union.knows(value) || is_added(&only.field);
+            let overwritten = value.is_empty() || union.declares(value) || is_added(&only.field);
             let deduced = overwritten && only.value != value;
             Ok(if deduced { deduce(union, &only.value) } else { Edits::new() })
         }

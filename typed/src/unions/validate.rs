@@ -188,14 +188,14 @@ impl Validate<'_> {
         let Some(discriminator) = discriminator else {
             return;
         };
-        if value.is_empty() && !union.is_deducing() && !union.knows("") {
+        if value.is_empty() && !union.is_deducing() && !union.declares("") {
             self.report(Some(discriminator), format!("must be set to one of: {}", values(union)));
-        } else if union.closed && !union.knows(value) {
+        } else if union.closed && !union.declares(value) {
             let message = format!("Unsupported value: {value:?}: supported values: {}", values(union));
             self.report(Some(discriminator), message);
         }
         // A value that is not known may select a member in its own way; one that is missing, none.
-        if !union.knows(value) && !union.closed {
+        if !union.declares(value) && !union.closed {
             return;
         }
         for member in &union.fields {

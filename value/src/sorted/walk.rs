@@ -92,7 +92,7 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
         }
         match &mut self.0 {
             Rest::Slice(rest) => {
-                let at = first_that(rest, |(known, _)| known.borrow() >= key);
+                let at = lower_bound_by(rest, |(known, _)| known.borrow() >= key);
                 *rest = rest.get(at..).unwrap_or_default();
             }
             Rest::Tree(tree, rest) => {
@@ -125,11 +125,11 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
     }
 }
 
-/// The position of the first item that is one of the last ones, for which a condition holds.
+/// Index of the first item that satisfies a monotone predicate.
 ///
 /// The standard library chooses a half without a branch, so that no key is fetched before the one on the way to
 /// it was compared. Keys are elsewhere in memory, and waiting for each costs more than a wrong guess.
-pub(super) fn first_that<T>(items: &[T], is_behind: impl Fn(&T) -> bool) -> usize {
+pub(super) fn lower_bound_by<T>(items: &[T], is_behind: impl Fn(&T) -> bool) -> usize {
     let mut from = 0;
     let mut to = items.len();
     while from < to {

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_openapi::crd::CustomResource;
 use fieldmanager_openapi::{Importer, SourceKind, Types, sources};
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::Value;
 
 use crate::args::CheckArgs;
@@ -16,7 +16,7 @@ pub(crate) fn check(args: &CheckArgs, files: Files) -> Result<ExitCode, Failure>
     let documents = files.documents(&args.file)?;
     let file = files::name(&args.file);
     let sources = sources(&documents);
-    if sources.iter().any(|document| SourceKind::of(document) == Some(SourceKind::CustomResource)) {
+    if sources.iter().any(|document| SourceKind::detect(document) == Some(SourceKind::CustomResource)) {
         return custom_resources(&file, &sources);
     }
     let imported =

@@ -16,7 +16,7 @@ pub(crate) fn import(args: &ImportArgs, files: Files) -> Result<ExitCode, Failur
         From::Openapi => SourceKind::OpenApi,
         From::Crd => SourceKind::CustomResource,
     });
-    let found = sources(&documents).first().and_then(SourceKind::of);
+    let found = sources(&documents).first().and_then(SourceKind::detect);
     if let (Some(wanted), Some(found)) = (wanted, found)
         && wanted != found
     {

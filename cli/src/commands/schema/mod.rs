@@ -6,6 +6,8 @@ mod show;
 
 use std::process::ExitCode;
 
+use comfy_table::{Table, presets};
+
 use crate::args::TypesArgs;
 use crate::error::Failure;
 use crate::files::Files;
@@ -42,15 +44,10 @@ pub(crate) fn types(args: &TypesArgs, files: Files) -> Result<ExitCode, Failure>
 
 /// Rows as lines with aligned columns.
 fn aligned(rows: &[Vec<String>]) -> Vec<String> {
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| text::width(cell)).max().unwrap_or_default()
-    };
-    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| text::padded(cell, *width)).collect();
-        cells.join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).add_rows(rows);
+    table.column_iter_mut().for_each(|column| {
+        column.set_padding((0, 2));
+    });
+    table.trim_fmt().lines().map(str::to_owned).collect()
 }

@@ -1,0 +1,30 @@
+//! Arguments that several commands have.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    #[default]
+    Yaml,
+    Json,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct TypeArgs {
+    /// The source of the types: a schema, an OpenAPI document, or CustomResourceDefinitions; by default the types of
+    /// Kubernetes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+    /// The type of the object, or a kind; by default determined by the object's apiVersion and kind
+    #[arg(long = "type", value_name = "NAME")]
+    pub(crate) type_name: Option<String>,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct OutputArgs {
+    /// The format of the result
+    #[arg(short, long, value_enum, default_value_t)]
+    pub(crate) output: Format,
+}

@@ -1,0 +1,80 @@
+//! The types of custom resources.
+
+use fieldmanager_structural::crd::CustomResource;
+
+use crate::{ImportError, Imported, Importer, Types};
+
+impl Importer {
+    /// The types of all versions of a custom resource, served or not: those that an API server applies by.
+    ///
+    /// The definitions that an API server would publish ([`CustomResource::all_definitions`]) are imported, so what
+    /// holds for built-in kinds holds for custom ones. `spec.preserveUnknownFields` counts in any case.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError`] if lists or maps have types that do not exist, or unions are not valid. A definition without
+    /// [violations](CustomResource::violations), which do not cover unions, has no other faults.
+    ///
+    /// Behaviour: `buildOpenAPIModelsForApply` of `k8s.io/apiextensions-apiserver/pkg/apiserver`.
+    ///
+    /// ```
+    /// use fieldmanager_openapi::{Importer, ListUnions};
+    /// use fieldmanager_structural::crd::CustomResource;
+    /// use fieldmanager_value::Value;
+    /// let shop = CustomResource::from_value(&Value::from_yaml("
+    /// apiVersion: apiextensions.k8s.io/v1
+    /// kind: CustomResourceDefinition
+    /// spec:
+    ///   group: example.com
+    ///   names: {kind: Shop, plural: shops}
+    ///   scope: Cluster
+    ///   versions:
+    ///   - name: v1
+    ///     served: true
+    ///     storage: true
+    ///     schema:
+    ///       openAPIV3Schema: {type: object, properties: {a: {type: object}}, x-kubernetes-unions: [{fields: {b: B}}]}
+    /// ")?)?;
+    /// let imported = Importer::new().unions(ListUnions::Respecting).custom_resource(&shop)?;
+    /// assert!(imported.types.for_kind(&shop.list_kind("v1")).is_ok());
+    /// assert_eq!(
+    ///     imported.warnings[0].to_string(),
+    ///     "definition `com.example.v1.Shop`: .x-kubernetes-unions[0]: member `b` is no property of the struct",
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn custom_resource(&self, resource: &CustomResource) -> Result<Imported, ImportError> {
+        let importer = self.clone();
+        let importer =
+            if resource.preserve_unknown_fields { importer.preserve_unknown_fields(true) } else { importer };
+        importer.definitions(&resource.all_definitions())
+    }
+}
+
+impl Types {
+    /// The types of all versions of a custom resource, by an [`Importer`] with default options.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Importer::custom_resource`].
+    ///
+    /// ```
+    /// use fieldmanager_openapi::Types;
+    /// use fieldmanager_structural::crd::CustomResource;
+    /// use fieldmanager_value::Value;
+    /// let shop = CustomResource::from_value(&Value::from_yaml("
+    /// apiVersion: apiextensions.k8s.io/v1
+    /// kind: CustomResourceDefinition
+    /// spec:
+    ///   group: example.com
+    ///   names: {kind: Shop, plural: shops}
+    ///   scope: Cluster
+    ///   versions: [{name: v1, served: true, storage: true}]
+    /// ")?)?;
+    /// assert_eq!(Types::from_custom_resource(&shop)?.for_kind(&shop.kind("v1"))?.name(), "com.example.v1.Shop");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_custom_resource(resource: &CustomResource) -> Result<Self, ImportError> {
+        Ok(Importer::new().custom_resource(resource)?.types)
+    }
+}

@@ -1,0 +1,66 @@
+//! The import of definitions.
+
+use std::collections::BTreeSet;
+
+use fieldmanager_schema::Schema;
+use fieldmanager_value::{Str, Value};
+
+use super::convert::Converter;
+use super::fault::Fault;
+use super::imported::{ImportError, Imported};
+use super::keys;
+use super::options::Importer;
+use crate::Types;
+
+impl Importer {
+    /// Imports definitions by name, in any order.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError`] with every fault, unless the good definitions are to be kept; then none.
+    ///
+    /// ```
+    /// use fieldmanager_openapi::Importer;
+    /// use fieldmanager_value::{Str, Value};
+    /// let definitions = [(Str::from("a"), Value::from_yaml("{type: object, x-kubernetes-map-type: odd}")?)];
+    /// let error = Importer::new().definitions(definitions.iter().map(|(n, v)| (n, v))).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "definition `a`: .x-kubernetes-map-type: unknown map type `odd`: atomic and granular are accepted",
+    /// );
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn definitions<'v>(
+        &self,
+        definitions: impl IntoIterator<Item = (&'v Str, &'v Value)>,
+    ) -> Result<Imported, ImportError> {
+        let mut sorted: Vec<(&Str, &Value)> = definitions.into_iter().collect();
+        sorted.sort_by(|a, b| a.0.cmp(b.0));
+        let mut dropped: BTreeSet<Str> = BTreeSet::new();
+        let mut faults: Vec<Fault> = Vec::new();
+        loop {
+            let mut converter = Converter::new(self, &sorted, &dropped);
+            let mut types = converter.all(&sorted);
+            let found = std::mem::take(&mut converter.faults);
+            let found = if found.is_empty() {
+                converter.warnings.extend(keys::drop_unknown(&mut types));
+                match Schema::from_definitions(types) {
+                    Ok(schema) => {
+                        let types = Types::new(schema, converter.kinds);
+                        let Converter { warnings, unions, .. } = converter;
+                        return Ok(Imported { types, warnings, unions, faults });
+                    }
+                    Err(error) => error.faults().iter().map(Fault::from_schema).collect(),
+                }
+            } else {
+                found
+            };
+            let bad: Vec<Str> = found.iter().map(|fault| Str::from(fault.definition.as_str())).collect();
+            faults.extend(found);
+            // Every round leaves out another definition; a fault that belongs to none ends it.
+            if !self.keep_good || !bad.iter().fold(false, |more, name| dropped.insert(name.clone()) | more) {
+                return Err(ImportError(faults));
+            }
+        }
+    }
+}

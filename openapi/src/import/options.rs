@@ -1,0 +1,92 @@
+//! The options of an import.
+
+/// How the list form of `x-kubernetes-unions` is imported: `[{discriminator, fields-to-discriminateBy}]` does not
+/// declare whether the discriminator or the members win when they disagree.
+///
+/// The object form of KEP-1027 on a discriminator's property is always respecting and closed.
+///
+/// ```
+/// use fieldmanager_openapi::ListUnions;
+/// assert_eq!(ListUnions::default(), ListUnions::Deducing);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListUnions {
+    /// The discriminator follows the member that is set, as KEP-1027 of 2019 proposes.
+    #[default]
+    Deducing,
+    /// The discriminator is respected as it is, which is what Go's converter by way of proto models produces.
+    Respecting,
+}
+
+/// How OpenAPI schemas become types.
+///
+/// The result for each definition is what `ToSchemaFromOpenAPI` of `k8s.io/kube-openapi/pkg/schemaconv` gives, and
+/// its unions, which that leaves out. Types and fields come in the order of their names.
+///
+/// ```
+/// use fieldmanager_openapi::Importer;
+/// use fieldmanager_value::Value;
+///
+/// let document = Value::from_yaml("
+/// definitions:
+///   shop:
+///     type: object
+///     properties:
+///       owners: {type: array, items: {type: string}, x-kubernetes-list-type: set}
+/// ")?;
+/// let imported = Importer::new().document(&document)?;
+/// let shop = imported.types.schema().type_named("shop").ok_or("it is there")?;
+/// assert!(shop.atom().map.as_ref().unwrap().field("owners").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Importer {
+    pub(super) unions: ListUnions,
+    pub(super) preserve_unknown_fields: bool,
+    pub(super) keep_good: bool,
+}
+
+impl Importer {
+    /// The default: unions in list form deduce, unknown fields are refused, and any fault is an error.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the list form of unions becomes.
+    #[must_use]
+    pub fn unions(mut self, unions: ListUnions) -> Self {
+        self.unions = unions;
+        self
+    }
+
+    /// Whether every struct takes fields that it does not declare, as `spec.preserveUnknownFields` of a custom
+    /// resource definition says.
+    #[must_use]
+    pub fn preserve_unknown_fields(mut self, preserve: bool) -> Self {
+        self.preserve_unknown_fields = preserve;
+        self
+    }
+
+    /// Whether definitions with faults are left out instead of being an error. What refers to one of them takes
+    /// any value there, with the structure deduced from it, and [`Imported::faults`] says so.
+    ///
+    /// ```
+    /// use fieldmanager_openapi::Importer;
+    /// use fieldmanager_value::Value;
+    /// let document = Value::from_yaml("
+    /// definitions:
+    ///   good: {type: object, properties: {bad: {$ref: '#/definitions/bad'}}}
+    ///   bad: {type: array}
+    /// ")?;
+    /// let imported = Importer::new().keep_good(true).document(&document)?;
+    /// assert_eq!(imported.faults[0].to_string(), "definition `bad`: `items` must be specified on arrays");
+    /// assert!(imported.types.schema().type_named("good").is_some());
+    /// assert!(Importer::new().document(&document).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn keep_good(mut self, keep: bool) -> Self {
+        self.keep_good = keep;
+        self
+    }
+}

@@ -1,0 +1,145 @@
+//! The condition that the apiserver sets on a definition whose schemas are not structural.
+
+use std::collections::BTreeSet;
+
+use super::CustomResource;
+use crate::Structural;
+use crate::{FieldError, FieldPath};
+
+/// The condition `NonStructuralSchema` of a custom resource definition.
+///
+/// ```
+/// use fieldmanager_structural::crd::{ConditionStatus, CustomResource};
+/// use fieldmanager_value::Value;
+/// let shop = CustomResource::from_value(&Value::from_yaml("
+/// apiVersion: apiextensions.k8s.io/v1
+/// kind: CustomResourceDefinition
+/// spec:
+///   group: example.com
+///   names: {kind: Shop, plural: shops}
+///   scope: Cluster
+///   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {properties: {}}}}]
+/// ")?)?;
+/// let condition = shop.condition().ok_or("there is one")?;
+/// assert_eq!((condition.status, condition.reason), (ConditionStatus::True, "Violations"));
+/// assert_eq!(
+///     condition.message,
+///     "spec.versions[0].schema.openAPIV3Schema.type: Required value: must not be empty at the root",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Condition {
+    /// Whether there are violations; unknown if the schema cannot be read.
+    pub status: ConditionStatus,
+    /// `Violations`, or `StructuralError` if that is unknown.
+    pub reason: &'static str,
+    /// What is wrong, all of it.
+    pub message: String,
+}
+
+/// The status of a [`Condition`].
+///
+/// ```
+/// use fieldmanager_structural::crd::ConditionStatus;
+/// assert_eq!(ConditionStatus::Unknown.as_str(), "Unknown");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConditionStatus {
+    /// There are violations.
+    True,
+    /// A schema is none that can be checked.
+    Unknown,
+}
+
+impl ConditionStatus {
+    /// As it is written in an object.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ConditionStatus::True => "True",
+            ConditionStatus::Unknown => "Unknown",
+        }
+    }
+}
+
+impl Condition {
+    /// The `type` of the condition.
+    ///
+    /// ```
+    /// use fieldmanager_structural::crd::Condition;
+    /// assert_eq!(Condition::TYPE, "NonStructuralSchema");
+    /// ```
+    pub const TYPE: &'static str = "NonStructuralSchema";
+}
+
+impl CustomResource {
+    /// The condition `NonStructuralSchema`; none if all schemas are structural. The check ends at the first version
+    /// whose schema cannot be read as a structural one.
+    ///
+    /// Behaviour: `calculateCondition` of `k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema`.
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// # let shop = CustomResource::from_value(&Value::from_yaml("
+    /// # apiVersion: apiextensions.k8s.io/v1
+    /// # kind: CustomResourceDefinition
+    /// # spec:
+    /// #   group: example.com
+    /// #   names: {kind: Shop, plural: shops}
+    /// #   scope: Cluster
+    /// #   versions:
+    /// #   - name: v1
+    /// #     served: true
+    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+    /// # ")?)?;
+    /// assert_eq!(shop.condition(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn condition(&self) -> Option<Condition> {
+        let mut errors = Vec::new();
+        if self.preserve_unknown_fields {
+            let path = FieldPath::root("spec").child("preserveUnknownFields");
+            errors.push(FieldError::invalid(path, true, "must be false"));
+        }
+        for (at, version) in self.versions.iter().enumerate() {
+            let Some(schema) = &version.schema else {
+                continue;
+            };
+            match Structural::from_value(schema) {
+                Ok(structural) => errors.extend(structural.validate(&schema_path(at))),
+                Err(error) => {
+                    return Some(Condition {
+                        status: ConditionStatus::Unknown,
+                        reason: "StructuralError",
+                        message: format!(
+                            "failed to check validation schema for version {}: {error}",
+                            version.name
+                        ),
+                    });
+                }
+            }
+        }
+        if errors.is_empty() {
+            return None;
+        }
+        Some(Condition { status: ConditionStatus::True, reason: "Violations", message: aggregate(&errors) })
+    }
+}
+
+/// Where the schema of a version is in the document.
+pub(super) fn schema_path(version: usize) -> FieldPath {
+    FieldPath::root("spec").child("versions").index(version).child("schema").child("openAPIV3Schema")
+}
+
+/// Several messages as one, each once, in brackets if they are several: `[a, b]`.
+fn aggregate(errors: &[FieldError]) -> String {
+    let mut seen = BTreeSet::new();
+    let messages: Vec<String> =
+        errors.iter().map(ToString::to_string).filter(|message| seen.insert(message.clone())).collect();
+    match messages.as_slice() {
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    }
+}

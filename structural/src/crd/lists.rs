@@ -1,0 +1,185 @@
+//! What a schema may not say about who owns lists and maps.
+
+use fieldmanager_value::{Map, Value};
+
+use super::keywords::{given, is_true, string, strings};
+use crate::{FieldError, FieldPath};
+
+const LIST_TYPE: &str = "x-kubernetes-list-type";
+const MAP_TYPE: &str = "x-kubernetes-map-type";
+const KEYS: &str = "x-kubernetes-list-map-keys";
+
+/// The faults of the list and map types of one schema.
+pub(super) fn check(schema: &Map, path: &FieldPath, errors: &mut Vec<FieldError>) {
+    let list_type = schema.get(LIST_TYPE).and_then(Value::as_str);
+    let map_type = schema.get(MAP_TYPE).and_then(Value::as_str);
+    let items = schema.get("items").and_then(Value::as_map);
+    if let Some(map_type) = map_type {
+        has_type(schema, path, "object", MAP_TYPE, errors);
+        if !["atomic", "granular"].contains(&map_type) {
+            errors.push(FieldError::not_supported(path.child(MAP_TYPE), map_type, &["atomic", "granular"]));
+        }
+    }
+    if let Some(list_type) = list_type {
+        if has_type(schema, path, "array", LIST_TYPE, errors)
+            && list_type == "set"
+            && let Some(items) = items
+        {
+            atomic_items(items, &path.child("items"), errors);
+        }
+        if !["atomic", "set", "map"].contains(&list_type) {
+            let error =
+                FieldError::not_supported(path.child(LIST_TYPE), list_type, &["atomic", "set", "map"]);
+            errors.push(error);
+        }
+    }
+    let keys = strings(schema.get(KEYS));
+    if !keys.is_empty() {
+        let detail = "must be map if x-kubernetes-list-map-keys is non-empty";
+        match list_type {
+            Some("map") => {}
+            None => errors.push(FieldError::required(path.child(LIST_TYPE), detail)),
+            Some(other) => errors.push(FieldError::invalid(path.child(LIST_TYPE), other, detail)),
+        }
+    }
+    if list_type == Some("map") {
+        map_list(schema, &keys, path, errors);
+    }
+    if let (Some(list_type @ ("map" | "set")), Some(items)) = (list_type, items) {
+        merged_items(items, list_type, &keys, path, errors);
+    }
+}
+
+/// Whether the schema has the type that an extension is for; if not, that is a fault.
+fn has_type(
+    schema: &Map,
+    path: &FieldPath,
+    expected: &str,
+    extension: &str,
+    errors: &mut Vec<FieldError>,
+) -> bool {
+    let found = string(schema, "type");
+    if found == expected {
+        return true;
+    }
+    let (path, detail) = (path.child("type"), format!("must be {expected} if {extension} is specified"));
+    errors.push(match found {
+        "" => FieldError::required(path, detail),
+        found => FieldError::invalid(path, found, detail),
+    });
+    false
+}
+
+/// What is in a set is compared as a whole. Without a list type a list is atomic, without a map type a map is not.
+fn atomic_items(items: &Map, path: &FieldPath, errors: &mut Vec<FieldError>) {
+    let (extension, unset) = match string(items, "type") {
+        "array" => (LIST_TYPE, true),
+        "object" => (MAP_TYPE, false),
+        _ => return,
+    };
+    let found = items.get(extension).and_then(Value::as_str);
+    if found.map_or(!unset, |found| found != "atomic") {
+        errors.push(FieldError::invalid(
+            path.child(extension),
+            // Of objects, too, the apiserver shows the list type.
+            items.get(LIST_TYPE).cloned().unwrap_or_default(),
+            "must be atomic as item of a list with x-kubernetes-list-type=set",
+        ));
+    }
+}
+
+/// A list of type map: its keys are scalar properties of its items, which are objects.
+fn map_list(schema: &Map, keys: &[&str], path: &FieldPath, errors: &mut Vec<FieldError>) {
+    if keys.is_empty() {
+        errors.push(FieldError::required(
+            path.child(KEYS),
+            "must not be empty if x-kubernetes-list-type is map",
+        ));
+    }
+    let items = match given(schema, "items") {
+        None => {
+            errors.push(FieldError::required(
+                path.child("items"),
+                "must have a schema if x-kubernetes-list-type is map",
+            ));
+            return;
+        }
+        Some(Value::Map(items)) => items,
+        Some(other) => {
+            errors.push(FieldError::invalid(
+                path.child("items"),
+                other.clone(),
+                "must only have a single schema if x-kubernetes-list-type is map",
+            ));
+            return;
+        }
+    };
+    let items_path = path.child("items");
+    if string(items, "type") != "object" {
+        errors.push(FieldError::invalid(
+            items_path.child("type"),
+            string(items, "type"),
+            "must be object if parent array's x-kubernetes-list-type is map",
+        ));
+        return;
+    }
+    for (at, key) in keys.iter().enumerate() {
+        let all = || Value::from(keys.to_vec());
+        match property(items, key) {
+            None => errors.push(FieldError::invalid(
+                path.child(KEYS),
+                all(),
+                "entries must all be names of item properties",
+            )),
+            Some(property) if matches!(string(property, "type"), "array" | "object") => {
+                errors.push(FieldError::invalid(
+                    items_path.child("properties").key(*key).child("type"),
+                    // The apiserver shows the type of the items.
+                    string(items, "type"),
+                    "must be a scalar type if parent array's x-kubernetes-list-type is map",
+                ));
+            }
+            Some(_) => {}
+        }
+        if keys.iter().take(at).any(|other| other == key) {
+            errors.push(FieldError::invalid(path.child(KEYS), all(), "must not contain duplicate entries"));
+        }
+    }
+}
+
+fn property<'v>(schema: &'v Map, name: &str) -> Option<&'v Map> {
+    schema.get("properties")?.get(name)?.as_map()
+}
+
+/// What a list is merged by can be missing neither as a whole nor in part.
+fn merged_items(items: &Map, list_type: &str, keys: &[&str], path: &FieldPath, errors: &mut Vec<FieldError>) {
+    let path = path.child("items");
+    if is_true(items, "nullable") {
+        errors.push(FieldError::forbidden(
+            path.child("nullable"),
+            format!("cannot be nullable when x-kubernetes-list-type is {list_type}"),
+        ));
+    }
+    if list_type != "map" {
+        return;
+    }
+    let required = strings(items.get("required"));
+    for key in keys {
+        let Some(property) = property(items, key) else {
+            continue;
+        };
+        let path = path.child("properties").key(*key);
+        if !required.contains(key) && given(property, "default").is_none() {
+            errors.push(FieldError::required(
+                path.child("default"),
+                "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
+            ));
+        }
+        if is_true(property, "nullable") {
+            errors.push(FieldError::forbidden(
+                path.child("nullable"),
+                "this property is in x-kubernetes-list-map-keys, so it cannot be nullable",
+            ));
+        }
+    }
+}

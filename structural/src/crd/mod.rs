@@ -1,0 +1,385 @@
+//! Custom resource definitions: what they say, what the apiserver publishes for them, and what is wrong with them.
+//!
+//! ```
+//! use fieldmanager_structural::crd::CustomResource;
+//! use fieldmanager_value::Value;
+//!
+//! let shop = CustomResource::from_value(&Value::from_yaml("
+//! apiVersion: apiextensions.k8s.io/v1
+//! kind: CustomResourceDefinition
+//! metadata: {name: shops.example.com}
+//! spec:
+//!   group: example.com
+//!   names: {kind: Shop, plural: shops}
+//!   scope: Namespaced
+//!   versions:
+//!   - name: v1
+//!     served: true
+//!     storage: true
+//!     schema:
+//!       openAPIV3Schema:
+//!         type: object
+//!         properties: {spec: {type: object, properties: {replicas: {type: integer}}}}
+//! ")?)?;
+//! assert!(shop.violations().is_empty());
+//! assert!(shop.definitions("v1")?.contains("com.example.v1.Shop"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod condition;
+mod error;
+mod keywords;
+mod lists;
+mod publish;
+mod read;
+mod rules;
+mod spec_rules;
+mod unions;
+
+use std::collections::BTreeMap;
+
+use fieldmanager_fieldpath::{ApiVersion, PathElement, Set};
+use fieldmanager_value::{Str, Value};
+
+use crate::GroupVersionKind;
+
+pub use condition::{Condition, ConditionStatus};
+pub use error::CrdError;
+pub use read::is_definition;
+
+/// A `CustomResourceDefinition` of `apiextensions.k8s.io/v1`, as far as it says what objects look like.
+///
+/// The fields are those of `spec`; names that are left out have the defaults of the apiserver.
+///
+/// ```
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # use fieldmanager_value::Value;
+/// # let shop = CustomResource::from_value(&Value::from_yaml("
+/// # apiVersion: apiextensions.k8s.io/v1
+/// # kind: CustomResourceDefinition
+/// # spec:
+/// #   group: example.com
+/// #   names: {kind: Shop, plural: shops}
+/// #   scope: Cluster
+/// #   versions:
+/// #   - name: v1
+/// #     served: true
+/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+/// # ")?)?;
+/// assert_eq!((shop.group.as_str(), shop.versions.len()), ("example.com", 1));
+/// assert!(!shop.preserve_unknown_fields);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CustomResource {
+    /// The group of all versions, `example.com`.
+    pub group: Str,
+    /// How the resource is called.
+    pub names: Names,
+    /// Whether objects are in a namespace.
+    pub scope: Scope,
+    /// Whether fields that no schema declares are kept.
+    pub preserve_unknown_fields: bool,
+    /// The versions, in the order of the document.
+    pub versions: Vec<Version>,
+}
+
+/// The names of a resource.
+///
+/// ```
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # use fieldmanager_value::Value;
+/// # let shop = CustomResource::from_value(&Value::from_yaml("
+/// # apiVersion: apiextensions.k8s.io/v1
+/// # kind: CustomResourceDefinition
+/// # spec:
+/// #   group: example.com
+/// #   names: {kind: Shop, plural: shops}
+/// #   scope: Cluster
+/// #   versions:
+/// #   - name: v1
+/// #     served: true
+/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+/// # ")?)?;
+/// assert_eq!((shop.names.singular.as_str(), shop.names.list_kind.as_str()), ("shop", "ShopList"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Names {
+    /// In paths, `shops`.
+    pub plural: Str,
+    /// The kind in lower case unless given.
+    pub singular: Str,
+    /// The kind of an object, `Shop`.
+    pub kind: Str,
+    /// The kind of a list; the kind and `List` unless given.
+    pub list_kind: Str,
+    /// Other names for command lines.
+    pub short_names: Vec<Str>,
+    /// Groups of resources that it belongs to, such as `all`.
+    pub categories: Vec<Str>,
+}
+
+/// Where the objects of a resource are.
+///
+/// ```
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # use fieldmanager_value::Value;
+/// # let shop = CustomResource::from_value(&Value::from_yaml("
+/// # apiVersion: apiextensions.k8s.io/v1
+/// # kind: CustomResourceDefinition
+/// # spec:
+/// #   group: example.com
+/// #   names: {kind: Shop, plural: shops}
+/// #   scope: Cluster
+/// #   versions:
+/// #   - name: v1
+/// #     served: true
+/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+/// # ")?)?;
+/// assert_eq!(shop.scope, fieldmanager_structural::crd::Scope::Cluster);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Each in a namespace.
+    Namespaced,
+    /// In the cluster itself.
+    Cluster,
+}
+
+/// One version of a resource.
+///
+/// ```
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # use fieldmanager_value::Value;
+/// # let shop = CustomResource::from_value(&Value::from_yaml("
+/// # apiVersion: apiextensions.k8s.io/v1
+/// # kind: CustomResourceDefinition
+/// # spec:
+/// #   group: example.com
+/// #   names: {kind: Shop, plural: shops}
+/// #   scope: Cluster
+/// #   versions:
+/// #   - name: v1
+/// #     served: true
+/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+/// # ")?)?;
+/// let v1 = &shop.versions[0];
+/// assert!(v1.served && !v1.storage && !v1.status && v1.schema.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Version {
+    /// `v1beta1`.
+    pub name: Str,
+    /// Whether it can be asked for.
+    pub served: bool,
+    /// Whether objects are stored at it.
+    pub storage: bool,
+    /// Whether asking for it gives a warning.
+    pub deprecated: bool,
+    /// The warning, where it is not the usual one.
+    pub deprecation_warning: Option<Str>,
+    /// `schema.openAPIV3Schema`, as it is written.
+    pub schema: Option<Value>,
+    /// Whether there is the subresource `status`.
+    pub status: bool,
+    /// The subresource `scale`.
+    pub scale: Option<ScalePaths>,
+}
+
+/// Where the parts of a `Scale` are in the object, as JSON paths: `.spec.replicas`.
+///
+/// ```
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # use fieldmanager_value::Value;
+/// # let shop = CustomResource::from_value(&Value::from_yaml("
+/// # apiVersion: apiextensions.k8s.io/v1
+/// # kind: CustomResourceDefinition
+/// # spec:
+/// #   group: example.com
+/// #   names: {kind: Shop, plural: shops}
+/// #   scope: Cluster
+/// #   versions:
+/// #   - name: v1
+/// #     served: true
+/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+/// # ")?)?;
+/// let scale = shop.versions[0].scale.as_ref().ok_or("it has one")?;
+/// assert_eq!(scale.spec_replicas.as_str(), ".spec.n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScalePaths {
+    /// The replicas that are wanted, under `.spec`.
+    pub spec_replicas: Str,
+    /// The replicas that there are, under `.status`.
+    pub status_replicas: Str,
+    /// The label selector in text form, under `.spec` or `.status`.
+    pub label_selector: Option<Str>,
+}
+
+impl CustomResource {
+    /// A version by its name.
+    ///
+    /// # Errors
+    ///
+    /// [`CrdError::UnknownVersion`].
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// # let shop = CustomResource::from_value(&Value::from_yaml("
+    /// # apiVersion: apiextensions.k8s.io/v1
+    /// # kind: CustomResourceDefinition
+    /// # spec:
+    /// #   group: example.com
+    /// #   names: {kind: Shop, plural: shops}
+    /// #   scope: Cluster
+    /// #   versions:
+    /// #   - name: v1
+    /// #     served: true
+    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+    /// # ")?)?;
+    /// assert!(shop.version("v1")?.served);
+    /// assert_eq!(shop.version("v2").unwrap_err().to_string(), "there is no version `v2`: the only one is v1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn version(&self, name: &str) -> Result<&Version, CrdError> {
+        self.versions.iter().find(|version| version.name == *name).ok_or_else(|| CrdError::UnknownVersion {
+            version: name.into(),
+            known: self.versions.iter().map(|version| version.name.clone()).collect(),
+        })
+    }
+
+    /// The kind of objects at a version.
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// # let shop = CustomResource::from_value(&Value::from_yaml("
+    /// # apiVersion: apiextensions.k8s.io/v1
+    /// # kind: CustomResourceDefinition
+    /// # spec:
+    /// #   group: example.com
+    /// #   names: {kind: Shop, plural: shops}
+    /// #   scope: Cluster
+    /// #   versions:
+    /// #   - name: v1
+    /// #     served: true
+    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+    /// # ")?)?;
+    /// assert_eq!(shop.kind("v1").to_string(), "example.com/v1, Kind=Shop");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn kind(&self, version: &str) -> GroupVersionKind {
+        GroupVersionKind::new(self.group.clone(), version, self.names.kind.clone())
+    }
+
+    /// The kind of lists at a version.
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// # let shop = CustomResource::from_value(&Value::from_yaml("
+    /// # apiVersion: apiextensions.k8s.io/v1
+    /// # kind: CustomResourceDefinition
+    /// # spec:
+    /// #   group: example.com
+    /// #   names: {kind: Shop, plural: shops}
+    /// #   scope: Cluster
+    /// #   versions:
+    /// #   - name: v1
+    /// #     served: true
+    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+    /// # ")?)?;
+    /// assert_eq!(shop.list_kind("v1").to_string(), "example.com/v1, Kind=ShopList");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list_kind(&self, version: &str) -> GroupVersionKind {
+        GroupVersionKind::new(self.group.clone(), version, self.names.list_kind.clone())
+    }
+
+    /// The `apiVersion` of objects at a version.
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// # let shop = CustomResource::from_value(&Value::from_yaml("
+    /// # apiVersion: apiextensions.k8s.io/v1
+    /// # kind: CustomResourceDefinition
+    /// # spec:
+    /// #   group: example.com
+    /// #   names: {kind: Shop, plural: shops}
+    /// #   scope: Cluster
+    /// #   versions:
+    /// #   - name: v1
+    /// #     served: true
+    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
+    /// # ")?)?;
+    /// assert_eq!(shop.api_version("v1").as_str(), "example.com/v1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn api_version(&self, version: &str) -> ApiVersion {
+        self.kind(version).api_version().into()
+    }
+
+    /// The fields that a request to a version cannot write, by the version of the manager that they are taken
+    /// from: `status` for the resource itself where it has that subresource, `metadata` and `spec` for `status`.
+    /// The subresource is empty for the resource itself; any but `status` resets nothing.
+    ///
+    /// As in the apiserver, a request to the resource resets fields at its own version only, a request to
+    /// `status` at every version that has it.
+    ///
+    /// # Errors
+    ///
+    /// [`CrdError::UnknownVersion`].
+    ///
+    /// Behaviour: `GetResetFields` of `k8s.io/apiextensions-apiserver/pkg/registry/customresource`.
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// # let shop = CustomResource::from_value(&Value::from_yaml("
+    /// # apiVersion: apiextensions.k8s.io/v1
+    /// # kind: CustomResourceDefinition
+    /// # spec:
+    /// #   group: example.com
+    /// #   names: {kind: Shop, plural: shops}
+    /// #   scope: Cluster
+    /// #   versions: [{name: v1, served: true, storage: true, subresources: {status: {}}}]
+    /// # ")?)?;
+    /// let reset = shop.reset_fields("v1", "")?;
+    /// assert_eq!(reset[&"example.com/v1".into()].to_string(), ".status");
+    /// let reset = shop.reset_fields("v1", "status")?;
+    /// assert_eq!(reset[&"example.com/v1".into()].to_json(), r#"{"f:metadata":{},"f:spec":{}}"#);
+    /// assert!(shop.reset_fields("v1", "scale")?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reset_fields(
+        &self,
+        version: &str,
+        subresource: &str,
+    ) -> Result<BTreeMap<ApiVersion, Set>, CrdError> {
+        let version = self.version(version)?;
+        let set = |names: &[&str]| -> Set { names.iter().map(|name| [PathElement::field(*name)]).collect() };
+        if !version.status {
+            return Ok(BTreeMap::new());
+        }
+        Ok(match subresource {
+            "" => BTreeMap::from([(self.api_version(&version.name), set(&["status"]))]),
+            "status" => self
+                .versions
+                .iter()
+                .filter(|version| version.status)
+                .map(|version| (self.api_version(&version.name), set(&["metadata", "spec"])))
+                .collect(),
+            _ => BTreeMap::new(),
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! The OpenAPI definitions that the apiserver publishes for a custom resource.
+
+use std::sync::LazyLock;
+
+use fieldmanager_value::internal::level;
+use fieldmanager_value::{List, Map, Str, Value};
+
+use super::rules::has_invalid_types;
+use super::{CrdError, CustomResource, Version};
+use crate::{FieldPath, GroupVersionKind, Structural};
+
+const REFERENCE: &str = "#/components/schemas/";
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+const EMBEDDED: &str = "x-kubernetes-embedded-resource";
+
+/// The definitions of `meta/v1` that custom resources refer to. They are those of Kubernetes 1.37 without
+/// descriptions. A test reads them.
+static META: LazyLock<Map> = LazyLock::new(|| match Value::from_json(include_str!("meta.json")) {
+    Ok(Value::Map(definitions)) => definitions,
+    _ => Map::new(),
+});
+
+impl CustomResource {
+    /// The OpenAPI definitions of a version, as the apiserver publishes them in version 3: that of the kind, named
+    /// by the labels of the group backwards, that of its list, and those of `meta/v1` that they refer to.
+    ///
+    /// `apiVersion`, `kind` and `metadata` are those of Kubernetes, at the root and in embedded resources, whatever
+    /// the schema says of them. Where there is no schema, or it is not structural, the definition is a map of
+    /// anything.
+    ///
+    /// # Errors
+    ///
+    /// [`CrdError::UnknownVersion`].
+    ///
+    /// Behaviour: `BuildOpenAPIV3` of `k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder`, without
+    /// descriptions of its own, and with `x-kubernetes-unions`, which the apiserver drops.
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// # let shop = CustomResource::from_value(&Value::from_yaml("
+    /// # apiVersion: apiextensions.k8s.io/v1
+    /// # kind: CustomResourceDefinition
+    /// # spec:
+    /// #   group: example.com
+    /// #   names: {kind: Shop, plural: shops}
+    /// #   scope: Cluster
+    /// #   versions:
+    /// #   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}
+    /// # ")?)?;
+    /// let definitions = shop.definitions("v1")?;
+    /// let properties = definitions.get("com.example.v1.Shop").and_then(|shop| shop.get("properties"));
+    /// let names: Vec<&str> =
+    ///     properties.and_then(Value::as_map).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    /// assert_eq!(names, ["apiVersion", "kind", "metadata", "spec"]);
+    /// assert!(definitions.contains("com.example.v1.ShopList"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn definitions(&self, version: &str) -> Result<Map, CrdError> {
+        let version = self.version(version)?;
+        let mut definitions = META.clone();
+        self.add_definitions(version, &mut definitions);
+        Ok(definitions)
+    }
+
+    /// The OpenAPI definitions of all versions, served or not: what server-side apply merges by.
+    ///
+    /// Behaviour: `buildOpenAPIModelsForApply` of `k8s.io/apiextensions-apiserver/pkg/apiserver`.
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// # let shop = CustomResource::from_value(&Value::from_yaml("
+    /// # apiVersion: apiextensions.k8s.io/v1
+    /// # kind: CustomResourceDefinition
+    /// # spec:
+    /// #   group: example.com
+    /// #   names: {kind: Shop, plural: shops}
+    /// #   scope: Cluster
+    /// #   versions: [{name: v1, served: true, storage: true}, {name: v2, served: false}]
+    /// # ")?)?;
+    /// let definitions = shop.all_definitions();
+    /// assert!(definitions.contains("com.example.v1.Shop") && definitions.contains("com.example.v2.Shop"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn all_definitions(&self) -> Map {
+        let mut definitions = META.clone();
+        for version in &self.versions {
+            self.add_definitions(version, &mut definitions);
+        }
+        definitions
+    }
+
+    /// The definitions that belong to a version.
+    fn add_definitions(&self, version: &Version, to: &mut Map) {
+        let (kind, list_kind) = (self.kind(&version.name), self.list_kind(&version.name));
+        to.insert(definition_name(&kind), published(version.schema.as_ref(), &kind));
+        to.insert(definition_name(&list_kind), list(&kind, &list_kind));
+    }
+}
+
+/// `com.example.v1.Shop` for the `Shop` of `example.com/v1`.
+fn definition_name(kind: &GroupVersionKind) -> Str {
+    let mut labels: Vec<&str> = kind.group.split('.').collect();
+    labels.reverse();
+    format!("{}.{}.{}", labels.join("."), kind.version, kind.kind).into()
+}
+
+fn object() -> Map {
+    Map::single("type", "object")
+}
+
+fn text() -> Value {
+    Map::single("type", "string").into()
+}
+
+fn reference(name: &str) -> Value {
+    Map::single("$ref", format!("{REFERENCE}{name}")).into()
+}
+
+fn kinds(kind: &GroupVersionKind) -> Value {
+    let fields = [("group", &kind.group), ("version", &kind.version), ("kind", &kind.kind)];
+    let entry: Map = fields.into_iter().map(|(name, text)| (name, text.clone())).collect();
+    Value::from(vec![Value::Map(entry)])
+}
+
+fn published(schema: Option<&Value>, kind: &GroupVersionKind) -> Value {
+    let mut root = schema.and_then(structural).unwrap_or_else(object);
+    root.insert("x-kubernetes-group-version-kind", kinds(kind));
+    root.into()
+}
+
+/// A structural schema as it is published; none if it is not structural.
+fn structural(schema: &Value) -> Option<Map> {
+    if has_invalid_types(schema) {
+        return None;
+    }
+    let structural = Structural::from_value(schema).ok()?;
+    if !structural.validate(&FieldPath::empty()).is_empty() {
+        return None;
+    }
+    let Value::Map(mut root) = complete(&structural.unfold().to_value()) else {
+        return None;
+    };
+    set_identity(&mut root);
+    Some(root)
+}
+
+/// `apiVersion`, `kind` and `metadata` as Kubernetes has them.
+fn set_identity(schema: &mut Map) {
+    let mut properties = schema.get("properties").and_then(Value::as_map).cloned().unwrap_or_default();
+    properties.insert("apiVersion", text());
+    properties.insert("kind", text());
+    properties.insert("metadata", reference(OBJECT_META));
+    schema.insert("properties", properties);
+}
+
+/// A schema with the embedded resources in it filled in. What is not in the place of a value, such as `anyOf`,
+/// stays as it is.
+fn complete(schema: &Value) -> Value {
+    level(|| {
+        let Value::Map(schema) = schema else {
+            return schema.clone();
+        };
+        let mut out = schema.clone();
+        // The apiserver's encoder leaves an example out that is empty; defaults it writes all.
+        if out.get("example").is_some_and(is_empty) {
+            out.remove("example");
+        }
+        for name in ["items", "additionalProperties"] {
+            if let Some(inner) = schema.get(name) {
+                out.insert(name, complete(inner));
+            }
+        }
+        if let Some(Value::Map(properties)) = schema.get("properties") {
+            let properties: Map =
+                properties.iter().map(|(name, property)| (name.clone(), complete(property))).collect();
+            out.insert("properties", properties);
+        }
+        if schema.get(EMBEDDED) == Some(&Value::Bool(true)) {
+            set_identity(&mut out);
+            let mut required = match schema.get("required") {
+                Some(Value::List(required)) => required.clone(),
+                _ => List::default(),
+            };
+            for name in ["kind", "apiVersion"] {
+                if !required.iter().any(|known| known.as_str() == Some(name)) {
+                    required.push(name.into());
+                }
+            }
+            out.insert("required", required);
+        }
+        out.into()
+    })
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::List(items) => items.is_empty(),
+        Value::Map(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
+fn list(kind: &GroupVersionKind, list_kind: &GroupVersionKind) -> Value {
+    let mut items = Map::single("type", "array");
+    items.insert("items", reference(&definition_name(kind)));
+    let properties: Map = [
+        ("apiVersion", text()),
+        ("items", items.into()),
+        ("kind", text()),
+        ("metadata", reference(LIST_META)),
+    ]
+    .into_iter()
+    .collect();
+    let mut out = object();
+    out.insert("properties", properties);
+    out.insert("required", vec!["items"]);
+    out.insert("x-kubernetes-group-version-kind", kinds(list_kind));
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_meta_definitions_are_read() {
+        assert_eq!(META.len(), 7);
+        assert!(META.contains(OBJECT_META) && META.contains(LIST_META));
+    }
+
+    #[test]
+    fn definitions_are_named_by_the_group_backwards() {
+        let name = |group: &str| definition_name(&GroupVersionKind::new(group, "v1", "Foo"));
+        assert_eq!(name("bar.k8s.io"), "io.k8s.bar.v1.Foo");
+        assert_eq!(name("single"), "single.v1.Foo");
+    }
+}

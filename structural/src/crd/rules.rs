@@ -1,0 +1,287 @@
+//! What a schema of a custom resource definition may not say, beyond being structural.
+
+use fieldmanager_value::internal::level;
+use fieldmanager_value::{MAX_DEPTH, Map, Value};
+
+use super::keywords::{given, is_true, string};
+use super::lists;
+use crate::{FieldError, FieldPath};
+
+/// The types that a schema may name.
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
+/// The fields that the root may have beside `status`, by the names and in the order of the apiserver's type, with
+/// what each is called in a document.
+const ROOT_FIELDS: [(&str, &str); 41] = [
+    ("ID", "id"),
+    ("Schema", "$schema"),
+    ("Ref", "$ref"),
+    ("Description", "description"),
+    ("Type", "type"),
+    ("Nullable", "nullable"),
+    ("Format", "format"),
+    ("Title", "title"),
+    ("Default", "default"),
+    ("Maximum", "maximum"),
+    ("ExclusiveMaximum", "exclusiveMaximum"),
+    ("Minimum", "minimum"),
+    ("ExclusiveMinimum", "exclusiveMinimum"),
+    ("MaxLength", "maxLength"),
+    ("MinLength", "minLength"),
+    ("Pattern", "pattern"),
+    ("MaxItems", "maxItems"),
+    ("MinItems", "minItems"),
+    ("UniqueItems", "uniqueItems"),
+    ("MultipleOf", "multipleOf"),
+    ("Enum", "enum"),
+    ("MaxProperties", "maxProperties"),
+    ("MinProperties", "minProperties"),
+    ("Required", "required"),
+    ("Items", "items"),
+    ("AllOf", "allOf"),
+    ("OneOf", "oneOf"),
+    ("AnyOf", "anyOf"),
+    ("Not", "not"),
+    ("Properties", "properties"),
+    ("AdditionalProperties", "additionalProperties"),
+    ("PatternProperties", "patternProperties"),
+    ("Dependencies", "dependencies"),
+    ("AdditionalItems", "additionalItems"),
+    ("Definitions", "definitions"),
+    ("ExternalDocs", "externalDocs"),
+    ("Example", "example"),
+    ("XPreserveUnknownFields", "x-kubernetes-preserve-unknown-fields"),
+    ("XEmbeddedResource", "x-kubernetes-embedded-resource"),
+    ("XIntOrString", "x-kubernetes-int-or-string"),
+    ("XListMapKeys", "x-kubernetes-list-map-keys"),
+];
+
+/// Those of them that are allowed, as the message lists them.
+const ALLOWED_AT_ROOT: &str = "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum \
+     MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs \
+     Example XPreserveUnknownFields XValidations";
+
+/// Whether a schema names a type that does not exist, anywhere.
+pub(super) fn has_invalid_types(schema: &Value) -> bool {
+    level(|| {
+        if let Some(Value::String(name)) = schema.get("type")
+            && !name.is_empty()
+            && !TYPES.contains(&name.as_str())
+        {
+            return true;
+        }
+        let mut found = false;
+        each_below(schema, |_, _, inner| found = found || has_invalid_types(inner));
+        found
+    })
+}
+
+/// A step from a schema to one below it, in a path.
+pub(super) enum Step<'v> {
+    This,
+    Key(&'v str),
+    Index(usize),
+}
+
+/// Calls `visit` with every schema directly below: the keyword, the step after it, and the schema.
+fn each_below<'v>(schema: &'v Value, mut visit: impl FnMut(&'static str, Step<'v>, &'v Value)) {
+    for name in ["additionalProperties", "not", "additionalItems"] {
+        if let Some(inner @ Value::Map(_)) = schema.get(name) {
+            visit(name, Step::This, inner);
+        }
+    }
+    for name in ["properties", "patternProperties", "definitions", "dependencies"] {
+        for (key, inner) in schema.get(name).and_then(Value::as_map).into_iter().flatten() {
+            visit(name, Step::Key(key), inner);
+        }
+    }
+    for name in ["items", "allOf", "oneOf", "anyOf"] {
+        match schema.get(name) {
+            Some(Value::List(schemas)) => {
+                for (at, inner) in schemas.iter().enumerate() {
+                    visit(name, Step::Index(at), inner);
+                }
+            }
+            Some(inner @ Value::Map(_)) => visit(name, Step::This, inner),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a schema has a default anywhere. What nests too deeply is refused elsewhere and has none here.
+pub(super) fn has_default(schema: &Value) -> bool {
+    fn below(schema: &Value, depth: usize) -> bool {
+        level(|| {
+            let mut found = schema.get("default").is_some_and(|default| !default.is_null());
+            if depth < MAX_DEPTH {
+                each_below(schema, |_, _, inner| found = found || below(inner, depth + 1));
+            }
+            found
+        })
+    }
+    below(schema, 0)
+}
+
+/// What holds for a schema because of where it is.
+#[derive(Clone)]
+struct Place {
+    root: bool,
+    /// In `apiVersion`, `kind` or `metadata` of a resource.
+    in_meta: bool,
+    /// Why there may be no default, if so.
+    no_default: Option<String>,
+}
+
+/// The faults of a schema and of everything below it. `status` says whether there is that subresource.
+pub(super) fn check(schema: &Value, path: &FieldPath, status: bool) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if status {
+        at_root_beside_status(schema, path, &mut errors);
+    }
+    if schema.get("nullable") == Some(&Value::Bool(true)) {
+        errors.push(FieldError::forbidden(path.child("nullable"), "nullable cannot be true at the root"));
+    }
+    check_one(schema, path, &Place { root: true, in_meta: false, no_default: None }, &mut errors);
+    errors
+}
+
+/// The schema of `status` is validated by itself, so the root may not say anything that is lost then.
+fn at_root_beside_status(schema: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
+    let list_and_map_type = [("XListType", "x-kubernetes-list-type"), ("XMapType", "x-kubernetes-map-type")];
+    for (name, keyword) in ROOT_FIELDS.iter().chain(&list_and_map_type) {
+        // Keywords that tell an empty value from none.
+        let says_nothing = |value: &Value| match *keyword {
+            "additionalProperties"
+            | "additionalItems"
+            | "default"
+            | "$ref"
+            | "x-kubernetes-list-type"
+            | "x-kubernetes-map-type" => value.is_null(),
+            _ => is_zero(value),
+        };
+        let Some(value) = schema.get(keyword).filter(|value| !says_nothing(value)) else {
+            continue;
+        };
+        if *name == "Type" {
+            if value.as_str() != Some("object") {
+                let detail = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
+                errors.push(FieldError::invalid(path.child("type"), value.clone(), detail));
+                return;
+            }
+        } else if !ALLOWED_AT_ROOT.split(' ').any(|allowed| allowed == *name) {
+            let detail = format!(
+                "only [{ALLOWED_AT_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"
+            );
+            errors.push(FieldError::invalid(path.clone(), schema.clone(), detail));
+            return;
+        }
+    }
+}
+
+/// Whether a value is what a document that leaves it out says.
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<FieldError>) {
+    level(|| {
+        let Value::Map(map) = schema else {
+            return;
+        };
+        keywords(map, path, place, errors);
+        if is_true(map, "uniqueItems") {
+            errors.push(FieldError::forbidden(
+                path.child("uniqueItems"),
+                "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
+            ));
+        }
+        let has_properties = map.get("properties").and_then(Value::as_map).is_some_and(|all| !all.is_empty());
+        let closed = matches!(map.get("additionalProperties"), Some(Value::Map(_) | Value::Bool(false)));
+        if has_properties && closed {
+            errors.push(FieldError::forbidden(
+                path.child("additionalProperties"),
+                "additionalProperties and properties are mutual exclusive",
+            ));
+        }
+        each_below(schema, |name, step, inner| {
+            let mut below = Place { root: false, ..place.clone() };
+            match (name, &step) {
+                // Of these it is enough that they are there.
+                ("patternProperties" | "additionalItems", _) => return,
+                ("additionalProperties", _) if place.in_meta => {
+                    below.no_default =
+                        Some("inside additionalProperties applying to object metadata".to_owned());
+                }
+                ("properties", Step::Key(key @ ("apiVersion" | "kind" | "metadata"))) => {
+                    let resource = place.root || is_true(map, "x-kubernetes-embedded-resource");
+                    below.in_meta |= resource;
+                    if place.root {
+                        below.no_default = Some(format!("in top-level {key}"));
+                    }
+                }
+                _ => {}
+            }
+            let path = match step {
+                Step::This => path.child(name),
+                Step::Key(key) => path.child(name).key(key),
+                Step::Index(at) => path.child(name).index(at),
+            };
+            check_one(inner, &path, &below, errors);
+        });
+        if map.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
+            let path = path.child("x-kubernetes-preserve-unknown-fields");
+            errors.push(FieldError::invalid(path, false, "must be true or undefined"));
+        }
+        lists::check(map, path, errors);
+    })
+}
+
+/// What is wrong with keywords by themselves.
+fn keywords(schema: &Map, path: &FieldPath, place: &Place, errors: &mut Vec<FieldError>) {
+    let type_name = string(schema, "type");
+    if !type_name.is_empty() && !TYPES.contains(&type_name) {
+        errors.push(FieldError::not_supported(path.child("type"), type_name, &TYPES));
+    }
+    if let Some(reason) = &place.no_default
+        && given(schema, "default").is_some()
+    {
+        errors.push(FieldError::forbidden(path.child("default"), format!("must not be set {reason}")));
+    }
+    let unsupported = [
+        ("id", !string(schema, "id").is_empty()),
+        ("additionalItems", given(schema, "additionalItems").is_some()),
+        ("patternProperties", has_entries(schema, "patternProperties")),
+        ("definitions", has_entries(schema, "definitions")),
+        ("dependencies", given(schema, "dependencies").is_some()),
+        ("$ref", given(schema, "$ref").is_some()),
+    ];
+    for (name, _) in unsupported.into_iter().filter(|(_, there)| *there) {
+        errors.push(FieldError::forbidden(path.child(name), format!("{name} is not supported")));
+    }
+    if type_name == "null" {
+        errors.push(FieldError::forbidden(
+            path.child("type"),
+            "type cannot be set to null, use nullable as an alternative",
+        ));
+    }
+    if schema.get("items").and_then(Value::as_list).is_some_and(|items| !items.is_empty()) {
+        errors.push(FieldError::forbidden(
+            path.child("items"),
+            "items must be a schema object and not an array",
+        ));
+    }
+    if place.in_meta && is_true(schema, "x-kubernetes-embedded-resource") {
+        errors.push(FieldError::forbidden(
+            path.child("x-kubernetes-embedded-resource"),
+            "must not be used inside of resource meta",
+        ));
+    }
+}
+
+fn has_entries(schema: &Map, name: &str) -> bool {
+    schema.get(name).and_then(Value::as_map).is_some_and(|entries| !entries.is_empty())
+}

@@ -1,0 +1,224 @@
+//! Where the unions of a custom resource definition and its structural schemas contradict each other.
+
+use std::collections::BTreeMap;
+
+use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
+
+use super::CustomResource;
+use super::condition::schema_path;
+use crate::{FieldError, FieldPath};
+
+const EXTENSION: &str = "x-kubernetes-unions";
+
+/// A union as it is written, and where: in which version, and at which struct, by the path below the root schema.
+struct Written {
+    version: usize,
+    at: FieldPath,
+    structure: String,
+    discriminator: Option<Str>,
+    members: Vec<Str>,
+}
+
+/// A struct of a schema: its fields, and whether it keeps others.
+struct Struct {
+    fields: Vec<Str>,
+    keeps_unknown: bool,
+}
+
+#[derive(Default)]
+struct Found {
+    unions: Vec<Written>,
+    structs: Vec<BTreeMap<String, Struct>>,
+    errors: Vec<FieldError>,
+}
+
+impl CustomResource {
+    /// Where its unions contradict its structural schemas: a field of a union that is no property, and is pruned; a
+    /// member that is required; a discriminator that is no string; a member that another version prunes. The paths
+    /// lead to the union.
+    ///
+    /// The apiserver does not look at unions, so that [`violations`](Self::violations) has none of these.
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// let shop = CustomResource::from_value(&Value::from_yaml("
+    /// apiVersion: apiextensions.k8s.io/v1
+    /// kind: CustomResourceDefinition
+    /// spec:
+    ///   group: example.com
+    ///   names: {kind: Shop, plural: shops}
+    ///   scope: Cluster
+    ///   versions:
+    ///   - name: v1
+    ///     served: true
+    ///     storage: true
+    ///     schema:
+    ///       openAPIV3Schema:
+    ///         type: object
+    ///         properties: {cash: {type: string}, card: {type: string}}
+    ///         required: [cash]
+    ///         x-kubernetes-unions: [{fields-to-discriminateBy: {cash: Cash, card: Card}}]
+    /// ")?)?;
+    /// assert_eq!(
+    ///     shop.union_violations()[0].to_string(),
+    ///     "spec.versions[0].schema.openAPIV3Schema.x-kubernetes-unions[0]: Invalid value: \"cash\": \
+    ///      is required: a member of a union must be optional",
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn union_violations(&self) -> Vec<FieldError> {
+        let mut found = Found::default();
+        for (at, version) in self.versions.iter().enumerate() {
+            found.structs.push(BTreeMap::new());
+            if let Some(schema) = &version.schema {
+                found.schema(at, schema, &schema_path(at), "", self.preserve_unknown_fields, MAX_DEPTH);
+            }
+        }
+        let names: Vec<&Str> = self.versions.iter().map(|version| &version.name).collect();
+        for union in &found.unions {
+            for (other, structs) in
+                found.structs.iter().enumerate().filter(|(other, _)| *other != union.version)
+            {
+                let Some(structure) = structs.get(&union.structure).filter(|other| !other.keeps_unknown)
+                else {
+                    continue;
+                };
+                for field in union.members.iter().chain(&union.discriminator) {
+                    let here =
+                        found.structs.get(union.version).and_then(|structs| structs.get(&union.structure));
+                    let is_here = here.is_some_and(|here| here.fields.contains(field));
+                    if is_here && !structure.fields.contains(field) {
+                        let version = names.get(other).map_or("", |name| name.as_str());
+                        let detail =
+                            format!("is pruned in version `{version}`, which does not have the field");
+                        found.errors.push(FieldError::invalid(union.at.clone(), field.clone(), detail));
+                    }
+                }
+            }
+        }
+        found.errors
+    }
+}
+
+impl Found {
+    fn schema(
+        &mut self,
+        version: usize,
+        schema: &Value,
+        path: &FieldPath,
+        structure: &str,
+        keeps: bool,
+        depth: usize,
+    ) {
+        let (Value::Map(map), Some(depth)) = (schema, depth.checked_sub(1)) else {
+            return;
+        };
+        let keeps = keeps || map.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
+        let properties = map.get("properties").and_then(Value::as_map);
+        let first = self.unions.len();
+        self.add_unions(version, map, properties, path, structure);
+        let fields: Vec<Str> = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        let required = map.get("required").and_then(Value::as_list);
+        self.contradictions(first, properties, required, keeps || map.contains("additionalProperties"));
+        if let Some(structs) = self.structs.get_mut(version) {
+            structs.insert(structure.to_owned(), Struct { fields, keeps_unknown: keeps });
+        }
+        for (name, property) in properties.into_iter().flatten() {
+            let below = format!("{structure}.{}", name.as_str());
+            self.schema(version, property, &path.child("properties").key(name.clone()), &below, keeps, depth);
+        }
+        for name in ["items", "additionalProperties"] {
+            if let Some(inner) = map.get(name) {
+                self.schema(version, inner, &path.child(name), &format!("{structure}[{name}]"), keeps, depth);
+            }
+        }
+    }
+
+    /// The unions of a struct: the list form on it, the object form on its properties.
+    fn add_unions(
+        &mut self,
+        version: usize,
+        map: &Map,
+        properties: Option<&Map>,
+        path: &FieldPath,
+        structure: &str,
+    ) {
+        let structure = structure.to_owned();
+        for (i, entry) in map.get(EXTENSION).and_then(Value::as_list).into_iter().flatten().enumerate() {
+            let fields = entry.get("fields-to-discriminateBy").or_else(|| entry.get("fields"));
+            self.unions.push(Written {
+                version,
+                at: path.child(EXTENSION).index(i),
+                structure: structure.clone(),
+                discriminator: entry.get("discriminator").and_then(Value::as_str).map(Str::from),
+                members: fields
+                    .and_then(Value::as_map)
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, _)| name.clone())
+                    .collect(),
+            });
+        }
+        for (name, property) in properties.into_iter().flatten() {
+            let Some(members) = property.get(EXTENSION).and_then(|union| union.get("fieldMembers")) else {
+                continue;
+            };
+            let members = members.as_map().into_iter().flatten();
+            let members = members.filter_map(|(_, member)| member.get("name").and_then(Value::as_str));
+            self.unions.push(Written {
+                version,
+                at: path.child("properties").key(name.clone()).child(EXTENSION),
+                structure: structure.clone(),
+                discriminator: Some(name.clone()),
+                members: members.map(Str::from).collect(),
+            });
+        }
+    }
+
+    /// What a struct says against its own unions.
+    fn contradictions(
+        &mut self,
+        first: usize,
+        properties: Option<&Map>,
+        required: Option<&List>,
+        keeps: bool,
+    ) {
+        let property = |name: &Str| properties.and_then(|properties| properties.get(name));
+        for union in self.unions.iter().skip(first) {
+            let mut invalid = |field: &Str, detail: &str| {
+                self.errors.push(FieldError::invalid(union.at.clone(), field.clone(), detail));
+            };
+            for member in &union.members {
+                if property(member).is_none() && !keeps {
+                    invalid(
+                        member,
+                        "is no property of the struct and is pruned: a member must be a property",
+                    );
+                }
+                if required.is_some_and(|required| required.iter().any(|name| name.as_str() == Some(member)))
+                {
+                    invalid(member, "is required: a member of a union must be optional");
+                }
+                if union.discriminator.as_ref() == Some(member) {
+                    invalid(member, "is discriminator and member of the union: it must be one of them");
+                }
+            }
+            let Some(name) = &union.discriminator else {
+                continue;
+            };
+            match property(name).map(|property| property.get("type").and_then(Value::as_str)) {
+                None if keeps => {}
+                None => invalid(
+                    name,
+                    "is no property of the struct and is pruned: a discriminator must be a property",
+                ),
+                Some(Some("string")) => {}
+                Some(found) => {
+                    let found = found.unwrap_or("no type");
+                    invalid(name, &format!("has the type {found}: a discriminator must be a string"));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Errors of fields as Kubernetes sends them.
+
+use std::fmt;
+
+use fieldmanager_value::go_format::{quote, write_float};
+use fieldmanager_value::{Escape, Str, Value};
+
+/// What is wrong with a field, with the texts of `k8s.io/apimachinery/pkg/util/validation/field`.
+///
+/// ```
+/// use fieldmanager_structural::{FieldError, FieldPath};
+/// let path = FieldPath::root("spec").child("replicas");
+/// let error = FieldError::invalid(path, -1, "must be greater than or equal to 0");
+/// assert_eq!(error.to_string(), "spec.replicas: Invalid value: -1: must be greater than or equal to 0");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldError {
+    /// Where.
+    pub path: FieldPath,
+    /// What kind of fault.
+    pub kind: FieldErrorKind,
+    /// The value that was found, where the kind shows one.
+    pub value: Option<Value>,
+    /// What would be accepted; may be empty.
+    pub detail: String,
+}
+
+/// The kinds of [`FieldError`], each with the reason that Kubernetes sends in a cause.
+///
+/// ```
+/// use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
+/// let error = FieldError::forbidden(FieldPath::root("status"), "");
+/// assert_eq!(error.kind, FieldErrorKind::Forbidden);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FieldErrorKind {
+    /// A value that must be there is missing.
+    Required,
+    /// A value that may be there once is there again.
+    Duplicate,
+    /// A value does not do.
+    Invalid,
+    /// A value is none of those that are accepted.
+    NotSupported,
+    /// A value may not be there.
+    Forbidden,
+    /// A value is too long.
+    TooLong,
+    /// There are too many values.
+    TooMany,
+    /// A value has the wrong type.
+    TypeInvalid,
+}
+
+impl FieldErrorKind {
+    /// The text in messages.
+    ///
+    /// ```
+    /// use fieldmanager_structural::FieldErrorKind;
+    /// assert_eq!(FieldErrorKind::NotSupported.text(), "Unsupported value");
+    /// ```
+    pub fn text(self) -> &'static str {
+        match self {
+            FieldErrorKind::Required => "Required value",
+            FieldErrorKind::Duplicate => "Duplicate value",
+            FieldErrorKind::Invalid | FieldErrorKind::TypeInvalid => "Invalid value",
+            FieldErrorKind::NotSupported => "Unsupported value",
+            FieldErrorKind::Forbidden => "Forbidden",
+            FieldErrorKind::TooLong => "Too long",
+            FieldErrorKind::TooMany => "Too many",
+        }
+    }
+
+    /// The `reason` of a cause in a `Status`.
+    ///
+    /// ```
+    /// use fieldmanager_structural::FieldErrorKind;
+    /// assert_eq!(FieldErrorKind::NotSupported.reason(), "FieldValueNotSupported");
+    /// ```
+    pub fn reason(self) -> &'static str {
+        match self {
+            FieldErrorKind::Required => "FieldValueRequired",
+            FieldErrorKind::Duplicate => "FieldValueDuplicate",
+            FieldErrorKind::Invalid => "FieldValueInvalid",
+            FieldErrorKind::NotSupported => "FieldValueNotSupported",
+            FieldErrorKind::Forbidden => "FieldValueForbidden",
+            FieldErrorKind::TooLong => "FieldValueTooLong",
+            FieldErrorKind::TooMany => "FieldValueTooMany",
+            FieldErrorKind::TypeInvalid => "FieldValueTypeInvalid",
+        }
+    }
+}
+
+impl FieldError {
+    fn new(path: FieldPath, kind: FieldErrorKind, value: Option<Value>, detail: impl Into<String>) -> Self {
+        FieldError { path, kind, value, detail: detail.into() }
+    }
+
+    /// A value that must be there is missing.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let error = FieldError::required(FieldPath::root("type"), "must not be empty at the root");
+    /// assert_eq!(error.to_string(), "type: Required value: must not be empty at the root");
+    /// ```
+    pub fn required(path: FieldPath, detail: impl Into<String>) -> Self {
+        Self::new(path, FieldErrorKind::Required, None, detail)
+    }
+
+    /// A value may not be there.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let error = FieldError::forbidden(FieldPath::root("namespace"), "not allowed on this type");
+    /// assert_eq!(error.to_string(), "namespace: Forbidden: not allowed on this type");
+    /// ```
+    pub fn forbidden(path: FieldPath, detail: impl Into<String>) -> Self {
+        Self::new(path, FieldErrorKind::Forbidden, None, detail)
+    }
+
+    /// A value does not do.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let error = FieldError::invalid(FieldPath::root("type"), "list", "must be object at the root");
+    /// assert_eq!(error.to_string(), "type: Invalid value: \"list\": must be object at the root");
+    /// ```
+    pub fn invalid(path: FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self::new(path, FieldErrorKind::Invalid, Some(value.into()), detail)
+    }
+
+    /// A value may be there once only.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// use fieldmanager_value::Map;
+    /// let error = FieldError::duplicate(FieldPath::root("ports").index(1), Map::single("name", "web"));
+    /// assert_eq!(error.to_string(), "ports[1]: Duplicate value: {\"name\":\"web\"}");
+    /// ```
+    pub fn duplicate(path: FieldPath, value: impl Into<Value>) -> Self {
+        Self::new(path, FieldErrorKind::Duplicate, Some(value.into()), "")
+    }
+
+    /// A value is none of those that are accepted, which the message lists in the order given.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let error = FieldError::not_supported(FieldPath::root("op"), "Patch", &["Apply", "Update"]);
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     r#"op: Unsupported value: "Patch": supported values: "Apply", "Update""#
+    /// );
+    /// ```
+    pub fn not_supported(path: FieldPath, value: impl Into<Value>, accepted: &[&str]) -> Self {
+        let mut detail = String::new();
+        if !accepted.is_empty() {
+            detail.push_str("supported values: ");
+            for (i, value) in accepted.iter().enumerate() {
+                if i > 0 {
+                    detail.push_str(", ");
+                }
+                detail.push_str(&quote(value));
+            }
+        }
+        Self::new(path, FieldErrorKind::NotSupported, Some(value.into()), detail)
+    }
+
+    /// A text is longer than `limit` bytes.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let error = FieldError::too_long(FieldPath::root("manager"), 128);
+    /// assert_eq!(error.to_string(), "manager: Too long: may not be more than 128 bytes");
+    /// ```
+    pub fn too_long(path: FieldPath, limit: usize) -> Self {
+        let bytes = if limit == 1 { "byte" } else { "bytes" };
+        Self::new(path, FieldErrorKind::TooLong, None, format!("may not be more than {limit} {bytes}"))
+    }
+
+    /// The message without the path, as a cause of a `Status` carries it.
+    ///
+    /// Texts are quoted as Go quotes them, lists and maps are JSON with `<`, `>` and `&` escaped, and a float
+    /// of six digits or more before the point has an exponent.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let path = FieldPath::root("spec");
+    /// assert_eq!(FieldError::invalid(path.clone(), "a\u{7f}", "").message(), r#"Invalid value: "a\x7f""#);
+    /// assert_eq!(FieldError::invalid(path.clone(), 2e6, "").message(), "Invalid value: 2e+06");
+    /// assert_eq!(FieldError::duplicate(path, vec!["<"]).message(), r#"Duplicate value: ["\u003c"]"#);
+    /// ```
+    pub fn message(&self) -> String {
+        let mut out = self.kind.text().to_owned();
+        if let Some(value) = &self.value {
+            out.push_str(": ");
+            match value {
+                Value::String(text) => out.push_str(&quote(text)),
+                // Writing to a string cannot fail.
+                Value::Float(number) => drop(write_float(&mut out, *number, 6)),
+                other => other.write_json_escaped(&mut out, Escape::Go),
+            }
+        }
+        if !self.detail.is_empty() {
+            out.push_str(": ");
+            out.push_str(&self.detail);
+        }
+        out
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message())
+    }
+}
+
+impl std::error::Error for FieldError {}
+
+/// The place of a field in the notation of `field.Path`: `spec.versions[0].properties[name]`.
+///
+/// Unlike the paths of managed fields it has no leading dot, and keys are in brackets without quotes.
+///
+/// ```
+/// use fieldmanager_structural::FieldPath;
+/// let path = FieldPath::root("spec").child("versions").index(0).child("properties").key("name");
+/// assert_eq!(path.to_string(), "spec.versions[0].properties[name]");
+/// assert_eq!(FieldPath::empty().child("spec").to_string(), "spec");
+/// assert_eq!(FieldPath::empty().to_string(), "<nil>");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FieldPath(Vec<Step>);
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Step {
+    Child(Str),
+    Key(Str),
+    Index(usize),
+}
+
+impl FieldPath {
+    /// The path of the whole.
+    ///
+    /// ```
+    /// use fieldmanager_structural::FieldPath;
+    /// assert_eq!(FieldPath::empty().key("a").to_string(), "[a]");
+    /// ```
+    pub const fn empty() -> Self {
+        FieldPath(Vec::new())
+    }
+
+    /// The path of a field of the whole.
+    ///
+    /// ```
+    /// use fieldmanager_structural::FieldPath;
+    /// assert_eq!(FieldPath::root("spec").to_string(), "spec");
+    /// ```
+    pub fn root(name: impl Into<Str>) -> Self {
+        FieldPath(vec![Step::Child(name.into())])
+    }
+
+    /// The path of a field below.
+    ///
+    /// ```
+    /// use fieldmanager_structural::FieldPath;
+    /// assert_eq!(FieldPath::root("spec").child("replicas").to_string(), "spec.replicas");
+    /// ```
+    #[must_use]
+    pub fn child(&self, name: impl Into<Str>) -> Self {
+        self.with(Step::Child(name.into()))
+    }
+
+    /// The path of a map's entry.
+    ///
+    /// ```
+    /// use fieldmanager_structural::FieldPath;
+    /// assert_eq!(FieldPath::root("labels").key("app").to_string(), "labels[app]");
+    /// ```
+    #[must_use]
+    pub fn key(&self, name: impl Into<Str>) -> Self {
+        self.with(Step::Key(name.into()))
+    }
+
+    /// The path of a list's item, counted from 0.
+    ///
+    /// ```
+    /// use fieldmanager_structural::FieldPath;
+    /// assert_eq!(FieldPath::root("ports").index(0).to_string(), "ports[0]");
+    /// ```
+    #[must_use]
+    pub fn index(&self, at: usize) -> Self {
+        self.with(Step::Index(at))
+    }
+
+    fn with(&self, step: Step) -> Self {
+        let mut steps = Vec::with_capacity(self.0.len() + 1);
+        steps.extend(self.0.iter().cloned());
+        steps.push(step);
+        FieldPath(steps)
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("<nil>");
+        }
+        for (i, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Child(name) if i == 0 => f.write_str(name)?,
+                Step::Child(name) => write!(f, ".{name}")?,
+                Step::Key(key) => write!(f, "[{key}]")?,
+                Step::Index(at) => write!(f, "[{at}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_as_go_shows_them() {
+        for (value, text) in [
+            (Value::Null, "null"),
+            (Value::from(true), "true"),
+            (Value::from(1_000_000), "1000000"),
+            (Value::from(1.0), "1"),
+            (Value::from(123_456.5), "123456.5"),
+            (Value::from(1_000_000.0), "1e+06"),
+            (Value::from(1_000_000.5), "1.0000005e+06"),
+            (Value::from(0.0001), "0.0001"),
+            (Value::from(0.00002), "2e-05"),
+            (Value::from(-1e100), "-1e+100"),
+            (Value::from(vec![1e6]), "[1000000]"),
+            (Value::from(vec!["a<b\u{8}\u{2028}\u{7f}"]), "[\"a\\u003cb\\b\\u2028\u{7f}\"]"),
+            (Value::from(Vec::<i64>::new()), "[]"),
+            (Value::from_json("{}").unwrap(), "{}"),
+            (Value::from_json(r#"{"b":null,"a":[1,{"x":""}]}"#).unwrap(), r#"{"a":[1,{"x":""}],"b":null}"#),
+        ] {
+            let error = FieldError::invalid(FieldPath::empty(), value, "");
+            assert_eq!(error.to_string(), format!("<nil>: Invalid value: {text}"));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Group, version and kind.
+
+use std::fmt;
+
+use fieldmanager_value::{Str, Value};
+
+/// What an object says it is: the group and version of its `apiVersion`, and its `kind`.
+///
+/// It is written as Kubernetes writes it in messages.
+///
+/// ```
+/// use fieldmanager_structural::GroupVersionKind;
+/// let deployment = GroupVersionKind::new("apps", "v1", "Deployment");
+/// assert_eq!(deployment.to_string(), "apps/v1, Kind=Deployment");
+/// assert_eq!(GroupVersionKind::new("", "v1", "Pod").to_string(), "/v1, Kind=Pod");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersionKind {
+    /// The group; empty for the core group.
+    pub group: Str,
+    /// The version in the group.
+    pub version: Str,
+    /// The kind.
+    pub kind: Str,
+}
+
+impl GroupVersionKind {
+    /// From its parts.
+    pub fn new(group: impl Into<Str>, version: impl Into<Str>, kind: impl Into<Str>) -> Self {
+        GroupVersionKind { group: group.into(), version: version.into(), kind: kind.into() }
+    }
+
+    /// From an `apiVersion`, where the group and the slash are left out for the core group, and a `kind`.
+    ///
+    /// ```
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// let job = GroupVersionKind::from_api_version_kind("batch/v1", "Job");
+    /// assert_eq!((job.group.as_str(), job.version.as_str()), ("batch", "v1"));
+    /// assert!(GroupVersionKind::from_api_version_kind("v1", "Pod").group.is_empty());
+    /// ```
+    pub fn from_api_version_kind(api_version: &str, kind: &str) -> Self {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Self::new(group, version, kind)
+    }
+
+    /// What an object says it is; none if `apiVersion` or `kind` is missing, empty, or no text.
+    ///
+    /// ```
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// use fieldmanager_value::Value;
+    /// let pod = Value::from_json(r#"{"apiVersion": "v1", "kind": "Pod"}"#)?;
+    /// assert_eq!(GroupVersionKind::of_object(&pod), Some(GroupVersionKind::from_api_version_kind("v1", "Pod")));
+    /// assert_eq!(GroupVersionKind::of_object(&Value::Null), None);
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn of_object(object: &Value) -> Option<Self> {
+        let text = |name: &str| object.get(name)?.as_str().filter(|text| !text.is_empty());
+        Some(Self::from_api_version_kind(text("apiVersion")?, text("kind")?))
+    }
+
+    /// The `apiVersion` of objects of the kind.
+    ///
+    /// ```
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// assert_eq!(GroupVersionKind::new("apps", "v1", "Deployment").api_version(), "apps/v1");
+    /// assert_eq!(GroupVersionKind::new("", "v1", "Pod").api_version(), "v1");
+    /// ```
+    pub fn api_version(&self) -> Str {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version).into()
+        }
+    }
+}
+
+impl fmt::Display for GroupVersionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
+    }
+}

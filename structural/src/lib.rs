@@ -1,0 +1,66 @@
+//! Custom resource definitions and structural schemas.
+//!
+//! A [`Structural`] is a schema in which types and field names can be seen without understanding `allOf`, `anyOf`,
+//! `oneOf` and `not`. That is what makes it possible to [prune](Structural::prune) unknown fields, to
+//! [fill in defaults](Structural::default_object) and to check lists and metadata without a validator. A
+//! [`CustomResource`](crd::CustomResource) is a `CustomResourceDefinition`: its names, its versions with their schemas,
+//! the definitions that an API server publishes for them, and everything that is wrong with them.
+//!
+//! The behaviour is that of `k8s.io/apiextensions-apiserver/pkg/apiserver/schema`, with unions
+//! (`x-kubernetes-unions`) as the proposal for structural schemas has them.
+//!
+//! ```
+//! use fieldmanager_structural::{FieldPath, Structural};
+//! use fieldmanager_value::Value;
+//!
+//! let schema = Structural::from_value(&Value::from_yaml("
+//! type: object
+//! properties:
+//!   spec:
+//!     type: object
+//!     properties:
+//!       replicas: {type: integer, default: 1}
+//! ")?)?;
+//! assert!(schema.validate(&FieldPath::empty()).is_empty());
+//!
+//! let object = Value::from_yaml("{kind: Shop, spec: {color: red}}")?;
+//! let pruned = schema.prune(&object, true)?;
+//! assert_eq!(pruned.paths, ["spec.color"]);
+//! let object = schema.default_object(&pruned.object)?;
+//! assert_eq!(object.to_json(), r#"{"kind":"Shop","spec":{"replicas":1}}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Sharing
+//!
+//! A walk that changes an object shares with it everything that stays, and one that changes nothing allocates
+//! nothing and returns the same allocation.
+//!
+//! # Depth
+//!
+//! Schemas and objects that nest deeper than [`MAX_DEPTH`](fieldmanager_value::MAX_DEPTH) are refused with
+//! [`Error::TooDeep`].
+//!
+//! # What this crate knows
+//!
+//! Custom resource definitions, structural schemas, and that an object has `apiVersion`, `kind` and `metadata`. It
+//! knows no types of server-side apply and no managers.
+
+pub mod crd;
+mod dns;
+mod field_error;
+mod gvk;
+mod managed_fields;
+mod schema;
+mod time;
+#[cfg(feature = "validation")]
+pub mod validation;
+
+pub use field_error::{FieldError, FieldErrorKind, FieldPath};
+pub use gvk::GroupVersionKind;
+pub use managed_fields::{MAX_MANAGER, validate_managed_fields, validate_manager};
+pub use schema::{
+    AdditionalProperties, Coerced, Error, Extensions, ExternalDocs, Generic, MAX_DEFAULT_BYTES,
+    NestedValueValidation, Node, Pruned, Structural, ValueValidation,
+};
+pub use time::{Timestamp, TimestampError};

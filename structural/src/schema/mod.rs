@@ -1,0 +1,34 @@
+//! Structural schemas and what they do to objects.
+
+mod complete;
+mod default;
+mod duplicates;
+mod embedded;
+mod error;
+mod lists;
+mod metadata;
+mod model;
+mod nested;
+mod nulls;
+mod object_meta;
+mod pattern;
+mod prune;
+mod prune_defaults;
+mod read;
+mod source;
+mod trail;
+mod unfold;
+mod union;
+mod validate;
+mod validate_metadata;
+mod walk;
+mod write;
+
+pub use default::MAX_DEFAULT_BYTES;
+pub use error::Error;
+pub use metadata::Coerced;
+pub use model::{
+    AdditionalProperties, Extensions, ExternalDocs, Generic, NestedValueValidation, Node, Structural,
+    ValueValidation,
+};
+pub use prune::Pruned;

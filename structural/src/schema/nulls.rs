@@ -1,0 +1,61 @@
+//! Dropping nulls that may not be there.
+
+use fieldmanager_value::Value;
+use fieldmanager_value::internal::level;
+
+use super::walk::{Edit, check, edit_items, edit_map};
+use super::{Error, Structural};
+
+impl Structural {
+    /// The object without the fields that are null and neither nullable nor to be replaced by a default, as
+    /// `PruneNonNullableNullsWithoutDefaults` in the apiserver, which does this before it fills in defaults.
+    ///
+    /// Fields that the schema does not know keep their null, and so do items of lists. If nothing is dropped, nothing
+    /// is allocated and the object is returned as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooDeep`].
+    ///
+    /// ```
+    /// use fieldmanager_structural::Structural;
+    /// use fieldmanager_value::Value;
+    /// let schema = Structural::from_value(&Value::from_yaml("
+    /// type: object
+    /// properties:
+    ///   a: {type: string}
+    ///   b: {type: string, nullable: true}
+    ///   c: {type: string, default: x}
+    /// ")?)?;
+    /// let object = schema.drop_nulls(&Value::from_yaml("{a: null, b: null, c: null, d: null}")?)?;
+    /// assert_eq!(object.to_json(), r#"{"b":null,"c":null,"d":null}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn drop_nulls(&self, object: &Value) -> Result<Value, Error> {
+        Ok(value(object, self, 0)?.unwrap_or_else(|| object.clone()))
+    }
+}
+
+fn value(object: &Value, schema: &Structural, depth: usize) -> Result<Edit, Error> {
+    level(|| match object {
+        Value::Map(map) => {
+            check(depth)?;
+            let mut edits = Vec::new();
+            for (name, found) in map {
+                let Some(schema) = schema.field(name).schema() else { continue };
+                if found.is_null() && !schema.generic.nullable && schema.generic.default.is_none() {
+                    edits.push((name.clone(), None));
+                } else if let Some(edited) = value(found, schema, depth + 1)? {
+                    edits.push((name.clone(), Some(edited)));
+                }
+            }
+            Ok(edit_map(map, edits))
+        }
+        Value::List(list) => {
+            check(depth)?;
+            let Some(items) = &schema.items else { return Ok(None) };
+            edit_items(list, |_, item| value(item, items, depth + 1))
+        }
+        _ => Ok(None),
+    })
+}

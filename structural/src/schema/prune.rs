@@ -1,0 +1,150 @@
+//! Pruning: removing what the schema does not know.
+
+use fieldmanager_value::Value;
+use fieldmanager_value::internal::level;
+
+use super::trail::Trail;
+use super::walk::{Edit, Field, check, edit_items, edit_map, is_meta};
+use super::{Error, Structural};
+use crate::FieldPath;
+
+/// An object after [pruning](Structural::prune).
+///
+/// ```
+/// use fieldmanager_structural::Structural;
+/// use fieldmanager_value::Value;
+/// let schema = Structural::from_value(&Value::from_yaml("{type: object, properties: {a: {type: string}}}")?)?;
+/// let pruned = schema.prune(&Value::from_yaml("{a: x, b: y}")?, false)?;
+/// assert_eq!((pruned.object.to_json().as_str(), pruned.paths.as_slice()), (r#"{"a":"x"}"#, &["b".to_owned()][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pruned {
+    /// What remains.
+    pub object: Value,
+    /// Where something was removed, such as `spec.items[0].colour`, sorted. That `apiVersion`, `kind` or `metadata`
+    /// was removed from the root is not told.
+    pub paths: Vec<String>,
+}
+
+impl Structural {
+    /// The object without the fields that the schema does not specify, as `PruneWithOptions` in the apiserver.
+    ///
+    /// Kept are the fields in `properties`, all fields of a map with `additionalProperties` (even `false`), all
+    /// unknown fields under `x-kubernetes-preserve-unknown-fields`, and `apiVersion`, `kind` and `metadata` of an
+    /// embedded resource, which are not looked into. With `is_resource_root` the object itself is such a resource.
+    /// A value of another type than the schema says is no fault.
+    ///
+    /// If nothing is removed, nothing is allocated and the object is returned as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooDeep`].
+    ///
+    /// ```
+    /// use fieldmanager_structural::Structural;
+    /// use fieldmanager_value::Value;
+    /// let schema = Structural::from_value(&Value::from_yaml("
+    /// type: object
+    /// properties:
+    ///   list: {type: array, items: {type: object, properties: {a: {type: string}}}}
+    /// ")?)?;
+    /// let object = Value::from_yaml("{kind: A, list: [{a: x}, {b: y}]}")?;
+    /// let pruned = schema.prune(&object, true)?;
+    /// assert_eq!(pruned.object.to_json(), r#"{"kind":"A","list":[{"a":"x"},{}]}"#);
+    /// assert_eq!(pruned.paths, ["list[1].b"]);
+    /// let again = schema.prune(&pruned.object, true)?;
+    /// assert!(again.object.ptr_eq(&pruned.object));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn prune(&self, object: &Value, is_resource_root: bool) -> Result<Pruned, Error> {
+        let mut walk = Walk { paths: Vec::new() };
+        let root = FieldPath::empty();
+        let root = Trail::Root(&root);
+        let mut mode = Mode::for_schema(Some(self));
+        mode.is_resource |= is_resource_root;
+        let edit = walk.value(object, Some(self), mode, &root, 0)?;
+        walk.paths.sort_unstable();
+        Ok(Pruned { object: edit.unwrap_or_else(|| object.clone()), paths: walk.paths })
+    }
+}
+
+struct Walk {
+    paths: Vec<String>,
+}
+
+/// How a value is walked.
+#[derive(Clone, Copy, PartialEq)]
+struct Mode {
+    /// Its `apiVersion`, `kind` and `metadata` are kept.
+    is_resource: bool,
+    /// Its unknown fields are kept.
+    keeps_unknown: bool,
+}
+
+impl Mode {
+    fn for_schema(schema: Option<&Structural>) -> Mode {
+        Mode {
+            is_resource: schema.is_some_and(|schema| schema.extensions.embedded_resource),
+            keeps_unknown: schema.is_some_and(|schema| schema.extensions.preserve_unknown_fields),
+        }
+    }
+}
+
+impl Walk {
+    fn value(
+        &mut self,
+        value: &Value,
+        schema: Option<&Structural>,
+        mode: Mode,
+        trail: &Trail<'_>,
+        depth: usize,
+    ) -> Result<Edit, Error> {
+        level(|| {
+            match value {
+                Value::Map(map) => {
+                    check(depth)?;
+                    let mut edits = Vec::new();
+                    for (name, value) in map {
+                        if mode.is_resource && is_meta(name) {
+                            continue;
+                        }
+                        let here = Trail::Child(trail, name);
+                        match schema.map_or(Field::Unknown, |schema| schema.field(name)) {
+                            Field::Unknown if mode.keeps_unknown => {}
+                            Field::Unknown => {
+                                if !(is_meta(name) && matches!(trail, Trail::Root(_))) {
+                                    self.paths.push(here.path().to_string());
+                                }
+                                edits.push((name.clone(), None));
+                            }
+                            field => {
+                                let schema = field.schema();
+                                if let Some(value) =
+                                    self.value(value, schema, Mode::for_schema(schema), &here, depth + 1)?
+                                {
+                                    edits.push((name.clone(), Some(value)));
+                                }
+                            }
+                        }
+                    }
+                    Ok(edit_map(map, edits))
+                }
+                Value::List(list) => {
+                    check(depth)?;
+                    let items = schema.and_then(|schema| schema.items.as_ref());
+                    if mode.keeps_unknown && items.is_none() {
+                        return Ok(None);
+                    }
+                    let mut below = Mode::for_schema(items);
+                    // Where unknown fields of a list are kept, they are kept in its items too.
+                    below.keeps_unknown |= mode.keeps_unknown;
+                    edit_items(list, |at, item| {
+                        self.value(item, items, below, &Trail::Index(trail, at), depth + 1)
+                    })
+                }
+                _ => Ok(None),
+            }
+        })
+    }
+}

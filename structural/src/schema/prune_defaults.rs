@@ -1,0 +1,118 @@
+//! Pruning the defaults of a schema.
+
+use fieldmanager_value::internal::level;
+use fieldmanager_value::{List, Map, Str, Value};
+
+use super::{AdditionalProperties, Error, Node, Structural};
+use crate::FieldPath;
+
+impl Structural {
+    /// The schema with its defaults pruned and their metadata coerced, as `PruneDefaults` in the apiserver does before
+    /// it uses a schema. A default of which nothing remains is removed.
+    ///
+    /// Each default is pruned within an object that contains it at its place: as the value of the field `*` under
+    /// `additionalProperties`, as the only item of a list. A schema in which nothing changes is returned as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::RootDefault`], [`Error::TooDeep`].
+    ///
+    /// ```
+    /// use fieldmanager_structural::Structural;
+    /// use fieldmanager_value::Value;
+    /// let schema = Structural::from_value(&Value::from_yaml("
+    /// type: object
+    /// properties:
+    ///   a: {type: object, properties: {b: {type: string}}, default: {b: x, c: y}}
+    /// ")?)?;
+    /// let pruned = schema.prune_defaults()?;
+    /// let default = pruned.properties.get("a").and_then(|a| a.generic.default.clone());
+    /// assert_eq!(default, Some(Value::from_yaml("{b: x}")?));
+    /// assert!(pruned.prune_defaults()?.ptr_eq(&pruned));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn prune_defaults(&self) -> Result<Structural, Error> {
+        let mut pruner = Pruner { root: self, steps: Vec::new() };
+        Ok(pruner.node(self)?.map_or_else(|| self.clone(), Structural::new))
+    }
+}
+
+enum Step {
+    Field(Str),
+    Item,
+}
+
+struct Pruner<'a> {
+    root: &'a Structural,
+    /// From the root to where the walk is.
+    steps: Vec<Step>,
+}
+
+impl Pruner<'_> {
+    /// The node with its defaults and those below pruned, or none if it stays.
+    fn node(&mut self, node: &Structural) -> Result<Option<Node>, Error> {
+        level(|| {
+            let mut out: Option<Node> = None;
+            if let Some(default) = &node.generic.default {
+                let pruned = self.prune(default)?;
+                if !pruned.as_ref().is_some_and(|pruned| pruned.ptr_eq(default)) {
+                    out.get_or_insert_with(|| (**node).clone()).generic.default = pruned;
+                }
+            }
+            if let Some(AdditionalProperties::Schema(schema)) = &node.additional_properties
+                && let Some(pruned) = self.below(Step::Field("*".into()), schema)?
+            {
+                out.get_or_insert_with(|| (**node).clone()).additional_properties =
+                    Some(AdditionalProperties::Schema(pruned));
+            }
+            if let Some(items) = &node.items
+                && let Some(pruned) = self.below(Step::Item, items)?
+            {
+                out.get_or_insert_with(|| (**node).clone()).items = Some(pruned);
+            }
+            let mut edits = Vec::new();
+            for (name, property) in node.properties.iter() {
+                if let Some(pruned) = self.below(Step::Field(name.clone()), property)? {
+                    edits.push((name.clone(), Some(pruned)));
+                }
+            }
+            if !edits.is_empty() {
+                out.get_or_insert_with(|| (**node).clone()).properties = node.properties.with_edits(edits);
+            }
+            Ok(out)
+        })
+    }
+
+    fn below(&mut self, step: Step, node: &Structural) -> Result<Option<Structural>, Error> {
+        self.steps.push(step);
+        let pruned = self.node(node);
+        self.steps.pop();
+        Ok(pruned?.map(Structural::new))
+    }
+
+    /// What remains of a default at the place of the walk.
+    fn prune(&self, default: &Value) -> Result<Option<Value>, Error> {
+        if self.steps.is_empty() && default.as_map().is_none() {
+            return Err(Error::RootDefault);
+        }
+        let object = self.steps.iter().rev().fold(default.clone(), |inner, step| match step {
+            Step::Field(name) => Map::single(name, inner).into(),
+            Step::Item => List::from_iter([inner]).into(),
+        });
+        // The object around a default in items of the root is a list, which is no object.
+        if object.as_map().is_none() {
+            return Err(Error::RootDefault);
+        }
+        let object = self.root.coerce_metadata(&FieldPath::empty(), &object, true, true)?.object;
+        let object = self.root.prune(&object, true)?.object;
+        let mut found = Some(&object);
+        for step in &self.steps {
+            found = found.and_then(|found| match step {
+                Step::Field(name) => found.get(name),
+                Step::Item => found.as_list()?.get(0),
+            });
+        }
+        // A null default is none.
+        Ok(found.filter(|found| !found.is_null()).cloned())
+    }
+}

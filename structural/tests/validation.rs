@@ -1,0 +1,250 @@
+//! Objects against schemas: the texts of Kubernetes for each keyword, and the dialect.
+#![cfg(feature = "validation")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use fieldmanager_structural::validation::{SchemaError, Validator};
+use fieldmanager_value::Value;
+
+fn yaml(text: &str) -> Value {
+    Value::from_yaml(text).unwrap()
+}
+
+/// The errors of a field `f` with a schema and a value.
+#[track_caller]
+fn check(schema: &str, value: &str, expected: &[&str]) {
+    let schema = yaml(&format!("{{type: object, properties: {{f: {schema}}}}}"));
+    let found = Validator::new(&schema).unwrap().validate(&yaml(&format!("{{f: {value}}}")));
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(found, expected, "{schema}: {value}");
+}
+
+#[test]
+fn types() {
+    check(
+        "{type: string}",
+        "1",
+        &[r#"f: Invalid value: "integer": f in body must be of type string: "integer""#],
+    );
+    check(
+        "{type: integer}",
+        "1.5",
+        &[r#"f: Invalid value: "number": f in body must be of type integer: "number""#],
+    );
+    check("{type: integer}", "1.0", &[]);
+    check(
+        "{type: object}",
+        "[]",
+        &[r#"f: Invalid value: "array": f in body must be of type object: "array""#],
+    );
+    check(
+        "{type: string}",
+        "null",
+        &[r#"f: Invalid value: "null": f in body must be of type string: "null""#],
+    );
+    check("{type: string, nullable: true}", "null", &[]);
+    check(
+        "{type: string, nullable: true}",
+        "1",
+        &[r#"f: Invalid value: "integer": f in body must be of type string: "integer""#],
+    );
+}
+
+#[test]
+fn extensions_of_kubernetes() {
+    check("{x-kubernetes-int-or-string: true}", "80", &[]);
+    check("{x-kubernetes-int-or-string: true}", "http", &[]);
+    check(
+        "{x-kubernetes-int-or-string: true}",
+        "true",
+        &[r#"f: Invalid value: "boolean": f in body must be of type integer,string: "boolean""#],
+    );
+    check("{x-kubernetes-preserve-unknown-fields: true}", "{a: [1, {b: null}]}", &[]);
+    check(
+        "{type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}",
+        "{spec: 1}",
+        &[r#"f.spec: Invalid value: "integer": f.spec in body must be of type object: "integer""#],
+    );
+}
+
+#[test]
+fn numbers() {
+    check(
+        "{type: integer, maximum: 3}",
+        "4",
+        &["f: Invalid value: 4: f in body should be less than or equal to 3"],
+    );
+    check(
+        "{type: integer, maximum: 3, exclusiveMaximum: true}",
+        "3",
+        &["f: Invalid value: 3: f in body should be less than 3"],
+    );
+    check("{type: integer, maximum: 3, exclusiveMaximum: false}", "3", &[]);
+    check(
+        "{type: number, minimum: 0.5}",
+        "0.25",
+        &["f: Invalid value: 0.25: f in body should be greater than or equal to 0.5"],
+    );
+    check(
+        "{type: integer, minimum: 0, exclusiveMinimum: true}",
+        "0",
+        &["f: Invalid value: 0: f in body should be greater than 0"],
+    );
+    check(
+        "{type: integer, multipleOf: 5}",
+        "7",
+        &["f: Invalid value: 7: f in body should be a multiple of 5"],
+    );
+}
+
+#[test]
+fn texts() {
+    check(
+        "{type: string, pattern: '^a+$'}",
+        "b",
+        &[r#"f: Invalid value: "b": f in body should match '^a+$'"#],
+    );
+    check(
+        "{type: string, minLength: 2}",
+        "a",
+        &[r#"f: Invalid value: "a": f in body should be at least 2 chars long"#],
+    );
+    check("{type: string, maxLength: 2}", "abc", &["f: Too long: may not be more than 2 bytes"]);
+    check("{type: string, enum: [b, a]}", "c", &[r#"f: Unsupported value: "c": supported values: "a", "b""#]);
+    check(
+        "{type: string, format: date-time}",
+        "soon",
+        &[r#"f: Invalid value: "soon": f in body must be of type date-time: "soon""#],
+    );
+    check("{type: string, format: uuid}", "0e8400e229b441d4a716446655440000", &[]);
+    check("{type: string, format: colour-of-the-day}", "red", &[]);
+    check("{type: integer, format: int32}", "5", &[]);
+}
+
+#[test]
+fn lists_and_maps() {
+    check(
+        "{type: array, items: {type: string}, maxItems: 1}",
+        "[a, b]",
+        &["f: Too many: 2: must have at most 1 item"],
+    );
+    check(
+        "{type: array, items: {type: string}, minItems: 2}",
+        "[a]",
+        &["f: Invalid value: 1: f in body should have at least 2 items"],
+    );
+    check(
+        "{type: array, items: {type: string}}",
+        "[a, 1]",
+        &[r#"f[1]: Invalid value: "integer": f[1] in body must be of type string: "integer""#],
+    );
+    check("{type: object, required: [a, b]}", "{b: 1}", &["f.a: Required value"]);
+    check(
+        "{type: object, minProperties: 1}",
+        "{}",
+        &["f: Invalid value: 0: f in body should have at least 1 properties"],
+    );
+    check("{type: object, maxProperties: 0}", "{a: 1}", &["f: Too many: 1: must have at most 0 items"]);
+    check(
+        "{type: object, properties: {a: {type: string}}, additionalProperties: false}",
+        "{b: 1}",
+        &[r#"f: Invalid value: "b": f.b in body is a forbidden property"#],
+    );
+    // A number can be a name, and a name can have what has a meaning in pointers.
+    check(
+        "{type: object, additionalProperties: {type: string}}",
+        "{'80': 1, 'a/b~c': 2}",
+        &[
+            r#"f.80: Invalid value: "integer": f.80 in body must be of type string: "integer""#,
+            r#"f.a/b~c: Invalid value: "integer": f.a/b~c in body must be of type string: "integer""#,
+        ],
+    );
+}
+
+#[test]
+fn alternatives() {
+    check(
+        "{type: string, anyOf: [{minLength: 3}, {pattern: '^x'}]}",
+        "a",
+        &[
+            r#"f: Invalid value: "": "f" must validate at least one schema (anyOf)"#,
+            r#"f: Invalid value: "a": f in body should be at least 3 chars long"#,
+        ],
+    );
+    check(
+        "{type: object, oneOf: [{required: [a]}, {required: [b]}]}",
+        "{a: 1, b: 1}",
+        &[
+            r#"f: Invalid value: "": "f" must validate one and only one schema (oneOf). Found 2 valid alternatives"#,
+        ],
+    );
+    check(
+        "{type: object, oneOf: [{required: [a]}, {required: [b]}]}",
+        "{}",
+        &[
+            r#"f: Invalid value: "": "f" must validate one and only one schema (oneOf). Found none valid"#,
+            "f.a: Required value",
+        ],
+    );
+    check(
+        "{type: string, not: {enum: [a]}}",
+        "a",
+        &[r#"f: Invalid value: "": "f" must not validate the schema (not)"#],
+    );
+    check(
+        "{type: string, allOf: [{minLength: 2}]}",
+        "a",
+        &[r#"f: Invalid value: "a": f in body should be at least 2 chars long"#],
+    );
+    // Null is not asked by alternatives, but by enumerations.
+    check("{type: string, nullable: true, anyOf: [{enum: [a]}]}", "null", &[]);
+    check(
+        "{type: string, nullable: true, anyOf: [{enum: [a]}]}",
+        "b",
+        &[
+            r#"f: Invalid value: "": "f" must validate at least one schema (anyOf)"#,
+            r#"f: Unsupported value: "b": supported values: "a""#,
+        ],
+    );
+    check(
+        "{type: string, nullable: true, enum: [a]}",
+        "null",
+        &[r#"f: Unsupported value: null: supported values: "a""#],
+    );
+}
+
+#[test]
+fn schemas_that_mean_nothing_are_refused() {
+    let error = |schema: &str| Validator::new(&yaml(schema)).unwrap_err();
+    assert_eq!(
+        error("{properties: {a: {$ref: '#/b'}}}").to_string(),
+        "`properties.a.$ref`: `#/b`: references are not supported"
+    );
+    assert!(matches!(error("{properties: {a: {pattern: '('}}}"), SchemaError::Keyword { .. }));
+    assert!(matches!(error("{type: text}"), SchemaError::Keyword { .. }));
+    assert!(matches!(error("{items: 1}"), SchemaError::Keyword { .. }));
+    let mut deep = Value::from_yaml("{type: string}").unwrap();
+    for _ in 0..300 {
+        deep = fieldmanager_value::Map::single("items", deep).into();
+    }
+    assert_eq!(Validator::new(&deep).unwrap_err(), SchemaError::TooDeep);
+}
+
+#[test]
+fn the_first_100_errors_are_listed_and_the_others_are_counted() {
+    let allowed: Vec<String> = (0..1000).map(|i| format!("value-{i}")).collect();
+    let schema = yaml(&format!("{{type: array, items: {{type: string, enum: [{}]}}}}", allowed.join(",")));
+    let object = yaml(&format!("[{}]", vec!["x"; 800].join(",")));
+    let errors = Validator::new(&schema).unwrap().validate(&object);
+    assert_eq!(errors.len(), 101);
+    assert_eq!(errors.last().unwrap().detail, "700 more errors are not listed");
+}
+
+#[test]
+fn objects_that_nest_too_deeply_are_refused() {
+    let validator = Validator::new(&yaml("{}")).unwrap();
+    let mut deep = Value::from(1);
+    for _ in 0..300 {
+        deep = Value::from(vec![deep]);
+    }
+    assert_eq!(validator.validate(&deep).len(), 1);
+}
