@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
-use fieldmanager_managedfields::{Entry, EntryError, Operation, Time};
+use fieldmanager_managedfields::{Entry, EntryError, ManagedFields, Operation, Time};
 use fieldmanager_value::Value;
 
 use crate::args::OwnedArgs;
@@ -60,12 +60,7 @@ fn owners(object: &Value) -> (Vec<Owner>, Vec<EntryError>) {
         None | Some(Value::Null) => return (owners, faults),
         Some(Value::List(list)) => list,
         Some(other) => {
-            faults.push(EntryError {
-                index: 0,
-                manager: None,
-                member: "",
-                message: format!("expected a list of entries, got {}", other.kind()),
-            });
+            faults.extend(ManagedFields::decode(Some(other)).err());
             return (owners, faults);
         }
     };

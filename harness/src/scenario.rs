@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Set};
-use fieldmanager_merge::Force;
+use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, Set};
 use fieldmanager_typed::{Duplicates, KeyFields};
 use fieldmanager_value::{Str, TextPosition, Value};
 
@@ -115,7 +114,7 @@ pub enum Action {
         /// The configuration.
         object: Value,
         /// Whether conflicts are overruled.
-        force: Force,
+        force: bool,
     },
     /// A manager writes the whole object.
     Update {
@@ -340,7 +339,7 @@ pub struct Expect {
     /// The object: the live one after a step that acts on the state, otherwise the result.
     pub object: Option<Value>,
     /// Every manager, and nothing else.
-    pub managed: Option<Managers>,
+    pub managed: Option<Owners>,
     /// The conflicts, as a set. An empty set expects success.
     pub conflicts: Option<BTreeSet<ConflictAt>>,
     /// That the step fails.

@@ -5,7 +5,7 @@ use fieldmanager_value::{Map, Str, Value};
 
 use crate::entry::{Entry, EntryError};
 use crate::identity::Operation;
-use crate::managed::{list_of, with_list};
+use crate::object::{list_of, with_list};
 
 /// Hands over what managers own by client-side apply to one that applies on the server's side.
 ///

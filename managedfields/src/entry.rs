@@ -19,6 +19,7 @@ use crate::time::Time;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry {
     /// The name of the manager; may be empty.
     pub manager: Str,
@@ -48,6 +49,7 @@ pub struct Entry {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(".metadata.managedFields[{index}]{}: {message}", path(.member))]
+#[non_exhaustive]
 pub struct EntryError {
     /// Which entry, from 0.
     pub index: usize,
@@ -67,6 +69,23 @@ fn path(member: &str) -> String {
 }
 
 impl Entry {
+    /// An entry for the object itself, without a time.
+    pub fn new(
+        manager: impl Into<Str>,
+        operation: Operation,
+        api_version: impl Into<ApiVersion>,
+        fields: Set,
+    ) -> Self {
+        Entry {
+            manager: manager.into(),
+            operation,
+            api_version: api_version.into(),
+            time: None,
+            subresource: Str::default(),
+            fields,
+        }
+    }
+
     /// Reads an entry. `index` is its place in the list, for messages. Members that entries do not have are
     /// ignored.
     ///
@@ -134,7 +153,7 @@ impl Entry {
     }
 
     /// Whether an entry has none of the members that entries have, or only empty ones.
-    pub(crate) fn says_nothing(value: &Value) -> bool {
+    pub(crate) fn is_blank(value: &Value) -> bool {
         let texts = ["manager", "operation", "apiVersion", "fieldsType", "subresource"];
         value.as_map().is_some_and(|entry| {
             texts.iter().all(|name| match entry.get(name) {

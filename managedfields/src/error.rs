@@ -140,6 +140,7 @@ pub enum Error {
 /// assert_eq!(Error::ManagedFieldsInConfig.kind(), ErrorKind::Request);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// Other managers own what was to be changed.
     Conflict,
@@ -194,7 +195,7 @@ impl Error {
                 MergeErrorKind::Conflict => ErrorKind::Conflict,
                 MergeErrorKind::Schema => ErrorKind::Schema,
                 MergeErrorKind::Conversion => ErrorKind::Conversion,
-                MergeErrorKind::Objects => ErrorKind::Request,
+                _ => ErrorKind::Request,
             },
             Error::Patch(error) if error.response().code == 500 => ErrorKind::Schema,
             Error::Patch(_) | Error::NoObject { .. } | Error::PatchResult { .. } | Error::Modified { .. } => {

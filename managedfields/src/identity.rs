@@ -51,6 +51,7 @@ impl fmt::Display for Operation {
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Identity {
     /// The name that it gives itself.
     pub manager: Str,

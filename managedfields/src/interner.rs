@@ -3,11 +3,10 @@
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use ahash::RandomState;
-use fieldmanager_fieldpath::{Error, Managers, Set};
+use fieldmanager_fieldpath::{Error, Owners, Set};
 use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
 
-use crate::entry::EntryError;
-use crate::managed::{ManagedFields, list_of, read_entries, with_list};
+use crate::object::{list_of, with_list};
 
 /// Lets objects with equal managed fields share them.
 ///
@@ -68,8 +67,8 @@ pub struct Interner {
     fields: Table<Fields>,
     /// Identifiers, versions, and the names in entries.
     texts: Table<Str>,
-    /// All managers of an object.
-    managers: Table<Managers>,
+    /// The owners of all fields of an object.
+    owners: Table<Owners>,
     hashes: RandomState,
 }
 
@@ -101,7 +100,7 @@ impl Interner {
         Interner {
             fields: Table::new(sets),
             texts: Table::new(sets),
-            managers: Table::new(sets),
+            owners: Table::new(sets),
             hashes: RandomState::new(),
         }
     }
@@ -213,48 +212,45 @@ impl Interner {
         self.fields.find(hash?, |known| known.value.strict_eq(value), new)
     }
 
-    fn text(&mut self, text: &str, new: impl Fn() -> Str) -> Str {
+    /// A known string, or the one that `new` makes.
+    pub(crate) fn text(&mut self, text: &str, new: impl Fn() -> Str) -> Str {
         let known = self.texts.find(self.hashes.hash_one(text), |known| known.as_str() == text, &new);
         known.map_or_else(&new, |known| known.clone())
     }
 
-    /// What can be read of a list of entries, and what is wrong with the others.
-    pub(crate) fn decode(&mut self, list: Option<&Value>) -> (ManagedFields, Vec<EntryError>) {
-        let mut of_sets = 0_u64;
-        let (entries, faults) = read_entries(list, &mut |value| {
-            let hash = fingerprint(&self.hashes, value);
-            // A sum, because times determine the order of the entries and do not count.
-            of_sets = of_sets.wrapping_add(hash.unwrap_or_default());
-            self.set_at(hash, value)
-        });
-        let mut managed = ManagedFields::new();
-        for mut entry in entries {
-            let identifier = entry.identity().identifier();
-            let identifier = self.text(&identifier, || identifier.clone());
-            let version = entry.api_version.as_str();
-            entry.api_version = self.text(version, || Str::from(version)).into();
-            managed.add_as(identifier, entry);
-        }
-        managed.managers = self.all_managers(of_sets, managed.managers);
-        (managed, faults)
+    /// The set of a `fieldsV1`, which is added to the fingerprint of the object that it is in.
+    pub(crate) fn fields_of_object(
+        &mut self,
+        fields_v1: &Value,
+        object: &mut Fingerprint,
+    ) -> Result<Set, Error> {
+        let hash = fingerprint(&self.hashes, fields_v1);
+        // A sum, because the times of entries determine their order and do not count.
+        object.0 = object.0.wrapping_add(hash.unwrap_or_default());
+        self.set_at(hash, fields_v1)
     }
 
-    fn all_managers(&mut self, of_sets: u64, managers: Managers) -> Managers {
-        if managers.is_empty() {
-            return managers;
+    /// The owners of the fields of an object, by the fingerprint of its `fieldsV1`.
+    pub(crate) fn owners(&mut self, fields: Fingerprint, owners: Owners) -> Owners {
+        if owners.is_empty() {
+            return owners;
         }
         let mut state = self.hashes.build_hasher();
-        state.write_u64(of_sets);
-        for (identifier, owned) in managers.iter() {
+        state.write_u64(fields.0);
+        for (identifier, owned) in owners.iter() {
             identifier.hash(&mut state);
             owned.api_version().hash(&mut state);
         }
         let hash = state.finish();
-        // Most of the comparison is of sets that are the same allocation by now.
-        let known = self.managers.find(hash, |known| *known == managers, || managers.clone());
-        known.map_or_else(|| managers.clone(), |known| known.clone())
+        // The comparison is fast, because most sets are the same allocation by now.
+        let known = self.owners.find(hash, |known| *known == owners, || owners.clone());
+        known.map_or_else(|| owners.clone(), |known| known.clone())
     }
 }
+
+/// A hash of all `fieldsV1` of an object.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Fingerprint(u64);
 
 /// A bounded number of values by their hash. The most recently used value of a bucket is the first.
 #[derive(Clone, Debug)]

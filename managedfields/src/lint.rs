@@ -10,17 +10,19 @@ use fieldmanager_value::{Map, Str, Value};
 use crate::cap::ANCIENT_CHANGES;
 use crate::entry::{Entry, EntryError};
 use crate::identity::{Identity, Operation};
-use crate::managed::{ManagedFields, list_of};
-use crate::steps::BEFORE_FIRST_APPLY;
+use crate::managed_fields::{Decoded, ManagedFields};
+use crate::object::list_of;
+use crate::update::BEFORE_FIRST_APPLY;
 
 /// Options of the checks.
 ///
 /// ```
 /// use fieldmanager_managedfields::LintOptions;
-/// let options = LintOptions { served: Some(vec!["apps/v1".into()]), ..LintOptions::default() };
-/// assert_eq!(options.large_percent, 50);
+/// let options = LintOptions::default().served(["apps/v1"]).large_percent(30);
+/// assert_eq!(options.large_percent, 30);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LintOptions {
     /// The versions of the kind that are served, if that is known.
     pub served: Option<Vec<ApiVersion>>,
@@ -31,6 +33,22 @@ pub struct LintOptions {
 impl Default for LintOptions {
     fn default() -> Self {
         LintOptions { served: None, large_percent: 50 }
+    }
+}
+
+impl LintOptions {
+    /// Sets the served versions.
+    #[must_use]
+    pub fn served<V: Into<ApiVersion>>(mut self, versions: impl IntoIterator<Item = V>) -> Self {
+        self.served = Some(versions.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets the percentage of an object from which its managed fields are large.
+    #[must_use]
+    pub fn large_percent(mut self, percent: u8) -> Self {
+        self.large_percent = percent;
+        self
     }
 }
 
@@ -219,14 +237,9 @@ fn percent(part: usize, whole: usize) -> usize {
     part.saturating_mul(100).checked_div(whole).unwrap_or_default()
 }
 
-/// How much of the managed fields one manager takes.
-///
-/// ```
-/// use fieldmanager_managedfields::ManagerSize;
-/// let size = ManagerSize { manager: "ci".into(), entries: 2, bytes: 310 };
-/// assert_eq!(size.entries, 2);
-/// ```
+/// The size of the entries of one manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ManagerSize {
     /// Its name; empty if its entries have none.
     pub manager: Str,
@@ -271,7 +284,7 @@ pub struct LintReport {
 ///     {"manager": "controller", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
 ///      "fieldsV1": {"f:data": {"f:a": {}}}}
 /// ]}}"#)?;
-/// let report = lint(&object, &LintOptions { large_percent: 100, ..LintOptions::default() });
+/// let report = lint(&object, &LintOptions::default().large_percent(100));
 /// assert_eq!(
 ///     report.findings[0].to_string(),
 ///     r#""controller" using v1 owns only fields that "ci" applies too, and keeps them from being removed: drop its entry"#,
@@ -283,7 +296,7 @@ pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
     let Some(list) = list_of(object).filter(|list| !list.is_null()) else {
         return LintReport { object_bytes: object.to_json().len(), ..LintReport::default() };
     };
-    let (managed, faults) = ManagedFields::decode_lossy(Some(list));
+    let Decoded { managed, faults } = ManagedFields::decode_lossy(Some(list));
     let entries = managed.entries();
     let refused = refused(list, &faults);
     let mut findings: Vec<Finding> = faults.into_iter().map(Finding::Unreadable).collect();

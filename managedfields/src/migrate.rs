@@ -5,7 +5,7 @@ use fieldmanager_value::Str;
 
 use crate::entry::Entry;
 use crate::identity::Operation;
-use crate::managed::ManagedFields;
+use crate::managed_fields::ManagedFields;
 
 /// Selects entries of a manager: all of them, or those with a certain operation, subresource or version.
 ///
@@ -88,6 +88,7 @@ impl Selector {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot unite entries of {manager} at {from} and {to}: expected one version, apply again first")]
+#[non_exhaustive]
 pub struct MigrateError {
     /// The manager that would get them, as in messages.
     pub manager: String,

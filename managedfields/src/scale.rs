@@ -7,7 +7,7 @@ use fieldmanager_value::Str;
 
 use crate::entry::Entry;
 use crate::identity::Operation;
-use crate::managed::ManagedFields;
+use crate::managed_fields::ManagedFields;
 use crate::migrate::Selector;
 
 /// The version of `Scale` objects.

@@ -49,6 +49,7 @@ struct Empty {}
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Details {
     /// The object's name.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -68,15 +69,12 @@ pub struct Details {
 ///
 /// ```
 /// use fieldmanager_managedfields::Cause;
-/// let cause = Cause {
-///     reason: "FieldManagerConflict".into(),
-///     message: r#"conflict with "ci""#.into(),
-///     field: ".spec.replicas".into(),
-/// };
+/// let cause = Cause::new("FieldManagerConflict", r#"conflict with "ci""#, ".spec.replicas");
 /// assert!(serde_json::to_string(&cause)?.ends_with(r#""field":".spec.replicas"}"#));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Cause {
     /// For programs.
     pub reason: String,
@@ -84,6 +82,13 @@ pub struct Cause {
     pub message: String,
     /// The field, in the notation of the reason.
     pub field: String,
+}
+
+impl Cause {
+    /// A cause from its parts.
+    pub fn new(reason: impl Into<String>, message: impl Into<String>, field: impl Into<String>) -> Self {
+        Cause { reason: reason.into(), message: message.into(), field: field.into() }
+    }
 }
 
 impl Status {

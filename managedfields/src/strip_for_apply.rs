@@ -24,6 +24,7 @@ const SERVERS: [&str; 9] = [
 /// assert!(!StripOptions::default().status && StripOptions::all().status);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StripOptions {
     /// `status`.
     pub status: bool,
@@ -32,9 +33,23 @@ pub struct StripOptions {
 }
 
 impl StripOptions {
-    /// Everything.
+    /// Removes everything.
     pub fn all() -> Self {
         StripOptions { status: true, last_applied: true }
+    }
+
+    /// Sets whether `status` is removed.
+    #[must_use]
+    pub fn status(mut self, remove: bool) -> Self {
+        self.status = remove;
+        self
+    }
+
+    /// Sets whether the annotation of client-side apply is removed.
+    #[must_use]
+    pub fn last_applied(mut self, remove: bool) -> Self {
+        self.last_applied = remove;
+        self
     }
 }
 

@@ -28,6 +28,7 @@ pub struct Time(Timestamp);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a time like 2026-01-31T12:00:00Z, got `{found}`")]
+#[non_exhaustive]
 pub struct TimeError {
     /// What was found.
     pub found: String,

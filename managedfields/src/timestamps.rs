@@ -2,7 +2,7 @@
 
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::managed::{MANAGED_FIELDS, list_of, with_list};
+use crate::object::{MANAGED_FIELDS, list_of, with_list};
 use crate::time::Time;
 
 /// The new object with the times of the old entries, if only these times changed; otherwise the new object. An API

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
 use fieldmanager_fieldpath::{Path, Set};
-use fieldmanager_managedfields::{Error, FieldManager, Force, Outcome, Time};
+use fieldmanager_managedfields::{ApplyRequest, Error, FieldManager, Outcome, Time, UpdateRequest};
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_value::Value;
 
@@ -29,7 +29,8 @@ fn an_update_that_only_removes_does_not_change_the_time_of_its_manager() {
 
 #[test]
 fn what_belongs_to_nobody_leaves_no_entry() {
-    let applied = manager().apply(&Value::Null, &cm(""), "ci", Force::No, time(0)).unwrap();
+    let applied =
+        manager().apply(ApplyRequest::new(&Value::Null, &cm("")).manager("ci").at(time(0))).unwrap();
     assert_eq!(applied.object.to_json(), r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}"#);
     let labelled = cm(r#""metadata":{"name":"x","uid":"u","labels":{"a":"1"},"generateName":"y"}"#);
     let updated = update(&Value::Null, &labelled, "ci", 0);
@@ -66,7 +67,7 @@ fn a_subresource_cannot_change_the_list() {
         .unwrap();
     let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
     let new = cm(r#""data":{"a":"1","b":"1"},"metadata":{"managedFields":[]}"#);
-    let updated = status.update(&live, &new, "ci", time(1)).unwrap();
+    let updated = status.update(UpdateRequest::new(&live, &new).manager("ci").at(time(1))).unwrap();
     assert_eq!(entries(&updated), ["ci Update v1 00 .data .data.a", "ci Update v1/status 01 .data.b"]);
 }
 
@@ -75,8 +76,9 @@ fn tracking_begins_with_a_create_or_an_apply() {
     let live = cm(r#""data":{"a":"1"},"metadata":{"uid":"u"}"#);
     let updated = update(&live, &cm(r#""data":{"a":"2"},"metadata":{"uid":"u"}"#), "ci", 0);
     assert!(entries(&updated).is_empty());
-    let applied =
-        manager().apply(&updated.object, &cm(r#""data":{"b":"1"}"#), "ops", Force::No, time(1)).unwrap();
+    let applied = manager()
+        .apply(ApplyRequest::new(&updated.object, &cm(r#""data":{"b":"1"}"#)).manager("ops").at(time(1)))
+        .unwrap();
     assert_eq!(
         entries(&applied),
         ["ops Apply v1 01 .data .data.b", "before-first-apply Update v1 01 .data .data.a"]
@@ -86,10 +88,13 @@ fn tracking_begins_with_a_create_or_an_apply() {
 #[test]
 fn an_apply_that_changes_nothing_gives_no_time() {
     let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
-    let applied = manager().apply(&live, &cm(r#""data":{"a":"1"}"#), "ops", Force::No, time(1)).unwrap();
+    let applied = manager()
+        .apply(ApplyRequest::new(&live, &cm(r#""data":{"a":"1"}"#)).manager("ops").at(time(1)))
+        .unwrap();
     assert_eq!(entries(&applied), ["ops Apply v1 - .data .data.a", "ci Update v1 00 .data .data.a"]);
-    let again =
-        manager().apply(&applied.object, &cm(r#""data":{"a":"1"}"#), "ops", Force::No, time(2)).unwrap();
+    let again = manager()
+        .apply(ApplyRequest::new(&applied.object, &cm(r#""data":{"a":"1"}"#)).manager("ops").at(time(2)))
+        .unwrap();
     assert!(!again.changed);
 }
 
@@ -98,7 +103,7 @@ fn null_entries_over_null_are_no_change() {
     let object = |entries: &str| cm(&format!(r#""metadata":{{"name":"x","labels":{{"a":"1"}}{entries}}}"#));
     let (null, none) = (object(r#","managedFields":null"#), object(""));
     let time_of = |live: &Value, config: &Value| {
-        let outcome = manager().apply(live, config, "ci", Force::No, time(1)).unwrap();
+        let outcome = manager().apply(ApplyRequest::new(live, config).manager("ci").at(time(1))).unwrap();
         assert_eq!(outcome.managed.entries().len(), 2);
         outcome.managed.entries()[0].time
     };
@@ -113,7 +118,8 @@ fn null_entries_over_null_are_no_change() {
 fn configurations_are_checked_before_anything_else() {
     let fails = |config: &str| {
         let config = Value::from_json(config).unwrap();
-        let error = manager().apply(&Value::Null, &config, "ci", Force::No, time(0)).unwrap_err();
+        let error =
+            manager().apply(ApplyRequest::new(&Value::Null, &config).manager("ci").at(time(0))).unwrap_err();
         (error.status().code, error.to_string())
     };
     let kind = |text: &str| (400, format!("invalid object type: {text}"));
@@ -125,7 +131,7 @@ fn configurations_are_checked_before_anything_else() {
         (400, "metadata.managedFields must be nil".to_owned())
     );
     let null = cm(r#""metadata":{"managedFields":null}"#);
-    assert!(manager().apply(&Value::Null, &null, "ci", Force::No, time(0)).is_ok());
+    assert!(manager().apply(ApplyRequest::new(&Value::Null, &null).manager("ci").at(time(0))).is_ok());
 }
 
 #[test]
@@ -143,18 +149,24 @@ definitions:
         .build()
         .unwrap();
     let odd = Value::from_yaml("{apiVersion: e/v1, kind: T, b: 1}").unwrap();
-    let error = manager.apply(&Value::Null, &odd, "ci", Force::No, time(0)).unwrap_err();
+    let error = manager.apply(ApplyRequest::new(&Value::Null, &odd).manager("ci").at(time(0))).unwrap_err();
     // Go has the same text but sends 500.
     assert_eq!(error.status().code, 400);
     let text = error.to_string();
     assert!(text.starts_with("failed to create typed patch object (/; e/v1, Kind=T): .b: "), "{text}");
-    let error = manager.update(&Value::Null, &odd, "ci", time(0)).unwrap_err().to_string();
+    let error = manager
+        .update(UpdateRequest::new(&Value::Null, &odd).manager("ci").at(time(0)))
+        .unwrap_err()
+        .to_string();
     assert!(
         error.starts_with("failed to convert new object (/; e/v1, Kind=T) to smd typed: .b: "),
         "{error}"
     );
     let other = Value::from_yaml("{apiVersion: e/v1, kind: Other}").unwrap();
-    let error = manager.update(&Value::Null, &other, "ci", time(0)).unwrap_err().to_string();
+    let error = manager
+        .update(UpdateRequest::new(&Value::Null, &other).manager("ci").at(time(0)))
+        .unwrap_err()
+        .to_string();
     assert!(
         error.starts_with("failed to convert new object (/; e/v1, Kind=Other) to smd typed: no correspond"),
         "{error}"
@@ -165,10 +177,15 @@ definitions:
 fn conflicts_come_by_manager() {
     let live = update(&Value::Null, &cm(r#""data":{"a":"1","b":"1"}"#), "say \"hi\"", 0).object;
     let apply = |live: &Value, name: &str, data: &str, force| {
-        manager().apply(live, &cm(&format!(r#""data":{data}"#)), name, force, time(1))
+        manager().apply(
+            ApplyRequest::new(live, &cm(&format!(r#""data":{data}"#)))
+                .manager(name)
+                .force_if(force)
+                .at(time(1)),
+        )
     };
-    let live = apply(&live, "ci", r#"{"c":"1"}"#, Force::No).unwrap().object;
-    let error = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, Force::No).unwrap_err();
+    let live = apply(&live, "ci", r#"{"c":"1"}"#, false).unwrap().object;
+    let error = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, false).unwrap_err();
     assert_eq!(
         error.to_string(),
         "Apply failed with 3 conflicts: conflicts with \"ci\":\n- .data.c\n\
@@ -179,7 +196,7 @@ fn conflicts_come_by_manager() {
     let causes = status.details.unwrap().causes;
     assert_eq!((causes.len(), causes[2].field.as_str()), (3, ".data.b"));
     assert_eq!(causes[1].message, r#"conflict with "say \"hi\"" using v1"#);
-    let forced = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, Force::Yes).unwrap();
+    let forced = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, true).unwrap();
     assert_eq!(
         entries(&forced),
         [
@@ -203,7 +220,8 @@ fn kubectl(last: &str, live: &str, data: &str) -> Result<Outcome, Error> {
         r#""data":{live},"metadata":{{"name":"x","annotations":{{"{LAST_APPLIED}":{annotation}}}}}"#
     ));
     let live = update(&Value::Null, &live, "kubectl-client-side-apply", 0).object;
-    manager().apply(&live, &cm(&format!(r#""data":{data}"#)), "kubectl", Force::No, time(1))
+    manager()
+        .apply(ApplyRequest::new(&live, &cm(&format!(r#""data":{data}"#))).manager("kubectl").at(time(1)))
 }
 
 #[test]
@@ -276,7 +294,7 @@ fn reset_fields_and_defaults_belong_to_nobody() {
         .build()
         .unwrap();
     let config = cm(r#""data":{"a":"1"},"status":{"ready":true}"#);
-    let applied = manager.apply(&Value::Null, &config, "ci", Force::No, time(0)).unwrap();
+    let applied = manager.apply(ApplyRequest::new(&Value::Null, &config).manager("ci").at(time(0))).unwrap();
     assert_eq!(entries(&applied), ["ci Apply v1 00 .data .data.a"]);
     assert!(applied.object.get("defaulted").is_some() && applied.object.get("status").is_some());
 }
@@ -284,7 +302,9 @@ fn reset_fields_and_defaults_belong_to_nobody() {
 #[test]
 fn times_are_whole_seconds_of_utc() {
     let time: Time = "2020-01-01T01:00:00.9+01:00".parse().unwrap();
-    let created = manager().update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", time).unwrap();
+    let created = manager()
+        .update(UpdateRequest::new(&Value::Null, &cm(r#""data":{"a":"1"}"#)).manager("ci").at(time))
+        .unwrap();
     assert_eq!(
         created.managed.entries()[0].to_value().get("time").unwrap().as_str(),
         Some("2020-01-01T00:00:00Z")

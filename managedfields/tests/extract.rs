@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{
-    BEFORE_FIRST_APPLY, Error, ExtractForm, FieldManager, Force, ManagedFields, ObjectConverter, SameFields,
-    Time, extract,
+    ApplyRequest, BEFORE_FIRST_APPLY, Error, ExtractForm, FieldManager, ManagedFields, ObjectConverter,
+    SameFields, Time, UpdateRequest, extract,
 };
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;
@@ -64,7 +64,10 @@ fn config(yaml: &str) -> Value {
 
 fn applied(steps: &[(&str, &str)]) -> Value {
     steps.iter().fold(Value::Null, |live, (name, yaml)| {
-        manager().apply(&live, &config(yaml), name, Force::Yes, noon()).unwrap().object
+        manager()
+            .apply(ApplyRequest::new(&live, &config(yaml)).manager(name).force().at(noon()))
+            .unwrap()
+            .object
     })
 }
 
@@ -113,14 +116,23 @@ fn forms() {
 #[test]
 fn by_manager_and_subresource() {
     let status = FieldManager::builder(kind("v1")).types(types()).subresource("status").build().unwrap();
-    let live = manager().apply(&Value::Null, &config("{size: 1}"), "a", Force::No, noon()).unwrap().object;
-    let live = status.apply(&live, &config("{labels: {x: v}}"), "a", Force::No, noon()).unwrap().object;
+    let live = manager()
+        .apply(ApplyRequest::new(&Value::Null, &config("{size: 1}")).manager("a").at(noon()))
+        .unwrap()
+        .object;
+    let live = status
+        .apply(ApplyRequest::new(&live, &config("{labels: {x: v}}")).manager("a").at(noon()))
+        .unwrap()
+        .object;
     let form = ExtractForm::Reapply;
     assert_eq!(manager().extract(&live, "a", form).unwrap(), Some(config("{size: 1}")));
     assert_eq!(status.extract(&live, "a", form).unwrap(), Some(config("{labels: {x: v}}")));
     assert_eq!(manager().extract(&live, "b", form).unwrap(), None);
     // Who only updates did not apply.
-    let updated = manager().update(&Value::Null, &config("{size: 1}"), "a", noon()).unwrap().object;
+    let updated = manager()
+        .update(UpdateRequest::new(&Value::Null, &config("{size: 1}")).manager("a").at(noon()))
+        .unwrap()
+        .object;
     assert_eq!(manager().extract(&updated, "a", form).unwrap(), None);
 }
 
@@ -187,7 +199,7 @@ fn an_extracted_configuration_can_be_applied_again() {
             let Some(own) = manager().extract(&live, name, ExtractForm::Reapply).unwrap() else {
                 continue;
             };
-            let again = manager().apply(&live, &own, name, Force::No, noon());
+            let again = manager().apply(ApplyRequest::new(&live, &own).manager(name).at(noon()));
             let again = again.unwrap_or_else(|error| panic!("{round} {steps:?} {own}: {error}"));
             assert_eq!(again.object.get("ports"), live.get("ports"), "{round} {steps:?} {own}");
             for entry in before.entries().iter().filter(|entry| entry.manager.as_str() != BEFORE_FIRST_APPLY)

@@ -13,8 +13,11 @@ fn entry(manager: &str, operation: &str, version: &str, fields: &str) -> String 
 
 fn findings(entries: &[String], served: Option<&[&str]>) -> Vec<String> {
     let json = format!(r#"{{"metadata":{{"managedFields":[{}]}}}}"#, entries.join(","));
-    let served = served.map(|served| served.iter().map(|version| (*version).into()).collect());
-    let options = LintOptions { served, large_percent: 101 };
+    let options = LintOptions::default().large_percent(101);
+    let options = match served {
+        Some(served) => options.served(served.iter().copied()),
+        None => options,
+    };
     let report = lint(&Value::from_json(&json).unwrap(), &options);
     report.findings.iter().map(ToString::to_string).collect()
 }

@@ -10,8 +10,8 @@
     reason = "a test that cannot read its own schema must fail"
 )]
 
-use fieldmanager_fieldpath::{Filter, Managers, Matcher};
-use fieldmanager_merge::{Force, Updater};
+use fieldmanager_fieldpath::{Filter, Matcher, Owners};
+use fieldmanager_merge::{ApplyRequest, UpdateRequest, Updater};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{List, Map, Value};
@@ -120,26 +120,29 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn run(updater: &Updater, steps: &[Step]) -> Vec<String> {
-    let (mut live, mut managers) = (TypedValue::null(root()), Managers::new());
+    let (mut live, mut owners) = (TypedValue::null(root()), Owners::new());
     let mut seen = Vec::new();
     for step in steps {
         let manager = ["a", "b", "c"][step.manager];
         let object = TypedValue::new(step.object.clone(), root(), Duplicates::Refuse).unwrap();
-        let version = "v1".into();
         if step.update {
-            let updated = updater.update(&live, &object, &version, &managers, manager).unwrap();
-            (live, managers) = (updated.object, updated.managers);
+            let updated = updater
+                .update(UpdateRequest::new(&live, &object).version("v1").owners(&owners).manager(manager))
+                .unwrap();
+            (live, owners) = (updated.object, updated.owners);
         } else {
-            match updater.apply(&live, &object, &version, &managers, manager, Force::Yes) {
+            match updater.apply(
+                ApplyRequest::new(&live, &object).version("v1").owners(&owners).manager(manager).force(),
+            ) {
                 Ok(applied) => {
                     live = applied.object.unwrap_or(live);
-                    managers = applied.managers;
+                    owners = applied.owners;
                 }
                 // An item may have lost its key.
                 Err(error) => seen.push(error.to_string()),
             }
         }
-        seen.push(format!("{} {managers:?}", live.value()));
+        seen.push(format!("{} {owners:?}", live.value()));
     }
     seen
 }

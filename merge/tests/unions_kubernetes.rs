@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 
-use fieldmanager_fieldpath::Managers;
-use fieldmanager_merge::{Force, Updater};
+use fieldmanager_fieldpath::Owners;
+use fieldmanager_merge::{ApplyRequest, UpdateRequest, Updater};
 use fieldmanager_schema::{Schema, TypeDef};
 use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
@@ -144,14 +144,20 @@ fn what_an_apiserver_accepts_is_neither_refused_nor_changed() {
                 assert!(faults.is_empty(), "{place}: {faults:?}");
 
                 // The same applied, over what its manager applied before.
-                let (v1, none) = ("v1".into(), Managers::new());
-                let before = updater.apply(&null, old, &v1, &none, "m", Force::No).expect(&place);
+                let none = Owners::new();
+                let before = updater
+                    .apply(ApplyRequest::new(&null, old).version("v1").owners(&none).manager("m"))
+                    .expect(&place);
                 let live = before.object.unwrap_or_else(|| null.clone());
-                let applied = updater.apply(&live, new, &v1, &before.managers, "m", Force::No).expect(&place);
+                let applied = updater
+                    .apply(ApplyRequest::new(&live, new).version("v1").owners(&before.owners).manager("m"))
+                    .expect(&place);
                 assert_eq!(applied.object.unwrap_or(live).value(), new.value(), "{place}");
-                assert_eq!(applied.managers.get("m").unwrap().set(), &new.field_set(), "{place}");
+                assert_eq!(applied.owners.get("m").unwrap().set(), &new.field_set(), "{place}");
 
-                let updated = updater.update(old, new, &v1, &none, "m").expect(&place);
+                let updated = updater
+                    .update(UpdateRequest::new(old, new).version("v1").owners(&none).manager("m"))
+                    .expect(&place);
                 assert_eq!(updated.object.value(), new.value(), "{place}");
             }
         }

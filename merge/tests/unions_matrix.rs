@@ -6,8 +6,8 @@
 //! not from how the library gets there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-use fieldmanager_fieldpath::Managers;
-use fieldmanager_merge::{Error, Force, Updater};
+use fieldmanager_fieldpath::Owners;
+use fieldmanager_merge::{ApplyRequest, Error, UpdateRequest, Updater};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
 use fieldmanager_value::{Map, Value};
@@ -363,18 +363,19 @@ impl Case {
 
     fn run(&self) -> Outcome {
         let updater = Updater::builder().build();
-        let v1 = "v1".into();
         let null = TypedValue::null(self.server_type());
         let live = self.live_object();
         let read = self.as_the_client_has_it(&live);
         let mut edited = read.clone();
         self.edit(&mut edited);
-        let (old, managers) = match self.verb {
-            Verb::Create => (null, Managers::new()),
+        let (old, owners) = match self.verb {
+            Verb::Create => (null, Owners::new()),
             _ => {
-                let made = updater.update(&null, &self.typed(&live), &v1, &Managers::new(), "owner").unwrap();
+                let made = updater
+                    .update(UpdateRequest::new(&null, &self.typed(&live)).version("v1").manager("owner"))
+                    .unwrap();
                 assert!(null.validate_unions(&made.object, Ratcheting::Off).is_empty());
-                (made.object, made.managers)
+                (made.object, made.owners)
             }
         };
         let sent = match self.verb {
@@ -393,13 +394,27 @@ impl Case {
         let sent = self.typed(&sent);
         let new = match self.verb {
             Verb::Apply => {
-                let applied = updater.apply(&old, &sent, &v1, &managers, "client", Force::Yes).unwrap();
+                let applied = updater
+                    .apply(
+                        ApplyRequest::new(&old, &sent)
+                            .version("v1")
+                            .owners(&owners)
+                            .manager("client")
+                            .force(),
+                    )
+                    .unwrap();
                 let new = applied.object.unwrap_or_else(|| old.clone());
-                let unforced = updater.apply(&old, &sent, &v1, &managers, "client", Force::No);
+                let unforced = updater
+                    .apply(ApplyRequest::new(&old, &sent).version("v1").owners(&owners).manager("client"));
                 self.check_conflicts(unforced.map(drop), &old, &new);
                 new
             }
-            _ => updater.update(&old, &sent, &v1, &managers, "client").unwrap().object,
+            _ => {
+                updater
+                    .update(UpdateRequest::new(&old, &sent).version("v1").owners(&owners).manager("client"))
+                    .unwrap()
+                    .object
+            }
         };
         let faults = old.validate_unions(&new, Ratcheting::Off);
         let object = new.value().as_map().cloned().unwrap_or_default();

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use fieldmanager_fieldpath::{ApiVersion, Managers, Path, Set};
-use fieldmanager_merge::{Error, Force, Updater};
+use fieldmanager_fieldpath::{ApiVersion, Owners, Path, Set};
+use fieldmanager_merge::{ApplyRequest, Error, UpdateRequest, Updater};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
@@ -96,7 +96,7 @@ enum Verb {
 }
 
 /// The object and its managers.
-type Outcome = (Value, Managers);
+type Outcome = (Value, Owners);
 
 type Step = (Verb, &'static str, Value);
 
@@ -110,13 +110,13 @@ struct World {
     updater: Updater,
     ty: Type,
     live: TypedValue,
-    managers: Managers,
+    owners: Owners,
 }
 
 impl World {
     fn new(ty: &Type, unions: bool) -> Self {
         let updater = Updater::builder().unions(unions).build();
-        World { updater, ty: ty.clone(), live: TypedValue::null(ty.clone()), managers: Managers::new() }
+        World { updater, ty: ty.clone(), live: TypedValue::null(ty.clone()), owners: Owners::new() }
     }
 
     fn typed(&self, value: &Value) -> TypedValue {
@@ -127,11 +127,17 @@ impl World {
         let v1 = ApiVersion::from("v1");
         match verb {
             Verb::Apply | Verb::Force => {
-                let force = if matches!(verb, Verb::Force) { Force::Yes } else { Force::No };
+                let force = matches!(verb, Verb::Force);
                 let config = self.typed(object);
-                let applied = self.updater.apply(&self.live, &config, &v1, &self.managers, who, force)?;
+                let applied = self.updater.apply(
+                    ApplyRequest::new(&self.live, &config)
+                        .version(&v1)
+                        .owners(&self.owners)
+                        .manager(who)
+                        .force_if(force),
+                )?;
                 self.live = applied.object.unwrap_or_else(|| self.live.clone());
-                self.managers = applied.managers;
+                self.owners = applied.owners;
             }
             Verb::Patch => {
                 let mut new = self.live.value().as_map().cloned().unwrap_or_default();
@@ -139,16 +145,18 @@ impl World {
                     new.insert(name.as_str(), value.clone());
                 }
                 let new = self.typed(&Value::Map(new));
-                let updated = self.updater.update(&self.live, &new, &v1, &self.managers, who)?;
+                let updated = self.updater.update(
+                    UpdateRequest::new(&self.live, &new).version(&v1).owners(&self.owners).manager(who),
+                )?;
                 self.live = updated.object;
-                self.managers = updated.managers;
+                self.owners = updated.owners;
             }
         }
         Ok(())
     }
 
     fn shown(&self) -> String {
-        let all = self.managers.iter();
+        let all = self.owners.iter();
         let owned: Vec<String> =
             all.map(|(name, entry)| format!("{name}: {}", entry.set().to_json())).collect();
         format!("{} {owned:?}", self.live.value().to_json())
@@ -176,8 +184,10 @@ fn updates(world: &World, over: &Value) -> (Result<Outcome, Error>, Result<Outco
     let read = |value: &Value| Value::from_json(value.to_json().as_str()).unwrap();
     let update = |live: &TypedValue, new: &Value| {
         let v1 = ApiVersion::from("v1");
-        let updated = world.updater.update(live, &world.typed(new), &v1, &world.managers, "dave");
-        updated.map(|updated| (updated.object.into_value(), updated.managers))
+        let updated = world.updater.update(
+            UpdateRequest::new(live, &world.typed(new)).version(&v1).owners(&world.owners).manager("dave"),
+        );
+        updated.map(|updated| (updated.object.into_value(), updated.owners))
     };
     (update(&world.live, &new), update(&world.typed(&read(world.live.value())), &read(&new)))
 }
@@ -214,15 +224,15 @@ proptest! {
     fn nothing_is_taken_without_conflict_or_force(steps in steps()) {
         let mut world = World::new(&WITH, true);
         for step in &steps {
-            let (live, managers) = (world.live.clone(), world.managers.clone());
+            let (live, owners) = (world.live.clone(), world.owners.clone());
             let done = world.step(step);
             if done.is_err() {
                 prop_assert_eq!(world.live.value(), live.value());
                 continue;
             }
             let (Verb::Apply, who) = (step.0, step.1) else { continue };
-            for (name, before) in managers.iter().filter(|(name, _)| *name != who) {
-                let after = world.managers.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
+            for (name, before) in owners.iter().filter(|(name, _)| *name != who) {
+                let after = world.owners.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
                 for (parent, path) in members(before.set()) {
                     // An item of a list that nobody owns any more goes with all that is in it: that is
                     // pruning.
@@ -252,17 +262,17 @@ proptest! {
         }
         let v1 = ApiVersion::from("v1");
         let config = world.typed(&last);
-        let apply = |force| world.updater.apply(&world.live, &config, &v1, &world.managers, "dave", force);
-        match (apply(Force::No), apply(Force::Yes)) {
+        let apply = |force| world.updater.apply(ApplyRequest::new(&world.live, &config).version(&v1).owners(&world.owners).manager("dave").force_if(force));
+        match (apply(false), apply(true)) {
             (Ok(unforced), Ok(forced)) => {
-                prop_assert_eq!(unforced.managers, forced.managers);
+                prop_assert_eq!(unforced.owners, forced.owners);
                 let value = |object: Option<TypedValue>| object.map(TypedValue::into_value);
                 prop_assert_eq!(value(unforced.object), value(forced.object));
             }
             (Err(Error::Conflicts(conflicts)), Ok(_)) => {
                 // Every conflict is about something that its manager owns, itself or a part of it.
                 for conflict in &conflicts {
-                    let owned = world.managers.get(&conflict.manager).unwrap().set();
+                    let owned = world.owners.get(&conflict.manager).unwrap().set();
                     let has = owned.paths().any(|path| path.starts_with(&conflict.path));
                     prop_assert!(has, "{}", conflict);
                 }

@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its own table must fail")]
 
-use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Matcher, Set, VersionedSet};
+use fieldmanager_fieldpath::{ApiVersion, Filter, Matcher, Owners, Set, VersionedSet};
 use fieldmanager_merge::{
-    Applied, ConvertError, Converter, Error, ErrorKind, Force, Stage, Updated, Updater,
+    Applied, ApplyRequest, ConvertError, Converter, Error, ErrorKind, Stage, UpdateRequest, Updated, Updater,
 };
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
@@ -78,12 +78,12 @@ impl Converter for Renaming {
 struct State {
     updater: Updater,
     live: TypedValue,
-    managers: Managers,
+    owners: Owners,
 }
 
 impl State {
     fn new(updater: Updater) -> Self {
-        State { updater, live: TypedValue::null(ty("v1")), managers: Managers::new() }
+        State { updater, live: TypedValue::null(ty("v1")), owners: Owners::new() }
     }
 
     fn plain() -> Self {
@@ -102,45 +102,56 @@ impl State {
         Renaming.convert(&self.live, &version.into()).unwrap()
     }
 
-    fn try_apply(&self, manager: &str, version: &str, config: &str, force: Force) -> Result<Applied, Error> {
+    fn try_apply(&self, manager: &str, version: &str, config: &str, force: bool) -> Result<Applied, Error> {
         let config = typed(config, version);
-        self.updater.apply(&self.at(version), &config, &version.into(), &self.managers, manager, force)
+        self.updater.apply(
+            ApplyRequest::new(&self.at(version), &config)
+                .version(version)
+                .owners(&self.owners)
+                .manager(manager)
+                .force_if(force),
+        )
     }
 
     fn keep(&mut self, applied: Applied, version: &str) {
         self.live = applied.object.unwrap_or_else(|| self.at(version));
-        self.managers = applied.managers;
+        self.owners = applied.owners;
     }
 
     fn apply(&mut self, manager: &str, version: &str, config: &str) -> &mut Self {
-        let applied = self.try_apply(manager, version, config, Force::No).unwrap();
+        let applied = self.try_apply(manager, version, config, false).unwrap();
         self.keep(applied, version);
         self
     }
 
     fn force(&mut self, manager: &str, version: &str, config: &str) -> &mut Self {
-        let applied = self.try_apply(manager, version, config, Force::Yes).unwrap();
+        let applied = self.try_apply(manager, version, config, true).unwrap();
         self.keep(applied, version);
         self
     }
 
     fn update(&mut self, manager: &str, version: &str, object: &str) -> &mut Self {
         let new = typed(object, version);
-        let updated = self.updater.update(&self.at(version), &new, &version.into(), &self.managers, manager);
-        let Updated { object, managers } = updated.unwrap();
-        (self.live, self.managers) = (object, managers);
+        let updated = self.updater.update(
+            UpdateRequest::new(&self.at(version), &new)
+                .version(version)
+                .owners(&self.owners)
+                .manager(manager),
+        );
+        let Updated { object, owners, .. } = updated.unwrap();
+        (self.live, self.owners) = (object, owners);
         self
     }
 
     fn error(&self, manager: &str, version: &str, config: &str) -> Error {
-        self.try_apply(manager, version, config, Force::No).unwrap_err()
+        self.try_apply(manager, version, config, false).unwrap_err()
     }
 
     /// The object, and each manager on a line of its own.
-    fn check(&mut self, object: &str, managers: &[&str]) -> &mut Self {
+    fn check(&mut self, object: &str, owners: &[&str]) -> &mut Self {
         assert_eq!(self.live.value(), &Value::from_yaml(object).unwrap());
         let found: Vec<String> = self
-            .managers
+            .owners
             .iter()
             .map(|(name, entry)| {
                 let operation = if entry.is_applied() { "applied" } else { "updated" };
@@ -148,7 +159,7 @@ impl State {
                 format!("{name} {operation} {}: {}", entry.api_version(), paths.join(" "))
             })
             .collect();
-        assert_eq!(found, managers);
+        assert_eq!(found, owners);
         self
     }
 }
@@ -204,20 +215,20 @@ fn forcing() {
 fn an_apply_without_effect() {
     let mut state = State::plain();
     state.apply("a", "v1", "{replicas: 1}");
-    let again = state.try_apply("a", "v1", "{replicas: 1.0}", Force::No).unwrap();
+    let again = state.try_apply("a", "v1", "{replicas: 1.0}", false).unwrap();
     assert!(again.object.is_none());
-    assert_eq!(again.managers, state.managers);
+    assert_eq!(again.owners, state.owners);
     // Ownership may change nevertheless.
-    let shared = state.try_apply("b", "v1", "{replicas: 1}", Force::No).unwrap();
+    let shared = state.try_apply("b", "v1", "{replicas: 1}", false).unwrap();
     assert!(shared.object.is_none());
-    assert_eq!(shared.managers.len(), 2);
+    assert_eq!(shared.owners.len(), 2);
 
     state.updater = Updater::builder().return_input_on_noop(true).build();
-    let again = state.try_apply("a", "v1", "{replicas: 1}", Force::No).unwrap();
+    let again = state.try_apply("a", "v1", "{replicas: 1}", false).unwrap();
     assert!(again.object.unwrap().value().ptr_eq(state.live.value()));
     // The first apply of nothing.
-    let nothing = State::plain().try_apply("a", "v1", "null", Force::No).unwrap();
-    assert!(nothing.object.is_none() && nothing.managers.is_empty());
+    let nothing = State::plain().try_apply("a", "v1", "null", false).unwrap();
+    assert!(nothing.object.is_none() && nothing.owners.is_empty());
 }
 
 /// What an operation does not touch is not copied.
@@ -287,11 +298,11 @@ fn several_conflicts_are_grouped_by_manager() {
         ]
     );
     // With force they all lose, and go.
-    let forced = state.try_apply("c", "v1", config, Force::Yes).unwrap();
-    let left: Vec<&str> = forced.managers.iter().map(|(name, _)| name.as_str()).collect();
+    let forced = state.try_apply("c", "v1", config, true).unwrap();
+    let left: Vec<&str> = forced.owners.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(left, ["a", "c"]);
     let items = r#"{"f:items":{"k:{\"name\":\"n1\"}":{".":{},"f:name":{}}}}"#;
-    assert_eq!(forced.managers.get("a").unwrap().set().to_json(), items);
+    assert_eq!(forced.owners.get("a").unwrap().set().to_json(), items);
 }
 
 #[test]
@@ -306,13 +317,13 @@ fn a_field_that_was_owned_and_is_not_there() {
 }
 
 #[test]
-fn an_error_leaves_the_managers_alone() {
+fn an_error_changes_neither_object_nor_owners() {
     let mut state = State::plain();
     state.apply("a", "v1", "{replicas: 1}").update("u", "v1", "{replicas: 1, image: i}");
-    let (managers, live) = (state.managers.clone(), state.live.clone());
+    let (owners, live) = (state.owners.clone(), state.live.clone());
     state.error("a", "v1", "{image: k}");
     state.error("b", "v1", "{replicas: 2, labels: {x: p}}");
-    assert_eq!(state.managers, managers);
+    assert_eq!(state.owners, owners);
     assert!(state.live.value().ptr_eq(live.value()));
 }
 
@@ -320,15 +331,21 @@ fn an_error_leaves_the_managers_alone() {
 fn objects_that_do_not_fit_together() {
     let state = State::plain();
     let (one, two) = (typed("{}", "v1"), typed("{}", "v2"));
-    let none = Managers::new();
-    let error = state.updater.apply(&one, &two, &"v1".into(), &none, "a", Force::No).unwrap_err();
+    let none = Owners::new();
+    let error = state
+        .updater
+        .apply(ApplyRequest::new(&one, &two).version("v1").owners(&none).manager("a"))
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "failed to merge the configuration: expected objects of one type, got `v1` and `v2`"
     );
     assert_eq!(error.kind(), ErrorKind::Objects);
     assert!(error.conflicts().is_none());
-    let error = state.updater.update(&one, &two, &"v1".into(), &none, "a").unwrap_err();
+    let error = state
+        .updater
+        .update(UpdateRequest::new(&one, &two).version("v1").owners(&none).manager("a"))
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "failed to compare the objects: expected objects of one type, got `v1` and `v2`"
@@ -397,17 +414,17 @@ fn entry(fields: &str, version: &str) -> VersionedSet {
 }
 
 #[test]
-fn managers_at_versions_that_are_gone_are_forgotten() {
+fn managers_at_missing_versions_are_dropped() {
     let mut state = State::versioned();
     state.apply("a", "v1", "{image: i}");
-    state.managers.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
+    state.owners.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
     state
         .apply("b", "v1", "{replicas: 1}")
         .check("{image: i, replicas: 1}", &["a applied v1: .image", "b applied v1: .replicas"]);
-    state.managers.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
+    state.owners.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
     state.update("u", "v1", "{image: k}").check("{image: k}", &["u updated v1: .image"]);
     // What an applier owned at such a version is forgotten, too: nothing of it is pruned.
-    state.managers.insert("c", entry(r#"{"f:image":{}}"#, "v0"));
+    state.owners.insert("c", entry(r#"{"f:image":{}}"#, "v0"));
     state
         .apply("c", "v1", "{replicas: 1}")
         .check("{image: k, replicas: 1}", &["c applied v1: .replicas", "u updated v1: .image"]);
@@ -417,17 +434,19 @@ fn managers_at_versions_that_are_gone_are_forgotten() {
 fn a_conversion_that_fails() {
     let mut state = State::versioned();
     state.apply("a", "v1", "{image: i}");
-    state.managers.insert("b", entry(r#"{"f:image":{}}"#, "v3"));
-    let before = state.managers.clone();
+    state.owners.insert("b", entry(r#"{"f:image":{}}"#, "v3"));
+    let before = state.owners.clone();
     let error = state.error("a", "v1", "{image: k}");
     assert_eq!(
         error.to_string(),
         "failed to convert the object: cannot convert to version `v3`: the webhook does not answer"
     );
     assert_eq!(error.kind(), ErrorKind::Conversion);
-    let updated = state.updater.update(&state.live, &state.live, &"v1".into(), &state.managers, "a");
+    let updated = state.updater.update(
+        UpdateRequest::new(&state.live, &state.live).version("v1").owners(&state.owners).manager("a"),
+    );
     assert_eq!(updated.unwrap_err(), error);
-    assert_eq!(state.managers, before);
+    assert_eq!(state.owners, before);
     let missing = Error::from(ConvertError::MissingVersion { version: "v0".into() });
     assert_eq!(missing.to_string(), "failed to convert the object: there is no version `v0`");
 }

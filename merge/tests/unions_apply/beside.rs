@@ -174,12 +174,22 @@ fn what_was_stored_while_it_was_off_can_be_put_right() {
     let off = Updater::builder().unions(false).build();
     let on = Updater::builder().build();
     let null = TypedValue::null(ty("deducing"));
-    let stored = off.update(&null, &typed("{type: A, a: 1, c: 1}"), &v1, &Managers::new(), "old").unwrap();
+    let stored = off
+        .update(UpdateRequest::new(&null, &typed("{type: A, a: 1, c: 1}")).version(&v1).manager("old"))
+        .unwrap();
     let new = typed("{type: A, a: 1, c: 1, other: o}");
-    let kept = on.update(&stored.object, &new, &v1, &stored.managers, "ops").unwrap();
+    let kept = on
+        .update(UpdateRequest::new(&stored.object, &new).version(&v1).owners(&stored.owners).manager("ops"))
+        .unwrap();
     assert_eq!(kept.object.value(), new.value());
-    let applied = on.apply(&kept.object, &typed("{type: C}"), &v1, &kept.managers, "alice", Force::Yes);
+    let applied = on.apply(
+        ApplyRequest::new(&kept.object, &typed("{type: C}"))
+            .version(&v1)
+            .owners(&kept.owners)
+            .manager("alice")
+            .force(),
+    );
     let applied = applied.unwrap();
     assert_eq!(applied.object.unwrap().value().to_json(), r#"{"c":1,"other":"o","type":"C"}"#);
-    assert_eq!(owned(&applied.managers), "alice .type, old .c, ops .other");
+    assert_eq!(owned(&applied.owners), "alice .type, old .c, ops .other");
 }

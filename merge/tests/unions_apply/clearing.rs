@@ -45,12 +45,13 @@ fn rule_3_what_nobody_owns_is_cleared_without_conflict() {
     let on = Updater::builder().build();
     let live = TypedValue::null(ty("plain"));
     let both = TypedValue::new(Value::from_yaml("{a: 1, c: 1}").unwrap(), ty("plain"), Duplicates::Allow);
-    let live = off.update(&live, &both.unwrap(), &"v1".into(), &Managers::new(), "store").unwrap().object;
+    let live =
+        off.update(UpdateRequest::new(&live, &both.unwrap()).version("v1").manager("store")).unwrap().object;
     let config = TypedValue::new(Value::from_yaml("{b: {x: 1}}").unwrap(), ty("plain"), Duplicates::Refuse);
     let applied =
-        on.apply(&live, &config.unwrap(), &"v1".into(), &Managers::new(), "alice", Force::No).unwrap();
+        on.apply(ApplyRequest::new(&live, &config.unwrap()).version("v1").manager("alice")).unwrap();
     assert_eq!(applied.object.unwrap().value().to_json(), r#"{"b":{"x":1}}"#);
-    assert_eq!(owned(&applied.managers), "alice .b.x");
+    assert_eq!(owned(&applied.owners), "alice .b.x");
 }
 
 #[test]
@@ -135,22 +136,32 @@ fn rule_3_an_emptied_discriminator_of_a_deducing_union_follows_in_the_next_updat
         |yaml: &str| TypedValue::new(Value::from_yaml(yaml).unwrap(), ty.clone(), Duplicates::Allow).unwrap();
     let v1 = ApiVersion::from("v1");
     let live = updater.update(
-        &TypedValue::null(ty.clone()),
-        &typed("{items: [{name: x, a: 1}]}"),
-        &v1,
-        &Managers::new(),
-        "ops",
+        UpdateRequest::new(&TypedValue::null(ty.clone()), &typed("{items: [{name: x, a: 1}]}"))
+            .version(&v1)
+            .manager("ops"),
     );
     let live = live.unwrap();
     let config = typed("{items: [{name: x, type: ''}]}");
-    let applied = updater.apply(&live.object, &config, &v1, &live.managers, "alice", Force::Yes).unwrap();
+    let applied = updater
+        .apply(
+            ApplyRequest::new(&live.object, &config)
+                .version(&v1)
+                .owners(&live.owners)
+                .manager("alice")
+                .force(),
+        )
+        .unwrap();
     let live = applied.object.unwrap();
 
     let sharing = live.merge(&typed("{atomic: []}")).unwrap();
-    let sharing = updater.update(&live, &sharing, &v1, &applied.managers, "bob").unwrap();
+    let sharing = updater
+        .update(UpdateRequest::new(&live, &sharing).version(&v1).owners(&applied.owners).manager("bob"))
+        .unwrap();
     let anew = typed(sharing.object.value().to_json().as_str());
     let fresh = typed(live.value().to_json().as_str());
-    let anew = updater.update(&fresh, &anew, &v1, &applied.managers, "bob").unwrap();
+    let anew = updater
+        .update(UpdateRequest::new(&fresh, &anew).version(&v1).owners(&applied.owners).manager("bob"))
+        .unwrap();
     assert_eq!(sharing.object.value().to_json(), anew.object.value().to_json());
-    assert_eq!(owned(&sharing.managers), owned(&anew.managers));
+    assert_eq!(owned(&sharing.owners), owned(&anew.owners));
 }

@@ -135,10 +135,12 @@ fn rule_4_a_conflict_on_a_cleared_member_has_its_values() {
     };
     let v1 = ApiVersion::from("v1");
     let null = TypedValue::null(ty("plain"));
-    let alice = updater.apply(&null, &typed("{b: {x: 1}}"), &v1, &Managers::new(), "alice", Force::No);
+    let alice = updater.apply(ApplyRequest::new(&null, &typed("{b: {x: 1}}")).version(&v1).manager("alice"));
     let alice = alice.unwrap();
     let live = alice.object.unwrap();
-    let error = updater.apply(&live, &typed("{c: 1}"), &v1, &alice.managers, "bob", Force::No).unwrap_err();
+    let error = updater
+        .apply(ApplyRequest::new(&live, &typed("{c: 1}")).version(&v1).owners(&alice.owners).manager("bob"))
+        .unwrap_err();
     assert_eq!(error.to_string(), "conflict with \"alice\": .b");
     let conflict = error.conflicts().unwrap().iter().next().unwrap();
     assert_eq!(conflict.live.as_ref().unwrap().to_json(), r#"{"x":1}"#);

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use fieldmanager_fieldpath::{ApiVersion, Managers, Set, VersionedSet};
-use fieldmanager_merge::{Force, Updater};
+use fieldmanager_fieldpath::{ApiVersion, Owners, Set, VersionedSet};
+use fieldmanager_merge::Updater;
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
@@ -26,7 +26,7 @@ pub(crate) fn version() -> ApiVersion {
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) live: TypedValue,
-    pub(crate) managers: Managers,
+    pub(crate) owners: Owners,
 }
 
 impl State {
@@ -36,14 +36,14 @@ impl State {
         let Some(live) = read_anew(&self.live)? else {
             return Ok(None);
         };
-        let mut managers = Managers::new();
-        for (name, entry) in &self.managers {
+        let mut owners = Owners::new();
+        for (name, entry) in &self.owners {
             let text = entry.set().to_json();
             let set = Set::from_json(text.as_bytes()).map_err(|error| format!("{error}: {text}"))?;
             let entry = VersionedSet::new(set, entry.api_version().clone(), entry.is_applied());
-            managers.insert(name.clone(), entry);
+            owners.insert(name.clone(), entry);
         }
-        Ok(Some(State { live, managers }))
+        Ok(Some(State { live, owners }))
     }
 }
 
@@ -106,7 +106,7 @@ fn run(bytes: &[u8]) -> Result<Tally, String> {
         make,
         updates,
         updater: Updater::builder().build(),
-        state: State { live: TypedValue::null(ty.clone()), managers: Managers::new() },
+        state: State { live: TypedValue::null(ty.clone()), owners: Owners::new() },
         configs: MANAGERS.map(|_| None),
         had_duplicates: false,
         steps: String::new(),
@@ -160,8 +160,8 @@ impl Scenario<'_, '_> {
             let Some(config) = self.config(number) else {
                 return Ok(true);
             };
-            let force = if kind == 2 { Force::Yes } else { Force::No };
-            self.note("apply", manager, &config, if force == Force::Yes { ", force: true" } else { "" });
+            let force = kind == 2;
+            self.note("apply", manager, &config, if force { ", force: true" } else { "" });
             self.apply(manager, &config, force)?;
             if let Some(last) = self.configs.get_mut(number) {
                 *last = Some(config);
@@ -171,7 +171,7 @@ impl Scenario<'_, '_> {
             return Ok(false);
         };
         ensure!(
-            fresh.live.value() == self.state.live.value() && fresh.managers == self.state.managers,
+            fresh.live.value() == self.state.live.value() && fresh.owners == self.state.owners,
             "read again, the state differs: {fresh:?}, {:?}",
             self.state
         );
@@ -184,7 +184,7 @@ impl Scenario<'_, '_> {
         Ok(true)
     }
 
-    fn apply(&mut self, manager: &str, config: &TypedValue, force: Force) -> Result<(), String> {
+    fn apply(&mut self, manager: &str, config: &TypedValue, force: bool) -> Result<(), String> {
         let apply = laws::Apply { updater: &self.updater, before: &self.state, manager, config, force };
         self.tally.applies += 1;
         match apply.check(self.make.shadowed_empty_map, self.had_duplicates)? {
