@@ -1,4 +1,4 @@
-//! How deep an object may nest so that it can be read again with its managed fields.
+//! The limit on the nesting of an object, so that it can be read again with its managed fields.
 
 use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_value::{MAX_DEPTH, Value};
@@ -7,10 +7,10 @@ use crate::error::Error;
 use crate::managed_fields::ManagedFields;
 use crate::object::described;
 
-/// The most elements that the path of an owned field may have.
+/// The maximum number of elements in the path of an owned field.
 ///
-/// A path of `n` elements takes `n + 1` nested objects in FieldsV1, which is four levels below the top of the object, in
-/// `metadata.managedFields[0].fieldsV1`. With this limit no object nests deeper than [`MAX_DEPTH`] by its managed fields.
+/// A path of `n` elements takes `n + 1` nested objects in FieldsV1, which starts four levels below the root of the object,
+/// at `metadata.managedFields[0].fieldsV1`. With this limit, managed fields never nest deeper than [`MAX_DEPTH`].
 ///
 /// ```
 /// use fieldmanager_managedfields::{ApplyRequest, FieldManager, MAX_OWNED_DEPTH};
@@ -50,13 +50,13 @@ pub(crate) fn check_depth(
     longer.or_else(deeper).map_or(Ok(()), Err)
 }
 
-/// The path of a list or map that is nested deeper than a number of levels.
+/// The path of the first list or map that nests deeper than a number of levels.
 fn path_deeper_than(value: &Value, levels: usize) -> Option<Path> {
     let mut path = Vec::new();
     find(value, levels, &mut path).then(|| path.into_iter().rev().collect())
 }
 
-/// Collects the path from its end.
+/// Finds such a list or map and collects its path from the end.
 fn find(value: &Value, left: usize, path: &mut Vec<PathElement>) -> bool {
     let mut below = |element: PathElement, value: &Value, left: usize| {
         let found = find(value, left, path);

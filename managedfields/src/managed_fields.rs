@@ -1,4 +1,4 @@
-//! All entries of an object.
+//! The managed fields of an object.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ use crate::time::Time;
 ///      "fieldsV1": {"f:data": {"f:a": {}}}, "time": "2026-01-31T12:00:00Z"}
 /// ]}}"#)?;
 /// let managed = ManagedFields::of_object(&object)?;
-/// let entry = managed.entries().into_iter().next().ok_or("there is one")?;
+/// let entry = managed.entries().into_iter().next().ok_or("there is an entry")?;
 /// assert_eq!(entry.fields.to_string(), ".data.a");
 /// assert_eq!(managed.set_in(&object), object);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -65,8 +65,7 @@ impl ManagedFields {
 
     /// Reads a list of entries. Null and a missing list have no entries.
     ///
-    /// Entries with one identity are united, and the latest of their times counts; Go keeps the last entry and
-    /// forgets the others.
+    /// Entries with the same identity are united and get the latest of their times; Go keeps only the last entry.
     ///
     /// # Errors
     ///
@@ -100,8 +99,8 @@ impl ManagedFields {
         decoded
     }
 
-    /// [`decode`](Self::decode) by way of an [`Interner`]: what it has seen in other objects is not decoded again, and
-    /// is shared. The result is the same.
+    /// As [`decode`](Self::decode) with an [`Interner`]: sets that it knows from other objects are shared and not decoded
+    /// again.
     ///
     /// # Errors
     ///
@@ -147,7 +146,7 @@ impl ManagedFields {
         Self::decode(list_of(object))
     }
 
-    /// [`of_object`](Self::of_object) by way of an [`Interner`].
+    /// As [`of_object`](Self::of_object) with an [`Interner`].
     ///
     /// # Errors
     ///
@@ -156,7 +155,7 @@ impl ManagedFields {
         Self::decode_with(list_of(object), interner)
     }
 
-    /// Adds an entry. What its manager owns already stays owned.
+    /// Adds an entry. If there is one with the same identity, they are united.
     pub fn add(&mut self, entry: Entry) {
         self.add_as(entry.identity().identifier(), entry);
     }
@@ -183,8 +182,8 @@ impl ManagedFields {
         self.owners.insert(identifier, VersionedSet::new(set, entry.api_version, applied));
     }
 
-    /// The entries, in the order in which they are written: appliers first, then by time, the oldest first, those
-    /// without a time before them, then by manager, version and subresource.
+    /// The entries in the order in which they are written: by operation, appliers first; by time, the oldest first, after
+    /// those without a time; and by manager, version and subresource.
     pub fn entries(&self) -> Vec<Entry> {
         let mut entries: Vec<Entry> =
             self.owners.iter().filter_map(|(id, owned)| self.entry(id, owned)).collect();
@@ -214,12 +213,12 @@ impl ManagedFields {
         })
     }
 
-    /// What one manager owns; none if it has no entry.
+    /// The fields that a manager owns; `None` if it has no entry.
     pub fn get(&self, identity: &Identity) -> Option<&VersionedSet> {
         self.owners.get(&identity.identifier())
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.owners.len()
     }
@@ -229,7 +228,7 @@ impl ManagedFields {
         self.owners.is_empty()
     }
 
-    /// The list of entries as it is in an object; none if there is no entry.
+    /// The entries as the list in an object; `None` if there are none.
     pub fn encode(&self) -> Option<Value> {
         let entries = self.entries();
         (!entries.is_empty()).then(|| Value::List(entries.iter().map(Entry::to_value).collect()))
@@ -237,7 +236,7 @@ impl ManagedFields {
 
     /// The object with these entries instead of its own. Without entries it has no `managedFields`.
     ///
-    /// Anything but a map stays as it is, and so does an object whose `metadata` is neither map nor null.
+    /// A value that is not a map, or whose `metadata` is neither a map nor null, is unchanged.
     #[must_use]
     pub fn set_in(&self, object: &Value) -> Value {
         with_list(object, self.encode())

@@ -1,4 +1,4 @@
-//! What a request says about itself: its manager and its options.
+//! The parameters of a request: its manager and its options.
 
 use std::fmt;
 
@@ -8,12 +8,11 @@ use fieldmanager_openapi::{
 
 use crate::status::Status;
 
-/// The name of the manager of a request: its `fieldManager` parameter, or else what its `User-Agent` begins
-/// with, up to the first slash.
+/// The name of the manager of a request: its `fieldManager` parameter, or else its `User-Agent` up to the first slash.
 ///
-/// Of a user agent only characters that can be shown are taken, and as many as fit in [`MAX_MANAGER`] bytes. The
-/// parameter is taken as it is: [`RequestOptions::validate`] says whether it may be. A name that comes out empty is
-/// `unknown` in the entries that a [`FieldManager`](crate::FieldManager) writes.
+/// A user agent is reduced to its printable characters and to [`MAX_MANAGER`] bytes. The parameter is not changed;
+/// [`RequestOptions::validate`] checks it. If the name is empty, it is `unknown` in the entries that a
+/// [`FieldManager`](crate::FieldManager) writes.
 ///
 /// Behaviour: `managerOrUserAgent` of `k8s.io/apiserver/pkg/endpoints/handlers`.
 ///
@@ -31,7 +30,7 @@ pub fn manager_name(field_manager: &str, user_agent: &str) -> String {
     let name = user_agent.split('/').next().unwrap_or_default();
     let mut out = String::new();
     for c in name.chars().filter(|c| is_print(*c)) {
-        // The first that does not fit ends the name, even if a later, shorter one would.
+        // The first character that does not fit ends the name, even if a later, shorter one would fit.
         if out.len() + c.len_utf8() > MAX_MANAGER {
             break;
         }
@@ -52,7 +51,7 @@ pub enum RequestKind {
     Create,
     /// `PUT`.
     Update,
-    /// `PATCH` with anything but a configuration to apply.
+    /// `PATCH` with a patch.
     Patch,
     /// `PATCH` with a configuration to apply.
     Apply,
@@ -104,17 +103,17 @@ impl RequestKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestOptions {
-    /// `fieldManager`; empty if it is not given.
+    /// `fieldManager`; empty if absent.
     pub field_manager: String,
-    /// `force`, if it is given.
+    /// `force`, if present.
     pub force: Option<bool>,
-    /// `dryRun`, which may be given several times.
+    /// The values of `dryRun`.
     pub dry_run: Vec<String>,
-    /// `fieldValidation`; empty if it is not given.
+    /// `fieldValidation`; empty if absent.
     pub field_validation: String,
 }
 
-/// Options that an API server refuses.
+/// The error of invalid options.
 ///
 /// ```
 /// use fieldmanager_managedfields::{RequestKind, RequestOptions};
@@ -128,14 +127,14 @@ pub struct RequestOptions {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct InvalidOptions {
-    /// What kind of request it was.
+    /// The kind of the request.
     pub request: RequestKind,
-    /// Everything that is wrong, at least one fault.
+    /// The faults, at least one.
     pub errors: Vec<FieldError>,
 }
 
 impl InvalidOptions {
-    /// The answer of an apiserver: 422, about the options.
+    /// The answer of an API server: 422, with the kind of the options.
     ///
     /// Behaviour: the handlers of `k8s.io/apiserver/pkg/endpoints/handlers`.
     pub fn status(&self) -> Status {
@@ -190,9 +189,9 @@ impl RequestOptions {
     ///
     /// # Errors
     ///
-    /// [`InvalidOptions`] with all faults: an apply names its manager, only an apply has `force`, a manager's name
-    /// can be shown and is no longer than [`MAX_MANAGER`] bytes, `dryRun` is `All`, and `fieldValidation` is
-    /// `Ignore`, `Warn` or `Strict`.
+    /// [`InvalidOptions`] with all faults. An apply must name its manager, and only an apply may have `force`. The name of
+    /// a manager has only printable characters and at most [`MAX_MANAGER`] bytes. `dryRun` must be `All`, and
+    /// `fieldValidation` must be `Ignore`, `Warn` or `Strict`.
     ///
     /// Behaviour: `ValidateCreateOptions`, `ValidateUpdateOptions` and `ValidatePatchOptions` of
     /// `k8s.io/apimachinery/pkg/apis/meta/v1/validation`.

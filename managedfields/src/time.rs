@@ -19,7 +19,7 @@ use fieldmanager_openapi::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(Timestamp);
 
-/// A string or number is not a time in the years 0000 to 9999 of UTC.
+/// The error of a string or number that is not a time in the years 0000 to 9999 of UTC.
 ///
 /// ```
 /// use fieldmanager_managedfields::Time;
@@ -35,7 +35,7 @@ pub struct TimeError {
 }
 
 impl Time {
-    /// The time that is this number of seconds after 1970-01-01T00:00:00Z.
+    /// The time a number of seconds after 1970-01-01T00:00:00Z.
     ///
     /// # Errors
     ///

@@ -62,14 +62,14 @@ fn each_finding() {
             &[entry("ci", "Apply", "v1", x), entry("before-first-apply", "Update", "v1", xy)],
             None,
             &[
-                r#""before-first-apply" owns 2 fields, 1 of them alone: no apply removes them until they are given to an applier"#,
+                r#""before-first-apply" owns 2 fields, 1 of them alone: no apply removes them until an applier owns them"#,
             ],
         ),
         (
             &[entry("ancient-changes", "Update", "v1", xy)],
             None,
             &[
-                r#""ancient-changes" owns 2 fields of updaters at v1, 2 of them alone: who changed them is not known any more"#,
+                r#""ancient-changes" owns 2 fields of updaters at v1, 2 of them alone: the updaters that changed them are no longer known"#,
             ],
         ),
         (
@@ -82,7 +82,7 @@ fn each_finding() {
             &[
                 ".metadata.managedFields[2].operation: operation must be `Apply` or `Update`, got ``: \
                  every apply fails until the entry is removed",
-                r#""ci" has several entries, of which an apiserver reads the last"#,
+                r#""ci" has several entries, of which an API server reads the last"#,
             ],
         ),
     ];
