@@ -1,4 +1,4 @@
-//! The rules of creates, updates and applies, one by one.
+//! The rules of creates, updates and applies.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
@@ -13,7 +13,7 @@ use support::{cm, entries, manager, time, update};
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 #[test]
-fn an_update_owns_what_it_changed_and_leaves_the_times_of_others() {
+fn an_update_owns_what_it_changed_and_keeps_other_times() {
     let first = update(&Value::Null, &cm(r#""data":{"a":"1","b":"1"}"#), "ci", 0);
     assert_eq!(entries(&first), ["ci Update v1 00 .data .data.a .data.b"]);
     let second = update(&first.object, &cm(r#""data":{"a":"1","b":"2"}"#), "ops", 1);
@@ -28,7 +28,7 @@ fn an_update_that_only_removes_does_not_change_the_time_of_its_manager() {
 }
 
 #[test]
-fn what_belongs_to_nobody_leaves_no_entry() {
+fn fields_without_an_owner_leave_no_entry() {
     let applied =
         manager().apply(ApplyRequest::new(&Value::Null, &cm("")).manager("ci").at(time(0))).unwrap();
     assert_eq!(applied.object.to_json(), r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}"#);
@@ -41,14 +41,14 @@ fn what_belongs_to_nobody_leaves_no_entry() {
 }
 
 #[test]
-fn managed_fields_of_an_update_reset_replace_or_do_not_count() {
+fn managed_fields_of_an_update_reset_or_replace_or_are_ignored() {
     let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
     let sent = |list: &str| {
         let new = cm(&format!(r#""data":{{"a":"1"}},"metadata":{{"managedFields":{list}}}"#));
         entries(&update(&live, &new, "ops", 1))
     };
     let kept = ["ci Update v1 00 .data .data.a"];
-    // Absent in all senses: nothing is lost.
+    // Absent, null or unreadable managed fields are ignored.
     for list in ["null", "[{},{}]", r#"["x"]"#, "5", r#"[{"manager":"ci","operation":"Apply"}]"#] {
         assert_eq!(sent(list), kept, "{list}");
     }
@@ -86,7 +86,7 @@ fn tracking_begins_with_a_create_or_an_apply() {
 }
 
 #[test]
-fn an_apply_that_changes_nothing_gives_no_time() {
+fn a_no_op_apply_sets_no_time() {
     let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
     let applied = manager()
         .apply(ApplyRequest::new(&live, &cm(r#""data":{"a":"1"}"#)).manager("ops").at(time(1)))
@@ -110,7 +110,7 @@ fn null_entries_over_null_are_no_change() {
     assert_eq!(time_of(&null, &null), None);
     assert_eq!(time_of(&null, &none), None);
     assert_eq!(time_of(&none, &none), None);
-    // Merged over nothing, the null is there for a moment.
+    // Merged over no object, the null is part of the merged object.
     assert_eq!(time_of(&none, &null), Some(time(1)));
 }
 
@@ -135,7 +135,7 @@ fn configurations_are_checked_before_anything_else() {
 }
 
 #[test]
-fn errors_say_what_was_done_to_which_object() {
+fn errors_name_the_action_and_the_object() {
     let document = "
 definitions:
   T:
@@ -150,7 +150,7 @@ definitions:
         .unwrap();
     let odd = Value::from_yaml("{apiVersion: e/v1, kind: T, b: 1}").unwrap();
     let error = manager.apply(ApplyRequest::new(&Value::Null, &odd).manager("ci").at(time(0))).unwrap_err();
-    // Go has the same text but sends 500.
+    // Go has the same message but answers 500.
     assert_eq!(error.status().code, 400);
     let text = error.to_string();
     assert!(text.starts_with("failed to create typed patch object (/; e/v1, Kind=T): .b: "), "{text}");
@@ -174,7 +174,7 @@ definitions:
 }
 
 #[test]
-fn conflicts_come_by_manager() {
+fn conflicts_are_sorted_by_manager() {
     let live = update(&Value::Null, &cm(r#""data":{"a":"1","b":"1"}"#), "say \"hi\"", 0).object;
     let apply = |live: &Value, name: &str, data: &str, force| {
         manager().apply(
@@ -213,7 +213,7 @@ fn nameless_managers_are_unknown() {
     assert_eq!(entries(&first), ["unknown Update v1 00 .data .data.a"]);
 }
 
-/// What `kubectl` applied on the client's side, and what it applies now.
+/// The annotation of client-side apply, and the configuration that `kubectl` applies now.
 fn kubectl(last: &str, live: &str, data: &str) -> Result<Outcome, Error> {
     let annotation = Value::from(last).to_json();
     let live = cm(&format!(
@@ -233,20 +233,20 @@ fn kubectl_takes_what_it_applied_before() {
     let expected =
         r#"{"apiVersion":"v1","data":{"a":"\u003c2\u003e\b\f"},"kind":"ConfigMap","metadata":{"name":"x"}}"#;
     assert_eq!(annotation.as_str(), Some(format!("{expected}\n").as_str()));
-    // What somebody changed since is not its own, and the conflicts that are left are those.
+    // Fields that were changed since are still conflicts.
     let error = kubectl(last, r#"{"a":"1","b":"1"}"#, r#"{"a":"2","b":"2"}"#).unwrap_err();
     assert_eq!(
         error.to_string(),
         "Apply failed with 1 conflict: conflict with \"kubectl-client-side-apply\" using v1: .data.b"
     );
-    // An annotation that says nothing about this object.
+    // An annotation of another kind is ignored.
     for last in ["", "{", "[]", "{}", r#"{"apiVersion":"v2","kind":"ConfigMap","data":{"a":"1"}}"#] {
         assert!(kubectl(last, r#"{"a":"1"}"#, r#"{"a":"2"}"#).is_err(), "{last}");
     }
 }
 
 #[test]
-fn an_annotation_that_becomes_too_large_goes() {
+fn an_annotation_that_becomes_too_large_is_removed() {
     let last = r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"}}"#;
     let data = format!(r#"{{"a":"{}"}}"#, "x".repeat(262_200));
     let applied = kubectl(last, r#"{"a":"1"}"#, &data).unwrap();
@@ -282,7 +282,7 @@ fn updaters_of_different_versions_are_not_united() {
 }
 
 #[test]
-fn reset_fields_and_defaults_belong_to_nobody() {
+fn reset_fields_and_defaults_have_no_owner() {
     let status: Set = [".status".parse::<Path>().unwrap()].into_iter().collect();
     let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))
         .reset_fields("v1", status)

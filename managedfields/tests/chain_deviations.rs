@@ -1,5 +1,5 @@
-//! Where the library differs from Go on purpose, each with what Go gives (`GO`, recorded from the oracle). The names
-//! are those of `docs/deviations.md`.
+//! Intended differences from Go, with the results of Go (`GO`, recorded from the oracle). The names are those of
+//! `docs/deviations.md`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
@@ -63,7 +63,7 @@ fn unreadable_entries() {
 
 #[test]
 fn cap_bucket() {
-    // The bucket was second and merged into itself: nobody owns `old` any more.
+    // In Go the second bucket is merged into itself, and `old` has no owner.
     const GO: [&str; 2] = ["m00 Update v1 00 .data.k00", "m01 Update v1 05 .data.k01"];
     let mut all: Vec<String> = (0..9)
         .map(|number| {
@@ -158,7 +158,7 @@ fn unnamed_kind() {
         ),
         ["ops Update e/v1 00 .a"]
     );
-    // An object that says that it is something else is refused as in Go.
+    // As in Go, an object of another kind is refused.
     let other = json(r#"{"apiVersion":"e/v1","kind":"U","a":1}"#);
     let error = things()
         .update(UpdateRequest::new(&Value::Null, &other).manager("ops").at(time(0)))
@@ -194,7 +194,7 @@ fn converted_duplicates() {
 
 #[test]
 fn unknown_version() {
-    // Go makes a field manager for any version, and fails when it looks for the type.
+    // Go creates a field manager for any version and fails when it looks up the type.
     let document = "
 definitions:
   T: {type: object, x-kubernetes-group-version-kind: [{group: e, version: v1, kind: T}]}
@@ -256,7 +256,7 @@ fn entries_as_written() {
     let written = GO.replace("00:00:00Z", "01:00:00+01:00");
     let entry = entry("ci", "Apply", A, &format!(r#","time":"{written}""#));
     let live = with_entries(r#"{"a":"1"}"#, &[entry]);
-    // Nothing to upgrade, nothing to do.
+    // There is nothing to upgrade.
     assert_eq!(CsaUpgrade::new(["old"], "ci").patch(&live), Ok(None));
     let upgraded = CsaUpgrade::new(["old"], "ci").upgrade(&live).unwrap();
     assert!(upgraded.to_json().contains(&written));
@@ -264,7 +264,7 @@ fn entries_as_written() {
 
 #[test]
 fn scale_keeps() {
-    // Two entries of one identity, of which the next request reads the last only.
+    // Go returns two entries of one identity, of which the next request reads only the last.
     const GO: [&str; 2] = ["ci Update apps/v1 - .spec.replicas", "ci Update apps/v1 00 .spec.selector"];
     let decode = |text: &str| ManagedFields::decode(Some(&json(text))).unwrap();
     let parent = decode(

@@ -1,4 +1,4 @@
-//! What an operation returns can be read again, or the operation fails: objects around the limit of nesting.
+//! The result of a request can be read again, or the request fails: objects around the limit of nesting.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_managedfields::{
@@ -23,7 +23,7 @@ fn object(levels: usize, lists: usize, value: i64) -> Value {
     Value::Map(entries.into_iter().collect())
 }
 
-/// The outcome can be written, read, and operated on.
+/// The outcome can be written, read, and used in another request.
 fn check_read_again(outcome: &Outcome, levels: usize) {
     let read = Value::from_json(&outcome.object.to_json()).unwrap();
     assert_eq!(read, outcome.object, "{levels}");
@@ -64,7 +64,7 @@ fn every_outcome_can_be_read_again() {
                 check_read_again(&outcome, levels);
             }
         }
-        // What is in an atomic list has no owner of its own, so the object may be deeper than what is owned.
+        // Items of an atomic list have no owners of their own, so the object may nest deeper than the owned fields.
         for (at, outcome) in operations(levels, 10).into_iter().enumerate() {
             assert_eq!(outcome.is_ok(), levels < MAX_DEPTH, "operation {at} at {levels} levels");
             if let Ok(outcome) = outcome {
@@ -85,7 +85,7 @@ fn the_error_names_the_limit_and_the_path() {
         format!("failed to track object (/; /v1, Kind=ConfigMap): {path}: nesting is deeper than 251 levels")
     );
     assert_eq!((error.kind(), error.status().code), (ErrorKind::Request, 400));
-    // A live object that was not tracked so far is not the fault of the caller.
+    // The depth of an untracked live object is not the fault of the caller.
     let error = manager()
         .apply(ApplyRequest::new(&object(252, 0, 1), &object(2, 0, 1)).manager("ci").force().at(time(0)))
         .unwrap_err();
@@ -93,7 +93,7 @@ fn the_error_names_the_limit_and_the_path() {
 }
 
 #[test]
-fn defaults_and_objects_that_are_not_tracked_are_limited_too() {
+fn defaults_and_untracked_objects_are_limited_too() {
     let kind = GroupVersionKind::from_api_version_kind("v1", "ConfigMap");
     for levels in [MAX_DEPTH, MAX_DEPTH + 1, 10_000] {
         let defaulted = move |_: &Value| object(levels, 0, 1);

@@ -1,4 +1,4 @@
-//! What requests would do.
+//! Dry runs.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{
@@ -47,7 +47,7 @@ fn ownership(dry: &DryRun) -> Vec<String> {
 }
 
 #[test]
-fn an_apply_without_conflicts() {
+fn an_apply_lists_changes_and_owners() {
     let dry = manager()
         .dry_run_apply(ApplyRequest::new(&live(), &config(r#"{"a":"1","d":"1"}"#)).manager("ci").at(noon()))
         .unwrap();
@@ -61,7 +61,7 @@ fn an_apply_without_conflicts() {
 }
 
 #[test]
-fn an_apply_with_conflicts() {
+fn a_conflicting_apply_shows_the_forced_result() {
     let dry = manager()
         .dry_run_apply(ApplyRequest::new(&live(), &config(r#"{"a":"2","c":"1"}"#)).manager("ops").at(noon()))
         .unwrap();
@@ -76,7 +76,7 @@ fn an_apply_with_conflicts() {
 }
 
 #[test]
-fn an_apply_of_the_same() {
+fn a_repeated_apply_changes_nothing() {
     let dry = manager()
         .dry_run_apply(ApplyRequest::new(&live(), &config(r#"{"c":"1"}"#)).manager("ops").at(noon()))
         .unwrap();
@@ -90,7 +90,7 @@ fn an_apply_of_the_same() {
 }
 
 #[test]
-fn an_update() {
+fn an_update_lists_changes_and_owners() {
     let mut new = live().to_json();
     new = new.replace(r#""b":"1""#, r#""b":"2""#).replace(r#","c":"1""#, "");
     let dry = manager()
@@ -99,7 +99,7 @@ fn an_update() {
         )
         .unwrap();
     assert_eq!(changes(&dry), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
-    // The map is owned by its appliers still.
+    // Its appliers still own the map.
     assert_eq!(
         ownership(&dry),
         [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]
@@ -107,7 +107,7 @@ fn an_update() {
 }
 
 #[test]
-fn a_patch() {
+fn a_patch_lists_changes_and_owners() {
     let patch = |text: &str| {
         let patch = Value::from_json(text).unwrap();
         manager()
@@ -125,7 +125,7 @@ fn a_patch() {
 }
 
 #[test]
-fn other_errors_are_errors() {
+fn other_errors_fail_the_dry_run() {
     let error = manager()
         .dry_run_apply(ApplyRequest::new(&live(), &Value::from_json("{}").unwrap()).manager("ci").at(noon()))
         .unwrap_err();
@@ -133,7 +133,7 @@ fn other_errors_are_errors() {
 }
 
 #[test]
-fn what_was_read_can_be_applied_when_stripped() {
+fn a_stripped_object_can_be_applied() {
     let json = r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"},"status":{"x":1},"metadata":{
         "name":"x","namespace":"y","uid":"1","resourceVersion":"2","generation":3,"selfLink":"/","clusterName":"c",
         "creationTimestamp":"2026-01-31T12:00:00Z","deletionTimestamp":"2026-01-31T12:00:00Z",

@@ -1,4 +1,4 @@
-//! What one manager applied.
+//! Extraction of what one manager applied.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{
@@ -71,13 +71,13 @@ fn applied(steps: &[(&str, &str)]) -> Value {
     })
 }
 
-/// Steps, and what `a` applied: to apply again, and as Go has it.
+/// Steps, and the extracted configuration of `a` in both forms.
 #[test]
-fn forms() {
+fn both_forms_of_a_configuration() {
     type Case = (&'static [(&'static str, &'static str)], &'static str, &'static str);
     let cases: [Case; 6] = [
         (&[("a", "{size: 1}"), ("b", "{labels: {x: v}}")], "{size: 1}", "{size: 1}"),
-        // Values are those that the live object has now.
+        // The values are the present ones of the live object.
         (
             &[("a", "{labels: {x: a}}"), ("b", "{labels: {x: a, w: b}}")],
             "{labels: {x: a}}",
@@ -89,7 +89,7 @@ fn forms() {
             "{ports: [{port: 1, name: x}]}",
             "{ports: [{port: 1, name: x}]}",
         ),
-        // Owned without content: another manager has the content.
+        // A map owned without its content, which another manager owns.
         (&[("a", "{labels: {}}"), ("b", "{labels: {x: v}}")], "{labels: {}}", "{labels: null}"),
         (
             &[("a", "{ports: [{port: 1, labels: {}}]}"), ("b", "{ports: [{port: 1, labels: {x: v}}]}")],
@@ -114,7 +114,7 @@ fn forms() {
 }
 
 #[test]
-fn by_manager_and_subresource() {
+fn the_entry_is_selected_by_manager_and_subresource() {
     let status = FieldManager::builder(kind("v1")).types(types()).subresource("status").build().unwrap();
     let live = manager()
         .apply(ApplyRequest::new(&Value::Null, &config("{size: 1}")).manager("a").at(noon()))
@@ -128,7 +128,7 @@ fn by_manager_and_subresource() {
     assert_eq!(manager().extract(&live, "a", form).unwrap(), Some(config("{size: 1}")));
     assert_eq!(status.extract(&live, "a", form).unwrap(), Some(config("{labels: {x: v}}")));
     assert_eq!(manager().extract(&live, "b", form).unwrap(), None);
-    // Who only updates did not apply.
+    // An updater has applied nothing.
     let updated = manager()
         .update(UpdateRequest::new(&Value::Null, &config("{size: 1}")).manager("a").at(noon()))
         .unwrap()
@@ -150,7 +150,7 @@ fn the_version_is_that_of_the_entry() {
 }
 
 #[test]
-fn a_broken_entry_of_another_manager_does_not_matter() {
+fn an_unreadable_entry_of_another_manager_is_ignored() {
     let text = applied(&[("a", "{size: 1}"), ("b", "{size: 1}")]).to_json();
     let live =
         Value::from_json(&text.replacen(r#""manager":"b","operation":"Apply""#, r#""manager":"b""#, 1))
@@ -158,12 +158,12 @@ fn a_broken_entry_of_another_manager_does_not_matter() {
     assert_ne!(live.to_json(), text);
     assert_eq!(manager().extract(&live, "a", ExtractForm::Reapply).unwrap(), Some(config("{size: 1}")));
     let live = Value::from_json(&text.replacen(r#""fieldsType":"FieldsV1","#, "", 1)).unwrap();
-    // The entry without a time is the first: it is that of `b`, who changed nothing.
+    // The first entry is that of `b`, which changed nothing and has no time.
     let found = manager().extract(&live, "b", ExtractForm::Reapply);
     assert!(matches!(found, Err(Error::Entry(_))), "{found:?} {live}");
 }
 
-/// Applying what was extracted changes neither the object nor who owns what.
+/// Applying an extracted configuration changes neither the object nor its owners.
 #[test]
 fn an_extracted_configuration_can_be_applied_again() {
     let parts: [&[&str]; 5] = [

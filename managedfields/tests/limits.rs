@@ -1,4 +1,4 @@
-//! What the crate does with requests that are made to be expensive or that an API server refuses.
+//! Requests that are expensive on purpose or that an API server refuses.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use std::fmt::Write;
@@ -43,13 +43,13 @@ fn a_request_with_an_entry_at_a_malformed_version_is_a_bad_request() {
         error.to_string(),
         "failed to convert the object: cannot convert to version `a/b/c`: unexpected GroupVersion string: a/b/c",
     );
-    // A stored entry is not the fault of the caller.
+    // The version of a stored entry is not the fault of the caller.
     let config = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"}}"#).unwrap();
     let error = manager().apply(ApplyRequest::new(&new, &config).manager("ci").at(noon())).unwrap_err();
     assert_eq!(error.status().code, 500);
 }
 
-/// An object whose managers own one field each, every manager at a version of its own.
+/// An object whose managers own one field each, at different versions.
 fn versions(count: usize) -> Value {
     let mut data = String::new();
     let mut entries = Vec::new();
@@ -168,7 +168,7 @@ fn times_of_entries_are_read_as_go_reads_them() {
         "2020-01-01T00:00:00Z[UTC]",
         "2020-01-01T00:00:00+0100",
         "-2020-01-01T00:00:00Z",
-        // Go reads these two, and writes years that it does not read.
+        // Go accepts these two and writes years that it cannot read.
         "9999-12-31T23:59:59-00:01",
         "0000-01-01T00:00:00+00:01",
     ] {

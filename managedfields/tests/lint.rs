@@ -1,4 +1,4 @@
-//! What is odd about managed fields.
+//! The findings of lint.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{LintOptions, lint};
@@ -23,7 +23,7 @@ fn findings(entries: &[String], served: Option<&[&str]>) -> Vec<String> {
 }
 
 #[test]
-fn each_finding() {
+fn every_kind_of_finding() {
     let (x, xy) = (r#"{"f:x":{}}"#, r#"{"f:x":{},"f:y":{}}"#);
     type Case<'c> = (&'c [String], Option<&'c [&'c str]>, &'c [&'c str]);
     let cases: [Case; 9] = [
@@ -46,7 +46,7 @@ fn each_finding() {
                 r#""hpa" using v1 owns only fields that "a" or "b" applies too, and keeps them from being removed: drop its entry"#,
             ],
         ),
-        // Paths of another version may mean something else.
+        // At another version, the same path may be another field.
         (&[entry("ci", "Apply", "v2", x), entry("hpa", "Update", "v1", x)], None, &[]),
         (
             &[entry("hpa", "Update", "v1", x), entry("hpa", "Update", "v2", x)],
@@ -92,7 +92,7 @@ fn each_finding() {
 }
 
 #[test]
-fn sizes() {
+fn sizes_of_managers() {
     let json = r#"{"metadata":{"managedFields":[{"manager":"a"},{"manager":"bb","x":1},{"manager":"a"}]}}"#;
     let report = lint(&Value::from_json(json).unwrap(), &LintOptions::default());
     let sizes: Vec<(&str, usize, usize)> =

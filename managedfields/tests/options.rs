@@ -1,4 +1,4 @@
-//! Names of managers and options of requests.
+//! Names of managers, and options of requests.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{RequestKind, RequestOptions, manager_name, validate_managed_fields};
@@ -17,7 +17,7 @@ fn the_manager_is_the_parameter_or_the_start_of_the_user_agent() {
         ("", &long, "a".repeat(128)),
         // A character that does not fit ends the name.
         ("", &format!("{}éa", "a".repeat(127)), "a".repeat(127)),
-        // The parameter is taken as it is.
+        // The parameter is not changed.
         (&long, "agent", long.clone()),
     ];
     for (manager, agent, expected) in cases {
@@ -63,7 +63,7 @@ fn options_are_validated_by_the_kind_of_the_request() {
 }
 
 #[test]
-fn the_answer_to_options_that_do_not_do() {
+fn invalid_options_are_answered_with_422() {
     let invalid = RequestOptions::default().validate(RequestKind::Apply).unwrap_err();
     assert_eq!(
         serde_json::to_value(invalid.status()).unwrap(),
@@ -82,7 +82,7 @@ fn the_answer_to_options_that_do_not_do() {
 }
 
 #[test]
-fn entries_that_clients_send() {
+fn entries_of_requests_are_validated() {
     let long = format!(r#"[{{"operation":"Apply","subresource":"{}"}}]"#, "s".repeat(257));
     let cases: [(&str, &[&str]); 9] = [
         ("null", &[]),

@@ -1,4 +1,4 @@
-//! Patches: what they change, who owns it afterwards, and what is answered to those that are refused.
+//! Patches: their changes, the owners of the changes, and the answers to refused patches.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -30,7 +30,7 @@ fn refuse(live: &Value, patch: &str, how: PatchType, schema: Option<PatchSchema<
 }
 
 #[test]
-fn what_a_patch_changes_belongs_to_who_patches() {
+fn the_manager_of_a_patch_owns_what_it_changes() {
     let patches = [
         (PatchType::Json, r#"[{"op":"replace","path":"/data/b","value":"2"}]"#),
         (PatchType::Merge, r#"{"data":{"b":"2"}}"#),
@@ -51,7 +51,7 @@ fn what_a_patch_changes_belongs_to_who_patches() {
 }
 
 #[test]
-fn a_patch_that_changes_nothing_tracks_nothing() {
+fn a_no_op_patch_adds_no_entry() {
     let before = live();
     for (how, patch) in [(PatchType::Json, "[]"), (PatchType::Merge, "{}"), (PatchType::Strategic, "{}")] {
         let free = Some(PatchSchema::free());
@@ -73,7 +73,7 @@ fn a_patch_can_reset_the_managed_fields() {
 }
 
 #[test]
-fn answers_are_those_of_an_apiserver() {
+fn answers_equal_those_of_an_api_server() {
     let cases = [
         (PatchType::Strategic, "{}", 415, "UnsupportedMediaType"),
         (PatchType::Apply, "{}", 415, "UnsupportedMediaType"),
@@ -121,7 +121,7 @@ fn a_patch_for_another_state_of_the_object_conflicts() {
 }
 
 #[test]
-fn what_does_not_fit_its_type_is_refused() {
+fn a_patched_object_that_does_not_fit_its_type_is_refused() {
     let kind = GroupVersionKind::from_api_version_kind("apps/v1", "Deployment");
     let manager = FieldManager::builder(kind).types(builtin::types()).build().unwrap();
     let live =

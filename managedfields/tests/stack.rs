@@ -1,4 +1,4 @@
-//! Requests about objects at the depth limit need no more than a small stack.
+//! Requests with objects at the depth limit need no more than a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_managedfields::{
@@ -19,7 +19,7 @@ fn manager() -> FieldManager {
     FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build().unwrap()
 }
 
-/// An object of a number of levels, with a field in the deepest.
+/// An object with a number of levels and a field in the deepest.
 fn object(levels: usize, leaf: &str, value: &str) -> Value {
     let innermost = Map::single(leaf, value).into();
     let below: Value = (2..levels).fold(innermost, |below, _| Map::single("a", below).into());

@@ -1,4 +1,4 @@
-//! The texts of all errors of the crate, as people see them.
+//! The messages of all errors of the crate.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use std::fmt::Display;
@@ -84,7 +84,7 @@ fn entries() {
     check(&"noon".parse::<Time>().unwrap_err(), "expected a time like 2026-01-31T12:00:00Z, got `noon`");
 }
 
-/// Operations that fail, with the kind of the error, the code of the answer and its text.
+/// Failed requests: the kind of the error, and the code and message of the answer.
 #[test]
 fn operations() {
     let apply = |live: &Value, config: &Value| {

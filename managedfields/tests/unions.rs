@@ -52,7 +52,7 @@ fn an_update_owns_what_it_deduces_and_clears() {
     let manager = manager(true);
     let first = shop("{type: Recreate, recreate: {}}", "{name: x}");
     let created = manager.update(UpdateRequest::new(&Value::Null, &first).manager("ui").at(time(1))).unwrap();
-    // A client that does not know of `recreate` adds another member and leaves the rest as it was.
+    // A client that does not know `recreate` adds another member and changes nothing else.
     let mut new = created.object.clone();
     if let Value::Map(fields) = &mut new {
         fields.insert(
@@ -73,7 +73,7 @@ fn an_update_owns_what_it_deduces_and_clears() {
 }
 
 #[test]
-fn an_apply_that_switches_conflicts_about_the_discriminator() {
+fn an_apply_of_another_member_conflicts_about_the_discriminator() {
     let manager = manager(true);
     let first = manager
         .apply(
@@ -92,8 +92,8 @@ fn an_apply_that_switches_conflicts_about_the_discriminator() {
 }
 
 #[test]
-fn what_nobody_is_tracked_for_is_accounted_for_as_it_is() {
-    // Stored before the union was declared, with two members.
+fn unions_of_an_untracked_object_are_not_normalized() {
+    // The object was stored before the union was declared, with two members.
     let live = shop("{type: Recreate, recreate: {}, rolling: {max: 1}}", "{name: x, uid: u}");
     let config = shop("{type: Recreate}", "{name: x, labels: {a: b}}");
     let applied = manager(true).apply(ApplyRequest::new(&live, &config).manager("ci").at(time(1))).unwrap();
@@ -108,7 +108,7 @@ fn what_nobody_is_tracked_for_is_accounted_for_as_it_is() {
 }
 
 #[test]
-fn the_switch_turns_all_of_it_off() {
+fn switched_off_unions_have_no_effect() {
     let manager = manager(false);
     let both = shop("{recreate: {}, rolling: {max: 1}}", "{name: x}");
     let applied = manager.apply(ApplyRequest::new(&Value::Null, &both).manager("ci").at(time(1))).unwrap();

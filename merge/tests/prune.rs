@@ -1,8 +1,6 @@
-//! Pruning by looking only at what the manager gave up must be pruning by the rule, which looks at the field
-//! sets of whole objects.
+//! Pruning by the difference of a manager's sets equals pruning by the field sets of whole objects.
 //!
-//! A filter with patterns makes the updater take the rule, whatever the pattern; one that lets everything
-//! through changes nothing else.
+//! A filter with patterns makes the updater prune by whole sets. A pattern that matches everything has no other effect.
 
 #![allow(
     clippy::unwrap_used,
@@ -52,7 +50,7 @@ fn some<S: Strategy<Value = Value> + 'static>(
     prop::option::weighted(0.4, value.prop_map(move |value| (name, value))).boxed()
 }
 
-/// An object of few names and values, so that managers meet in them; null and empty parts included.
+/// An object with few names and values, so that managers share fields, and with null and empty parts.
 fn object() -> impl Strategy<Value = Value> {
     let leaf = [some("a", scalar()), some("b", scalar())];
     let leaf = leaf.prop_map(|fields| Value::Map(fields.into_iter().flatten().collect::<Map>()));
@@ -150,7 +148,7 @@ fn run(updater: &Updater, steps: &[Step]) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn the_short_way_is_the_rule(steps in steps()) {
+    fn pruning_by_the_difference_equals_pruning_by_whole_sets(steps in steps()) {
         let short = Updater::builder().build();
         let rule = Updater::builder().filter("v1", Filter::Include(Matcher::all())).build();
         prop_assert_eq!(run(&short, &steps), run(&rule, &steps));

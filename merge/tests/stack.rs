@@ -8,7 +8,7 @@ use fieldmanager_testing::{DEEP_SCHEMA, on_small_stack};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
 
-/// An object of as many levels as are accepted, with a field in the deepest.
+/// An object with the maximum number of levels and a field in the deepest.
 fn object(lists: bool, leaf: &str, value: i64) -> Value {
     let map = |entries: Vec<(&str, Value)>| Value::Map(entries.into_iter().collect::<Map>());
     let mut object = map(vec![("id", 1.into()), (leaf, value.into())]);

@@ -1,4 +1,4 @@
-//! What must hold for unions whoever applies and updates what.
+//! Properties of unions for any sequence of applies and updates.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use std::sync::LazyLock;
@@ -91,11 +91,11 @@ fn object() -> impl Strategy<Value = Value> {
 enum Verb {
     Apply,
     Force,
-    /// The live object with these fields over it.
+    /// The live object merged with these fields.
     Patch,
 }
 
-/// The object and its managers.
+/// The object and its owners.
 type Outcome = (Value, Owners);
 
 type Step = (Verb, &'static str, Value);
@@ -173,8 +173,8 @@ fn members(set: &Set) -> Vec<(Path, Path)> {
     set.paths().filter_map(split).collect()
 }
 
-/// An update of the live object with other fields over it: from one that shares what did not change, and from
-/// one that was read anew.
+/// An update of the live object merged with other fields: once with an object that shares unchanged parts, and once with
+/// an object that was parsed again.
 fn updates(world: &World, over: &Value) -> (Result<Outcome, Error>, Result<Outcome, Error>) {
     let mut new = world.live.value().as_map().cloned().unwrap_or_default();
     for (name, value) in over.as_map().into_iter().flatten() {
@@ -193,7 +193,7 @@ fn updates(world: &World, over: &Value) -> (Result<Outcome, Error>, Result<Outco
 }
 
 /// An apply that empties the discriminator of a deducing union leaves an object whose unions are not
-/// normalized: the next update must see that.
+/// normalized. The next update must normalize them.
 #[test]
 fn an_emptied_discriminator_follows_in_the_next_update() {
     let mut world = World::new(&WITH, true);
@@ -207,9 +207,9 @@ fn an_emptied_discriminator_follows_in_the_next_update() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Off, every step ends as with a schema that has no unions.
+    /// If unions are switched off, every step has the result of a schema without unions.
     #[test]
-    fn switched_off_the_engine_is_that_without_unions(steps in steps()) {
+    fn switched_off_unions_have_no_effect(steps in steps()) {
         let (mut off, mut without) = (World::new(&WITH, false), World::new(&WITHOUT, true));
         for step in &steps {
             let (left, right) = (off.step(step), without.step(step));
@@ -218,10 +218,10 @@ proptest! {
         }
     }
 
-    /// No manager's field is cleared without a conflict or force: after an apply that is neither, the members
-    /// that others owned are there, with their values, and theirs.
+    /// No field of a manager is cleared without a conflict or force. After an apply with neither, other managers still own
+    /// their members, with the same values.
     #[test]
-    fn nothing_is_taken_without_conflict_or_force(steps in steps()) {
+    fn no_member_is_taken_without_conflict_or_force(steps in steps()) {
         let mut world = World::new(&WITH, true);
         for step in &steps {
             let (live, owners) = (world.live.clone(), world.owners.clone());
@@ -234,14 +234,13 @@ proptest! {
             for (name, before) in owners.iter().filter(|(name, _)| *name != who) {
                 let after = world.owners.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
                 for (parent, path) in members(before.set()) {
-                    // An item of a list that nobody owns any more goes with all that is in it: that is
-                    // pruning.
+                    // Pruning removes an item of a list that no manager owns, with all its fields.
                     if !parent.is_empty() && world.live.get(&parent).is_none() {
                         continue;
                     }
                     prop_assert!(after.has(&path), "{} lost {}: {} -> {}", name, path, live.value(), world.shown());
-                    // What is there may have gained parts that others added, also where it was null: pruning
-                    // leaves that of a map whose last part goes.
+                    // The value may have gained parts that other managers added. It may also have been null, which is
+                    // what pruning leaves of a map without fields.
                     let (was, is) = (live.get(&path), world.live.get(&path));
                     let scalar = was.is_some_and(|was| was.as_map().is_none() && !was.is_null());
                     prop_assert_eq!(was.is_some(), is.is_some(), "{} of {}: {}", path, name, world.shown());
@@ -253,9 +252,9 @@ proptest! {
         }
     }
 
-    /// With force there are no conflicts; without it, an apply either conflicts or comes to the same.
+    /// With force there are no conflicts. Without it, an apply either conflicts or has the same result.
     #[test]
-    fn force_only_overrules(steps in steps(), last in object()) {
+    fn force_only_overrides_conflicts(steps in steps(), last in object()) {
         let mut world = World::new(&WITH, true);
         for step in &steps {
             let _ = world.step(step);
@@ -270,7 +269,7 @@ proptest! {
                 prop_assert_eq!(value(unforced.object), value(forced.object));
             }
             (Err(Error::Conflicts(conflicts)), Ok(_)) => {
-                // Every conflict is about something that its manager owns, itself or a part of it.
+                // The manager of every conflict owns the field or a part of it.
                 for conflict in &conflicts {
                     let owned = world.owners.get(&conflict.manager).unwrap().set();
                     let has = owned.paths().any(|path| path.starts_with(&conflict.path));
@@ -283,7 +282,7 @@ proptest! {
         }
     }
 
-    /// Who applies the same again changes nothing.
+    /// Applying the same configuration again changes nothing.
     #[test]
     fn applying_again_changes_nothing(steps in steps(), last in object()) {
         let mut world = World::new(&WITH, true);
@@ -297,7 +296,7 @@ proptest! {
         }
     }
 
-    /// What an object shares with the live one is not looked at again: that must make no difference.
+    /// Skipping the parts that an object shares with the live one makes no difference.
     #[test]
     fn an_update_is_the_same_whether_or_not_it_shares_the_live_object(steps in steps(), last in object()) {
         let mut world = World::new(&WITH, true);

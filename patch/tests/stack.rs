@@ -19,7 +19,7 @@ definitions:
         x-kubernetes-patch-merge-key: name
 ";
 
-/// An object of as many levels as are accepted, with `leaf` in the deepest.
+/// An object with at most `levels` levels and `leaf` in the deepest.
 fn object(lists: bool, leaf: i64, levels: usize) -> Value {
     let map = |entries: Vec<(&str, Value)>| Value::Map(entries.into_iter().collect::<Map>());
     let mut value = map(vec![("name", "a".into()), ("leaf", leaf.into())]);

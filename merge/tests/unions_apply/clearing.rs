@@ -1,4 +1,4 @@
-//! What an apply clears in the merged object: rule 3.
+//! The members that an apply clears in the merged object: rule 3.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn rule_3_a_member_of_a_deducing_union_clears_the_others() {
     );
 }
 
-/// What an object came to hold by a stored fault is put right by the next who says what is wanted.
+/// A fault in a stored object is corrected by the next manager that sets a member or the discriminator.
 #[test]
 fn rule_3_what_nobody_owns_is_cleared_without_conflict() {
     let off = Updater::builder().unions(false).build();
@@ -60,7 +60,7 @@ fn rule_3_a_discriminator_that_differs_from_the_live_one_clears() {
         WITH_DISCRIMINATOR,
         &[
             ("update alice {type: A, a: 1}", "{type: A, a: 1} | alice .a .type"),
-            // The same as the live one clears nothing.
+            // A value equal to the live one clears nothing.
             ("apply bob {type: A}", "{type: A, a: 1} | alice .a .type, bob .type"),
             ("force bob {type: C}", "{type: C} | bob .type"),
             ("apply bob {type: C, c: 1}", "{type: C, c: 1} | bob .c .type"),
@@ -81,7 +81,7 @@ fn rule_3_the_selected_member_stays_even_if_others_own_it() {
     );
 }
 
-/// The member that an unknown value comes with stays: the schema may have the value wrong.
+/// The member beside an unknown value is kept, because the value in the schema may be wrong.
 #[test]
 fn rule_3_an_unknown_discriminator_clears_what_the_configuration_does_not_set() {
     check(
@@ -101,7 +101,7 @@ fn rule_3_an_unknown_discriminator_clears_what_the_configuration_does_not_set() 
     );
 }
 
-/// KEP-1027 of 2022, cases 22 and 27: the empty value is how to say that nothing is wanted.
+/// KEP-1027 of 2022, cases 22 and 27: the empty value selects no member.
 #[test]
 fn rule_3_the_declared_empty_string_clears_every_member() {
     check(
@@ -126,8 +126,8 @@ fn rule_3_a_respecting_union_clears_nothing_while_its_discriminator_is_unchanged
     );
 }
 
-/// What an apply shares with the live object is not looked at again by the next update: that must make no
-/// difference, even after a configuration that empties the discriminator of a deducing union.
+/// An update skips the parts that it shares with the live object. This must make no difference, even after a
+/// configuration that empties the discriminator of a deducing union.
 #[test]
 fn rule_3_an_emptied_discriminator_of_a_deducing_union_follows_in_the_next_update() {
     let updater = Updater::builder().build();

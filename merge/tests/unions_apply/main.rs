@@ -1,4 +1,4 @@
-//! Normalization of an apply: its numbered rules, one after the other.
+//! The numbered rules of the normalization of unions in an apply.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod beside;
@@ -14,7 +14,7 @@ use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
 
-/// Types whose members are `a` (a number), `b` (a struct) and `c` (a number), and what their unions say.
+/// Types whose members are `a` (a number), `b` (a struct) and `c` (a number), and their unions.
 const UNIONS: &[(&str, &str)] = &[
     ("deducing", "discriminator: type, deduceInvalidDiscriminator: true, emptyMembers: [None]"),
     ("respecting", "discriminator: type, emptyMembers: [None]"),
@@ -128,9 +128,9 @@ impl Converter for Rename {
     }
 }
 
-/// What is done: `VERB MANAGER OBJECT`, with the verbs `apply`, `force` and `update`, at version `v1` or as in
-/// `apply@v2`. And what follows: the live object and, after `|`, who owns what; `conflict: MANAGER PATH, ..`,
-/// sorted, or `error: TEXT`. A failed step leaves everything as it was.
+/// A request and its result. The request is `VERB MANAGER OBJECT`, with the verbs `apply`, `force` and `update`, at version
+/// `v1` or at another one as in `apply@v2`. The result is the live object and, after `|`, the owners;
+/// `conflict: MANAGER PATH, ..`, sorted; or `error: MESSAGE`. A failed step changes nothing.
 type Step<'s> = (&'s str, &'s str);
 
 fn check(types: &[&str], steps: &[Step<'_>]) {

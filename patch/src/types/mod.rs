@@ -1,4 +1,4 @@
-//! Which lists are merged, by which key, and which maps are replaced: by type.
+//! The merge strategies and merge keys of types.
 
 mod openapi;
 mod table;
@@ -49,7 +49,7 @@ struct Inner {
     kinds: BTreeMap<(Str, Str), Str>,
 }
 
-/// Where the rules are, and whose rules of looking them up hold.
+/// The source of the rules, which determines how they are looked up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     V2,
@@ -57,7 +57,7 @@ enum Form {
     Table,
 }
 
-/// Why a document gives no merge strategies.
+/// The error of a document without merge strategies.
 ///
 /// ```
 /// use fieldmanager_patch::{PatchTypes, TypesError};
@@ -67,22 +67,22 @@ enum Form {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TypesError {
-    /// It is no OpenAPI document.
+    /// The document is not an OpenAPI document.
     #[error(
         "not an OpenAPI document: expected `definitions` (version 2), `components.schemas` (version 3) or `$defs`"
     )]
     NotOpenApi,
-    /// It is no table of patch types.
+    /// The document is not a table of patch types.
     #[error("not a table of patch types: expected `types`")]
     NotTable,
-    /// A place holds something else than it should.
+    /// A value is of the wrong type.
     #[error("{path}: expected {expected}, got {found}")]
     WrongType {
-        /// Where, in field-path notation.
+        /// The path of the value.
         path: String,
         /// What would be accepted.
         expected: &'static str,
-        /// What is there.
+        /// What was found.
         found: Kind,
     },
 }
@@ -104,7 +104,7 @@ pub enum Strategy {
     Replace,
 }
 
-/// What the schema says about patches of one field.
+/// The rule of a schema for patches of one field.
 ///
 /// ```
 /// use fieldmanager_patch::{PatchRule, Strategy};
@@ -113,15 +113,15 @@ pub enum Strategy {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatchRule<'t> {
-    /// Whether it is merged or replaced.
+    /// Whether the field is merged or replaced.
     pub strategy: Strategy,
-    /// Whether a patch that is made says which fields remain.
+    /// Whether created patches list the remaining fields.
     pub retain_keys: bool,
-    /// The field that tells the items of a list apart; empty without one.
+    /// The field that identifies the items of a list; empty if there is none.
     pub merge_key: &'t str,
 }
 
-/// The type that a patch is made for or applied to. It is borrowed from its [`PatchTypes`].
+/// The type of a patched object, or of a part of it. It is borrowed from its [`PatchTypes`].
 ///
 /// ```
 /// use fieldmanager_patch::{PatchRule, PatchSchema};
@@ -137,13 +137,13 @@ pub struct PatchSchema<'t> {
 
 #[derive(Clone, Copy)]
 enum Node<'t> {
-    /// Nothing is known: every field is there, and none has a strategy.
+    /// An unknown type: it has every field, and no field has a strategy.
     Free,
     /// A schema of a document, or the fields of a type of a table.
     At(&'t PatchTypes, &'t Value),
 }
 
-/// The strategies as they are written, and the merge key.
+/// The strategies and the merge key of a field, as written in the schema.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RawRule<'t> {
     strategies: Option<&'t str>,
@@ -151,7 +151,7 @@ pub(crate) struct RawRule<'t> {
 }
 
 impl<'t> RawRule<'t> {
-    /// Takes the strategies apart. Of two, one must be `retainKeys`.
+    /// Parses the strategies. If there are two, one must be `retainKeys`.
     pub(crate) fn read(self) -> Result<PatchRule<'t>, Fault> {
         let mut rule = PatchRule { merge_key: self.merge_key, ..PatchRule::default() };
         let Some(text) = self.strategies else {
@@ -216,13 +216,13 @@ impl PatchTypes {
         Ok(PatchTypes(Arc::new(Inner { form, definitions, kinds })))
     }
 
-    /// No types at all.
+    /// An empty set of types.
     #[cfg(feature = "builtin")]
     pub(crate) fn none() -> Self {
         PatchTypes(Arc::new(Inner { form: Form::Table, definitions: Map::new(), kinds: BTreeMap::new() }))
     }
 
-    /// The type of a name.
+    /// The type with a name.
     ///
     /// ```
     /// use fieldmanager_patch::PatchTypes;
@@ -259,7 +259,7 @@ impl PatchTypes {
     }
 }
 
-/// As objects have it: the group is left out where it is empty.
+/// The `apiVersion` of objects, which omits an empty group.
 fn api_version(group: &str, version: &str) -> Str {
     if group.is_empty() { version.into() } else { format!("{group}/{version}").into() }
 }
@@ -273,22 +273,22 @@ fn expect_map<'v>(path: &str, value: &'v Value) -> Result<&'v Map, TypesError> {
 }
 
 impl<'t> PatchSchema<'t> {
-    /// The type of which nothing is known: maps are merged, lists are replaced, and no field is unknown.
+    /// The type of objects without a schema: maps are merged, lists are replaced, and no field is unknown.
     pub const fn free() -> Self {
         PatchSchema { node: Node::Free }
     }
 
-    /// Whether nothing is known of the type.
+    /// Whether this is the type of objects without a schema.
     pub fn is_free(&self) -> bool {
         matches!(self.node, Node::Free)
     }
 
-    /// What holds for a field that is a map, and the type of that map.
+    /// The rule of a field that is a map, and the type of the map.
     ///
     /// # Errors
     ///
-    /// [`Fault::UnknownField`] if the schema has no such field or is none of a struct, [`Fault::Schema`] if it is
-    /// at fault itself.
+    /// [`Fault::UnknownField`] if the type is not a struct or does not have the field, [`Fault::Schema`] if the schema is
+    /// invalid.
     ///
     /// Behaviour: `LookupPatchMetadataForStruct` in `k8s.io/apimachinery/pkg/util/strategicpatch/meta.go`.
     pub fn map_field(self, name: &str) -> Result<(PatchRule<'t>, PatchSchema<'t>), Fault> {
@@ -296,11 +296,11 @@ impl<'t> PatchSchema<'t> {
         Ok((rule.read()?, below))
     }
 
-    /// What holds for a field that is a list, and the type of its items.
+    /// The rule of a field that is a list, and the type of its items.
     ///
     /// # Errors
     ///
-    /// As of [`map_field`](Self::map_field).
+    /// Those of [`map_field`](Self::map_field).
     ///
     /// Behaviour: `LookupPatchMetadataForSlice` in `k8s.io/apimachinery/pkg/util/strategicpatch/meta.go`.
     pub fn list_field(self, name: &str) -> Result<(PatchRule<'t>, PatchSchema<'t>), Fault> {
