@@ -2,7 +2,7 @@
 
 use fieldmanager_merge::Conflicts;
 use fieldmanager_typed::Duplicates;
-use fieldmanager_value::Value;
+use fieldmanager_value::{Str, Value};
 
 use crate::depth::check_depth;
 use crate::error::Error;
@@ -21,6 +21,8 @@ use crate::update::Update;
 pub(crate) struct Apply<'r> {
     settings: &'r Settings,
     request: &'r ApplyRequest<'r>,
+    /// The identifier of the manager's entry.
+    identifier: Str,
     /// The live object and the owners before the apply.
     live: Tracked,
 }
@@ -38,8 +40,9 @@ impl<'r> Apply<'r> {
         check_object("configuration", request.config)?;
         let State { managed, dropped, .. } = State::stored(settings, request.live())?;
         settings.check_kind(request.config)?;
+        let identifier = settings.identifier(request.manager, Operation::Apply);
         let object = settings.without_managed_fields(request.live());
-        let apply = Apply { settings, request, live: Tracked { object, managed } }.seed()?;
+        let apply = Apply { settings, request, identifier, live: Tracked { object, managed } }.seed()?;
         apply.check_config()?;
         let merged = match apply.merge(request.force) {
             Err(Error::Conflicts(conflicts)) if apply.is_of_kubectl() => {
@@ -74,21 +77,20 @@ impl<'r> Apply<'r> {
 
     /// Merges the configuration into the live object, fills in defaults, and determines the new owners.
     fn merge(&self, force: bool) -> Result<Merged, Error> {
-        let Apply { settings, request, live } = self;
+        let Apply { settings, request, identifier, live } = self;
         let live_there =
             settings.to_request_version(&live.object, "convert live object to proper version")?;
         let config = settings.typed(request.config, "create typed patch object", true, Duplicates::Refuse)?;
         let typed_live = settings.typed(&live_there, "create typed live object", false, Duplicates::Allow)?;
-        let identifier = settings.identifier(request.manager, Operation::Apply);
         let applied = settings.updater.apply(
             fieldmanager_merge::ApplyRequest::new(&typed_live, &config)
                 .version(settings.version.clone())
                 .owners(&live.managed.owners)
-                .manager(&identifier)
+                .manager(identifier)
                 .force_if(force),
         )?;
         let mut managed = ManagedFields { owners: applied.owners, times: live.managed.times.clone() };
-        strip(&mut managed.owners, &identifier);
+        strip(&mut managed.owners, identifier);
         let Some(object) = applied.object else {
             check_depth(&live.object, Some(&live.object), &managed)?;
             return Ok(Merged { object: None, managed });
@@ -119,7 +121,7 @@ impl<'r> Apply<'r> {
         let Some(object) = object else {
             return Tracked { object: self.live.object.clone(), managed };
         };
-        managed.set_time(self.settings.identifier(self.request.manager, Operation::Apply), self.request.now);
+        managed.set_time(self.identifier.clone(), self.request.now);
         Tracked { object, managed }
     }
 

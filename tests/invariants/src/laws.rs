@@ -53,7 +53,7 @@ impl Apply<'_> {
     fn run(&self, state: &State, config: &TypedValue, force: bool) -> Result<Applied, Error> {
         self.updater.apply(
             ApplyRequest::new(&state.live, config)
-                .version(&version())
+                .version(version())
                 .owners(&state.owners)
                 .manager(self.manager)
                 .force_if(force),
@@ -238,7 +238,7 @@ pub(crate) fn update(
         updater
             .update(
                 UpdateRequest::new(&state.live, new)
-                    .version(&version())
+                    .version(version())
                     .owners(&state.owners)
                     .manager(manager),
             )
