@@ -2,11 +2,12 @@
 //!
 //! An object has several managers. Each *applies* a configuration: the fields it has an opinion about, and
 //! no others. The [`Updater`] merges it into the live object, removes what the manager applied before and
-//! does not any more, and notes who owns which field. To change a field that another manager owns is a
+//! does not apply any more, and records who owns which field. Changing a field that another manager owns is a
 //! conflict, unless the apply is forced.
 //!
 //! ```
-//! use fieldmanager::{Duplicates, Force, Managers, Schema, TypedValue, Updater, Value};
+//! use fieldmanager::merge::ApplyRequest;
+//! use fieldmanager::{Duplicates, Schema, TypedValue, Updater, Value};
 //!
 //! let schema = Schema::from_yaml("
 //! types:
@@ -21,24 +22,24 @@
 //!     Ok(TypedValue::new(Value::from_yaml(text)?, app.clone(), Duplicates::Refuse)?)
 //! };
 //! let updater = Updater::builder().build();
-//! let v1 = "v1".into();
 //!
-//! // The shop applies first: there is no live object yet, and there are no managers.
+//! // The shop applies first: there is no live object yet, and no field has an owner.
 //! let nothing = TypedValue::null(app.clone());
 //! let shop = config("{image: nginx, replicas: 3}")?;
-//! let applied = updater.apply(&nothing, &shop, &v1, &Managers::new(), "shop", Force::No)?;
+//! let applied = updater.apply(ApplyRequest::new(&nothing, &shop).manager("shop"))?;
 //! let live = applied.object.ok_or("the object has changed")?;
 //!
 //! // The autoscaler wants another number of replicas.
 //! let autoscaler = config("{replicas: 10}")?;
-//! let refused = updater.apply(&live, &autoscaler, &v1, &applied.managers, "autoscaler", Force::No);
+//! let request = ApplyRequest::new(&live, &autoscaler).owners(&applied.owners).manager("autoscaler");
+//! let refused = updater.apply(request.clone());
 //! assert_eq!(refused.unwrap_err().to_string(), r#"conflict with "shop": .replicas"#);
 //!
 //! // By force it takes the field; the shop keeps the rest.
-//! let forced = updater.apply(&live, &autoscaler, &v1, &applied.managers, "autoscaler", Force::Yes)?;
+//! let forced = updater.apply(request.force())?;
 //! let object = forced.object.ok_or("the object has changed")?;
 //! assert_eq!(object.value().to_json(), r#"{"image":"nginx","replicas":10}"#);
-//! let owned = |manager| forced.managers.get(manager).map(|entry| entry.set().to_json());
+//! let owned = |manager| forced.owners.get(manager).map(|entry| entry.set().to_json());
 //! assert_eq!(owned("shop").as_deref(), Some(r#"{"f:image":{}}"#));
 //! assert_eq!(owned("autoscaler").as_deref(), Some(r#"{"f:replicas":{}}"#));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -92,12 +93,13 @@ pub use fieldmanager_typed as typed;
 pub use fieldmanager_union as derive;
 pub use fieldmanager_value as value;
 
-pub use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Path, PathElement, Set, VersionedSet};
+pub use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, Path, PathElement, Set, VersionedSet};
 pub use fieldmanager_managedfields::{
-    Entry, FieldManager, Identity, Interner, ManagedFields, Operation, Outcome, Status, Time,
+    ApplyRequest, Entry, FieldManager, Identity, Interner, ManagedFields, Operation, Outcome, PatchRequest,
+    Status, Time, UpdateRequest,
 };
 pub use fieldmanager_merge::{
-    Applied, Conflict, Conflicts, ConvertError, Converter, Force, SameVersion, Updated, Updater,
+    Applied, Conflict, Conflicts, ConvertError, Converter, SameVersion, Updated, Updater,
 };
 pub use fieldmanager_openapi::{Importer, Types};
 pub use fieldmanager_patch::{PatchSchema, PatchType, PatchTypes};

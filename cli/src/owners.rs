@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::Hasher;
 
 use anstyle::{AnsiColor, Style};
-use fieldmanager_managedfields::{Entry, EntryError, Operation, Time};
+use fieldmanager_managedfields::{Entry, EntryError, ManagedFields, Operation, Time};
 use fieldmanager_value::Value;
 use fnv::FnvHasher;
 
@@ -62,12 +62,7 @@ fn owners(object: &Value) -> (Vec<Owner>, Vec<EntryError>) {
         None | Some(Value::Null) => return (owners, faults),
         Some(Value::List(list)) => list,
         Some(other) => {
-            faults.push(EntryError {
-                index: 0,
-                manager: None,
-                member: "",
-                message: format!("expected a list of entries, got {}", other.kind()),
-            });
+            faults.extend(ManagedFields::decode(Some(other)).err());
             return (owners, faults);
         }
     };

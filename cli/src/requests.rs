@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use fieldmanager_managedfields::{
-    DryRun, Entry, Error, ErrorKind, FieldManager, Force, ManagedFields, Outcome, Status, Time,
+    ApplyRequest, DryRun, Entry, Error, ErrorKind, FieldManager, ManagedFields, Outcome, PatchRequest,
+    Status, Time, UpdateRequest,
 };
 use fieldmanager_openapi::Types;
 use fieldmanager_patch::{PatchSchema, PatchType};
@@ -123,15 +124,19 @@ impl Server {
         Ok(Server { manager, plain, reset: server_reset, structural })
     }
 
-    pub(crate) fn apply(&self, request: &Request<'_>, force: Force) -> Result<Value, Error> {
+    pub(crate) fn apply(&self, request: &Request<'_>, force: bool) -> Result<Value, Error> {
         let (live, config) = (self.live(request), self.given(request));
-        let outcome = self.manager.apply(&live, &config, request.manager, force, request.clock.time)?;
+        let outcome = self.manager.apply(
+            ApplyRequest::new(&live, &config).manager(request.manager).force_if(force).at(request.clock.time),
+        )?;
         Ok(self.after(request, &outcome))
     }
 
     pub(crate) fn update(&self, request: &Request<'_>) -> Result<Value, Error> {
         let (live, new) = (self.live(request), self.with_defaults(&self.given(request)));
-        let outcome = self.manager.update(&live, &new, request.manager, request.clock.time)?;
+        let outcome = self
+            .manager
+            .update(UpdateRequest::new(&live, &new).manager(request.manager).at(request.clock.time))?;
         Ok(self.after(request, &outcome))
     }
 
@@ -144,19 +149,25 @@ impl Server {
     ) -> Result<Value, Error> {
         let live = self.live(request);
         let (patch, time) = (request.given, request.clock.time);
-        let outcome = self.manager.patch(&live, patch, how, schema, request.manager, time)?;
+        let outcome = self
+            .manager
+            .patch(PatchRequest::new(&live, patch, how).schema(schema).manager(request.manager).at(time))?;
         Ok(self.after(request, &outcome))
     }
 
     pub(crate) fn dry_run_apply(&self, request: &Request<'_>) -> Result<DryRun, Error> {
         let (live, config) = (self.live(request), self.given(request));
-        let run = self.manager.dry_run_apply(&live, &config, request.manager, request.clock.time)?;
+        let run = self.manager.dry_run_apply(
+            ApplyRequest::new(&live, &config).manager(request.manager).at(request.clock.time),
+        )?;
         Ok(self.without_reset(run))
     }
 
     pub(crate) fn dry_run_update(&self, request: &Request<'_>) -> Result<DryRun, Error> {
         let (live, new) = (self.live(request), self.with_defaults(&self.given(request)));
-        let run = self.manager.dry_run_update(&live, &new, request.manager, request.clock.time)?;
+        let run = self.manager.dry_run_update(
+            UpdateRequest::new(&live, &new).manager(request.manager).at(request.clock.time),
+        )?;
         Ok(self.without_reset(run))
     }
 
@@ -168,7 +179,9 @@ impl Server {
     ) -> Result<DryRun, Error> {
         let live = self.live(request);
         let (patch, time) = (request.given, request.clock.time);
-        let run = self.manager.dry_run_patch(&live, patch, how, schema, request.manager, time)?;
+        let run = self.manager.dry_run_patch(
+            PatchRequest::new(&live, patch, how).schema(schema).manager(request.manager).at(time),
+        )?;
         Ok(self.without_reset(run))
     }
 
@@ -195,7 +208,7 @@ impl Server {
             return object;
         }
         // Entries that cannot be decoded have failed the request before.
-        let (before, _) = ManagedFields::decode_lossy(entries_of(request.live));
+        let before = ManagedFields::decode_lossy(entries_of(request.live)).managed;
         let mut managed = ManagedFields::new();
         for mut entry in outcome.managed.entries() {
             if entry.time == Some(request.clock.time) {

@@ -1,7 +1,7 @@
 //! Field paths and sets of field paths.
 //!
 //! A [`Path`] is the location of a field: `.spec.containers[name="app"].image`. A [`Set`] is a set of paths, stored as a
-//! persistent trie with shared subtrees; [FieldsV1](Set::to_json) is its JSON form. [`Managers`] maps the name of a
+//! persistent trie with shared subtrees; [FieldsV1](Set::to_json) is its JSON form. [`Owners`] maps the name of a
 //! manager to the set that it owns and the version of the object in which the paths are valid.
 //!
 //! ```
@@ -24,7 +24,7 @@ mod element;
 mod error;
 mod fields_v1;
 mod filter;
-mod managers;
+mod owners;
 mod path;
 mod set;
 mod set_builder;
@@ -32,7 +32,7 @@ mod set_builder;
 pub use element::PathElement;
 pub use error::Error;
 pub use filter::{ElementMatcher, Filter, Matcher};
-pub use managers::{ApiVersion, Managers, VersionedSet};
+pub use owners::{ApiVersion, Owners, VersionedSet};
 pub use path::Path;
 pub use set::{MAX_PATH_LENGTH, Node, Paths, Set};
 pub use set_builder::{Level, SetBuilder};

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fieldmanager_fieldpath as fieldpath;
-use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Matcher, VersionedSet};
-use fieldmanager_merge::Force;
+use fieldmanager_fieldpath::{ApiVersion, Filter, Matcher, Owners, VersionedSet};
 use fieldmanager_typed::{Duplicates, KeyFields};
 use fieldmanager_value::{Map, Str, Value};
 
@@ -184,7 +183,7 @@ fn versioned_object(r: &mut Reader, map: &Map) -> Result<(ApiVersion, Value)> {
 fn apply(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
     let map = r.fields(value, &["manager", "apiVersion", "object", "force"])?;
     let (manager, api_version, object) = managed_object(r, map)?;
-    let force = if r.flag(map, "force")? { Force::Yes } else { Force::No };
+    let force = r.flag(map, "force")?;
     Ok(Action::Apply { manager, api_version, object, force })
 }
 
@@ -330,7 +329,7 @@ fn expect(r: &mut Reader, value: &Value, kind: &[&str]) -> Result<Expect> {
     })
 }
 
-fn managed(r: &mut Reader, value: &Value) -> Result<Managers> {
+fn managed(r: &mut Reader, value: &Value) -> Result<Owners> {
     let operations = [("Apply", true), ("Update", false)];
     let entries: BTreeMap<Str, VersionedSet> = r.by_name(value, |r, v| {
         let map = r.fields(v, &["apiVersion", "operation", "fields"])?;

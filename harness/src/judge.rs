@@ -1,12 +1,12 @@
 //! Compares how a step ended with what was expected.
 
-use fieldmanager_fieldpath::{Managers, Set};
+use fieldmanager_fieldpath::{Owners, Set};
 use fieldmanager_typed::UnionFault;
 use fieldmanager_value::Value;
 
 use crate::diff;
 use crate::outcome::{
-    ErrorKind, Outcome, State, StepError, conflicts_to_value, faults_to_value, managers_to_value, map,
+    ErrorKind, Outcome, State, StepError, conflicts_to_value, faults_to_value, map, owners_to_value,
 };
 use crate::report::Failure;
 use crate::runner::Runner;
@@ -189,7 +189,7 @@ fn set_paths(expected: &Set, actual: &Set) -> Vec<String> {
     either.paths().map(|path| path.to_string()).collect()
 }
 
-fn managed(expected: Option<&Managers>, actual: &Managers) -> Option<Failure> {
+fn managed(expected: Option<&Owners>, actual: &Owners) -> Option<Failure> {
     let expected = expected?;
     let mut names: Vec<_> = expected.iter().chain(actual).map(|(name, _)| name).collect();
     names.sort();
@@ -212,7 +212,7 @@ fn managed(expected: Option<&Managers>, actual: &Managers) -> Option<Failure> {
         let fields = set_paths(expected.set(), actual.set());
         paths.extend(fields.into_iter().map(|path| format!("{name}: {path}")));
     }
-    different("managed", paths, managers_to_value(expected), managers_to_value(actual))
+    different("managed", paths, owners_to_value(expected), owners_to_value(actual))
 }
 
 fn different(what: &'static str, paths: Vec<String>, expected: Value, actual: Value) -> Option<Failure> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fieldmanager_fieldpath::{Managers, Set};
+use fieldmanager_fieldpath::{Owners, Set};
 use fieldmanager_merge as merge;
 use fieldmanager_typed as typed;
 use fieldmanager_value::{Map, Value};
@@ -44,7 +44,7 @@ pub struct State {
     /// The live object, null before the first step.
     pub object: Value,
     /// Who owns which of its fields.
-    pub managed: Managers,
+    pub managed: Owners,
 }
 
 /// Why a step failed.
@@ -108,7 +108,7 @@ impl Outcome {
     pub fn to_value(&self) -> Value {
         match self {
             Outcome::State(state) => {
-                map([("object", state.object.clone()), ("managed", managers_to_value(&state.managed))])
+                map([("object", state.object.clone()), ("managed", owners_to_value(&state.managed))])
             }
             Outcome::Object(object) => map([("object", object.clone())]),
             Outcome::Fields(fields) => map([("fields", fields.to_value())]),
@@ -132,8 +132,8 @@ pub(crate) fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
 }
 
 /// Managers as scenarios write them.
-pub(crate) fn managers_to_value(managers: &Managers) -> Value {
-    let entries = managers.iter().map(|(name, entry)| {
+pub(crate) fn owners_to_value(owners: &Owners) -> Value {
+    let entries = owners.iter().map(|(name, entry)| {
         let operation = if entry.is_applied() { "Apply" } else { "Update" };
         let entry = map([
             ("apiVersion", entry.api_version().as_str().into()),
@@ -240,7 +240,7 @@ impl From<merge::Error> for Refusal {
         let kind = match error.kind() {
             merge::ErrorKind::Schema => ErrorKind::Schema,
             merge::ErrorKind::Conversion => ErrorKind::Conversion,
-            merge::ErrorKind::Objects | merge::ErrorKind::Conflict => ErrorKind::Merge,
+            _ => ErrorKind::Merge,
         };
         Refusal::from_error(kind, &error)
     }

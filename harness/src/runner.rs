@@ -1,7 +1,7 @@
 //! Runs the steps of a scenario.
 
-use fieldmanager_fieldpath::{ApiVersion, Managers, Set};
-use fieldmanager_merge::{Converter, Force, Updater};
+use fieldmanager_fieldpath::{ApiVersion, Owners, Set};
+use fieldmanager_merge::{ApplyRequest, Converter, UpdateRequest, Updater};
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_typed::{Duplicates, KeyFields, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
@@ -40,7 +40,7 @@ pub struct Runner<'s> {
     updater: Updater,
     strategies: Option<PatchTypes>,
     live: Option<TypedValue>,
-    managers: Managers,
+    owners: Owners,
 }
 
 impl<'s> Runner<'s> {
@@ -52,14 +52,14 @@ impl<'s> Runner<'s> {
     pub fn new(scenario: &'s Scenario) -> Result<Self, SchemaError> {
         let (versions, updater) = set_up(scenario, scenario.schema.types()?);
         let strategies = scenario.schema.strategies();
-        Ok(Runner { scenario, versions, updater, strategies, live: None, managers: Managers::new() })
+        Ok(Runner { scenario, versions, updater, strategies, live: None, owners: Owners::new() })
     }
 
     /// The state after the steps so far.
     pub fn state(&self) -> State {
         State {
             object: self.live.as_ref().map(|live| live.value().clone()).unwrap_or_default(),
-            managed: self.managers.clone(),
+            managed: self.owners.clone(),
         }
     }
 
@@ -159,9 +159,9 @@ impl<'s> Runner<'s> {
         Ok(self.versions.convert(&live, version)?)
     }
 
-    fn reach(&mut self, live: TypedValue, managers: Managers) -> Outcome {
+    fn reach(&mut self, live: TypedValue, owners: Owners) -> Outcome {
         self.live = Some(live);
-        self.managers = managers;
+        self.owners = owners;
         Outcome::State(self.state())
     }
 
@@ -170,17 +170,25 @@ impl<'s> Runner<'s> {
         config: &TypedValue,
         version: &ApiVersion,
         manager: &str,
-        force: Force,
+        force: bool,
     ) -> Result<Outcome, Refusal> {
         let live = self.live_at(version)?;
-        let applied = self.updater.apply(&live, config, version, &self.managers, manager, force)?;
-        Ok(self.reach(applied.object.unwrap_or(live), applied.managers))
+        let applied = self.updater.apply(
+            ApplyRequest::new(&live, config)
+                .version(version)
+                .owners(&self.owners)
+                .manager(manager)
+                .force_if(force),
+        )?;
+        Ok(self.reach(applied.object.unwrap_or(live), applied.owners))
     }
 
     fn update(&mut self, new: &TypedValue, version: &ApiVersion, manager: &str) -> Result<Outcome, Refusal> {
         let live = self.live_at(version)?;
-        let updated = self.updater.update(&live, new, version, &self.managers, manager)?;
-        Ok(self.reach(updated.object, updated.managers))
+        let updated = self
+            .updater
+            .update(UpdateRequest::new(&live, new).version(version).owners(&self.owners).manager(manager))?;
+        Ok(self.reach(updated.object, updated.owners))
     }
 
     /// The live object at a version, patched. The result must fit its type.
@@ -199,10 +207,10 @@ impl<'s> Runner<'s> {
         manager: &str,
     ) -> Result<Outcome, Refusal> {
         let Some(live) = &self.live else {
-            return self.apply(config, version, manager, Force::Yes);
+            return self.apply(config, version, manager, true);
         };
         let live = self.versions.convert(live, version)?;
-        let owned = match self.managers.get(manager) {
+        let owned = match self.owners.get(manager) {
             Some(entry) if entry.api_version() != version => {
                 return Err(Refusal::other(format!(
                     "manager `{manager}` owns its fields at version `{}`, \
@@ -215,7 +223,7 @@ impl<'s> Runner<'s> {
             None => Set::new(),
         };
         let merged = live.extract_items(&owned, KeyFields::AsGiven).merge(config)?;
-        self.apply(&merged, version, manager, Force::Yes)
+        self.apply(&merged, version, manager, true)
     }
 
     fn change_schema(&mut self, schema: &SchemaSource) -> Result<Outcome, Refusal> {

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Set};
-use fieldmanager_merge::Force;
+use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, Set};
 use fieldmanager_typed::{Duplicates, KeyFields};
 use fieldmanager_value::{Str, Value};
 
@@ -92,7 +91,7 @@ pub enum Action {
         /// The configuration.
         object: Value,
         /// Whether conflicts are overruled.
-        force: Force,
+        force: bool,
     },
     /// A manager writes the whole object.
     Update {
@@ -317,7 +316,7 @@ pub struct Expect {
     /// The object: the live one after a step that acts on the state, otherwise the result.
     pub object: Option<Value>,
     /// Every manager, and nothing else.
-    pub managed: Option<Managers>,
+    pub managed: Option<Owners>,
     /// The conflicts, as a set. An empty set expects success.
     pub conflicts: Option<BTreeSet<ConflictAt>>,
     /// That the step fails.

@@ -5,14 +5,14 @@
 //!
 //! ```
 //! use fieldmanager_kube::{ApplyObject, kind_of};
-//! use fieldmanager_managedfields::{FieldManager, Force};
+//! use fieldmanager_managedfields::{ApplyRequest, FieldManager};
 //! use fieldmanager_openapi::builtin;
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //!
 //! let manager = FieldManager::builder(kind_of::<ConfigMap>()).types(builtin::types()).build()?;
 //! let config = ConfigMap { data: Some([("a".into(), "b".into())].into()), ..ConfigMap::default() };
 //! let noon = "2026-01-31T12:00:00Z".parse()?;
-//! let applied = manager.apply_to(None, &config, "ci", Force::No, noon)?;
+//! let applied = manager.apply_to(ApplyRequest::for_objects(None, &config).manager("ci").at(noon))?;
 //! let entries = applied.object.metadata.managed_fields.unwrap_or_default();
 //! assert_eq!(entries[0].manager.as_deref(), Some("ci"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,7 +33,9 @@ mod crd;
 #[cfg(feature = "crd")]
 pub use crd::CrdWithUnions;
 
-use fieldmanager_managedfields::{ExtractForm, FieldManager, Force, ObjectError, ObjectOutcome, Time};
+use fieldmanager_managedfields::{
+    ApplyRequest, ExtractForm, FieldManager, ObjectError, ObjectOutcome, UpdateRequest,
+};
 use fieldmanager_openapi::GroupVersionKind;
 use kube_core::DynamicObject;
 use serde::Serialize;
@@ -56,34 +58,30 @@ impl<T: Serialize + DeserializeOwned + kube_core::Resource> KubeObject for T {}
 /// `DynamicObject` keeps every field. A generated type keeps those that it knows: use it for live objects only if
 /// it is of the server's version or newer.
 pub trait ApplyObject {
-    /// Applies a configuration to the live object, if there is one. The configuration has the type of the object.
+    /// Applies a configuration to the live object, if there is one.
     ///
     /// # Errors
     ///
-    /// [`ObjectError`], whose `Operation` has the `Status` that an apiserver sends.
+    /// [`ObjectError`]. Its variant `Operation` has the `Status` that an API server sends.
     ///
     /// Behaviour: `FieldManager.Apply` of `k8s.io/apimachinery/pkg/util/managedfields`.
     ///
     /// ```
     /// use fieldmanager_kube::{ApplyObject, from_kube};
-    /// use fieldmanager_managedfields::{FieldManager, Force};
+    /// use fieldmanager_managedfields::{ApplyRequest, FieldManager};
     /// use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
     ///
     /// let kind = GroupVersionKind::gvk("example.com", "v1", "Shop");
     /// let manager = FieldManager::builder(from_kube(&kind)).build()?;
     /// let shop = DynamicObject::new("x", &ApiResource::from_gvk(&kind))
     ///     .data(serde_json::json!({"spec": {"size": 3}}));
-    /// let applied = manager.apply_to(None, &shop, "ci", Force::No, "2026-01-31T12:00:00Z".parse()?)?;
+    /// let applied = manager.apply_to(ApplyRequest::for_objects(None, &shop).manager("ci"))?;
     /// assert_eq!(applied.object.data["spec"]["size"], 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn apply_to<T: KubeObject>(
         &self,
-        live: Option<&T>,
-        config: &T,
-        manager: &str,
-        force: Force,
-        now: Time,
+        request: ApplyRequest<'_, T, T>,
     ) -> Result<ObjectOutcome<T>, ObjectError>;
 
     /// Tracks a create, update or patch.
@@ -96,20 +94,17 @@ pub trait ApplyObject {
     ///
     /// ```
     /// use fieldmanager_kube::{ApplyObject, kind_of};
-    /// use fieldmanager_managedfields::FieldManager;
+    /// use fieldmanager_managedfields::{FieldManager, UpdateRequest};
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// let manager = FieldManager::builder(kind_of::<ConfigMap>()).build()?;
     /// let new = ConfigMap { immutable: Some(true), ..ConfigMap::default() };
-    /// let updated = manager.update_to(None, &new, "ci", "2026-01-31T12:00:00Z".parse()?)?;
+    /// let updated = manager.update_to(UpdateRequest::for_objects(None, &new).manager("ci"))?;
     /// assert_eq!(updated.managed.entries()[0].fields.to_string(), ".immutable");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn update_to<T: KubeObject>(
         &self,
-        live: Option<&T>,
-        new: &T,
-        manager: &str,
-        now: Time,
+        request: UpdateRequest<'_, T>,
     ) -> Result<ObjectOutcome<T>, ObjectError>;
 
     /// What a manager applied last, as a configuration that it can apply again; none if it has no entry.
@@ -122,11 +117,11 @@ pub trait ApplyObject {
     ///
     /// ```
     /// use fieldmanager_kube::{ApplyObject, kind_of};
-    /// use fieldmanager_managedfields::{FieldManager, Force};
+    /// use fieldmanager_managedfields::{ApplyRequest, FieldManager};
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// let manager = FieldManager::builder(kind_of::<ConfigMap>()).build()?;
     /// let config = ConfigMap { immutable: Some(true), ..ConfigMap::default() };
-    /// let live = manager.apply_to(None, &config, "ci", Force::No, "2026-01-31T12:00:00Z".parse()?)?.object;
+    /// let live = manager.apply_to(ApplyRequest::for_objects(None, &config).manager("ci"))?.object;
     /// let own: Option<ConfigMap> = manager.extract_from(&live, "ci")?;
     /// assert_eq!(own.and_then(|own| own.immutable), Some(true));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -137,23 +132,16 @@ pub trait ApplyObject {
 impl ApplyObject for FieldManager {
     fn apply_to<T: KubeObject>(
         &self,
-        live: Option<&T>,
-        config: &T,
-        manager: &str,
-        force: Force,
-        now: Time,
+        request: ApplyRequest<'_, T, T>,
     ) -> Result<ObjectOutcome<T>, ObjectError> {
-        self.apply_object(live, config, manager, force, now)
+        self.apply_object(request)
     }
 
     fn update_to<T: KubeObject>(
         &self,
-        live: Option<&T>,
-        new: &T,
-        manager: &str,
-        now: Time,
+        request: UpdateRequest<'_, T>,
     ) -> Result<ObjectOutcome<T>, ObjectError> {
-        self.update_object(live, new, manager, now)
+        self.update_object(request)
     }
 
     fn extract_from<T: KubeObject>(&self, live: &T, manager: &str) -> Result<Option<T>, ObjectError> {

@@ -3,7 +3,9 @@
 
 use fieldmanager::derive::KubeUnion;
 use fieldmanager::typed::Ratcheting;
-use fieldmanager::{Duplicates, FieldManager, Force, GroupVersionKind, Time, TypedValue, Types, Value};
+use fieldmanager::{
+    ApplyRequest, Duplicates, FieldManager, GroupVersionKind, Time, TypedValue, Types, UpdateRequest, Value,
+};
 use fieldmanager_kube::CrdWithUnions;
 use kube::{CustomResource, CustomResourceExt, KubeSchema};
 use schemars::JsonSchema;
@@ -176,10 +178,10 @@ fn update_is_normalized() {
     let manager = FieldManager::builder(kind()).types(types()).build().unwrap();
     let now: Time = "2026-01-31T12:00:00Z".parse().unwrap();
     let old = object("{respecting: {type: Git, git: {url: u}}, deducing: {kind: A, a: x}}");
-    let old = manager.update(&Value::Null, &old, "one", now).unwrap().object;
+    let old = manager.update(UpdateRequest::new(&Value::Null, &old).manager("one").at(now)).unwrap().object;
     let new =
         object("{respecting: {type: Image, git: {url: u}, image: {}}, deducing: {kind: A, a: x, b: v}}");
-    let new = manager.update(&old, &new, "two", now).unwrap().object;
+    let new = manager.update(UpdateRequest::new(&old, &new).manager("two").at(now)).unwrap().object;
     assert_eq!(
         new.get("spec").unwrap().to_json(),
         r#"{"deducing":{"b":"v","kind":"BB"},"respecting":{"image":{},"type":"Image"}}"#,
@@ -192,9 +194,9 @@ fn several_unions_of_a_struct_are_independent() {
     let manager = FieldManager::builder(kind()).types(types()).build().unwrap();
     let now: Time = "2026-01-31T12:00:00Z".parse().unwrap();
     let old = object("{several: {kind: A, a: x, webhook: w}}");
-    let old = manager.update(&Value::Null, &old, "one", now).unwrap().object;
+    let old = manager.update(UpdateRequest::new(&Value::Null, &old).manager("one").at(now)).unwrap().object;
     let new = object("{several: {kind: BB, a: x, b: z, webhook: w, schedule: s}}");
-    let new = manager.update(&old, &new, "two", now).unwrap().object;
+    let new = manager.update(UpdateRequest::new(&old, &new).manager("two").at(now)).unwrap().object;
     assert_eq!(new.get("spec").unwrap().to_json(), r#"{"several":{"b":"z","kind":"BB","schedule":"s"}}"#);
     let app = types().for_kind(&kind()).unwrap();
     let both = object("{several: {kind: A, b: z, webhook: w, schedule: s}}");
@@ -215,22 +217,23 @@ fn several_unions_of_a_struct_are_independent() {
 fn another_member_is_a_conflict_on_the_discriminator() {
     let manager = FieldManager::builder(kind()).types(types()).build().unwrap();
     let now: Time = "2026-01-31T12:00:00Z".parse().unwrap();
-    let apply =
-        |live: &Value, spec: &str, by: &str, force| manager.apply(live, &object(spec), by, force, now);
+    let apply = |live: &Value, spec: &str, by: &str, force| {
+        manager.apply(ApplyRequest::new(live, &object(spec)).manager(by).force_if(force).at(now))
+    };
     let live = "{respecting: {type: Git, git: {url: u}}, deducing: {a: x}}";
-    let live = apply(&Value::Null, live, "one", Force::No).unwrap().object;
+    let live = apply(&Value::Null, live, "one", false).unwrap().object;
     for (spec, path) in [
         ("{respecting: {type: Image, image: {}}}", ".spec.respecting.type"),
         ("{respecting: {type: None}}", ".spec.respecting.type"),
         ("{deducing: {b: v}}", ".spec.deducing.kind"),
     ] {
-        let refused = apply(&live, spec, "two", Force::No).unwrap_err();
+        let refused = apply(&live, spec, "two", false).unwrap_err();
         assert_eq!(
             refused.to_string(),
             format!("Apply failed with 1 conflict: conflict with \"one\": {path}")
         );
     }
-    let forced = apply(&live, "{respecting: {type: None}}", "two", Force::Yes).unwrap().object;
+    let forced = apply(&live, "{respecting: {type: None}}", "two", true).unwrap().object;
     assert_eq!(
         forced.get("spec").unwrap().to_json(),
         r#"{"deducing":{"a":"x","kind":"A"},"respecting":{"type":"None"}}"#,

@@ -10,9 +10,7 @@ use fieldmanager_value::{Str, Value};
 use crate::cap::MAX_UPDATERS;
 use crate::convert::{ByHub, ObjectConverter, SameFields, Typing};
 use crate::manager::FieldManager;
-
-/// Fills in what an object leaves open.
-pub(crate) type Defaulter = Arc<dyn Fn(&Value) -> Value + Send + Sync>;
+use crate::settings::{Defaulter, Settings};
 
 /// Collects the options of a [`FieldManager`].
 ///
@@ -38,8 +36,9 @@ pub struct FieldManagerBuilder {
     unions: bool,
 }
 
-impl FieldManagerBuilder {
-    pub(crate) fn new(kind: GroupVersionKind) -> Self {
+impl FieldManager {
+    /// A builder of a field manager for objects of a kind.
+    pub fn builder(kind: GroupVersionKind) -> FieldManagerBuilder {
         FieldManagerBuilder {
             kind,
             subresource: Str::default(),
@@ -53,45 +52,47 @@ impl FieldManagerBuilder {
             unions: true,
         }
     }
+}
 
-    /// The types of the kind, at all versions. Without them the structure of objects is deduced: maps are
-    /// granular and lists atomic.
+impl FieldManagerBuilder {
+    /// The types of the kind, at all versions. By default the structure of objects is deduced: maps are granular and
+    /// lists atomic.
     #[must_use]
     pub fn types(mut self, types: Types) -> Self {
         self.typing = Typing::Types(types);
         self
     }
 
-    /// The subresource that requests go to, such as `status`; the object itself without it.
+    /// The subresource of the requests, such as `status`. By default it is empty, for the object itself.
     #[must_use]
     pub fn subresource(mut self, subresource: impl Into<Str>) -> Self {
         self.subresource = subresource.into();
         self
     }
 
-    /// How objects are converted between versions. Without it only their `apiVersion` changes.
+    /// The converter between versions. By default only `apiVersion` changes, see [`SameFields`].
     #[must_use]
     pub fn converter(mut self, converter: impl ObjectConverter + 'static) -> Self {
         self.converter = Arc::new(converter);
         self
     }
 
-    /// The version by way of which objects are converted, and at which an apply returns its object. Without it
-    /// that of the kind.
+    /// The version through which objects are converted, and at which an apply returns its object. By default it is the
+    /// version of the kind.
     #[must_use]
     pub fn hub(mut self, version: impl Into<ApiVersion>) -> Self {
         self.hub = Some(version.into());
         self
     }
 
-    /// Fills in defaults after an apply, after ownership is computed: what it adds has no owner.
+    /// Fills in defaults after an apply. Ownership is computed before, so defaults have no owner.
     #[must_use]
     pub fn defaulter(mut self, defaulter: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         self.defaulter = Some(Arc::new(defaulter));
         self
     }
 
-    /// Fields of a version that a request to this subresource resets: no manager gains or loses them.
+    /// The fields that requests to this subresource reset, at a version: no manager gains or loses them.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Path, Set};
@@ -107,14 +108,15 @@ impl FieldManagerBuilder {
         self.reset_filter(version, Filter::Exclude(fields))
     }
 
-    /// Which fields requests to this subresource may own, at a version, as a filter.
+    /// The filter of the fields that requests to this subresource may own, at a version.
     #[must_use]
     pub fn reset_filter(mut self, version: impl Into<ApiVersion>, filter: Filter) -> Self {
         self.filters.push((version.into(), filter));
         self
     }
 
-    /// How many updaters an object may have before the oldest are united; [`MAX_UPDATERS`] without it.
+    /// The maximum number of updaters of an object. If there are more, the oldest are united. The default is
+    /// [`MAX_UPDATERS`].
     #[must_use]
     pub fn max_updaters(mut self, max: usize) -> Self {
         self.max_updaters = max;
@@ -122,7 +124,7 @@ impl FieldManagerBuilder {
     }
 
     /// Whether entries of the live object that cannot be read are dropped and reported in
-    /// [`Outcome::dropped`](crate::Outcome::dropped), instead of failing the operation.
+    /// [`Outcome::dropped`](crate::Outcome::dropped). By default they fail the request.
     #[must_use]
     pub fn recover(mut self, recover: bool) -> Self {
         self.recover = recover;
@@ -136,7 +138,7 @@ impl FieldManagerBuilder {
         self
     }
 
-    /// The field manager.
+    /// Builds the field manager.
     ///
     /// # Errors
     ///
@@ -154,7 +156,7 @@ impl FieldManagerBuilder {
         for (version, filter) in self.filters {
             updater = updater.filter(version, filter);
         }
-        Ok(FieldManager {
+        let settings = Settings {
             version,
             hub,
             ty,
@@ -166,6 +168,7 @@ impl FieldManagerBuilder {
             updater: updater.build(),
             max_updaters: self.max_updaters,
             recover: self.recover,
-        })
+        };
+        Ok(FieldManager { settings })
     }
 }

@@ -1,4 +1,4 @@
-//! Conflicts as Kubernetes sends them.
+//! Conflicts in the messages and causes of a [`Status`].
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use fieldmanager_merge::{Conflict, Conflicts};
 use crate::identity::Identity;
 use crate::status::{Cause, Status};
 
-/// How many conflicts the message and the causes of a [`Status`] name, and at most 1 MiB of managers and paths. An
-/// API server has no such limit.
+/// The maximum number of conflicts in the message and the causes of a [`Status`]. Their managers and paths take at most
+/// 1 MiB. An API server has no such limits.
 pub const MAX_CAUSES: usize = 1000;
 
 /// The manager of a conflict in messages.
@@ -19,8 +19,8 @@ fn manager(conflict: &Conflict) -> String {
     }
 }
 
-/// How many bytes of managers and paths they name, if they name more than one conflict: many conflicts can be below one
-/// long name, which the path of each of them repeats.
+/// The maximum size of the managers and paths of more than one conflict, in bytes. Each path below a long name repeats the
+/// name.
 const MAX_CAUSE_BYTES: usize = 1 << 20;
 
 /// A conflict in messages.
@@ -30,7 +30,7 @@ struct Named<'c> {
     path: String,
 }
 
-/// The conflicts that are named: the first ones, within the limits.
+/// The first conflicts, within the limits.
 fn named(conflicts: &Conflicts) -> Vec<Named<'_>> {
     let mut bytes = 0_usize;
     let name = |conflict| Named { conflict, manager: manager(conflict), path: conflict.path.to_string() };
@@ -42,7 +42,7 @@ fn named(conflicts: &Conflicts) -> Vec<Named<'_>> {
     first.enumerate().take_while(fits).map(|(_, named)| named).collect()
 }
 
-/// The text of conflicts that a client prints.
+/// The message that a client prints.
 ///
 /// Behaviour: `NewConflictError` of `k8s.io/apimachinery/pkg/util/managedfields`.
 pub(crate) fn message(conflicts: &Conflicts) -> String {
@@ -71,7 +71,7 @@ fn message_of(named: &[Named<'_>], found: usize) -> String {
     out
 }
 
-/// The answer to a request that conflicts: 409, with one cause for each of the first [`MAX_CAUSES`] conflicts.
+/// The answer to a conflict: 409, with one cause for each of the first [`MAX_CAUSES`] conflicts.
 pub(crate) fn status(conflicts: &Conflicts) -> Status {
     let named = named(conflicts);
     let message = message_of(&named, conflicts.iter().count());

@@ -1,4 +1,4 @@
-//! Objects at their versions.
+//! Conversion of objects between versions.
 
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_merge::{ConvertError, Converter};
@@ -38,17 +38,17 @@ use fieldmanager_value::Value;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ObjectConverter: Send + Sync {
-    /// The object at a version. It is never asked for the version that the object's `apiVersion` says.
+    /// The object at a version. It is never called for the object's own version.
     ///
     /// # Errors
     ///
-    /// [`ConvertError::MissingVersion`] if there is no such version any more: entries of managers at it are
-    /// dropped. [`ConvertError::Failed`] for anything else, which fails the operation.
+    /// [`ConvertError::MissingVersion`] if the version no longer exists: entries at it are dropped. Any other error fails
+    /// the request.
     fn convert(&self, object: &Value, version: &ApiVersion) -> Result<Value, ConvertError>;
 }
 
-/// For kinds whose versions differ in nothing but `apiVersion`, as custom resources without a conversion
-/// webhook do.
+/// A converter for kinds whose versions differ only in `apiVersion`, such as custom resources without a conversion
+/// webhook.
 ///
 /// ```
 /// use fieldmanager_managedfields::{ObjectConverter, SameFields};
@@ -71,12 +71,12 @@ impl ObjectConverter for SameFields {
     }
 }
 
-/// Which type the objects of a kind have.
+/// Determines the type of the objects of a kind.
 #[derive(Clone, Debug)]
 pub(crate) enum Typing {
-    /// That of a schema.
+    /// The type of a schema.
     Types(Types),
-    /// The structure of the object itself: maps are granular, lists atomic.
+    /// The type is deduced from the object: maps are granular, lists atomic.
     Deduced,
 }
 
@@ -89,7 +89,7 @@ impl Typing {
     }
 }
 
-/// The object at a version, if it is not there already.
+/// The object at a version.
 pub(crate) fn at_version(
     converter: &dyn ObjectConverter,
     object: &Value,
@@ -97,13 +97,13 @@ pub(crate) fn at_version(
 ) -> Result<Value, ConvertError> {
     match object.get("apiVersion").and_then(Value::as_str) {
         Some(own) if own == version.as_str() => Ok(object.clone()),
-        // What does not say its version is taken to have the one that is wanted.
+        // An object without a version is taken to be at the requested one.
         None | Some("") => SameFields.convert(object, version),
         Some(_) => converter.convert(object, version),
     }
 }
 
-/// Takes typed values from version to version, by way of the hub.
+/// Converts typed values between versions through the hub.
 pub(crate) struct ByHub {
     pub(crate) converter: std::sync::Arc<dyn ObjectConverter>,
     pub(crate) hub: ApiVersion,

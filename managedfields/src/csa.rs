@@ -5,12 +5,12 @@ use fieldmanager_value::{Map, Str, Value};
 
 use crate::entry::{Entry, EntryError};
 use crate::identity::Operation;
-use crate::managed::{list_of, with_list};
+use crate::object::{list_of, with_list};
 
-/// Hands over what managers own by client-side apply to one that applies on the server's side.
+/// Transfers the fields of client-side apply to a manager of server-side apply.
 ///
-/// Client-side apply is an update: what it set belongs to an updater, and an apply that leaves a field out does not
-/// remove it then. After the upgrade the fields belong to the applier.
+/// Client-side apply is an update, so its fields belong to an updater, and an apply that omits a field does not remove
+/// it. After the upgrade the fields belong to the applier.
 ///
 /// Behaviour: `UpgradeManagedFields` and `UpgradeManagedFieldsPatch` of `k8s.io/client-go/util/csaupgrade`. Managers
 /// are visited in the order given; Go visits them in random order.
@@ -26,7 +26,7 @@ use crate::managed::{list_of, with_list};
 /// let entry = &ManagedFields::of_object(&upgrade.upgrade(&object)?)?.entries()[0];
 /// assert_eq!((entry.manager.as_str(), entry.operation), ("kubectl", Operation::Apply));
 ///
-/// let patch = upgrade.patch(&object)?.ok_or("there is something to do")?;
+/// let patch = upgrade.patch(&object)?.ok_or("the object has changed")?;
 /// let last = patch.as_list().and_then(|list| list.get(1)).ok_or("two operations")?;
 /// assert_eq!(last.to_json(), r#"{"op":"replace","path":"/metadata/resourceVersion","value":"7"}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -39,8 +39,8 @@ pub struct CsaUpgrade {
     unite_versions: bool,
 }
 
-/// The entries of an object whose managers wrote in one way and own all of some fields, in the order of the list.
-/// Entries that cannot be read own nothing.
+/// The entries of an object that have an operation and own all fields of a set, in the order of the list. Entries that
+/// cannot be read are ignored.
 ///
 /// Behaviour: `FindFieldsOwners` of `k8s.io/client-go/util/csaupgrade`.
 ///
@@ -69,8 +69,8 @@ pub fn find_owners(object: &Value, operation: Operation, fields: &Set) -> Vec<En
 }
 
 impl CsaUpgrade {
-    /// From the managers of client-side apply to the one that applies on the server's side. If it has no entry
-    /// yet, the first manager that has one gives its version and time.
+    /// An upgrade from the managers of client-side apply to a manager of server-side apply. If that manager has no entry
+    /// yet, it gets the version and time of the first manager that has one.
     pub fn new<N: Into<Str>>(from: impl IntoIterator<Item = N>, to: impl Into<Str>) -> Self {
         CsaUpgrade {
             from: from.into_iter().map(Into::into).collect(),
@@ -80,15 +80,15 @@ impl CsaUpgrade {
         }
     }
 
-    /// The subresource whose entries are upgraded; those of the object itself without it.
+    /// The subresource whose entries are upgraded. By default it is empty, for the object itself.
     #[must_use]
     pub fn subresource(mut self, subresource: impl Into<Str>) -> Self {
         self.subresource = subresource.into();
         self
     }
 
-    /// Whether entries at other versions than the applier's are handed over too. Without it, as in Go, what they
-    /// own belongs to nobody afterwards. Only for kinds whose fields have the same paths at all versions.
+    /// Whether entries at other versions than the applier's are transferred too. By default, as in Go, their fields lose
+    /// their owner. Use it only for kinds whose fields have the same paths at all versions.
     ///
     /// ```
     /// use fieldmanager_managedfields::{CsaUpgrade, ManagedFields};
@@ -113,12 +113,11 @@ impl CsaUpgrade {
         self
     }
 
-    /// The object with its managed fields upgraded. Entries that are not concerned stay as they are and where they
-    /// are, even if they cannot be read.
+    /// The object with its managed fields upgraded. Entries of other managers are unchanged, even if they cannot be read.
     ///
     /// # Errors
     ///
-    /// [`EntryError`] if the fields of an entry that is concerned cannot be read.
+    /// [`EntryError`] if the fields of an entry to upgrade cannot be read.
     pub fn upgrade(&self, object: &Value) -> Result<Value, EntryError> {
         Ok(match self.upgraded(object)? {
             Some(list) => with_list(object, Some(list)),
@@ -126,19 +125,19 @@ impl CsaUpgrade {
         })
     }
 
-    /// The upgrade as a JSON patch; none if there is nothing to do. The patch fails with a conflict if the object
+    /// The upgrade as a JSON patch; `None` if there is nothing to upgrade. The patch fails with a conflict if the object
     /// has changed in the meantime.
     ///
     /// # Errors
     ///
-    /// [`EntryError`] if the fields of an entry that is concerned cannot be read.
+    /// [`EntryError`] if the fields of an entry to upgrade cannot be read.
     pub fn patch(&self, object: &Value) -> Result<Option<Value>, EntryError> {
         let Some(list) = self.upgraded(object)? else {
             return Ok(None);
         };
         let version = object.get("metadata").and_then(|metadata| metadata.get("resourceVersion"));
         let version = version.cloned().unwrap_or_else(|| "".into());
-        // Replacing the version, and not testing it, makes the answer a conflict that clients retry.
+        // The patch replaces the version instead of testing it, so that the answer is a conflict, which clients retry.
         let operation = |path: &str, value: Value| {
             let members = [("op", Value::from("replace")), ("path", path.into()), ("value", value)];
             Value::Map(members.into_iter().map(|(name, value)| (Str::from(name), value)).collect())
@@ -149,7 +148,7 @@ impl CsaUpgrade {
         ])))
     }
 
-    /// The upgraded list; none if it is the same.
+    /// The upgraded list; `None` if it is the same.
     fn upgraded(&self, object: &Value) -> Result<Option<Value>, EntryError> {
         let Some(Value::List(list)) = list_of(object) else {
             return Ok(None);
@@ -163,7 +162,7 @@ impl CsaUpgrade {
         Ok((!same).then_some(upgraded))
     }
 
-    /// The entries, each with its index in the object, without those of one manager.
+    /// The entries, each with its index in the object, with those of one manager upgraded.
     fn upgraded_from(
         &self,
         name: &str,
@@ -197,9 +196,9 @@ impl CsaUpgrade {
         Ok(entries)
     }
 
-    /// An entry as one of the applier; its own fields stay as they are written.
+    /// An entry as one of the applier. Without new fields, it keeps its `fieldsV1` unchanged.
     fn target(&self, members: &Map, fields: Option<&Set>) -> Value {
-        // In the order of names, as edits must be.
+        // Edits must be sorted by name.
         let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
         if let Some(fields) = fields {
             edits.push(("fieldsV1".into(), Some(fields.to_value())));

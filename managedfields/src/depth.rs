@@ -1,27 +1,27 @@
-//! How deep an object may nest so that it can be read again with its managed fields.
+//! The limit on the nesting of an object, so that it can be read again with its managed fields.
 
 use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_value::{MAX_DEPTH, Value};
 
 use crate::error::Error;
-use crate::managed::ManagedFields;
-use crate::manager::FieldManager;
+use crate::managed_fields::ManagedFields;
+use crate::object::described;
 
-/// The most elements that the path of an owned field may have.
+/// The maximum number of elements in the path of an owned field.
 ///
-/// A path of `n` elements takes `n + 1` nested objects in FieldsV1, which is four levels below the top of the object, in
-/// `metadata.managedFields[0].fieldsV1`. With this limit no object nests deeper than [`MAX_DEPTH`] by its managed fields.
+/// A path of `n` elements takes `n + 1` nested objects in FieldsV1, which starts four levels below the root of the object,
+/// at `metadata.managedFields[0].fieldsV1`. With this limit, managed fields never nest deeper than [`MAX_DEPTH`].
 ///
 /// ```
-/// use fieldmanager_managedfields::{FieldManager, Force, MAX_OWNED_DEPTH};
+/// use fieldmanager_managedfields::{ApplyRequest, FieldManager, MAX_OWNED_DEPTH};
 /// use fieldmanager_openapi::GroupVersionKind;
 /// use fieldmanager_value::{Map, Value};
 /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
-/// let noon = "2026-01-31T12:00:00Z".parse()?;
 /// let apply = |levels: usize| {
 ///     let below = (1..levels).fold(Value::from(1), |below, _| Map::single("a", below).into());
 ///     let kind = [("apiVersion", Value::from("v1")), ("kind", "ConfigMap".into()), ("data", below)];
-///     manager.apply(&Value::Null, &Value::Map(kind.into_iter().collect()), "ci", Force::No, noon)
+///     let config = Value::Map(kind.into_iter().collect());
+///     manager.apply(ApplyRequest::new(&Value::Null, &config).manager("ci"))
 /// };
 /// let object = apply(MAX_OWNED_DEPTH)?.object;
 /// assert_eq!(Value::from_json(&object.to_json())?, object);
@@ -31,39 +31,32 @@ use crate::manager::FieldManager;
 /// ```
 pub const MAX_OWNED_DEPTH: usize = MAX_DEPTH - 5;
 
-impl FieldManager {
-    /// Fails if the result of an operation could not be read again. `checked` is a value of limited depth, and nothing of
-    /// it has to be looked at again.
-    pub(crate) fn check_depth(
-        &self,
-        object: &Value,
-        checked: Option<&Value>,
-        managed: &ManagedFields,
-    ) -> Result<(), Error> {
-        let too_deep = |limit| {
-            move |path| {
-                let object = self.described(object);
-                Error::TooDeep { object, callers: true, path: Box::new(path), limit }
-            }
-        };
-        let mut owned = managed.managers.iter().map(|(_, owned)| owned.set());
-        let longer =
-            owned.find_map(|set| set.path_longer_than(MAX_OWNED_DEPTH)).map(too_deep(MAX_OWNED_DEPTH));
-        let deeper = || match checked {
-            Some(checked) if checked.ptr_eq(object) => None,
-            _ => path_deeper_than(object, MAX_DEPTH).map(too_deep(MAX_DEPTH)),
-        };
-        longer.or_else(deeper).map_or(Ok(()), Err)
-    }
+/// Fails if the result of a request could not be read again. `checked` is a value of limited depth, which
+/// need not be checked again.
+pub(crate) fn check_depth(
+    object: &Value,
+    checked: Option<&Value>,
+    managed: &ManagedFields,
+) -> Result<(), Error> {
+    let too_deep = |limit| {
+        move |path| Error::TooDeep { object: described(object), callers: true, path: Box::new(path), limit }
+    };
+    let mut owned = managed.owners.iter().map(|(_, owned)| owned.set());
+    let longer = owned.find_map(|set| set.path_longer_than(MAX_OWNED_DEPTH)).map(too_deep(MAX_OWNED_DEPTH));
+    let deeper = || match checked {
+        Some(checked) if checked.ptr_eq(object) => None,
+        _ => path_deeper_than(object, MAX_DEPTH).map(too_deep(MAX_DEPTH)),
+    };
+    longer.or_else(deeper).map_or(Ok(()), Err)
 }
 
-/// The path of a list or map that is nested deeper than a number of levels.
+/// The path of the first list or map that nests deeper than a number of levels.
 fn path_deeper_than(value: &Value, levels: usize) -> Option<Path> {
     let mut path = Vec::new();
     find(value, levels, &mut path).then(|| path.into_iter().rev().collect())
 }
 
-/// Collects the path from its end.
+/// Finds such a list or map and collects its path from the end.
 fn find(value: &Value, left: usize, path: &mut Vec<PathElement>) -> bool {
     let mut below = |element: PathElement, value: &Value, left: usize| {
         let found = find(value, left, path);

@@ -1,35 +1,35 @@
-//! What a request would do.
+//! Dry runs: the effect of a request in detail.
 
 use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::{Path, Set};
-use fieldmanager_merge::{Conflicts, Force, Stage};
-use fieldmanager_patch::{PatchSchema, PatchType};
+use fieldmanager_merge::{Conflicts, Stage};
 use fieldmanager_typed::{Comparison, Duplicates, TypedValue};
 use fieldmanager_value::{Str, Value};
 
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::managed::{ManagedFields, with_list};
-use crate::manager::{FieldManager, Outcome};
-use crate::time::Time;
+use crate::managed_fields::ManagedFields;
+use crate::manager::FieldManager;
+use crate::object::{list_of, with_list};
+use crate::outcome::Outcome;
+use crate::request::{ApplyRequest, PatchRequest, UpdateRequest};
 
-/// What an apply, an update or a patch would do to an object.
+/// The effect of an apply, an update or a patch.
 ///
 /// ```
-/// use fieldmanager_managedfields::{FieldManager, Force, Time};
+/// use fieldmanager_managedfields::{ApplyRequest, FieldManager};
 /// use fieldmanager_openapi::GroupVersionKind;
 /// use fieldmanager_value::Value;
 /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
 /// let config = |n: i32| Value::from_json(&format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","data":{{"n":"{n}"}}}}"#));
-/// let noon: Time = "2026-01-31T12:00:00Z".parse()?;
-/// let live = manager.apply(&Value::Null, &config(1)?, "ci", Force::No, noon)?.object;
+/// let live = manager.apply(ApplyRequest::new(&Value::Null, &config(1)?).manager("ci"))?.object;
 ///
-/// let dry = manager.dry_run_apply(&live, &config(2)?, "ops", noon)?;
+/// let dry = manager.dry_run_apply(ApplyRequest::new(&live, &config(2)?).manager("ops"))?;
 /// assert_eq!(dry.conflicts.map(|conflicts| conflicts.len()), Some(1));
 /// let change = &dry.changes[0];
 /// assert_eq!(change.to_string(), r#".data.n: "1" -> "2""#);
-/// let lost = dry.ownership.iter().find(|change| change.identity.manager.as_str() == "ci").ok_or("none")?;
+/// let lost = dry.ownership.iter().find(|change| change.identity.manager.as_str() == "ci").ok_or("no change")?;
 /// assert_eq!(lost.lost.to_string(), ".data.n");
 /// assert_eq!(dry.outcome.object.get("data"), config(2)?.get("data"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,35 +37,41 @@ use crate::time::Time;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DryRun {
-    /// The object that there would be, with its entries; of an apply that conflicts, the one by force.
+    /// The result of the request. If an apply conflicts, it is the result of the apply by force.
     pub outcome: Outcome,
-    /// The conflicts that an apply without force would fail with.
+    /// The conflicts of the request.
     pub conflicts: Option<Conflicts>,
-    /// Every path that would change, at the version of the field manager, lists and maps included.
+    /// The paths that would change, at the version of the field manager, including lists and maps.
     pub comparison: Comparison,
-    /// The fields that would change, with their values: added, modified and removed ones in the order of paths.
-    /// What is part of an added or removed list or map is listed instead of it.
+    /// The fields that would be added, modified or removed, with their values, in the order of paths. For an added or
+    /// removed list or map, its parts are listed.
     pub changes: Vec<Change>,
-    /// What managers would gain and lose, by identifier. Managers without changes are omitted.
+    /// The fields that each manager would gain and lose, by identifier. Managers without changes are omitted.
     pub ownership: Vec<OwnershipChange>,
 }
 
 /// A field that would change.
 ///
 /// ```
-/// use fieldmanager_managedfields::Change;
-/// let path = ".spec.replicas".parse()?;
-/// let change = Change { path, before: Some(2.into()), after: None };
-/// assert_eq!(change.to_string(), ".spec.replicas: 2 -> nothing");
-/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// use fieldmanager_managedfields::{FieldManager, UpdateRequest};
+/// use fieldmanager_openapi::GroupVersionKind;
+/// use fieldmanager_value::Value;
+/// let kind = GroupVersionKind::from_api_version_kind("apps/v1", "Deployment");
+/// let manager = FieldManager::builder(kind).build()?;
+/// let live = Value::from_yaml("{apiVersion: apps/v1, kind: Deployment, spec: {paused: true, replicas: 2}}")?;
+/// let new = Value::from_yaml("{apiVersion: apps/v1, kind: Deployment, spec: {paused: true}}")?;
+/// let dry = manager.dry_run_update(UpdateRequest::new(&live, &new))?;
+/// assert_eq!(dry.changes[0].to_string(), ".spec.replicas: 2 -> nothing");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Change {
-    /// Which field.
+    /// The path of the field.
     pub path: Path,
-    /// Its value in the live object; none if it would be added.
+    /// Its value in the live object; `None` if it would be added.
     pub before: Option<Value>,
-    /// Its value afterwards; none if it would be removed.
+    /// Its value in the new object; `None` if it would be removed.
     pub after: Option<Value>,
 }
 
@@ -76,119 +82,86 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// What a manager would gain and lose.
-///
-/// ```
-/// use fieldmanager_fieldpath::Set;
-/// use fieldmanager_managedfields::{Identity, Operation, OwnershipChange};
-/// let identity = Identity::new("ci", Operation::Apply, "v1", "");
-/// let change = OwnershipChange { identity, gained: Set::new(), lost: Set::from_json(br#"{"f:data":{}}"#)? };
-/// assert_eq!(change.lost.to_string(), ".data");
-/// # Ok::<(), fieldmanager_fieldpath::Error>(())
-/// ```
+/// The fields that a manager would gain and lose, see [`DryRun`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OwnershipChange {
-    /// Who.
+    /// The manager.
     pub identity: Identity,
     /// The paths that it would own and does not own now.
     pub gained: Set,
-    /// The paths that it owns now and would not own any more.
+    /// The paths that it owns now and would no longer own.
     pub lost: Set,
 }
 
 impl FieldManager {
-    /// What [`apply`](Self::apply) would do, by force where that is needed.
+    /// Computes the effect of [`apply`](Self::apply). Conflicts are part of the result, which then shows the apply by force.
     ///
     /// # Errors
     ///
-    /// Those of [`apply`](Self::apply), but for conflicts, which are in the result.
+    /// Those of [`apply`](Self::apply), except conflicts.
     ///
-    /// Behaviour: an apply with `dryRun=All`, which shows only the object.
-    pub fn dry_run_apply(
-        &self,
-        live: &Value,
-        config: &Value,
-        manager: &str,
-        now: Time,
-    ) -> Result<DryRun, Error> {
-        let (outcome, conflicts) = match self.apply(live, config, manager, Force::No, now) {
+    /// Behaviour: an apply with `dryRun=All`, which returns only the object.
+    pub fn dry_run_apply(&self, request: ApplyRequest<'_>) -> Result<DryRun, Error> {
+        let (outcome, conflicts) = match self.apply(request) {
             Ok(outcome) => (outcome, None),
-            Err(Error::Conflicts(conflicts)) => {
-                (self.apply(live, config, manager, Force::Yes, now)?, Some(conflicts))
-            }
+            Err(Error::Conflicts(conflicts)) => (self.apply(request.force())?, Some(conflicts)),
             Err(other) => return Err(other),
         };
-        self.dry_run(live, outcome, conflicts)
+        self.dry_run(request.live(), outcome, conflicts)
     }
 
-    /// What [`update`](Self::update) would do.
+    /// Computes the effect of [`update`](Self::update).
     ///
     /// # Errors
     ///
     /// Those of [`update`](Self::update).
     ///
-    /// Behaviour: an update with `dryRun=All`, which shows only the object.
+    /// Behaviour: an update with `dryRun=All`, which returns only the object.
     ///
     /// ```
-    /// use fieldmanager_managedfields::FieldManager;
+    /// use fieldmanager_managedfields::{FieldManager, UpdateRequest};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
     /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"n":"1"}}"#)?;
-    /// let dry = manager.dry_run_update(&Value::Null, &new, "ci", "2026-01-31T12:00:00Z".parse()?)?;
+    /// let dry = manager.dry_run_update(UpdateRequest::new(&Value::Null, &new).manager("ci"))?;
     /// assert_eq!(dry.ownership[0].gained.to_string(), ".data\n.data.n");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn dry_run_update(
-        &self,
-        live: &Value,
-        new: &Value,
-        manager: &str,
-        now: Time,
-    ) -> Result<DryRun, Error> {
-        let outcome = self.update(live, new, manager, now)?;
-        self.dry_run(live, outcome, None)
+    pub fn dry_run_update(&self, request: UpdateRequest<'_>) -> Result<DryRun, Error> {
+        self.dry_run(request.live(), self.update(request)?, None)
     }
 
-    /// What [`patch`](Self::patch) would do.
+    /// Computes the effect of [`patch`](Self::patch).
     ///
     /// # Errors
     ///
     /// Those of [`patch`](Self::patch).
     ///
-    /// Behaviour: a patch with `dryRun=All`, which shows only the object.
+    /// Behaviour: a patch with `dryRun=All`, which returns only the object.
     ///
     /// ```
-    /// use fieldmanager_managedfields::FieldManager;
+    /// use fieldmanager_managedfields::{FieldManager, PatchRequest};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_patch::PatchType;
     /// use fieldmanager_value::Value;
     /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
     /// let live = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"n":"1"}}"#)?;
     /// let patch = Value::from_json(r#"{"data":{"n":"2"}}"#)?;
-    /// let noon = "2026-01-31T12:00:00Z".parse()?;
-    /// let dry = manager.dry_run_patch(&live, &patch, PatchType::Merge, None, "ops", noon)?;
+    /// let dry = manager.dry_run_patch(PatchRequest::new(&live, &patch, PatchType::Merge).manager("ops"))?;
     /// assert_eq!(dry.changes[0].to_string(), r#".data.n: "1" -> "2""#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn dry_run_patch(
-        &self,
-        live: &Value,
-        patch: &Value,
-        how: PatchType,
-        schema: Option<PatchSchema<'_>>,
-        manager: &str,
-        now: Time,
-    ) -> Result<DryRun, Error> {
-        let outcome = self.patch(live, patch, how, schema, manager, now)?;
-        self.dry_run(live, outcome, None)
+    pub fn dry_run_patch(&self, request: PatchRequest<'_>) -> Result<DryRun, Error> {
+        self.dry_run(request.live, self.patch(request)?, None)
     }
 
     fn dry_run(&self, live: &Value, outcome: Outcome, conflicts: Option<Conflicts>) -> Result<DryRun, Error> {
-        // What cannot be read was refused, or dropped by a field manager that recovers.
-        let (before, _) = ManagedFields::decode_lossy(crate::managed::list_of(live));
-        let old = self.for_comparison(live, "live object")?;
-        let new = self.for_comparison(&outcome.object, "new object")?;
+        // Entries that cannot be read have failed the request, or were dropped by a field manager that recovers.
+        let before = ManagedFields::decode_lossy(list_of(live)).managed;
+        let old = self.for_comparison(live, "convert live object to proper version")?;
+        let new = self.for_comparison(&outcome.object, "convert new object to proper version")?;
         let comparison = old.compare(&new).map_err(|source| {
             Error::Merge(fieldmanager_merge::Error::Typed { stage: Stage::Compare, source })
         })?;
@@ -198,13 +171,9 @@ impl FieldManager {
     }
 
     /// An object without its entries, at the version of the field manager.
-    fn for_comparison(&self, object: &Value, what: &'static str) -> Result<TypedValue, Error> {
-        let action = match what {
-            "live object" => "convert live object to proper version",
-            _ => "convert new object to proper version",
-        };
-        let object = self.to_request_version(&with_list(object, None), action)?;
-        self.typed(&object, action, false, Duplicates::Allow)
+    fn for_comparison(&self, object: &Value, action: &'static str) -> Result<TypedValue, Error> {
+        let object = self.settings.to_request_version(&with_list(object, None), action)?;
+        self.settings.typed(&object, action, false, Duplicates::Allow)
     }
 }
 
@@ -219,10 +188,10 @@ fn changes(old: &TypedValue, new: &TypedValue, comparison: &Comparison) -> Vec<C
 
 fn ownership(before: &ManagedFields, after: &ManagedFields) -> Vec<OwnershipChange> {
     let identifiers: BTreeSet<&Str> =
-        before.managers.iter().chain(after.managers.iter()).map(|(identifier, _)| identifier).collect();
+        before.owners.iter().chain(after.owners.iter()).map(|(identifier, _)| identifier).collect();
     let change = |identifier: &Str| {
         let set = |managed: &ManagedFields| {
-            managed.managers.get(identifier).map_or_else(Set::new, |owned| owned.set().clone())
+            managed.owners.get(identifier).map_or_else(Set::new, |owned| owned.set().clone())
         };
         let (before, after) = (set(before), set(after));
         let (gained, lost) = (after.difference(&before), before.difference(&after));

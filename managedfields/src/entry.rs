@@ -1,4 +1,4 @@
-//! One entry of `metadata.managedFields`.
+//! The entries of `metadata.managedFields`.
 
 use fieldmanager_fieldpath::{ApiVersion, Set};
 use fieldmanager_value::{Map, Str, Value};
@@ -6,7 +6,7 @@ use fieldmanager_value::{Map, Str, Value};
 use crate::identity::{Identity, Operation};
 use crate::time::Time;
 
-/// An entry of `metadata.managedFields`: what one manager owns.
+/// An entry of `metadata.managedFields`: the fields that one manager owns.
 ///
 /// ```
 /// use fieldmanager_managedfields::{Entry, Operation};
@@ -19,10 +19,11 @@ use crate::time::Time;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry {
     /// The name of the manager; may be empty.
     pub manager: Str,
-    /// How it wrote.
+    /// The operation.
     pub operation: Operation,
     /// The version at which the fields have these paths.
     pub api_version: ApiVersion,
@@ -34,7 +35,7 @@ pub struct Entry {
     pub fields: Set,
 }
 
-/// Why an entry cannot be read.
+/// The error of an entry that cannot be read.
 ///
 /// ```
 /// use fieldmanager_managedfields::Entry;
@@ -48,18 +49,19 @@ pub struct Entry {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(".metadata.managedFields[{index}]{}: {message}", path(.member))]
+#[non_exhaustive]
 pub struct EntryError {
-    /// Which entry, from 0.
+    /// The index of the entry in the list.
     pub index: usize,
-    /// The name of the manager, where the entry has one.
+    /// The name of the manager, if the entry has one.
     pub manager: Option<String>,
-    /// Which member of the entry; empty for the whole.
+    /// The invalid member of the entry; empty for the whole entry.
     pub member: &'static str,
-    /// What was found and what would be accepted.
+    /// What was found, and what would be accepted.
     pub message: String,
 }
 
-/// How the set of a `fieldsV1` is read.
+/// Reads the set of a `fieldsV1`.
 pub(crate) type ReadFields<'a> = &'a mut dyn FnMut(&Value) -> Result<Set, fieldmanager_fieldpath::Error>;
 
 fn path(member: &str) -> String {
@@ -67,19 +69,35 @@ fn path(member: &str) -> String {
 }
 
 impl Entry {
-    /// Reads an entry. `index` is its place in the list, for messages. Members that entries do not have are
-    /// ignored.
+    /// An entry for the object itself, without a time.
+    pub fn new(
+        manager: impl Into<Str>,
+        operation: Operation,
+        api_version: impl Into<ApiVersion>,
+        fields: Set,
+    ) -> Self {
+        Entry {
+            manager: manager.into(),
+            operation,
+            api_version: api_version.into(),
+            time: None,
+            subresource: Str::default(),
+            fields,
+        }
+    }
+
+    /// Reads an entry. `index` is its index in the list, for messages. Unknown members are ignored.
     ///
     /// # Errors
     ///
-    /// [`EntryError`] with the member that is wrong.
+    /// [`EntryError`] with the invalid member.
     ///
     /// Behaviour: `DecodeManagedFields` of `k8s.io/apimachinery/pkg/util/managedfields`.
     pub fn from_value(index: usize, value: &Value) -> Result<Entry, EntryError> {
         Self::read(index, value, &mut Set::from_value)
     }
 
-    /// [`from_value`](Self::from_value), with another way to the set of its `fieldsV1`.
+    /// As [`from_value`](Self::from_value), with another reader of `fieldsV1`.
     pub(crate) fn read(index: usize, value: &Value, fields: ReadFields<'_>) -> Result<Entry, EntryError> {
         let fault = |member: &'static str, message: String| EntryError {
             index,
@@ -133,8 +151,8 @@ impl Entry {
         })
     }
 
-    /// Whether an entry has none of the members that entries have, or only empty ones.
-    pub(crate) fn says_nothing(value: &Value) -> bool {
+    /// Whether all members of an entry are missing or empty.
+    pub(crate) fn is_blank(value: &Value) -> bool {
         let texts = ["manager", "operation", "apiVersion", "fieldsType", "subresource"];
         value.as_map().is_some_and(|entry| {
             texts.iter().all(|name| match entry.get(name) {
@@ -144,7 +162,7 @@ impl Entry {
         })
     }
 
-    /// The entry as it is written in an object. Empty members are left out.
+    /// The entry as it is written in an object. Empty members are omitted.
     pub fn to_value(&self) -> Value {
         let mut entry = Map::new();
         for (name, text) in [

@@ -1,4 +1,4 @@
-//! Why an operation failed.
+//! Errors of requests.
 
 use fieldmanager_fieldpath::Path;
 use fieldmanager_merge::{Conflicts, ConvertError, ErrorKind as MergeErrorKind};
@@ -9,9 +9,9 @@ use crate::conflict;
 use crate::entry::EntryError;
 use crate::status::Status;
 
-/// Why an operation of a [`FieldManager`](crate::FieldManager) failed. Nothing was changed.
+/// The error of a request to a [`FieldManager`](crate::FieldManager). Nothing was changed.
 ///
-/// The texts are those that an apiserver sends, where it sends one; [`status`](Self::status) is the whole answer.
+/// Where an API server has a message for an error, it is the same; [`status`](Self::status) is the complete answer.
 ///
 /// ```
 /// use fieldmanager_managedfields::{Error, ErrorKind};
@@ -28,16 +28,16 @@ pub enum Error {
     /// The configuration is of another group, version or kind than the field manager.
     #[error("invalid object type: {found}")]
     ObjectType {
-        /// What it is.
+        /// Its group, version and kind.
         found: String,
     },
-    /// A configuration has managed fields: they are not for clients to apply.
+    /// A configuration has managed fields, which clients must not apply.
     #[error("metadata.managedFields must be nil")]
     ManagedFieldsInConfig,
     /// A value is not an object, or its metadata is not a map.
     #[error("{what}: expected {expected}, got {found}")]
     NotAnObject {
-        /// Which value: the live object, the new object, the configuration.
+        /// The value: `live object`, `new object`, `configuration` or `patched object`.
         what: &'static str,
         /// What would be accepted.
         expected: &'static str,
@@ -50,110 +50,110 @@ pub enum Error {
     /// There is no type for the object.
     #[error("{}: {source}", doing(action, object, None))]
     Kind {
-        /// What was being done.
+        /// The action that failed.
         action: &'static str,
-        /// Which object: namespace, name, group, version and kind.
+        /// The object: namespace, name, group, version and kind.
         object: String,
-        /// What is wrong.
+        /// The reason.
         source: KindError,
     },
     /// An object does not fit its type.
     #[error("{}: {source}", doing(action, object, None))]
     Invalid {
-        /// What was being done.
+        /// The action that failed.
         action: &'static str,
-        /// Which object: namespace, name, group, version and kind.
+        /// The object: namespace, name, group, version and kind.
         object: String,
-        /// Whether it is what the caller sent; otherwise it is what is stored.
+        /// Whether the caller sent the object; otherwise it is stored.
         callers: bool,
-        /// What is wrong.
+        /// The reason.
         source: ValidationErrors,
     },
     /// An object cannot be converted to a version.
     #[error("{}: {source}", doing(action, object, Some(source)))]
     Convert {
-        /// What was being done.
+        /// The action that failed.
         action: &'static str,
-        /// Which object: namespace, name, group, version and kind.
+        /// The object: namespace, name, group, version and kind.
         object: String,
-        /// What is wrong.
+        /// The reason.
         source: ConvertError,
     },
     /// An entry that the request sends is at a malformed version, or its entries are at too many versions.
     #[error("{0}")]
     RequestEntries(fieldmanager_merge::Error),
-    /// The merge itself failed.
+    /// The merge failed.
     #[error("{0}")]
     Merge(fieldmanager_merge::Error),
-    /// An object, or what a manager owns of it, nests so deeply that the object with its managed fields could not be read
-    /// again: its fields have paths of at most [`MAX_OWNED_DEPTH`](crate::MAX_OWNED_DEPTH) elements.
+    /// An object or an owned field nests so deeply that the object could not be read again with its managed fields.
     #[error("failed to track object ({object}): {path}: nesting is deeper than {limit} levels")]
     TooDeep {
-        /// Which object: namespace, name, group, version and kind.
+        /// The object: namespace, name, group, version and kind.
         object: String,
-        /// Whether it is what the caller sent; otherwise it is what is stored.
+        /// Whether the caller sent the object; otherwise it is stored.
         callers: bool,
         /// The first field that is too deep.
         path: Box<Path>,
-        /// How many levels are accepted: [`MAX_OWNED_DEPTH`](crate::MAX_OWNED_DEPTH) of fields that are owned,
-        /// [`MAX_DEPTH`](fieldmanager_value::MAX_DEPTH) of an object.
+        /// The maximum number of levels: [`MAX_OWNED_DEPTH`](crate::MAX_OWNED_DEPTH) for owned fields,
+        /// [`MAX_DEPTH`](fieldmanager_value::MAX_DEPTH) for an object.
         limit: usize,
     },
     /// A patch is malformed, does not apply, or has a content type that is not accepted.
     #[error(transparent)]
     Patch(#[from] fieldmanager_patch::Error),
-    /// There is no live object that could be patched.
+    /// The object to patch does not exist.
     #[error("there is no object of {kind} to patch")]
     NoObject {
         /// Its group, version and kind.
         kind: String,
     },
-    /// What a patch makes of the live object is no object of its kind.
+    /// The patched object is not valid for its kind.
     #[error("the patched object is invalid: {source}")]
     PatchResult {
-        /// What it makes, without managed fields.
+        /// The patched object, without managed fields.
         object: fieldmanager_value::Value,
-        /// What is wrong.
+        /// The reason.
         source: Box<Error>,
     },
-    /// A patch names another state of the object than the live one.
+    /// A patch names another `resourceVersion` or `uid` than the live object has.
     #[error(
         "Operation cannot be fulfilled on {object}: the object has been modified; please apply your changes to \
          the latest version and try again (metadata.{field} is `{found}`, got `{wanted}`)"
     )]
     Modified {
-        /// Which object: namespace, name, group, version and kind.
+        /// The object: namespace, name, group, version and kind.
         object: String,
         /// `resourceVersion` or `uid`.
         field: &'static str,
-        /// What the patch says.
+        /// The value in the patch.
         wanted: String,
-        /// What the live object has.
+        /// The value in the live object.
         found: String,
     },
 }
 
-/// What is at fault for an [`Error`].
+/// The cause of an [`Error`].
 ///
 /// ```
 /// use fieldmanager_managedfields::{Error, ErrorKind};
 /// assert_eq!(Error::ManagedFieldsInConfig.kind(), ErrorKind::Request);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
-    /// Other managers own what was to be changed.
+    /// Other managers own fields that the apply would change.
     Conflict,
-    /// What the caller sent is at fault.
+    /// The request is invalid.
     Request,
-    /// What is stored is at fault: the live object or its entries.
+    /// The live object or its entries are invalid.
     Stored,
-    /// The schema is at fault.
+    /// The schema is invalid.
     Schema,
     /// A conversion failed.
     Conversion,
 }
 
-/// The failed action and its object in the word order of Go, which puts the object before the goal of the action.
+/// The failed action and its object, in the word order of Go, which puts the object before the goal of the action.
 fn doing(action: &str, object: &str, conversion: Option<&ConvertError>) -> String {
     let version = match conversion {
         Some(
@@ -175,7 +175,7 @@ fn doing(action: &str, object: &str, conversion: Option<&ConvertError>) -> Strin
 }
 
 impl Error {
-    /// What is at fault.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Conflicts(_) => ErrorKind::Conflict,
@@ -194,7 +194,7 @@ impl Error {
                 MergeErrorKind::Conflict => ErrorKind::Conflict,
                 MergeErrorKind::Schema => ErrorKind::Schema,
                 MergeErrorKind::Conversion => ErrorKind::Conversion,
-                MergeErrorKind::Objects => ErrorKind::Request,
+                _ => ErrorKind::Request,
             },
             Error::Patch(error) if error.response().code == 500 => ErrorKind::Schema,
             Error::Patch(_) | Error::NoObject { .. } | Error::PatchResult { .. } | Error::Modified { .. } => {
@@ -203,7 +203,7 @@ impl Error {
         }
     }
 
-    /// The error, if it is about what is stored and not about what the caller sent.
+    /// The same error of an object that is stored, not sent by the caller.
     pub(crate) fn of_what_is_stored(self) -> Self {
         match self {
             Error::Invalid { action, object, source, .. } => {
@@ -216,7 +216,7 @@ impl Error {
         }
     }
 
-    /// The error of an update whose entries the request sends: a version that they must not have is the caller's fault.
+    /// The same error of an update whose entries are those of the request, so that an invalid version is the caller's fault.
     pub(crate) fn of_request_entries(self) -> Self {
         use fieldmanager_merge::Error as MergeError;
         match self {
@@ -237,11 +237,11 @@ impl Error {
         }
     }
 
-    /// The answer of an apiserver: 409 for conflicts, 400 for what the caller sent, 500 for anything else. What
-    /// patches are refused with is at [`FieldManager::patch`](crate::FieldManager::patch).
+    /// The answer of an API server: 409 for conflicts, 400 for invalid requests, 500 for anything else. The codes of refused
+    /// patches are listed at [`FieldManager::patch`](crate::FieldManager::patch).
     ///
-    /// An API server also answers 500 if an object does not fit its type. Here a fault of the caller is 400, with
-    /// the same message.
+    /// An API server also answers 500 if the object of a request does not fit its type. Here this is 400, with the same
+    /// message.
     pub fn status(&self) -> Status {
         match self {
             Error::Conflicts(conflicts) => conflict::status(conflicts),

@@ -1,4 +1,4 @@
-//! What one manager applied, as a configuration.
+//! Extracts what one manager applied, as a configuration.
 
 use fieldmanager_fieldpath::{PathElement, Set};
 use fieldmanager_merge::ConvertError;
@@ -11,80 +11,81 @@ use crate::convert::at_version;
 use crate::entry::{Entry, EntryError};
 use crate::error::Error;
 use crate::identity::Operation;
-use crate::managed::{list_of, with_list};
 use crate::manager::FieldManager;
+use crate::object::{described, list_of, with_list};
 
-/// What an extracted configuration is for.
+/// The form of an extracted configuration.
 ///
 /// ```
-/// use fieldmanager_managedfields::{ExtractForm, FieldManager, Force};
+/// use fieldmanager_managedfields::{ApplyRequest, ExtractForm, FieldManager};
 /// use fieldmanager_openapi::GroupVersionKind;
 /// use fieldmanager_value::Value;
 /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
-/// let noon = "2026-01-31T12:00:00Z".parse()?;
-/// let config = r#"{"apiVersion":"v1","data":{"a":"b"},"kind":"ConfigMap","metadata":{"name":"x"}}"#;
-/// let live = manager.apply(&Value::Null, &Value::from_json(config)?, "ci", Force::No, noon)?.object;
-/// let form = |form| Ok::<_, Box<dyn std::error::Error>>(manager.extract(&live, "ci", form)?.ok_or("none")?.to_json());
-/// assert_eq!(form(ExtractForm::Reapply)?, config);
+/// let json = r#"{"apiVersion":"v1","data":{"a":"b"},"kind":"ConfigMap","metadata":{"name":"x"}}"#;
+/// let config = Value::from_json(json)?;
+/// let live = manager.apply(ApplyRequest::new(&Value::Null, &config).manager("ci"))?.object;
+/// let form = |form| Ok::<_, Box<dyn std::error::Error>>(manager.extract(&live, "ci", form)?.unwrap().to_json());
+/// assert_eq!(form(ExtractForm::Reapply)?, json);
 /// assert_eq!(form(ExtractForm::AsGo)?, r#"{"apiVersion":"v1","data":{"a":"b"},"kind":"ConfigMap"}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExtractForm {
-    /// To be applied again by the same manager, which changes nothing then: items of lists keep their keys, a list
-    /// or map that the manager owns without its content is empty, and name and namespace are there.
+    /// For another apply by the same manager, which is a no-op: items of lists keep their keys, a list or map that the
+    /// manager owns without its content is empty, and name and namespace are included.
     #[default]
     Reapply,
-    /// As Go's `ExtractInto`: only what the manager owns, and null for lists and maps that it owns without their
-    /// content.
+    /// As `ExtractInto` in Go: only the fields that the manager owns, and null for lists and maps that it owns without
+    /// their content.
     AsGo,
 }
 
 impl FieldManager {
-    /// What a manager applied last to this field manager's subresource, with the values that the live object has
-    /// now; none if it has no entry. `apiVersion` is the version at which it applied.
+    /// Extracts what a manager applied last to the subresource of this field manager, with the present values of the live
+    /// object. The result is at the version at which the manager applied; it is `None` if the manager has no entry.
     ///
     /// # Errors
     ///
-    /// [`Error::Entry`] if the manager's entry cannot be read; entries of others do not matter. [`Error::Convert`],
+    /// [`Error::Entry`] if the manager's entry cannot be read; other entries are ignored. [`Error::Convert`],
     /// [`Error::Kind`] and [`Error::Invalid`] if the live object has no form at the version of the entry.
     ///
     /// Behaviour: `ExtractInto` of `k8s.io/apimachinery/pkg/util/managedfields`, which does not convert the object.
     ///
     /// ```
-    /// use fieldmanager_managedfields::{ExtractForm, FieldManager, Force};
+    /// use fieldmanager_managedfields::{ApplyRequest, ExtractForm, FieldManager};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
     /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
-    /// let noon = "2026-01-31T12:00:00Z".parse()?;
     /// let config = |data| Value::from_json(&format!(r#"{{"apiVersion":"v1","data":{data},"kind":"ConfigMap"}}"#));
-    /// let live = manager.apply(&Value::Null, &config(r#"{"a":"1"}"#)?, "ci", Force::No, noon)?.object;
-    /// let live = manager.apply(&live, &config(r#"{"b":"2"}"#)?, "ops", Force::No, noon)?.object;
-    /// let own = manager.extract(&live, "ops", ExtractForm::Reapply)?;
-    /// assert_eq!(own, Some(config(r#"{"b":"2"}"#)?));
-    /// assert_eq!(manager.extract(&live, "nobody", ExtractForm::Reapply)?, None);
+    /// let (of_ci, of_ops) = (config(r#"{"a":"1"}"#)?, config(r#"{"b":"2"}"#)?);
+    /// let live = manager.apply(ApplyRequest::new(&Value::Null, &of_ci).manager("ci"))?.object;
+    /// let live = manager.apply(ApplyRequest::new(&live, &of_ops).manager("ops"))?.object;
+    /// assert_eq!(manager.extract(&live, "ops", ExtractForm::Reapply)?, Some(of_ops));
+    /// assert_eq!(manager.extract(&live, "unknown", ExtractForm::Reapply)?, None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn extract(&self, live: &Value, manager: &str, form: ExtractForm) -> Result<Option<Value>, Error> {
-        let Some(entry) = applied_by(live, manager, &self.subresource)? else {
+        let settings = &self.settings;
+        let Some(entry) = applied_by(live, manager, &settings.subresource)? else {
             return Ok(None);
         };
         let (object, ty) = match form {
-            ExtractForm::AsGo => {
-                (self.to_request_version(live, "convert live object to proper version")?, self.ty.clone())
-            }
+            ExtractForm::AsGo => (
+                settings.to_request_version(live, "convert live object to proper version")?,
+                settings.ty.clone(),
+            ),
             ExtractForm::Reapply => {
                 let fail = |source| Error::Convert {
                     action: "convert live object to the version of the entry",
-                    object: self.described(live),
+                    object: described(live),
                     source,
                 };
-                let object = at_version(&*self.converter, live, &entry.api_version).map_err(fail)?;
+                let object = at_version(&*settings.converter, live, &entry.api_version).map_err(fail)?;
                 let kind =
-                    GroupVersionKind::from_api_version_kind(entry.api_version.as_str(), &self.kind.kind);
-                let ty = self.typing.for_kind(&kind).map_err(|source| Error::Kind {
+                    GroupVersionKind::from_api_version_kind(entry.api_version.as_str(), &settings.kind.kind);
+                let ty = settings.typing.for_kind(&kind).map_err(|source| Error::Kind {
                     action: "find the type of the entry's version",
-                    object: self.described(live),
+                    object: described(live),
                     source,
                 })?;
                 (object, ty)
@@ -94,12 +95,13 @@ impl FieldManager {
     }
 }
 
-/// What a manager applied last to an object, for callers that have the type of the object and no [`FieldManager`].
+/// Extracts what a manager applied last to an object, for callers that have the type of the object and no
+/// [`FieldManager`].
 ///
 /// # Errors
 ///
-/// Those of [`FieldManager::extract`]. [`Error::Convert`] if the object is not at the version of the entry, unless
-/// the form is [`ExtractForm::AsGo`], which does not look.
+/// Those of [`FieldManager::extract`]. [`Error::Convert`] if the object is not at the version of the entry; for
+/// [`ExtractForm::AsGo`] this is not checked.
 ///
 /// Behaviour: `ExtractInto` of `k8s.io/apimachinery/pkg/util/managedfields`.
 ///
@@ -137,7 +139,7 @@ pub fn extract(
     extract_entry(object, ty, &entry, form).map(Some)
 }
 
-/// The first entry of an applier; others of the same identity add what they own.
+/// The first entry of an applier, with the fields of later entries of the same identity and version.
 fn applied_by(object: &Value, manager: &str, subresource: &str) -> Result<Option<Entry>, EntryError> {
     let list = list_of(object).and_then(Value::as_list);
     let mut found: Option<Entry> = None;
@@ -155,7 +157,7 @@ fn applied_by(object: &Value, manager: &str, subresource: &str) -> Result<Option
             Some(first) if first.api_version == entry.api_version => {
                 first.fields = first.fields.union(&entry.fields);
             }
-            // Paths of another version may mean something else.
+            // At another version, the same path may be another field.
             Some(_) => {}
         }
     }
@@ -214,8 +216,8 @@ fn has_null(value: &Value) -> bool {
     }
 }
 
-/// A part of the live object where null stands for a list or map of which nothing was extracted: it becomes empty
-/// if it is owned itself, and else it goes, because an apply of null would take it from its owners.
+/// A part of the live object with its null values replaced. Null denotes a list or map of which nothing was extracted: it
+/// becomes empty if it is owned itself, and is removed otherwise, because applying null would take it from its owners.
 fn refilled(part: &Value, live: &Value, owned_itself: bool, owned: &Set) -> Option<Value> {
     match (part, live) {
         (Value::Null, Value::Map(_)) => owned_itself.then(|| Value::Map(Map::new())),
@@ -242,7 +244,7 @@ fn refilled(part: &Value, live: &Value, owned_itself: bool, owned: &Set) -> Opti
     }
 }
 
-/// An item of an associative list, matched with the live one by the key that it is owned by.
+/// An item of an associative list with its null values replaced. The live item is found by the key in `owned`.
 fn refilled_item(item: &Value, live: &List, owned: &Set) -> Option<Value> {
     if !has_null(item) {
         return None;
@@ -253,7 +255,7 @@ fn refilled_item(item: &Value, live: &List, owned: &Set) -> Option<Value> {
     refilled(item, live, true, node.children())
 }
 
-/// Whether an item has the key of a path: 2 if it has all of it, 1 if it leaves some to defaults.
+/// How well an item matches the key of a path: 2 if it has all key fields, 1 if defaults supply some, 0 if it does not match.
 fn likeness(element: &PathElement, item: &Value) -> u8 {
     let PathElement::Key(fields) = element else {
         return 0;
@@ -271,17 +273,4 @@ fn best<T>(all: impl Iterator<Item = T>, likeness: impl Fn(&T) -> u8) -> Option<
         .filter(|(likeness, _)| *likeness > 0)
         .max_by_key(|(l, _)| *l)
         .map(|(_, one)| one)
-}
-
-/// An object in messages: namespace, name and kind.
-fn described(object: &Value) -> String {
-    let metadata = |name: &str| {
-        object
-            .get("metadata")
-            .and_then(|metadata| metadata.get(name))
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let kind = GroupVersionKind::of_object(object).unwrap_or_default();
-    format!("{}/{}; {kind}", metadata("namespace"), metadata("name"))
 }

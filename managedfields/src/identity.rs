@@ -5,7 +5,7 @@ use std::fmt;
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_value::{Escape, Str, Value, write_string};
 
-/// How a manager writes.
+/// The operation of an entry.
 ///
 /// ```
 /// use fieldmanager_managedfields::Operation;
@@ -14,14 +14,14 @@ use fieldmanager_value::{Escape, Str, Value, write_string};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// It applies configurations.
+    /// The manager applies configurations.
     Apply,
-    /// It writes whole objects or patches them.
+    /// The manager creates, replaces or patches objects.
     Update,
 }
 
 impl Operation {
-    /// The text in entries.
+    /// The name in entries: `Apply` or `Update`.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Apply => "Apply",
@@ -36,9 +36,9 @@ impl fmt::Display for Operation {
     }
 }
 
-/// What tells one manager of an object from another.
+/// Identifies a manager among the managers of an object.
 ///
-/// An applier is the same across versions, an updater is another one at each version.
+/// An applier has one identity at all versions; an updater has one for each version.
 ///
 /// ```
 /// use fieldmanager_managedfields::{Identity, Operation};
@@ -51,19 +51,20 @@ impl fmt::Display for Operation {
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Identity {
-    /// The name that it gives itself.
+    /// The name of the manager.
     pub manager: Str,
-    /// How it writes.
+    /// The operation.
     pub operation: Operation,
-    /// The version at which it writes; empty for an applier, whom it does not tell from others.
+    /// The version at which it writes; empty for an applier.
     pub api_version: ApiVersion,
     /// The subresource that it writes; empty for the object itself.
     pub subresource: Str,
 }
 
 impl Identity {
-    /// From its parts. The version of an applier is dropped.
+    /// An identity from its parts. The version of an applier is dropped.
     pub fn new(
         manager: impl Into<Str>,
         operation: Operation,
@@ -77,8 +78,8 @@ impl Identity {
         Identity { manager: manager.into(), operation, api_version, subresource: subresource.into() }
     }
 
-    /// The identity as one text: the JSON of an entry without fields and time. Managers are told apart and
-    /// sorted by it.
+    /// The identity as a string: the JSON of an entry without fields and time. Managers are distinguished and sorted by
+    /// it.
     ///
     /// Behaviour: `BuildManagerIdentifier` of `k8s.io/apimachinery/pkg/util/managedfields`.
     pub fn identifier(&self) -> Str {
@@ -102,7 +103,7 @@ impl Identity {
         out.into()
     }
 
-    /// The identity of a text that [`identifier`](Self::identifier) gave.
+    /// The identity of an [`identifier`](Self::identifier).
     pub(crate) fn of_identifier(identifier: &str) -> Option<Self> {
         let value = Value::from_json(identifier).ok()?;
         let text = |name: &str| match value.get(name) {
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identifier_is_what_the_encoder_of_go_writes() {
+    fn an_identifier_is_escaped_as_in_go() {
         let identity = Identity::new("a<\u{8}\u{c}\u{1}\u{2028}\"", Operation::Apply, "", "");
         let identifier = identity.identifier();
         assert_eq!(identifier, r#"{"manager":"a\u003c\b\f\u0001\u2028\"","operation":"Apply"}"#);

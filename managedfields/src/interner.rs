@@ -1,13 +1,12 @@
-//! Sharing of managed fields that many objects have in common.
+//! Shares equal managed fields between objects.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use ahash::RandomState;
-use fieldmanager_fieldpath::{Error, Managers, Set};
+use fieldmanager_fieldpath::{Error, Owners, Set};
 use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
 
-use crate::entry::EntryError;
-use crate::managed::{ManagedFields, list_of, read_entries, with_list};
+use crate::object::{list_of, with_list};
 
 /// Lets objects with equal managed fields share them.
 ///
@@ -15,28 +14,28 @@ use crate::managed::{ManagedFields, list_of, read_entries, with_list};
 /// times of the entries differ. An interner remembers recent managed fields and replaces equal ones with the same
 /// allocation:
 ///
-/// - [`ManagedFields::decode_with`] shares the set of each entry, the identifiers and versions, and, where all entries
-///   are the same but for their times, all of it at once. A known set is not decoded again.
-/// - [`share`](Self::share) does so with the `fieldsV1` inside an object that was read, which is what a server keeps.
+/// - `ManagedFields::decode_with` shares the set, identifier and version of each entry, and shares all of them at once if
+///   the entries differ only in their times. A known set is not decoded again.
+/// - [`share`](Self::share) shares the `fieldsV1` inside an object, as a server stores it.
 ///
-/// It is a value that its user owns, changed by `&mut`: one per thread, or one inside the lock that the user's cache
-/// has anyway. The operations of a [`FieldManager`](crate::FieldManager) take no part in it. What they give is shared by
-/// passing the object through [`share`](Self::share) before it is stored.
+/// An interner is an ordinary value that is changed by `&mut`: keep one per thread, or one inside the lock of a cache.
+/// A [`FieldManager`](crate::FieldManager) does not use it. To share the result of a request, pass the object to
+/// [`share`](Self::share) before storing it.
 ///
 /// # Costs and bounds
 ///
-/// To find a known `fieldsV1` is to hash it and compare it once, without allocating. For a Pod that is half of the time of
-/// decoding it; where most levels are equal, as in a long definition, decoding is as fast. What is saved is memory. An
-/// unknown one costs this on top. Equality decides, never the hash, so a collision costs sharing and nothing else.
+/// Looking up a known `fieldsV1` hashes and compares it once, without allocation. For a Pod this takes half of the time of
+/// decoding; for a long definition, most of whose levels are equal, it takes as long as decoding. An unknown `fieldsV1`
+/// costs this in addition. The benefit is memory. Equality decides, never the hash, so a collision only reduces sharing.
 ///
-/// It knows at most [`capacity`](Self::capacity) sets, as many texts, and as many combinations of entries. They are kept
-/// in buckets of four by their hash; a new one takes the place of that which was not needed for longest in its
-/// bucket. So it does not grow with the number of calls, and it need not be told when objects go. Its tables take some
-/// 72 bytes for each set of the capacity, from the first use on, and it keeps alive, at the most, as many `fieldsV1` with
-/// their sets as its capacity; [`clear`](Self::clear) lets go of all this.
+/// An interner keeps at most [`capacity`](Self::capacity) sets, as many strings, and as many combinations of entries, in
+/// buckets of four by their hash. A new value replaces the least recently used one of its bucket, so an interner does not
+/// grow with the number of calls, and needs no notice when objects are dropped. Its tables take about 72 bytes for each
+/// set of the capacity, from the first use on, and it keeps at most as many `fieldsV1` alive, with their sets, as its
+/// capacity. [`clear`](Self::clear) releases everything.
 ///
-/// Behaviour: `FieldsV1` of `k8s.io/apimachinery/pkg/apis/meta/v1`, which, built with the tag `fieldsv1string`, keeps
-/// equal texts once for the whole process (`unique.Handle`). Sets made of them are never shared there.
+/// Behaviour: `FieldsV1` of `k8s.io/apimachinery/pkg/apis/meta/v1`, which, built with the tag `fieldsv1string`, stores
+/// equal strings once for the whole process (`unique.Handle`). Go never shares the sets made of them.
 ///
 /// ```
 /// use fieldmanager_managedfields::{Interner, ManagedFields};
@@ -68,22 +67,22 @@ pub struct Interner {
     fields: Table<Fields>,
     /// Identifiers, versions, and the names in entries.
     texts: Table<Str>,
-    /// All managers of an object.
-    managers: Table<Managers>,
+    /// The owners of all fields of an object.
+    owners: Table<Owners>,
     hashes: RandomState,
 }
 
-/// A `fieldsV1`, and its set once it was decoded.
+/// A `fieldsV1`, and its set if it was decoded.
 #[derive(Clone, Debug)]
 struct Fields {
     value: Value,
     set: Option<Set>,
 }
 
-/// Enough for the kinds of a cluster with some variants each.
+/// The default capacity: enough for the kinds of a cluster with some variants each.
 const CAPACITY: usize = 4096;
 
-/// A gigabyte of empty slots: more is a mistake, and would end the program.
+/// The maximum capacity, whose empty slots take a gigabyte.
 const MAX_CAPACITY: usize = 1 << 24;
 
 impl Default for Interner {
@@ -101,7 +100,7 @@ impl Interner {
         Interner {
             fields: Table::new(sets),
             texts: Table::new(sets),
-            managers: Table::new(sets),
+            owners: Table::new(sets),
             hashes: RandomState::new(),
         }
     }
@@ -111,7 +110,7 @@ impl Interner {
         self.fields.capacity
     }
 
-    /// The number of `fieldsV1`. The cost is that of counting them.
+    /// The number of `fieldsV1`. The call counts them.
     pub fn len(&self) -> usize {
         self.fields.len()
     }
@@ -121,15 +120,15 @@ impl Interner {
         self.len() == 0
     }
 
-    /// Forgets everything. Objects that share something keep it.
+    /// Removes everything. Objects keep what they share.
     pub fn clear(&mut self) {
         *self = Self::with_capacity(self.capacity());
     }
 
-    /// The same object, whose entries share their `fieldsV1`, and the names and versions beside them, with those of
-    /// objects seen before. Nothing is decoded, and entries that could not be are left as they are.
+    /// The same object, whose entries share their `fieldsV1`, names and versions with those of earlier objects. Nothing is
+    /// decoded; entries that cannot be decoded are unchanged.
     ///
-    /// Call it for an object that is about to be stored or cached, after it was read or after an operation made it.
+    /// Call it for an object that is about to be stored or cached.
     ///
     /// ```
     /// use fieldmanager_managedfields::Interner;
@@ -157,11 +156,11 @@ impl Interner {
         if changed { with_list(object, Some(Value::List(shared))) } else { object.clone() }
     }
 
-    /// The entry with what is known in place of its own; none if nothing is.
+    /// The entry with known values in place of equal ones; `None` if there are none to replace.
     fn shared_entry(&mut self, entry: &Value) -> Option<Value> {
         let entry = entry.as_map()?;
         let mut edits = Vec::new();
-        // By their order in the entry, as edits have to be.
+        // Edits must be sorted by name.
         for name in ["apiVersion", "fieldsV1", "manager", "subresource"] {
             let Some((name, own)) = entry.get_entry(name) else { continue };
             let shared = match own {
@@ -180,11 +179,11 @@ impl Interner {
         (!edits.is_empty()).then(|| Value::Map(entry.with_edits(edits)))
     }
 
-    /// The set of a `fieldsV1`. One that is known is not decoded again.
+    /// The set of a `fieldsV1`. A known one is not decoded again.
     ///
     /// # Errors
     ///
-    /// As [`Set::from_value`].
+    /// Those of [`Set::from_value`].
     ///
     /// ```
     /// use fieldmanager_managedfields::Interner;
@@ -207,54 +206,51 @@ impl Interner {
         }
     }
 
-    /// What is known of a `fieldsV1`, from now on if not before; none if it has no hash or there is no room.
+    /// The stored form of a `fieldsV1`, which is stored if it was not; `None` if it has no hash or the capacity is 0.
     fn fields_at(&mut self, hash: Option<u64>, value: &Value) -> Option<&mut Fields> {
         let new = || Fields { value: value.clone(), set: None };
         self.fields.find(hash?, |known| known.value.strict_eq(value), new)
     }
 
-    fn text(&mut self, text: &str, new: impl Fn() -> Str) -> Str {
+    /// A known string, or the one that `new` makes.
+    pub(crate) fn text(&mut self, text: &str, new: impl Fn() -> Str) -> Str {
         let known = self.texts.find(self.hashes.hash_one(text), |known| known.as_str() == text, &new);
         known.map_or_else(&new, |known| known.clone())
     }
 
-    /// What can be read of a list of entries, and what is wrong with the others.
-    pub(crate) fn decode(&mut self, list: Option<&Value>) -> (ManagedFields, Vec<EntryError>) {
-        let mut of_sets = 0_u64;
-        let (entries, faults) = read_entries(list, &mut |value| {
-            let hash = fingerprint(&self.hashes, value);
-            // A sum, because times determine the order of the entries and do not count.
-            of_sets = of_sets.wrapping_add(hash.unwrap_or_default());
-            self.set_at(hash, value)
-        });
-        let mut managed = ManagedFields::new();
-        for mut entry in entries {
-            let identifier = entry.identity().identifier();
-            let identifier = self.text(&identifier, || identifier.clone());
-            let version = entry.api_version.as_str();
-            entry.api_version = self.text(version, || Str::from(version)).into();
-            managed.add_as(identifier, entry);
-        }
-        managed.managers = self.all_managers(of_sets, managed.managers);
-        (managed, faults)
+    /// The set of a `fieldsV1`, which is added to the fingerprint of the object that it is in.
+    pub(crate) fn fields_of_object(
+        &mut self,
+        fields_v1: &Value,
+        object: &mut Fingerprint,
+    ) -> Result<Set, Error> {
+        let hash = fingerprint(&self.hashes, fields_v1);
+        // A sum, because the times of entries determine their order and do not count.
+        object.0 = object.0.wrapping_add(hash.unwrap_or_default());
+        self.set_at(hash, fields_v1)
     }
 
-    fn all_managers(&mut self, of_sets: u64, managers: Managers) -> Managers {
-        if managers.is_empty() {
-            return managers;
+    /// The owners of the fields of an object, by the fingerprint of its `fieldsV1`.
+    pub(crate) fn owners(&mut self, fields: Fingerprint, owners: Owners) -> Owners {
+        if owners.is_empty() {
+            return owners;
         }
         let mut state = self.hashes.build_hasher();
-        state.write_u64(of_sets);
-        for (identifier, owned) in managers.iter() {
+        state.write_u64(fields.0);
+        for (identifier, owned) in owners.iter() {
             identifier.hash(&mut state);
             owned.api_version().hash(&mut state);
         }
         let hash = state.finish();
-        // Most of the comparison is of sets that are the same allocation by now.
-        let known = self.managers.find(hash, |known| *known == managers, || managers.clone());
-        known.map_or_else(|| managers.clone(), |known| known.clone())
+        // The comparison is fast, because most sets are the same allocation by now.
+        let known = self.owners.find(hash, |known| *known == owners, || owners.clone());
+        known.map_or_else(|| owners.clone(), |known| known.clone())
     }
 }
+
+/// A hash of all `fieldsV1` of an object.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Fingerprint(u64);
 
 /// A bounded number of values by their hash. The most recently used value of a bucket is the first.
 #[derive(Clone, Debug)]
@@ -340,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_hashes_do_not_make_equal() {
+    fn values_with_equal_hashes_are_distinguished() {
         let mut interner = Interner::with_capacity(8);
         let texts = [r#"{"f:a":{}}"#, r#"{"f:b":{}}"#, r#"{"f:a":{"f:b":{}}}"#];
         for _ in 0..2 {
@@ -354,11 +350,11 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_forgets_what_was_not_needed_for_longest() {
+    fn a_full_bucket_drops_the_least_recently_used_value() {
         let mut interner = Interner::with_capacity(WAYS);
         let text = |i: usize| value(&format!(r#"{{"f:{i}":{{}}}}"#));
         let first: Vec<Set> = (0..WAYS).map(|i| interner.set_at(Some(7), &text(i)).unwrap()).collect();
-        // The oldest is needed again, and so the second is the one to go.
+        // The oldest value is used again, so the second one is dropped.
         assert!(interner.fields_at(Some(7), &text(0)).is_some());
         interner.set_at(Some(7), &text(WAYS)).unwrap();
         assert!(interner.set_at(Some(7), &text(0)).unwrap().ptr_eq(&first[0]));
@@ -366,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_differ_by_names_and_by_what_is_below_what() {
+    fn hashes_differ_by_names_and_structure() {
         let texts = [
             r#"{"f:a":{},"f:b":{}}"#,
             r#"{"f:a":{"f:b":{}}}"#,
@@ -384,9 +380,9 @@ mod tests {
         }
     }
 
-    /// Values that a program builds by hand can be deeper than any text.
+    /// Values that a program builds can nest deeper than a parser accepts.
     #[test]
-    fn what_is_too_deep_is_not_interned() {
+    fn values_that_nest_too_deeply_are_not_interned() {
         let deep = |depth: usize| {
             (0..depth).fold(Value::Map(Map::new()), |below, _| Value::Map(Map::single("f:a", below)))
         };

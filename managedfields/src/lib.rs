@@ -1,13 +1,13 @@
-//! `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply.
+//! `metadata.managedFields`, and the field manager that an API server calls on create, update, patch and apply.
 //!
-//! A [`FieldManager`] takes a live object and a new one, or a configuration, and gives the object to store with
-//! its managed fields right, or an [`Error`] that knows the [`Status`] to send.
+//! A [`FieldManager`] gets an [`ApplyRequest`], [`UpdateRequest`] or [`PatchRequest`] and returns the object to store,
+//! with its managed fields, or an [`Error`] with the [`Status`] to send.
 //!
 //! # What this crate knows
 //!
-//! That an object has `metadata`, what Kubernetes keeps there, and how an apiserver answers. It has no clock: the
-//! caller passes the time.
+//! The `metadata` of an object, and the answers of an API server. It has no clock: the caller passes the time.
 
+mod apply;
 mod builder;
 mod cap;
 mod conflict;
@@ -22,19 +22,24 @@ mod identity;
 mod interner;
 mod last_applied;
 mod lint;
-mod managed;
+mod managed_fields;
 mod manager;
 mod migrate;
+mod object;
 mod objects;
+mod options;
+mod outcome;
 mod patch;
 mod request;
 mod scale;
+mod settings;
 mod state;
 mod status;
-mod steps;
 mod strip_for_apply;
+mod stripped;
 mod time;
 mod timestamps;
+mod update;
 
 pub use builder::FieldManagerBuilder;
 pub use cap::{ANCIENT_CHANGES, MAX_UPDATERS};
@@ -51,16 +56,18 @@ pub use identity::{Identity, Operation};
 pub use interner::Interner;
 pub use last_applied::LAST_APPLIED;
 pub use lint::{Finding, LintOptions, LintReport, ManagerSize, Severity, lint};
-pub use managed::ManagedFields;
-pub use manager::{FieldManager, Outcome};
+pub use managed_fields::{Decoded, ManagedFields};
+pub use manager::FieldManager;
 pub use migrate::{MigrateError, Selector};
 pub use objects::{ObjectError, ObjectOutcome, map_object};
-pub use request::{InvalidOptions, RequestKind, RequestOptions, manager_name};
+pub use options::{InvalidOptions, RequestKind, RequestOptions, manager_name};
+pub use outcome::{Outcome, UncheckedOutcome};
+pub use request::{ApplyRequest, PatchRequest, UpdateRequest};
 pub use scale::ScaleHandler;
 pub use status::{Cause, Details, Status};
-pub use steps::BEFORE_FIRST_APPLY;
 pub use strip_for_apply::{StripOptions, strip_for_apply};
 pub use time::{Time, TimeError};
 pub use timestamps::ignore_timestamp_only_changes;
+pub use update::BEFORE_FIRST_APPLY;
 
-pub use fieldmanager_merge::{ConvertError, Force};
+pub use fieldmanager_merge::ConvertError;

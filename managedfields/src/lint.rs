@@ -10,21 +10,23 @@ use fieldmanager_value::{Map, Str, Value};
 use crate::cap::ANCIENT_CHANGES;
 use crate::entry::{Entry, EntryError};
 use crate::identity::{Identity, Operation};
-use crate::managed::{ManagedFields, list_of};
-use crate::steps::BEFORE_FIRST_APPLY;
+use crate::managed_fields::{Decoded, ManagedFields};
+use crate::object::list_of;
+use crate::update::BEFORE_FIRST_APPLY;
 
-/// Options of the checks.
+/// Options of [`lint`].
 ///
 /// ```
 /// use fieldmanager_managedfields::LintOptions;
-/// let options = LintOptions { served: Some(vec!["apps/v1".into()]), ..LintOptions::default() };
-/// assert_eq!(options.large_percent, 50);
+/// let options = LintOptions::default().served(["apps/v1"]).large_percent(30);
+/// assert_eq!(options.large_percent, 30);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LintOptions {
-    /// The versions of the kind that are served, if that is known.
+    /// The served versions of the kind, if known.
     pub served: Option<Vec<ApiVersion>>,
-    /// From which share of an object on its managed fields are large.
+    /// The percentage of an object from which its managed fields are large.
     pub large_percent: u8,
 }
 
@@ -34,7 +36,23 @@ impl Default for LintOptions {
     }
 }
 
-/// What a [`lint`] finds. Its text says what it means and what can be done.
+impl LintOptions {
+    /// Sets the served versions.
+    #[must_use]
+    pub fn served<V: Into<ApiVersion>>(mut self, versions: impl IntoIterator<Item = V>) -> Self {
+        self.served = Some(versions.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets the percentage of an object from which its managed fields are large.
+    #[must_use]
+    pub fn large_percent(mut self, percent: u8) -> Self {
+        self.large_percent = percent;
+        self
+    }
+}
+
+/// A finding of [`lint`]. Its message says what it means and how to fix it.
 ///
 /// ```
 /// use fieldmanager_managedfields::Finding;
@@ -53,8 +71,7 @@ pub enum Finding {
         /// The identity.
         identity: Identity,
     },
-    /// An updater owns only fields that appliers own too: it does not change them, and keeps them from being
-    /// removed.
+    /// An updater owns only fields that appliers own too. It keeps them from being removed.
     OwnsNothingAlone {
         /// The identity of the entry.
         identity: Identity,
@@ -70,7 +87,7 @@ pub enum Finding {
         /// The versions, sorted.
         versions: Vec<ApiVersion>,
     },
-    /// An entry is at a version that is not served, and goes with the next write.
+    /// An entry is at a version that is not served. The next write drops it.
     NotServed {
         /// The identity of the entry.
         identity: Identity,
@@ -79,23 +96,23 @@ pub enum Finding {
         /// The versions that are served.
         served: Vec<ApiVersion>,
     },
-    /// Fields from before anybody was tracked still have no other owner.
+    /// Fields that the object had before its first apply have no other owner.
     BeforeFirstApply {
         /// The number of fields that no other manager owns.
         alone: usize,
-        /// How many fields it owns.
+        /// The number of fields that it owns.
         all: usize,
     },
-    /// The fields of the oldest updaters were put together.
+    /// The entries of the oldest updaters were united.
     AncientChanges {
-        /// At which version.
+        /// The version of the entry.
         version: ApiVersion,
         /// The number of fields that no other manager owns.
         alone: usize,
-        /// How many fields it owns.
+        /// The number of fields that it owns.
         all: usize,
     },
-    /// Much of the object is managed fields.
+    /// The managed fields are a large part of the object.
     Large {
         /// The size of the list as JSON.
         managed_bytes: usize,
@@ -104,7 +121,7 @@ pub enum Finding {
     },
 }
 
-/// How much a [`Finding`] matters, the least first.
+/// The severity of a [`Finding`], in ascending order.
 ///
 /// ```
 /// use fieldmanager_managedfields::{Finding, Severity};
@@ -117,7 +134,7 @@ pub enum Finding {
 pub enum Severity {
     /// It may be intended.
     Note,
-    /// The effect on later requests is probably not expected.
+    /// The effect on later requests is probably unexpected.
     Warning,
     /// Requests fail.
     Error,
@@ -141,7 +158,7 @@ impl fmt::Display for Severity {
 }
 
 impl Finding {
-    /// How much it matters.
+    /// The severity of the finding.
     pub fn severity(&self) -> Severity {
         match self {
             Finding::Unreadable(_) => Severity::Error,
@@ -165,7 +182,7 @@ impl fmt::Display for Finding {
             Finding::Duplicate { identity } => {
                 write!(
                     f,
-                    "{} has several entries, of which an apiserver reads the last",
+                    "{} has several entries, of which an API server reads the last",
                     identity.display_name()
                 )
             }
@@ -194,12 +211,12 @@ impl fmt::Display for Finding {
             Finding::BeforeFirstApply { alone, all } => write!(
                 f,
                 "{BEFORE_FIRST_APPLY:?} owns {all} fields, {alone} of them alone: \
-                 no apply removes them until they are given to an applier"
+                 no apply removes them until an applier owns them"
             ),
             Finding::AncientChanges { version, alone, all } => write!(
                 f,
                 "{ANCIENT_CHANGES:?} owns {all} fields of updaters at {version}, {alone} of them alone: \
-                 who changed them is not known any more"
+                 the updaters that changed them are no longer known"
             ),
             Finding::Large { managed_bytes, object_bytes } => write!(
                 f,
@@ -219,24 +236,19 @@ fn percent(part: usize, whole: usize) -> usize {
     part.saturating_mul(100).checked_div(whole).unwrap_or_default()
 }
 
-/// How much of the managed fields one manager takes.
-///
-/// ```
-/// use fieldmanager_managedfields::ManagerSize;
-/// let size = ManagerSize { manager: "ci".into(), entries: 2, bytes: 310 };
-/// assert_eq!(size.entries, 2);
-/// ```
+/// The size of the entries of one manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ManagerSize {
-    /// Its name; empty if its entries have none.
+    /// The name of the manager; empty if its entries have no name.
     pub manager: Str,
-    /// How many entries it has.
+    /// The number of its entries.
     pub entries: usize,
-    /// Their size as JSON.
+    /// The size of its entries as JSON.
     pub bytes: usize,
 }
 
-/// What a [`lint`] gives.
+/// The result of [`lint`].
 ///
 /// ```
 /// use fieldmanager_managedfields::{LintOptions, lint};
@@ -246,9 +258,9 @@ pub struct ManagerSize {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LintReport {
-    /// What was found, in the order of [`Finding`].
+    /// The findings, in the order of the variants of [`Finding`].
     pub findings: Vec<Finding>,
-    /// The share of each manager, the largest first.
+    /// The size of each manager, the largest first.
     pub sizes: Vec<ManagerSize>,
     /// The size of the whole list as JSON.
     pub managed_bytes: usize,
@@ -256,11 +268,10 @@ pub struct LintReport {
     pub object_bytes: usize,
 }
 
-/// Checks the managed fields of an object for problems. It changes nothing. The operations that fix what it finds
-/// are [`ManagedFields::rename`], [`transfer`](ManagedFields::transfer) and
-/// [`without`](ManagedFields::without).
+/// Checks the managed fields of an object for problems. [`ManagedFields::rename`],
+/// [`transfer`](ManagedFields::transfer) and [`without`](ManagedFields::without) fix them.
 ///
-/// Behaviour: Kubernetes has nothing like it.
+/// Behaviour: Kubernetes has no such check.
 ///
 /// ```
 /// use fieldmanager_managedfields::{Finding, LintOptions, lint};
@@ -271,7 +282,7 @@ pub struct LintReport {
 ///     {"manager": "controller", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
 ///      "fieldsV1": {"f:data": {"f:a": {}}}}
 /// ]}}"#)?;
-/// let report = lint(&object, &LintOptions { large_percent: 100, ..LintOptions::default() });
+/// let report = lint(&object, &LintOptions::default().large_percent(100));
 /// assert_eq!(
 ///     report.findings[0].to_string(),
 ///     r#""controller" using v1 owns only fields that "ci" applies too, and keeps them from being removed: drop its entry"#,
@@ -283,7 +294,7 @@ pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
     let Some(list) = list_of(object).filter(|list| !list.is_null()) else {
         return LintReport { object_bytes: object.to_json().len(), ..LintReport::default() };
     };
-    let (managed, faults) = ManagedFields::decode_lossy(Some(list));
+    let Decoded { managed, faults } = ManagedFields::decode_lossy(Some(list));
     let entries = managed.entries();
     let refused = refused(list, &faults);
     let mut findings: Vec<Finding> = faults.into_iter().map(Finding::Unreadable).collect();
@@ -300,7 +311,7 @@ pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
     LintReport { findings, sizes: sizes(list), managed_bytes, object_bytes }
 }
 
-/// What the validation of a request refuses in the entries that can be read.
+/// The faults that an API server finds in the entries that can be read.
 fn refused(list: &Value, unreadable: &[EntryError]) -> Vec<Finding> {
     let path = FieldPath::root("metadata").child("managedFields");
     let valid = Value::Map(Map::single("operation", "Apply"));
@@ -311,19 +322,18 @@ fn refused(list: &Value, unreadable: &[EntryError]) -> Vec<Finding> {
 
 /// Identities of more than one entry.
 fn duplicates(list: &Value) -> Vec<Finding> {
-    let mut seen: BTreeMap<Str, (usize, Identity)> = BTreeMap::new();
+    let mut identities: BTreeMap<Str, (usize, Identity)> = BTreeMap::new();
     for (index, value) in list.as_list().into_iter().flatten().enumerate() {
         if let Ok(entry) = Entry::from_value(index, value) {
             let identity = entry.identity();
-            seen.entry(identity.identifier()).or_insert((0, identity)).0 += 1;
+            identities.entry(identity.identifier()).or_insert((0, identity)).0 += 1;
         }
     }
-    let several = seen.into_values().filter(|(count, _)| *count > 1);
+    let several = identities.into_values().filter(|(count, _)| *count > 1);
     several.map(|(_, identity)| Finding::Duplicate { identity }).collect()
 }
 
-/// An updater all of whose fields appliers own too. Only the ends of paths count: the maps on the way may be
-/// somebody's without being anybody's concern.
+/// An updater whose leaf fields all have appliers as owners. The maps and lists above them do not count.
 fn nothing_alone(entry: &Entry, entries: &[Entry]) -> Option<Finding> {
     if entry.operation != Operation::Update || entry.fields.is_empty() {
         return None;

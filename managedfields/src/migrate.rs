@@ -1,11 +1,11 @@
-//! Giving what managers own to others.
+//! Transfers entries between managers.
 
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_value::Str;
 
 use crate::entry::Entry;
 use crate::identity::Operation;
-use crate::managed::ManagedFields;
+use crate::managed_fields::ManagedFields;
 
 /// Selects entries of a manager: all of them, or those with a certain operation, subresource or version.
 ///
@@ -28,12 +28,12 @@ impl Selector {
         Selector { manager: name.into(), operation: None, subresource: None, version: None }
     }
 
-    /// The entry of a manager that is the one of another entry, at whatever version.
+    /// The entries of the same manager, operation and subresource, at any version.
     pub(crate) fn of(entry: &Entry) -> Self {
         Self::manager(entry.manager.clone()).operation(entry.operation).subresource(entry.subresource.clone())
     }
 
-    /// Only those written in one way.
+    /// Only those with an operation.
     #[must_use]
     pub fn operation(mut self, operation: Operation) -> Self {
         self.operation = Some(operation);
@@ -73,7 +73,7 @@ impl Selector {
     }
 }
 
-/// Entries cannot be given to a manager.
+/// The error of a transfer of entries to a manager.
 ///
 /// ```
 /// use fieldmanager_managedfields::{ManagedFields, Selector};
@@ -88,17 +88,18 @@ impl Selector {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot unite entries of {manager} at {from} and {to}: expected one version, apply again first")]
+#[non_exhaustive]
 pub struct MigrateError {
-    /// The manager that would get them, as in messages.
+    /// The manager that would get the entries, as in messages.
     pub manager: String,
-    /// The version of what would be given.
+    /// The version of the transferred entries.
     pub from: ApiVersion,
-    /// The version of what the manager has: the same field may have another path there.
+    /// The version of the manager's own entry, at which the same field may have another path.
     pub to: ApiVersion,
 }
 
 impl ManagedFields {
-    /// The entries that a selector means.
+    /// The selected entries.
     ///
     /// ```
     /// use fieldmanager_managedfields::{ManagedFields, Selector};
@@ -108,7 +109,7 @@ impl ManagedFields {
         self.entries().into_iter().filter(|entry| selector.selects(entry)).collect()
     }
 
-    /// Without the selected entries. Their fields keep their other owners, if they have any.
+    /// The entries without the selected ones. Their fields keep other owners.
     ///
     /// ```
     /// # use fieldmanager_managedfields::{ManagedFields, Operation, Selector};
@@ -130,8 +131,7 @@ impl ManagedFields {
         left
     }
 
-    /// The selected entries under another name. What the other name owns already is united with them, entry by
-    /// entry, and the later time counts.
+    /// Renames the manager of the selected entries. Entries with the same identity are united, and the later time is kept.
     ///
     /// # Errors
     ///
@@ -155,8 +155,8 @@ impl ManagedFields {
         self.moved(selector, |entry| entry.manager = to.clone())
     }
 
-    /// The selected entries as ones of a manager, with the operation and the subresource given: an updater's fields
-    /// become an applier's, or those of `status` go to the object itself. Otherwise as [`rename`](Self::rename).
+    /// As [`rename`](Self::rename), and also sets the operation and the subresource of the selected entries, for example
+    /// to turn the fields of an updater into those of an applier.
     ///
     /// # Errors
     ///

@@ -1,6 +1,5 @@
-//! Operations on objects of any type that implements the traits of serde.
+//! Requests with objects of any type that implements the traits of serde.
 
-use fieldmanager_merge::Force;
 use fieldmanager_value::{Value, from_value, to_value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,11 +7,12 @@ use serde::de::DeserializeOwned;
 use crate::entry::EntryError;
 use crate::error::Error;
 use crate::extract::ExtractForm;
-use crate::managed::ManagedFields;
+use crate::managed_fields::ManagedFields;
 use crate::manager::FieldManager;
-use crate::time::Time;
+use crate::outcome::Outcome;
+use crate::request::{ApplyRequest, UpdateRequest};
 
-/// Why an operation on serialised objects failed.
+/// The error of a request with objects of serde.
 ///
 /// ```
 /// use fieldmanager_managedfields::{Error, ObjectError};
@@ -22,35 +22,35 @@ use crate::time::Time;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObjectError {
-    /// An object has no form as a value.
+    /// An object cannot be serialized.
     #[error("cannot serialize the {what}: {source}")]
     Serialize {
-        /// Which object.
+        /// The object: `live object`, `new object` or `configuration`.
         what: &'static str,
-        /// What is wrong.
+        /// The reason.
         source: fieldmanager_value::Error,
     },
-    /// The result does not fit the type that is wanted.
+    /// The result does not fit the requested type.
     #[error("cannot deserialize the result: {source}")]
     Deserialize {
-        /// What is wrong.
+        /// The reason.
         source: fieldmanager_value::Error,
     },
-    /// The operation itself failed.
+    /// The request failed.
     #[error(transparent)]
     Operation(#[from] Error),
 }
 
-/// What an operation on an object of a type gives.
+/// The result of a request with objects of serde.
 ///
 /// ```
-/// # use fieldmanager_managedfields::{FieldManager, Force};
+/// # use fieldmanager_managedfields::{ApplyRequest, FieldManager};
 /// # use fieldmanager_openapi::GroupVersionKind;
 /// use serde_json::json;
 /// # let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
-/// # let noon = "2026-01-31T12:00:00Z".parse()?;
 /// let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
-/// let applied = manager.apply_object(None::<&serde_json::Value>, &config, "ci", Force::No, noon)?;
+/// let live: Option<&serde_json::Value> = None;
+/// let applied = manager.apply_object(ApplyRequest::for_objects(live, &config).manager("ci"))?;
 /// assert!(applied.changed);
 /// assert_eq!(applied.object["metadata"]["managedFields"][0]["manager"], "ci");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -62,25 +62,31 @@ pub struct ObjectOutcome<T> {
     pub object: T,
     /// The owners of its fields.
     pub managed: ManagedFields,
-    /// Whether the object, or an entry of it, differs from the live one.
+    /// Whether the object, or one of its entries, differs from the live one.
     pub changed: bool,
-    /// Entries that could not be read and are gone, see [`Outcome::dropped`](crate::Outcome::dropped).
+    /// Entries that were dropped because they cannot be read, see [`Outcome::dropped`].
     pub dropped: Vec<EntryError>,
 }
 
+impl<T: DeserializeOwned> ObjectOutcome<T> {
+    fn new(outcome: Outcome) -> Result<Self, ObjectError> {
+        let Outcome { object, managed, changed, dropped } = outcome;
+        Ok(ObjectOutcome { object: deserialized(object)?, managed, changed, dropped })
+    }
+}
+
 impl FieldManager {
-    /// [`apply`](Self::apply) on objects of types that serde knows, such as `serde_json::Value` or generated ones.
-    /// The configuration may have another type than the object.
+    /// As [`apply`](Self::apply), with objects of types that implement the traits of serde, such as `serde_json::Value`
+    /// or generated types. The configuration may have another type than the object.
     ///
-    /// What the type does not know is lost on the way: fields of newer versions, and whether a field that is
-    /// always written was given. A type for configurations leaves out what is not set.
+    /// Fields that a type does not declare are lost. The type of a configuration must omit fields that are not set.
     ///
     /// # Errors
     ///
     /// [`ObjectError`].
     ///
     /// ```
-    /// use fieldmanager_managedfields::{FieldManager, Force};
+    /// use fieldmanager_managedfields::{ApplyRequest, FieldManager};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use serde::{Deserialize, Serialize};
     ///
@@ -102,76 +108,57 @@ impl FieldManager {
     ///     metadata: serde_json::json!({"name": "x"}),
     ///     size: 3,
     /// };
-    /// let noon = "2026-01-31T12:00:00Z".parse()?;
-    /// let applied = manager.apply_object(None::<&Shop>, &shop, "ci", Force::No, noon)?;
+    /// let live: Option<&Shop> = None;
+    /// let applied = manager.apply_object(ApplyRequest::for_objects(live, &shop).manager("ci"))?;
     /// assert_eq!(applied.object.size, 3);
     /// assert_eq!(applied.managed.entries()[0].fields.to_string(), ".size");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn apply_object<T: Serialize + DeserializeOwned>(
+    pub fn apply_object<T: Serialize + DeserializeOwned, C: Serialize>(
         &self,
-        live: Option<&T>,
-        config: &impl Serialize,
-        manager: &str,
-        force: Force,
-        now: Time,
+        request: ApplyRequest<'_, T, C>,
     ) -> Result<ObjectOutcome<T>, ObjectError> {
-        let (live, config) = (live_value(live)?, value("configuration", config)?);
-        let outcome = self.apply(&live, &config, manager, force, now)?;
-        Ok(ObjectOutcome {
-            object: object(outcome.object)?,
-            managed: outcome.managed,
-            changed: outcome.changed,
-            dropped: outcome.dropped,
-        })
+        let (live, config) = (live_value(request.live)?, value("configuration", request.config)?);
+        ObjectOutcome::new(self.apply(request.with_objects(Some(&live), &config))?)
     }
 
-    /// [`update`](Self::update) on objects of a type that serde knows. What the type does not know is lost.
+    /// As [`update`](Self::update), with objects of a type that implements the traits of serde. Fields that the type does
+    /// not declare are lost.
     ///
     /// # Errors
     ///
     /// [`ObjectError`].
     ///
     /// ```
-    /// # use fieldmanager_managedfields::FieldManager;
+    /// # use fieldmanager_managedfields::{FieldManager, UpdateRequest};
     /// # use fieldmanager_openapi::GroupVersionKind;
     /// # let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
-    /// # let noon = "2026-01-31T12:00:00Z".parse()?;
     /// let new = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
-    /// let updated = manager.update_object(None, &new, "ci", noon)?;
+    /// let updated = manager.update_object(UpdateRequest::for_objects(None, &new).manager("ci"))?;
     /// assert_eq!(updated.object["metadata"]["managedFields"][0]["operation"], "Update");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update_object<T: Serialize + DeserializeOwned>(
         &self,
-        live: Option<&T>,
-        new: &T,
-        manager: &str,
-        now: Time,
+        request: UpdateRequest<'_, T>,
     ) -> Result<ObjectOutcome<T>, ObjectError> {
-        let (live, new) = (live_value(live)?, value("new object", new)?);
-        let outcome = self.update(&live, &new, manager, now)?;
-        Ok(ObjectOutcome {
-            object: object(outcome.object)?,
-            managed: outcome.managed,
-            changed: outcome.changed,
-            dropped: outcome.dropped,
-        })
+        let (live, new) = (live_value(request.live)?, value("new object", request.new)?);
+        ObjectOutcome::new(self.update(request.with_objects(Some(&live), &new))?)
     }
 
-    /// [`extract`](Self::extract) from an object of a type that serde knows, to another or the same type.
+    /// As [`extract`](Self::extract), with types that implement the traits of serde.
     ///
     /// # Errors
     ///
     /// [`ObjectError`].
     ///
     /// ```
-    /// # use fieldmanager_managedfields::{ExtractForm, FieldManager, Force};
+    /// # use fieldmanager_managedfields::{ApplyRequest, ExtractForm, FieldManager};
     /// # use fieldmanager_openapi::GroupVersionKind;
     /// # let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
-    /// # let noon = "2026-01-31T12:00:00Z".parse()?;
     /// let config = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
-    /// let live = manager.apply_object(None::<&serde_json::Value>, &config, "ci", Force::No, noon)?.object;
+    /// let nothing: Option<&serde_json::Value> = None;
+    /// let live = manager.apply_object(ApplyRequest::for_objects(nothing, &config).manager("ci"))?.object;
     /// let own: Option<serde_json::Value> = manager.extract_object(&live, "ci", ExtractForm::Reapply)?;
     /// assert_eq!(own, Some(config));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -183,15 +170,15 @@ impl FieldManager {
         form: ExtractForm,
     ) -> Result<Option<T>, ObjectError> {
         let live = value("live object", live)?;
-        self.extract(&live, manager, form)?.map(object).transpose()
+        self.extract(&live, manager, form)?.map(deserialized).transpose()
     }
 }
 
-/// A function from object to object, on an object of a type that serde knows.
+/// Calls a function on an object of a type that implements the traits of serde.
 ///
 /// # Errors
 ///
-/// [`ObjectError`] if the object has no form as a value, or the result does not fit the type.
+/// [`ObjectError`] if the object cannot be serialized, or the result does not fit the type.
 ///
 /// ```
 /// use fieldmanager_managedfields::{StripOptions, map_object, strip_for_apply};
@@ -204,7 +191,7 @@ pub fn map_object<T: Serialize + DeserializeOwned>(
     source: &T,
     change: impl FnOnce(&Value) -> Value,
 ) -> Result<T, ObjectError> {
-    object(change(&value("object", source)?))
+    deserialized(change(&value("object", source)?))
 }
 
 fn live_value<T: Serialize>(live: Option<&T>) -> Result<Value, ObjectError> {
@@ -215,6 +202,6 @@ fn value(what: &'static str, object: &impl Serialize) -> Result<Value, ObjectErr
     to_value(object).map_err(|source| ObjectError::Serialize { what, source })
 }
 
-fn object<T: DeserializeOwned>(value: Value) -> Result<T, ObjectError> {
+fn deserialized<T: DeserializeOwned>(value: Value) -> Result<T, ObjectError> {
     from_value(value).map_err(|source| ObjectError::Deserialize { source })
 }

@@ -1,194 +1,227 @@
-//! What a request says about itself: its manager and its options.
+//! Requests to a field manager.
 
-use std::fmt;
+use fieldmanager_patch::{PatchSchema, PatchType};
+use fieldmanager_value::Value;
 
-use fieldmanager_openapi::GroupVersionKind;
-use fieldmanager_structural::{FieldError, FieldPath, MAX_MANAGER, validate_manager};
-use fieldmanager_value::go_format::is_print;
+use crate::time::Time;
 
-use crate::status::Status;
+/// The live object of a request that creates one.
+static NO_OBJECT: Value = Value::Null;
 
-/// The name of the manager of a request: its `fieldManager` parameter, or else what its `User-Agent` begins
-/// with, up to the first slash.
+/// A request to apply a configuration to a live object, for [`FieldManager::apply`](crate::FieldManager::apply) and
+/// [`dry_run_apply`](crate::FieldManager::dry_run_apply).
 ///
-/// Of a user agent only characters that can be shown are taken, and as many as fit in [`MAX_MANAGER`] bytes. The
-/// parameter is taken as it is: [`RequestOptions::validate`] says whether it may be. A name that comes out empty is
-/// `unknown` in the entries that a [`FieldManager`](crate::FieldManager) writes.
-///
-/// Behaviour: `managerOrUserAgent` of `k8s.io/apiserver/pkg/endpoints/handlers`.
+/// [`manager`](Self::manager) and [`force`](Self::force) have the meanings and defaults of `field_manager` and `force`
+/// in `PatchParams` of the crate `kube`. A dry run is another method with the same request.
 ///
 /// ```
-/// use fieldmanager_managedfields::manager_name;
-/// assert_eq!(manager_name("ci", "kubectl/v1.37.0"), "ci");
-/// assert_eq!(manager_name("", "kubectl/v1.37.0 (linux/amd64)"), "kubectl");
-/// assert_eq!(manager_name("", "a\u{7}b"), "ab");
-/// assert_eq!(manager_name("", "/"), "");
+/// use fieldmanager_managedfields::{ApplyRequest, FieldManager, Time};
+/// use fieldmanager_openapi::GroupVersionKind;
+/// use fieldmanager_value::Value;
+/// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
+/// let config = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}"#)?;
+/// let now: Time = "2026-01-31T12:00:00Z".parse()?;
+///
+/// // There is no live object yet.
+/// let live = manager.apply(ApplyRequest::new(&Value::Null, &config).manager("shop").at(now))?.object;
+///
+/// let config = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"c"}}"#)?;
+/// let request = ApplyRequest::new(&live, &config).manager("ops").at(now);
+/// assert!(manager.apply(request).is_err());
+/// assert_eq!(manager.apply(request.force())?.object.get("data"), config.get("data"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn manager_name(field_manager: &str, user_agent: &str) -> String {
-    if !field_manager.is_empty() {
-        return field_manager.to_owned();
-    }
-    let name = user_agent.split('/').next().unwrap_or_default();
-    let mut out = String::new();
-    for c in name.chars().filter(|c| is_print(*c)) {
-        // The first that does not fit ends the name, even if a later, shorter one would.
-        if out.len() + c.len_utf8() > MAX_MANAGER {
-            break;
-        }
-        out.push(c);
-    }
-    out
+#[derive(Debug)]
+#[must_use = "a request does nothing until a field manager gets it"]
+pub struct ApplyRequest<'a, T = Value, C = Value> {
+    pub(crate) live: Option<&'a T>,
+    pub(crate) config: &'a C,
+    pub(crate) manager: &'a str,
+    pub(crate) force: bool,
+    pub(crate) now: Option<Time>,
 }
 
-/// The kinds of requests that write an object.
-///
-/// ```
-/// use fieldmanager_managedfields::RequestKind;
-/// assert_eq!(RequestKind::Apply.options_kind().to_string(), "meta.k8s.io/, Kind=PatchOptions");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RequestKind {
-    /// `POST`.
-    Create,
-    /// `PUT`.
-    Update,
-    /// `PATCH` with anything but a configuration to apply.
-    Patch,
-    /// `PATCH` with a configuration to apply.
-    Apply,
-}
-
-impl RequestKind {
-    /// The kind of a request by the `Content-Type` of a `PATCH`.
-    ///
-    /// ```
-    /// use fieldmanager_managedfields::RequestKind;
-    /// let kind = RequestKind::of_patch;
-    /// assert_eq!(kind("application/apply-patch+yaml"), RequestKind::Apply);
-    /// assert_eq!(kind("application/apply-patch+cbor"), RequestKind::Apply);
-    /// assert_eq!(kind("application/merge-patch+json; charset=utf-8"), RequestKind::Patch);
-    /// ```
-    pub fn of_patch(content_type: &str) -> Self {
-        let kind = content_type.split(';').next().unwrap_or_default().trim();
-        match kind {
-            "application/apply-patch+yaml" | "application/apply-patch+cbor" => RequestKind::Apply,
-            _ => RequestKind::Patch,
-        }
+impl<'a> ApplyRequest<'a> {
+    /// Applies a configuration to a live object; an object that does not exist yet is null.
+    pub fn new(live: &'a Value, config: &'a Value) -> Self {
+        Self::for_objects(Some(live), config)
     }
 
-    /// The kind under which an API server reports invalid options.
-    pub fn options_kind(self) -> GroupVersionKind {
-        let kind = match self {
-            RequestKind::Create => "CreateOptions",
-            RequestKind::Update => "UpdateOptions",
-            RequestKind::Patch | RequestKind::Apply => "PatchOptions",
-        };
-        GroupVersionKind::new("meta.k8s.io", "", kind)
+    pub(crate) fn live(&self) -> &'a Value {
+        self.live.unwrap_or(&NO_OBJECT)
     }
 }
 
-/// The parameters of a request that writes an object.
-///
-/// ```
-/// use fieldmanager_managedfields::{RequestKind, RequestOptions};
-/// let options = RequestOptions { force: Some(true), ..RequestOptions::default() };
-/// assert_eq!(
-///     options.validate(RequestKind::Apply).unwrap_err().to_string(),
-///     "fieldManager: Required value: is required for apply patch",
-/// );
-/// let invalid = options.validate(RequestKind::Patch).unwrap_err();
-/// assert_eq!(invalid.errors[0].to_string(), "force: Forbidden: may not be specified for non-apply patch");
-/// assert_eq!((invalid.status().code, invalid.status().reason), (422, "Invalid"));
-/// assert!(options.validate(RequestKind::Update).is_ok());
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RequestOptions {
-    /// `fieldManager`; empty if it is not given.
-    pub field_manager: String,
-    /// `force`, if it is given.
-    pub force: Option<bool>,
-    /// `dryRun`, which may be given several times.
-    pub dry_run: Vec<String>,
-    /// `fieldValidation`; empty if it is not given.
-    pub field_validation: String,
-}
+impl<'a, T, C> ApplyRequest<'a, T, C> {
+    /// As [`new`](ApplyRequest::new) for types that implement the traits of serde, for
+    /// [`FieldManager::apply_object`](crate::FieldManager::apply_object). The configuration may be of another type than
+    /// the live object.
+    pub fn for_objects(live: Option<&'a T>, config: &'a C) -> Self {
+        ApplyRequest { live, config, manager: "", force: false, now: None }
+    }
 
-/// Options that an API server refuses.
-///
-/// ```
-/// use fieldmanager_managedfields::{RequestKind, RequestOptions};
-/// let options = RequestOptions { field_manager: "a\n".into(), ..RequestOptions::default() };
-/// let invalid = options.validate(RequestKind::Create).unwrap_err();
-/// assert_eq!(
-///     invalid.status().message,
-///     r#"CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\n": invalid character U+000A (at position 1)"#,
-/// );
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct InvalidOptions {
-    /// What kind of request it was.
-    pub request: RequestKind,
-    /// Everything that is wrong, at least one fault.
-    pub errors: Vec<FieldError>,
-}
+    /// The name of the manager that applies; [`manager_name`](crate::manager_name) determines it from the parameters of
+    /// a request. By default, and if it is empty, it is `unknown`.
+    pub fn manager(mut self, name: &'a str) -> Self {
+        self.manager = name;
+        self
+    }
 
-impl InvalidOptions {
-    /// The answer of an apiserver: 422, about the options.
-    ///
-    /// Behaviour: the handlers of `k8s.io/apiserver/pkg/endpoints/handlers`.
-    pub fn status(&self) -> Status {
-        Status::invalid(&self.request.options_kind(), "", &self.errors)
+    /// Takes fields that other managers own and whose values would change. Without force they are conflicts.
+    pub fn force(self) -> Self {
+        self.force_if(true)
+    }
+
+    /// As [`force`](Self::force) if the condition is true.
+    pub fn force_if(mut self, condition: bool) -> Self {
+        self.force = condition;
+        self
+    }
+
+    /// The time that the entry of the manager gets if the object changes. By default the entry has no time.
+    pub fn at(mut self, now: Time) -> Self {
+        self.now = Some(now);
+        self
+    }
+
+    /// The same request for other objects.
+    pub(crate) fn with_objects<'b, U, D>(self, live: Option<&'b U>, config: &'b D) -> ApplyRequest<'b, U, D>
+    where
+        'a: 'b,
+    {
+        ApplyRequest { live, config, manager: self.manager, force: self.force, now: self.now }
     }
 }
 
-impl fmt::Display for InvalidOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, error) in self.errors.iter().enumerate() {
-            if i > 0 {
-                f.write_str("\n")?;
-            }
-            error.fmt(f)?;
-        }
-        Ok(())
+impl<T, C> Clone for ApplyRequest<'_, T, C> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-impl std::error::Error for InvalidOptions {}
+impl<T, C> Copy for ApplyRequest<'_, T, C> {}
 
-impl RequestOptions {
-    /// Checks the options of a request.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidOptions`] with all faults: an apply names its manager, only an apply has `force`, a manager's name
-    /// can be shown and is no longer than [`MAX_MANAGER`] bytes, `dryRun` is `All`, and `fieldValidation` is
-    /// `Ignore`, `Warn` or `Strict`.
-    ///
-    /// Behaviour: `ValidateCreateOptions`, `ValidateUpdateOptions` and `ValidatePatchOptions` of
-    /// `k8s.io/apimachinery/pkg/apis/meta/v1/validation`.
-    pub fn validate(&self, request: RequestKind) -> Result<(), InvalidOptions> {
-        let mut errors = Vec::new();
-        let manager = FieldPath::root("fieldManager");
-        match request {
-            RequestKind::Apply if self.field_manager.is_empty() => {
-                errors.push(FieldError::required(manager.clone(), "is required for apply patch"));
-            }
-            RequestKind::Patch if self.force.is_some() => {
-                let detail = "may not be specified for non-apply patch";
-                errors.push(FieldError::forbidden(FieldPath::root("force"), detail));
-            }
-            _ => {}
-        }
-        errors.extend(validate_manager(&self.field_manager, &manager));
-        if self.dry_run.iter().any(|value| value != "All") {
-            let found: Vec<&str> = self.dry_run.iter().map(String::as_str).collect();
-            errors.push(FieldError::not_supported(FieldPath::root("dryRun"), found, &["All"]));
-        }
-        let accepted = ["", "Ignore", "Strict", "Warn"];
-        if !accepted.contains(&self.field_validation.as_str()) {
-            let path = FieldPath::root("fieldValidation");
-            errors.push(FieldError::not_supported(path, self.field_validation.as_str(), &accepted));
-        }
-        if errors.is_empty() { Ok(()) } else { Err(InvalidOptions { request, errors }) }
+/// A request to replace a live object by a new one, for [`FieldManager::update`](crate::FieldManager::update),
+/// [`update_no_errors`](crate::FieldManager::update_no_errors) and
+/// [`dry_run_update`](crate::FieldManager::dry_run_update).
+///
+/// ```
+/// use fieldmanager_managedfields::{FieldManager, UpdateRequest};
+/// use fieldmanager_openapi::GroupVersionKind;
+/// use fieldmanager_value::Value;
+/// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
+/// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}"#)?;
+/// let now = "2026-01-31T12:00:00Z".parse()?;
+/// let created = manager.update(UpdateRequest::new(&Value::Null, &new).manager("kubectl-create").at(now))?;
+/// assert_eq!(created.managed.entries()[0].manager, "kubectl-create");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "a request does nothing until a field manager gets it"]
+pub struct UpdateRequest<'a, T = Value> {
+    pub(crate) live: Option<&'a T>,
+    pub(crate) new: &'a T,
+    pub(crate) manager: &'a str,
+    pub(crate) now: Option<Time>,
+}
+
+impl<'a> UpdateRequest<'a> {
+    /// Replaces a live object by a new one; an object that does not exist yet is null.
+    pub fn new(live: &'a Value, new: &'a Value) -> Self {
+        Self::for_objects(Some(live), new)
+    }
+
+    pub(crate) fn live(&self) -> &'a Value {
+        self.live.unwrap_or(&NO_OBJECT)
+    }
+}
+
+impl<'a, T> UpdateRequest<'a, T> {
+    /// As [`new`](UpdateRequest::new) for a type that implements the traits of serde, for
+    /// [`FieldManager::update_object`](crate::FieldManager::update_object).
+    pub fn for_objects(live: Option<&'a T>, new: &'a T) -> Self {
+        UpdateRequest { live, new, manager: "", now: None }
+    }
+
+    /// The name of the manager that updates; [`manager_name`](crate::manager_name) determines it from the parameters of
+    /// a request. By default, and if it is empty, it is `unknown`.
+    pub fn manager(mut self, name: &'a str) -> Self {
+        self.manager = name;
+        self
+    }
+
+    /// The time that the entry of the manager gets if the request changes anything. By default the entry has no time.
+    pub fn at(mut self, now: Time) -> Self {
+        self.now = Some(now);
+        self
+    }
+
+    /// The same request for other objects.
+    pub(crate) fn with_objects<'b, U>(self, live: Option<&'b U>, new: &'b U) -> UpdateRequest<'b, U>
+    where
+        'a: 'b,
+    {
+        UpdateRequest { live, new, manager: self.manager, now: self.now }
+    }
+}
+
+impl<T> Clone for UpdateRequest<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for UpdateRequest<'_, T> {}
+
+/// A request to patch a live object, for [`FieldManager::patch`](crate::FieldManager::patch) and
+/// [`dry_run_patch`](crate::FieldManager::dry_run_patch).
+///
+/// ```
+/// use fieldmanager_managedfields::{FieldManager, PatchRequest};
+/// use fieldmanager_openapi::GroupVersionKind;
+/// use fieldmanager_patch::{PatchSchema, PatchType};
+/// use fieldmanager_value::Value;
+/// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
+/// let live = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}"#)?;
+/// let patch = Value::from_json(r#"{"data":{"a":"c"}}"#)?;
+/// let request = PatchRequest::new(&live, &patch, PatchType::Strategic).schema(PatchSchema::free()).manager("ops");
+/// assert_eq!(manager.patch(request)?.object.get("data"), patch.get("data"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a request does nothing until a field manager gets it"]
+pub struct PatchRequest<'a> {
+    pub(crate) live: &'a Value,
+    pub(crate) patch: &'a Value,
+    pub(crate) patch_type: PatchType,
+    pub(crate) schema: Option<PatchSchema<'a>>,
+    pub(crate) manager: &'a str,
+    pub(crate) now: Option<Time>,
+}
+
+impl<'a> PatchRequest<'a> {
+    /// Patches a live object. To apply a configuration, use [`ApplyRequest`].
+    pub fn new(live: &'a Value, patch: &'a Value, patch_type: PatchType) -> Self {
+        PatchRequest { live, patch, patch_type, schema: None, manager: "", now: None }
+    }
+
+    /// The type of the object for strategic merge patches, see `PatchTypes::of_kind`. Without it, as for custom resources,
+    /// strategic merge patches are refused.
+    pub fn schema(mut self, schema: impl Into<Option<PatchSchema<'a>>>) -> Self {
+        self.schema = schema.into();
+        self
+    }
+
+    /// The name of the manager that patches; [`manager_name`](crate::manager_name) determines it from the parameters of
+    /// a request. By default, and if it is empty, it is `unknown`.
+    pub fn manager(mut self, name: &'a str) -> Self {
+        self.manager = name;
+        self
+    }
+
+    /// The time that the entry of the manager gets if the patch changes anything. By default the entry has no time.
+    pub fn at(mut self, now: Time) -> Self {
+        self.now = Some(now);
+        self
     }
 }

@@ -1,4 +1,4 @@
-//! Managed fields between an object and its scale subresource.
+//! Conversion of managed fields between an object and its `scale` subresource.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,18 @@ use fieldmanager_value::Str;
 
 use crate::entry::Entry;
 use crate::identity::Operation;
-use crate::managed::ManagedFields;
+use crate::managed_fields::ManagedFields;
 use crate::migrate::Selector;
 
 /// The version of `Scale` objects.
 const SCALE: &str = "autoscaling/v1";
 
-/// Carries managed fields between objects of a kind and their `scale` subresource.
+/// Converts managed fields between objects of a kind and their `scale` subresource.
 ///
-/// A `Scale` has managed fields of its own: who owns the object's replicas, under the path that they have in a
-/// `Scale`. A request to the subresource changes these, and what became of them is carried back.
+/// A `Scale` has managed fields of its own: the owners of the object's replicas, under the path of the replicas in a
+/// `Scale`. A request to the subresource changes them; afterwards they are converted back.
 ///
-/// Behaviour: `ScaleHandler` of `k8s.io/apimachinery/pkg/util/managedfields`, but for what is written at
+/// Behaviour: `ScaleHandler` of `k8s.io/apimachinery/pkg/util/managedfields`, except for the differences listed at
 /// [`to_parent`](Self::to_parent).
 ///
 /// ```
@@ -34,10 +34,10 @@ const SCALE: &str = "autoscaling/v1";
 /// let of_scale = scale.to_subresource(&parent);
 /// let entry = &of_scale.entries()[0];
 /// assert_eq!((entry.api_version.as_str(), entry.fields.to_string().as_str()), ("autoscaling/v1", ".spec.replicas"));
-/// // Nothing happened: nothing changes.
+/// // Without a request to the subresource, nothing changes.
 /// assert_eq!(scale.to_parent(&parent, &of_scale), parent);
 ///
-/// // Somebody else took the replicas.
+/// // Another manager took the replicas.
 /// let taken = ManagedFields::decode(Some(&Value::from_json(r#"[
 ///     {"manager": "hpa", "operation": "Update", "apiVersion": "autoscaling/v1", "subresource": "scale",
 ///      "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
@@ -53,23 +53,35 @@ pub struct ScaleHandler {
     replicas: BTreeMap<ApiVersion, Option<Path>>,
 }
 
-/// What tells managers apart across the versions of object and `Scale`.
-type Who = (Str, Operation, Str);
+/// Identifies a manager across the versions of object and `Scale`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Writer {
+    manager: Str,
+    operation: Operation,
+    subresource: Str,
+}
+
+impl Writer {
+    fn of(entry: &Entry) -> Self {
+        let Entry { manager, operation, subresource, .. } = entry.clone();
+        Writer { manager, operation, subresource }
+    }
+}
 
 impl ScaleHandler {
-    /// For objects at a version, which owners of the replicas get in the object.
+    /// A handler for objects at a version. New owners of the replicas get entries at it.
     pub fn new(version: impl Into<ApiVersion>) -> Self {
         ScaleHandler { version: version.into(), replicas: BTreeMap::new() }
     }
 
-    /// Where the replicas are at a version.
+    /// The path of the replicas at a version.
     #[must_use]
     pub fn replicas(mut self, version: impl Into<ApiVersion>, path: Path) -> Self {
         self.replicas.insert(version.into(), Some(path));
         self
     }
 
-    /// A version that is served and has no replicas. Entries at versions that are neither given here nor to
+    /// A served version without replicas. Entries at versions that are given neither here nor to
     /// [`replicas`](Self::replicas) are dropped.
     #[must_use]
     pub fn without_replicas(mut self, version: impl Into<ApiVersion>) -> Self {
@@ -77,7 +89,7 @@ impl ScaleHandler {
         self
     }
 
-    /// The managed fields of a `Scale`: who owns the replicas of the object.
+    /// The managed fields of a `Scale`: the owners of the object's replicas.
     pub fn to_subresource(&self, parent: &ManagedFields) -> ManagedFields {
         let mut scale = ManagedFields::new();
         for entry in parent.entries() {
@@ -91,20 +103,19 @@ impl ScaleHandler {
         scale
     }
 
-    /// The managed fields of the object after a request to its `Scale`: who does not own the replicas there any
-    /// more has lost them in the object, and who came to own them there has got them.
+    /// The managed fields of the object after a request to its `Scale`. Managers that no longer own the replicas of the
+    /// `Scale` lose them in the object; managers that own them now gain them.
     ///
-    /// Entries of the object at a version that the handler does not know are dropped.
+    /// Entries of the object at an unknown version are dropped.
     ///
-    /// In Go an untouched updater of the object becomes two entries of one identity, of which the next request
-    /// reads one and forgets the other; an applier who applies to `Scale` what it did not own replaces its other
-    /// fields; and entries that come from a `Scale` lose their time. Here nobody loses anything but the replicas,
-    /// and the later time counts.
+    /// In Go, an updater of the object that the request does not affect gets two entries of one identity, of which the
+    /// next request reads only one; an applier that applies replicas which it did not own loses its other fields; and
+    /// entries of a `Scale` lose their time. Here managers lose nothing but the replicas, and the later time is kept.
     pub fn to_parent(&self, parent: &ManagedFields, scale: &ManagedFields) -> ManagedFields {
-        let mut owners: BTreeMap<Who, Entry> = BTreeMap::new();
+        let mut owners: BTreeMap<Writer, Entry> = BTreeMap::new();
         for entry in scale.entries() {
             owners
-                .entry(who(&entry))
+                .entry(Writer::of(&entry))
                 .and_modify(|known| {
                     known.fields = known.fields.union(&entry.fields);
                     known.time = known.time.max(entry.time);
@@ -112,17 +123,17 @@ impl ScaleHandler {
                 .or_insert(entry);
         }
         let mut out = ManagedFields::new();
-        let mut kept: BTreeSet<Who> = BTreeSet::new();
+        let mut kept: BTreeSet<Writer> = BTreeSet::new();
         for mut entry in parent.entries() {
             let Some(path) = self.replicas.get(&entry.api_version) else {
                 continue;
             };
             if let Some(path) = path.as_ref().filter(|path| entry.fields.has(path)) {
-                let who = who(&entry);
-                match owners.get(&who).filter(|owner| keeps(owner)) {
+                let writer = Writer::of(&entry);
+                match owners.get(&writer).filter(|owner| keeps(owner)) {
                     Some(owner) => {
                         entry.time = entry.time.max(owner.time);
-                        kept.insert(who);
+                        kept.insert(writer);
                     }
                     None => {
                         entry.fields = entry.fields.difference(&Set::from_iter([path]));
@@ -134,15 +145,15 @@ impl ScaleHandler {
             }
             out.add(entry);
         }
-        for (who, owner) in owners {
-            if !kept.contains(&who) && owns_replicas(&owner) {
+        for (writer, owner) in owners {
+            if !kept.contains(&writer) && owns_replicas(&owner) {
                 self.give(&mut out, owner);
             }
         }
         out
     }
 
-    /// Notes that who owns the replicas in a `Scale` owns them in the object.
+    /// Makes an owner of the replicas of the `Scale` their owner in the object.
     fn give(&self, managed: &mut ManagedFields, owner: Entry) {
         let path = |version: &ApiVersion| self.replicas.get(version).and_then(Option::as_ref);
         let Some(own_path) = path(&self.version) else {
@@ -150,7 +161,7 @@ impl ScaleHandler {
         };
         let mut given =
             Entry { api_version: self.version.clone(), fields: Set::from_iter([own_path]), ..owner };
-        // An applier has one entry for all versions, and its paths mean nothing at another one.
+        // An applier has one entry for all versions, whose paths are valid only at the version of the entry.
         let known = managed.get(&given.identity()).map(|known| known.api_version().clone());
         if let Some(version) = known.filter(|version| *version != self.version) {
             match path(&version) {
@@ -162,12 +173,8 @@ impl ScaleHandler {
     }
 }
 
-fn who(entry: &Entry) -> Who {
-    (entry.manager.clone(), entry.operation, entry.subresource.clone())
-}
-
-/// Whether who has this entry in a `Scale` keeps the replicas of the object. An applier is known by its entry
-/// alone; an updater, who writes whole objects, by what it owns.
+/// Whether the owner of an entry of a `Scale` keeps the replicas of the object. For an applier the entry suffices; an
+/// updater, which writes whole objects, must own the replicas.
 fn keeps(owner: &Entry) -> bool {
     owner.operation == Operation::Apply || owns_replicas(owner)
 }

@@ -1,13 +1,14 @@
-//! The managed fields that an operation starts from.
+//! The managed fields that a request starts from.
 
 use fieldmanager_value::Value;
 
 use crate::entry::{Entry, EntryError};
 use crate::error::Error;
-use crate::managed::{ManagedFields, list_of};
-use crate::manager::FieldManager;
+use crate::managed_fields::{Decoded, ManagedFields};
+use crate::object::list_of;
+use crate::settings::Settings;
 
-/// Where an operation starts.
+/// The start of a request.
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) managed: ManagedFields,
@@ -17,42 +18,42 @@ pub(crate) struct State {
     pub(crate) from_request: bool,
 }
 
-impl FieldManager {
+impl State {
     /// The entries of the live object.
-    pub(crate) fn stored_state(&self, live: &Value) -> Result<State, Error> {
-        let (managed, faults) = ManagedFields::decode_lossy(list_of(live));
+    pub(crate) fn stored(settings: &Settings, live: &Value) -> Result<Self, Error> {
+        let Decoded { managed, faults } = ManagedFields::decode_lossy(list_of(live));
         match faults.first() {
-            Some(fault) if !self.recover => Err(fault.clone().into()),
+            Some(fault) if !settings.recover => Err(fault.clone().into()),
             _ => Ok(State { managed, dropped: faults, from_request: false }),
         }
     }
 
-    /// The entries that an update starts from: those that the request sends, if it sends any and all can be read, else
-    /// those of the live object. A reset starts without entries.
-    pub(crate) fn starting_state(&self, live: &Value, new: &Value) -> Result<State, Error> {
-        if !self.subresource.is_empty() {
-            return self.stored_state(live);
+    /// The entries that an update starts from: those that the request sends, if it sends any and all can be read,
+    /// otherwise those of the live object. A reset starts without entries.
+    pub(crate) fn of_update(settings: &Settings, live: &Value, new: &Value) -> Result<Self, Error> {
+        if !settings.subresource.is_empty() {
+            return Self::stored(settings, live);
         }
         let list = list_of(new);
         if is_reset(list) {
             return Ok(State::default());
         }
-        let (managed, faults) = ManagedFields::decode_lossy(list);
+        let Decoded { managed, faults } = ManagedFields::decode_lossy(list);
         if faults.is_empty() && !managed.is_empty() {
             return Ok(State { managed, dropped: faults, from_request: true });
         }
         // Clients that do not understand managed fields must not delete them.
-        let mut state = self.stored_state(live)?;
+        let mut state = Self::stored(settings, live)?;
         state.dropped.extend(faults);
         Ok(state)
     }
 }
 
-/// Whether a list of entries asks to reset the managed fields: it is empty, or its only entry is empty.
+/// Whether a list of entries requests a reset of the managed fields: it is empty, or its only entry is empty.
 fn is_reset(list: Option<&Value>) -> bool {
     match list {
         Some(Value::List(entries)) => {
-            entries.is_empty() || (entries.len() == 1 && entries.get(0).is_some_and(Entry::says_nothing))
+            entries.is_empty() || (entries.len() == 1 && entries.get(0).is_some_and(Entry::is_blank))
         }
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! Errors as Kubernetes sends them.
+//! The `Status` objects of Kubernetes.
 
 use ahash::AHashSet;
 use fieldmanager_patch::Response;
@@ -6,9 +6,9 @@ use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 use serde::Serialize;
 
-/// The answer of an apiserver to a request that failed: `kind: Status` of `v1`.
+/// The answer of an API server to a failed request: `kind: Status` of `v1`.
 ///
-/// It serialises to the JSON of the API.
+/// It serializes to the JSON of the API.
 ///
 /// ```
 /// use fieldmanager_managedfields::Status;
@@ -31,7 +31,7 @@ pub struct Status {
     pub message: String,
     /// A reason for programs: `Conflict`, `Invalid`, ...
     pub reason: &'static str,
-    /// What the request was about, and the causes.
+    /// The object of the request, and the causes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
     /// The HTTP status code.
@@ -41,7 +41,7 @@ pub struct Status {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 struct Empty {}
 
-/// What a [`Status`] is about.
+/// The details of a [`Status`].
 ///
 /// ```
 /// use fieldmanager_managedfields::Details;
@@ -49,6 +49,7 @@ struct Empty {}
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Details {
     /// The object's name.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -59,7 +60,7 @@ pub struct Details {
     /// The object's kind or resource.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// What was found, one by one.
+    /// The causes, one by one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
 }
@@ -68,15 +69,12 @@ pub struct Details {
 ///
 /// ```
 /// use fieldmanager_managedfields::Cause;
-/// let cause = Cause {
-///     reason: "FieldManagerConflict".into(),
-///     message: r#"conflict with "ci""#.into(),
-///     field: ".spec.replicas".into(),
-/// };
+/// let cause = Cause::new("FieldManagerConflict", r#"conflict with "ci""#, ".spec.replicas");
 /// assert!(serde_json::to_string(&cause)?.ends_with(r#""field":".spec.replicas"}"#));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Cause {
     /// For programs.
     pub reason: String,
@@ -84,6 +82,13 @@ pub struct Cause {
     pub message: String,
     /// The field, in the notation of the reason.
     pub field: String,
+}
+
+impl Cause {
+    /// A cause from its parts.
+    pub fn new(reason: impl Into<String>, message: impl Into<String>, field: impl Into<String>) -> Self {
+        Cause { reason: reason.into(), message: message.into(), field: field.into() }
+    }
 }
 
 impl Status {
@@ -106,18 +111,18 @@ impl Status {
         Self::new(400, "BadRequest", message.into(), None)
     }
 
-    /// 404: there is no such object. An apiserver says `deployments.apps "web" not found`; a field manager knows
-    /// neither the name of the resource nor that of the object.
+    /// 404: the object does not exist. The message of an API server is `deployments.apps "web" not found`, but a field
+    /// manager knows neither the name of the resource nor that of the object.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(404, "NotFound", message.into(), None)
     }
 
-    /// 409: the object has changed since the state that the request names.
+    /// 409: the object has changed since the client read it.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(409, "Conflict", message.into(), None)
     }
 
-    /// 409: other managers own what was to be changed. The causes are the conflicts, in order.
+    /// 409: other managers own fields that the apply would change. The causes are the conflicts, in order.
     pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
         let details = Details { causes, ..Details::default() };
         Self::new(409, "Conflict", message.into(), Some(details))
@@ -152,9 +157,9 @@ impl Status {
                 field: error.path.to_string(),
             })
             .collect();
-        let mut seen = AHashSet::new();
+        let mut known = AHashSet::new();
         let mut texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        texts.retain(|text| seen.insert(text.clone()));
+        texts.retain(|text| known.insert(text.clone()));
         let all = match texts.as_slice() {
             [one] => one.clone(),
             all => format!("[{}]", all.join(", ")),
@@ -170,7 +175,7 @@ impl Status {
         Self::new(422, "Invalid", message, Some(details))
     }
 
-    /// 422: what a patch makes is no object of its kind.
+    /// 422: the patched object is not valid for its kind.
     ///
     /// Behaviour: `applyPatchToCurrentObject` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`, which names
     /// neither kind nor object.
@@ -179,15 +184,15 @@ impl Status {
         Self::invalid(&GroupVersionKind::new("", "", ""), "", &[error])
     }
 
-    /// 500: the server is at fault.
+    /// 500: an error of the server.
     ///
-    /// Behaviour: `NewInternalError` and the handling of errors that are no Status in `k8s.io/apiserver`.
+    /// Behaviour: `NewInternalError`, and the handling of errors without a `Status` in `k8s.io/apiserver`.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "InternalError", message.into(), None)
     }
 }
 
-/// The answer to a patch that is refused.
+/// The answer to a refused patch.
 ///
 /// ```
 /// use fieldmanager_managedfields::Status;

@@ -1,10 +1,10 @@
-//! Objects that are fit to be applied.
+//! Turns an object that was read from a server into a configuration.
 
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::last_applied::LAST_APPLIED;
 
-/// What the server writes into `metadata`, or does not let an apply set, sorted.
+/// The members of `metadata` that the server writes or that an apply must not set, sorted.
 const SERVERS: [&str; 9] = [
     "clusterName",
     "creationTimestamp",
@@ -17,32 +17,47 @@ const SERVERS: [&str; 9] = [
     "uid",
 ];
 
-/// What [`strip_for_apply`] removes besides what the server wrote into `metadata`.
+/// Options of [`strip_for_apply`]: the parts to remove besides the members of `metadata` that the server writes.
 ///
 /// ```
 /// use fieldmanager_managedfields::StripOptions;
 /// assert!(!StripOptions::default().status && StripOptions::all().status);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StripOptions {
     /// `status`.
     pub status: bool,
-    /// The annotation in which `kubectl` keeps what client-side apply applied last.
+    /// The annotation [`LAST_APPLIED`] of client-side apply.
     pub last_applied: bool,
 }
 
 impl StripOptions {
-    /// Everything.
+    /// Removes everything.
     pub fn all() -> Self {
         StripOptions { status: true, last_applied: true }
     }
+
+    /// Sets whether `status` is removed.
+    #[must_use]
+    pub fn status(mut self, remove: bool) -> Self {
+        self.status = remove;
+        self
+    }
+
+    /// Sets whether the annotation of client-side apply is removed.
+    #[must_use]
+    pub fn last_applied(mut self, remove: bool) -> Self {
+        self.last_applied = remove;
+        self
+    }
 }
 
-/// An object that was read from a server, without what a configuration must not have: an apiserver refuses
-/// `metadata.managedFields`, and `resourceVersion`, `uid` and the like would make the apply fail later or own what
-/// belongs to the server.
+/// Removes the fields that a configuration must not have from an object that was read from a server. An API server
+/// refuses `metadata.managedFields`; `resourceVersion`, `uid` and similar fields would make the apply fail later, or give
+/// the manager fields of the server.
 ///
-/// What is left owns every other field of the object when it is applied. To get only what one manager applied, see
+/// A manager that applies the result owns all its fields. To get only the fields that one manager applied, use
 /// [`FieldManager::extract`](crate::FieldManager::extract).
 ///
 /// Behaviour: an apply of `k8s.io/apimachinery/pkg/util/managedfields` accepts the result.
@@ -74,14 +89,14 @@ pub fn strip_for_apply(object: &Value, options: StripOptions) -> Value {
 }
 
 fn stripped_metadata(metadata: &Map, options: StripOptions) -> Map {
-    // In the order of names, as edits must be.
+    // Edits must be sorted by name.
     let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
     if let Some(Value::Map(annotations)) = metadata.get("annotations")
         && options.last_applied
         && annotations.contains(LAST_APPLIED)
     {
         let others = annotations.with_edits(vec![(LAST_APPLIED.into(), None)]);
-        // An empty map would be owned.
+        // Applying an empty map would own it.
         let others = (!others.is_empty()).then_some(Value::Map(others));
         edits.push(("annotations".into(), others));
     }

@@ -19,7 +19,7 @@ use fieldmanager_structural::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(Timestamp);
 
-/// A string or number is not a time in the years 0000 to 9999 of UTC.
+/// The error of a string or number that is not a time in the years 0000 to 9999 of UTC.
 ///
 /// ```
 /// use fieldmanager_managedfields::Time;
@@ -28,13 +28,14 @@ pub struct Time(Timestamp);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a time like 2026-01-31T12:00:00Z, got `{found}`")]
+#[non_exhaustive]
 pub struct TimeError {
     /// What was found.
     pub found: String,
 }
 
 impl Time {
-    /// The time that is this number of seconds after 1970-01-01T00:00:00Z.
+    /// The time a number of seconds after 1970-01-01T00:00:00Z.
     ///
     /// # Errors
     ///

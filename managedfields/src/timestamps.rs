@@ -1,15 +1,15 @@
-//! Writes that would change only the times of entries.
+//! Suppresses writes that would change only the times of entries.
 
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::managed::{MANAGED_FIELDS, list_of, with_list};
+use crate::object::{MANAGED_FIELDS, list_of, with_list};
 use crate::time::Time;
 
-/// The new object with the times of the old entries, if only these times changed; otherwise the new object. An API
-/// server does this before it stores an object, so that a write without changes creates no new resource version.
+/// The new object, with the times of the old entries if nothing but these times changed. An API server calls this before it
+/// stores an object, so that a write without changes creates no new resource version.
 ///
 /// Behaviour: `IgnoreManagedFieldsTimestampsTransformer` of `k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager`
-/// for custom resources: null and absent, and empty and absent, are different.
+/// for custom resources: a null, empty or absent value differs from the other two.
 ///
 /// ```
 /// use fieldmanager_managedfields::ignore_timestamp_only_changes;
@@ -37,7 +37,7 @@ pub fn ignore_timestamp_only_changes(old: &Value, new: &Value) -> Value {
     if !suppress {
         return new.clone();
     }
-    // The lists are the same but for times, and so the old one is the new one with the old times.
+    // The lists differ only in times.
     with_list(new, list_of(old).cloned())
 }
 
@@ -48,7 +48,7 @@ fn entries(list: &List) -> Option<Vec<&Map>> {
     list.iter().map(Value::as_map).collect()
 }
 
-/// The time of an entry. Strings of the same instant are equal.
+/// The time of an entry. Strings that denote the same instant are equal.
 fn time(entry: &Map) -> Option<Result<Time, &Value>> {
     let value = entry.get(TIME).filter(|value| !value.is_null())?;
     Some(value.as_str().and_then(|text| text.parse().ok()).ok_or(value))
@@ -58,7 +58,7 @@ fn without(map: &Map, name: &str) -> Value {
     Value::Map(map.with_edits(vec![(Str::from(name), None)]))
 }
 
-/// Whether two objects are the same but for their entries. Both have some.
+/// Whether two objects with entries differ in nothing else.
 fn same_but_entries(old: &Value, new: &Value) -> bool {
     let (Value::Map(old), Value::Map(new)) = (old, new) else {
         return false;

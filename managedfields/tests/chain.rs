@@ -1,9 +1,9 @@
-//! The rules of creates, updates and applies, one by one.
+//! The rules of creates, updates and applies.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
 use fieldmanager_fieldpath::{Path, Set};
-use fieldmanager_managedfields::{Error, FieldManager, Force, Outcome, Time};
+use fieldmanager_managedfields::{ApplyRequest, Error, FieldManager, Outcome, Time, UpdateRequest};
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_value::Value;
 
@@ -13,7 +13,7 @@ use support::{cm, entries, manager, time, update};
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 #[test]
-fn an_update_owns_what_it_changed_and_leaves_the_times_of_others() {
+fn an_update_owns_what_it_changed_and_keeps_other_times() {
     let first = update(&Value::Null, &cm(r#""data":{"a":"1","b":"1"}"#), "ci", 0);
     assert_eq!(entries(&first), ["ci Update v1 00 .data .data.a .data.b"]);
     let second = update(&first.object, &cm(r#""data":{"a":"1","b":"2"}"#), "ops", 1);
@@ -28,8 +28,9 @@ fn an_update_that_only_removes_does_not_change_the_time_of_its_manager() {
 }
 
 #[test]
-fn what_belongs_to_nobody_leaves_no_entry() {
-    let applied = manager().apply(&Value::Null, &cm(""), "ci", Force::No, time(0)).unwrap();
+fn fields_without_an_owner_leave_no_entry() {
+    let applied =
+        manager().apply(ApplyRequest::new(&Value::Null, &cm("")).manager("ci").at(time(0))).unwrap();
     assert_eq!(applied.object.to_json(), r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}"#);
     let labelled = cm(r#""metadata":{"name":"x","uid":"u","labels":{"a":"1"},"generateName":"y"}"#);
     let updated = update(&Value::Null, &labelled, "ci", 0);
@@ -40,14 +41,14 @@ fn what_belongs_to_nobody_leaves_no_entry() {
 }
 
 #[test]
-fn managed_fields_of_an_update_reset_replace_or_do_not_count() {
+fn managed_fields_of_an_update_reset_or_replace_or_are_ignored() {
     let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
     let sent = |list: &str| {
         let new = cm(&format!(r#""data":{{"a":"1"}},"metadata":{{"managedFields":{list}}}"#));
         entries(&update(&live, &new, "ops", 1))
     };
     let kept = ["ci Update v1 00 .data .data.a"];
-    // Absent in all senses: nothing is lost.
+    // Absent, null or unreadable managed fields are ignored.
     for list in ["null", "[{},{}]", r#"["x"]"#, "5", r#"[{"manager":"ci","operation":"Apply"}]"#] {
         assert_eq!(sent(list), kept, "{list}");
     }
@@ -66,7 +67,7 @@ fn a_subresource_cannot_change_the_list() {
         .unwrap();
     let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
     let new = cm(r#""data":{"a":"1","b":"1"},"metadata":{"managedFields":[]}"#);
-    let updated = status.update(&live, &new, "ci", time(1)).unwrap();
+    let updated = status.update(UpdateRequest::new(&live, &new).manager("ci").at(time(1))).unwrap();
     assert_eq!(entries(&updated), ["ci Update v1 00 .data .data.a", "ci Update v1/status 01 .data.b"]);
 }
 
@@ -75,8 +76,9 @@ fn tracking_begins_with_a_create_or_an_apply() {
     let live = cm(r#""data":{"a":"1"},"metadata":{"uid":"u"}"#);
     let updated = update(&live, &cm(r#""data":{"a":"2"},"metadata":{"uid":"u"}"#), "ci", 0);
     assert!(entries(&updated).is_empty());
-    let applied =
-        manager().apply(&updated.object, &cm(r#""data":{"b":"1"}"#), "ops", Force::No, time(1)).unwrap();
+    let applied = manager()
+        .apply(ApplyRequest::new(&updated.object, &cm(r#""data":{"b":"1"}"#)).manager("ops").at(time(1)))
+        .unwrap();
     assert_eq!(
         entries(&applied),
         ["ops Apply v1 01 .data .data.b", "before-first-apply Update v1 01 .data .data.a"]
@@ -84,12 +86,15 @@ fn tracking_begins_with_a_create_or_an_apply() {
 }
 
 #[test]
-fn an_apply_that_changes_nothing_gives_no_time() {
+fn a_no_op_apply_sets_no_time() {
     let live = update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", 0).object;
-    let applied = manager().apply(&live, &cm(r#""data":{"a":"1"}"#), "ops", Force::No, time(1)).unwrap();
+    let applied = manager()
+        .apply(ApplyRequest::new(&live, &cm(r#""data":{"a":"1"}"#)).manager("ops").at(time(1)))
+        .unwrap();
     assert_eq!(entries(&applied), ["ops Apply v1 - .data .data.a", "ci Update v1 00 .data .data.a"]);
-    let again =
-        manager().apply(&applied.object, &cm(r#""data":{"a":"1"}"#), "ops", Force::No, time(2)).unwrap();
+    let again = manager()
+        .apply(ApplyRequest::new(&applied.object, &cm(r#""data":{"a":"1"}"#)).manager("ops").at(time(2)))
+        .unwrap();
     assert!(!again.changed);
 }
 
@@ -98,14 +103,14 @@ fn null_entries_over_null_are_no_change() {
     let object = |entries: &str| cm(&format!(r#""metadata":{{"name":"x","labels":{{"a":"1"}}{entries}}}"#));
     let (null, none) = (object(r#","managedFields":null"#), object(""));
     let time_of = |live: &Value, config: &Value| {
-        let outcome = manager().apply(live, config, "ci", Force::No, time(1)).unwrap();
+        let outcome = manager().apply(ApplyRequest::new(live, config).manager("ci").at(time(1))).unwrap();
         assert_eq!(outcome.managed.entries().len(), 2);
         outcome.managed.entries()[0].time
     };
     assert_eq!(time_of(&null, &null), None);
     assert_eq!(time_of(&null, &none), None);
     assert_eq!(time_of(&none, &none), None);
-    // Merged over nothing, the null is there for a moment.
+    // Merged over no object, the null is part of the merged object.
     assert_eq!(time_of(&none, &null), Some(time(1)));
 }
 
@@ -113,7 +118,8 @@ fn null_entries_over_null_are_no_change() {
 fn configurations_are_checked_before_anything_else() {
     let fails = |config: &str| {
         let config = Value::from_json(config).unwrap();
-        let error = manager().apply(&Value::Null, &config, "ci", Force::No, time(0)).unwrap_err();
+        let error =
+            manager().apply(ApplyRequest::new(&Value::Null, &config).manager("ci").at(time(0))).unwrap_err();
         (error.status().code, error.to_string())
     };
     let kind = |text: &str| (400, format!("invalid object type: {text}"));
@@ -125,11 +131,11 @@ fn configurations_are_checked_before_anything_else() {
         (400, "metadata.managedFields must be nil".to_owned())
     );
     let null = cm(r#""metadata":{"managedFields":null}"#);
-    assert!(manager().apply(&Value::Null, &null, "ci", Force::No, time(0)).is_ok());
+    assert!(manager().apply(ApplyRequest::new(&Value::Null, &null).manager("ci").at(time(0))).is_ok());
 }
 
 #[test]
-fn errors_say_what_was_done_to_which_object() {
+fn errors_name_the_action_and_the_object() {
     let document = "
 definitions:
   T:
@@ -143,18 +149,24 @@ definitions:
         .build()
         .unwrap();
     let odd = Value::from_yaml("{apiVersion: e/v1, kind: T, b: 1}").unwrap();
-    let error = manager.apply(&Value::Null, &odd, "ci", Force::No, time(0)).unwrap_err();
-    // Go has the same text but sends 500.
+    let error = manager.apply(ApplyRequest::new(&Value::Null, &odd).manager("ci").at(time(0))).unwrap_err();
+    // Go has the same message but answers 500.
     assert_eq!(error.status().code, 400);
     let text = error.to_string();
     assert!(text.starts_with("failed to create typed patch object (/; e/v1, Kind=T): .b: "), "{text}");
-    let error = manager.update(&Value::Null, &odd, "ci", time(0)).unwrap_err().to_string();
+    let error = manager
+        .update(UpdateRequest::new(&Value::Null, &odd).manager("ci").at(time(0)))
+        .unwrap_err()
+        .to_string();
     assert!(
         error.starts_with("failed to convert new object (/; e/v1, Kind=T) to smd typed: .b: "),
         "{error}"
     );
     let other = Value::from_yaml("{apiVersion: e/v1, kind: Other}").unwrap();
-    let error = manager.update(&Value::Null, &other, "ci", time(0)).unwrap_err().to_string();
+    let error = manager
+        .update(UpdateRequest::new(&Value::Null, &other).manager("ci").at(time(0)))
+        .unwrap_err()
+        .to_string();
     assert!(
         error.starts_with("failed to convert new object (/; e/v1, Kind=Other) to smd typed: no correspond"),
         "{error}"
@@ -162,13 +174,18 @@ definitions:
 }
 
 #[test]
-fn conflicts_come_by_manager() {
+fn conflicts_are_sorted_by_manager() {
     let live = update(&Value::Null, &cm(r#""data":{"a":"1","b":"1"}"#), "say \"hi\"", 0).object;
     let apply = |live: &Value, name: &str, data: &str, force| {
-        manager().apply(live, &cm(&format!(r#""data":{data}"#)), name, force, time(1))
+        manager().apply(
+            ApplyRequest::new(live, &cm(&format!(r#""data":{data}"#)))
+                .manager(name)
+                .force_if(force)
+                .at(time(1)),
+        )
     };
-    let live = apply(&live, "ci", r#"{"c":"1"}"#, Force::No).unwrap().object;
-    let error = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, Force::No).unwrap_err();
+    let live = apply(&live, "ci", r#"{"c":"1"}"#, false).unwrap().object;
+    let error = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, false).unwrap_err();
     assert_eq!(
         error.to_string(),
         "Apply failed with 3 conflicts: conflicts with \"ci\":\n- .data.c\n\
@@ -179,7 +196,7 @@ fn conflicts_come_by_manager() {
     let causes = status.details.unwrap().causes;
     assert_eq!((causes.len(), causes[2].field.as_str()), (3, ".data.b"));
     assert_eq!(causes[1].message, r#"conflict with "say \"hi\"" using v1"#);
-    let forced = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, Force::Yes).unwrap();
+    let forced = apply(&live, "ops", r#"{"a":"2","b":"2","c":"2"}"#, true).unwrap();
     assert_eq!(
         entries(&forced),
         [
@@ -196,14 +213,15 @@ fn nameless_managers_are_unknown() {
     assert_eq!(entries(&first), ["unknown Update v1 00 .data .data.a"]);
 }
 
-/// What `kubectl` applied on the client's side, and what it applies now.
+/// The annotation of client-side apply, and the configuration that `kubectl` applies now.
 fn kubectl(last: &str, live: &str, data: &str) -> Result<Outcome, Error> {
     let annotation = Value::from(last).to_json();
     let live = cm(&format!(
         r#""data":{live},"metadata":{{"name":"x","annotations":{{"{LAST_APPLIED}":{annotation}}}}}"#
     ));
     let live = update(&Value::Null, &live, "kubectl-client-side-apply", 0).object;
-    manager().apply(&live, &cm(&format!(r#""data":{data}"#)), "kubectl", Force::No, time(1))
+    manager()
+        .apply(ApplyRequest::new(&live, &cm(&format!(r#""data":{data}"#))).manager("kubectl").at(time(1)))
 }
 
 #[test]
@@ -215,20 +233,20 @@ fn kubectl_takes_what_it_applied_before() {
     let expected =
         r#"{"apiVersion":"v1","data":{"a":"\u003c2\u003e\b\f"},"kind":"ConfigMap","metadata":{"name":"x"}}"#;
     assert_eq!(annotation.as_str(), Some(format!("{expected}\n").as_str()));
-    // What somebody changed since is not its own, and the conflicts that are left are those.
+    // Fields that were changed since are still conflicts.
     let error = kubectl(last, r#"{"a":"1","b":"1"}"#, r#"{"a":"2","b":"2"}"#).unwrap_err();
     assert_eq!(
         error.to_string(),
         "Apply failed with 1 conflict: conflict with \"kubectl-client-side-apply\" using v1: .data.b"
     );
-    // An annotation that says nothing about this object.
+    // An annotation of another kind is ignored.
     for last in ["", "{", "[]", "{}", r#"{"apiVersion":"v2","kind":"ConfigMap","data":{"a":"1"}}"#] {
         assert!(kubectl(last, r#"{"a":"1"}"#, r#"{"a":"2"}"#).is_err(), "{last}");
     }
 }
 
 #[test]
-fn an_annotation_that_becomes_too_large_goes() {
+fn an_annotation_that_becomes_too_large_is_removed() {
     let last = r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"}}"#;
     let data = format!(r#"{{"a":"{}"}}"#, "x".repeat(262_200));
     let applied = kubectl(last, r#"{"a":"1"}"#, &data).unwrap();
@@ -264,7 +282,7 @@ fn updaters_of_different_versions_are_not_united() {
 }
 
 #[test]
-fn reset_fields_and_defaults_belong_to_nobody() {
+fn reset_fields_and_defaults_have_no_owner() {
     let status: Set = [".status".parse::<Path>().unwrap()].into_iter().collect();
     let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))
         .reset_fields("v1", status)
@@ -276,7 +294,7 @@ fn reset_fields_and_defaults_belong_to_nobody() {
         .build()
         .unwrap();
     let config = cm(r#""data":{"a":"1"},"status":{"ready":true}"#);
-    let applied = manager.apply(&Value::Null, &config, "ci", Force::No, time(0)).unwrap();
+    let applied = manager.apply(ApplyRequest::new(&Value::Null, &config).manager("ci").at(time(0))).unwrap();
     assert_eq!(entries(&applied), ["ci Apply v1 00 .data .data.a"]);
     assert!(applied.object.get("defaulted").is_some() && applied.object.get("status").is_some());
 }
@@ -284,7 +302,9 @@ fn reset_fields_and_defaults_belong_to_nobody() {
 #[test]
 fn times_are_whole_seconds_of_utc() {
     let time: Time = "2020-01-01T01:00:00.9+01:00".parse().unwrap();
-    let created = manager().update(&Value::Null, &cm(r#""data":{"a":"1"}"#), "ci", time).unwrap();
+    let created = manager()
+        .update(UpdateRequest::new(&Value::Null, &cm(r#""data":{"a":"1"}"#)).manager("ci").at(time))
+        .unwrap();
     assert_eq!(
         created.managed.entries()[0].to_value().get("time").unwrap().as_str(),
         Some("2020-01-01T00:00:00Z")

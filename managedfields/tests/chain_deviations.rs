@@ -1,11 +1,12 @@
-//! Where the library differs from Go on purpose, each with what Go gives (`GO`, recorded from the oracle). The names
-//! are those of `docs/deviations.md`.
+//! Intended differences from Go, with the results of Go (`GO`, recorded from the oracle). The names are those of
+//! `docs/deviations.md`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 
 use fieldmanager_fieldpath::Path;
 use fieldmanager_managedfields::{
-    CsaUpgrade, Error, ErrorKind, ExtractForm, FieldManager, Force, ManagedFields, ScaleHandler, extract,
+    ApplyRequest, CsaUpgrade, Error, ErrorKind, ExtractForm, FieldManager, ManagedFields, ScaleHandler,
+    UpdateRequest, extract,
 };
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;
@@ -45,9 +46,9 @@ fn unreadable_entries() {
     const GO: [&str; 0] = [];
     let live = with_entries(r#"{"a":"1"}"#, &[entry("ci", "Apply", A, ""), entry("old", "Patch", B, "")]);
     let new = cm(r#""data":{"a":"2"},"metadata":{"uid":"u"}"#);
-    let error = manager().update(&live, &new, "ops", time(0)).unwrap_err();
+    let error = manager().update(UpdateRequest::new(&live, &new).manager("ops").at(time(0))).unwrap_err();
     assert_eq!((error.kind(), error.status().code), (ErrorKind::Stored, 500));
-    let kept = manager().update_no_errors(&live, &new, "ops", time(0)).0;
+    let kept = manager().update_no_errors(UpdateRequest::new(&live, &new).manager("ops").at(time(0))).object;
     assert_eq!(
         kept.get("metadata").unwrap().get("managedFields"),
         live.get("metadata").unwrap().get("managedFields")
@@ -56,13 +57,13 @@ fn unreadable_entries() {
         .recover(true)
         .build()
         .unwrap();
-    let updated = recovering.update(&live, &new, "ops", time(0)).unwrap();
+    let updated = recovering.update(UpdateRequest::new(&live, &new).manager("ops").at(time(0))).unwrap();
     assert_eq!((entries(&updated).len(), updated.dropped.len()), (GO.len() + 1, 1));
 }
 
 #[test]
 fn cap_bucket() {
-    // The bucket was second and merged into itself: nobody owns `old` any more.
+    // In Go the second bucket is merged into itself, and `old` has no owner.
     const GO: [&str; 2] = ["m00 Update v1 00 .data.k00", "m01 Update v1 05 .data.k01"];
     let mut all: Vec<String> = (0..9)
         .map(|number| {
@@ -90,7 +91,8 @@ fn cap_bucket() {
 #[test]
 fn metadata_no_map() {
     const GO: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":"x"}"#;
-    let error = manager().update(&Value::Null, &json(GO), "ops", time(0)).unwrap_err();
+    let error =
+        manager().update(UpdateRequest::new(&Value::Null, &json(GO)).manager("ops").at(time(0))).unwrap_err();
     assert_eq!(error.to_string(), "new object: expected metadata that is a map, got string");
     assert_eq!(error.status().code, 400);
     let null = cm(r#""metadata":null,"data":{"a":"1"}"#);
@@ -101,9 +103,12 @@ fn metadata_no_map() {
 fn odd_fields_in_configuration() {
     const GO: [&str; 1] = ["ci Apply v1 00 .data .data.a"];
     let config = |list: &str| cm(&format!(r#""data":{{"a":"1"}},"metadata":{{"managedFields":{list}}}"#));
-    let error = manager().apply(&Value::Null, &config(r#"["x"]"#), "ci", Force::No, time(0)).unwrap_err();
+    let error = manager()
+        .apply(ApplyRequest::new(&Value::Null, &config(r#"["x"]"#)).manager("ci").at(time(0)))
+        .unwrap_err();
     assert_eq!(error, Error::ManagedFieldsInConfig);
-    let applied = manager().apply(&Value::Null, &config("null"), "ci", Force::No, time(0)).unwrap();
+    let applied =
+        manager().apply(ApplyRequest::new(&Value::Null, &config("null")).manager("ci").at(time(0))).unwrap();
     assert_eq!(entries(&applied), GO);
 }
 
@@ -148,12 +153,17 @@ fn unnamed_kind() {
         "failed to convert new object (/; e/v1, Kind=) to smd typed: no corresponding type for e/v1, Kind=";
     let unnamed = json(r#"{"apiVersion":"e/v1","a":1}"#);
     assert_eq!(
-        entries(&things().update(&Value::Null, &unnamed, "ops", time(0)).unwrap()),
+        entries(
+            &things().update(UpdateRequest::new(&Value::Null, &unnamed).manager("ops").at(time(0))).unwrap()
+        ),
         ["ops Update e/v1 00 .a"]
     );
-    // An object that says that it is something else is refused as in Go.
+    // As in Go, an object of another kind is refused.
     let other = json(r#"{"apiVersion":"e/v1","kind":"U","a":1}"#);
-    let error = things().update(&Value::Null, &other, "ops", time(0)).unwrap_err().to_string();
+    let error = things()
+        .update(UpdateRequest::new(&Value::Null, &other).manager("ops").at(time(0)))
+        .unwrap_err()
+        .to_string();
     assert_eq!(error, GO.replace("Kind=", "Kind=U"));
 }
 
@@ -165,7 +175,7 @@ fn entries_typed() {
         r#""a":1,"metadata":{"managedFields":[{"manager":"ci","operation":"Apply","apiVersion":"e/v1",
            "fieldsType":"FieldsV1","fieldsV1":{"f:a":{}},"note":"x"}]}"#,
     );
-    let applied = things().apply(&live, &thing(r#""a":1"#), "ops", Force::No, time(0));
+    let applied = things().apply(ApplyRequest::new(&live, &thing(r#""a":1"#)).manager("ops").at(time(0)));
     assert_eq!(entries(&applied.unwrap()), ["ci Apply e/v1 - .a", "ops Apply e/v1 - .a"], "{GO}");
 }
 
@@ -177,13 +187,14 @@ fn converted_duplicates() {
         r#""a":1,"tags":["x","x"],"metadata":{"managedFields":[{"manager":"ci","operation":"Apply",
            "apiVersion":"e/v2","fieldsType":"FieldsV1","fieldsV1":{"f:a":{}}}]}"#,
     );
-    let updated = things().update(&live, &thing(r#""a":2,"tags":["x","x"]"#), "ops", time(0));
+    let updated = things()
+        .update(UpdateRequest::new(&live, &thing(r#""a":2,"tags":["x","x"]"#)).manager("ops").at(time(0)));
     assert_eq!(entries(&updated.unwrap()), ["ops Update e/v1 00 .a"], "{GO}");
 }
 
 #[test]
 fn unknown_version() {
-    // Go makes a field manager for any version, and fails when it looks for the type.
+    // Go creates a field manager for any version and fails when it looks up the type.
     let document = "
 definitions:
   T: {type: object, x-kubernetes-group-version-kind: [{group: e, version: v1, kind: T}]}
@@ -199,7 +210,9 @@ fn odd_annotations() {
     const GO: &str = r#"{"b":"","kubectl.kubernetes.io/last-applied-configuration":"#;
     let annotations = r#"{"b":null,"kubectl.kubernetes.io/last-applied-configuration":"{}"}"#;
     let live = cm(&format!(r#""data":{{"a":"1"}},"metadata":{{"name":"x","annotations":{annotations}}}"#));
-    let applied = manager().apply(&live, &cm(r#""data":{"a":"1"}"#), "kubectl", Force::No, time(0)).unwrap();
+    let applied = manager()
+        .apply(ApplyRequest::new(&live, &cm(r#""data":{"a":"1"}"#)).manager("kubectl").at(time(0)))
+        .unwrap();
     let annotations = applied.object.get("metadata").unwrap().get("annotations").unwrap().to_json();
     assert!(annotations.starts_with(&GO.replace(r#""""#, "null")), "{annotations}");
 }
@@ -229,8 +242,11 @@ definitions:
         .unwrap();
     let config =
         |v: &str| json(&format!(r#"{{"apiVersion":"v1","kind":"L","data":[{{"id":10000000,"v":"{v}"}}]}}"#));
-    let live = manager.apply(&Value::Null, &config("a"), "ci", Force::No, time(0)).unwrap().object;
-    let error = manager.apply(&live, &config("b"), "ops", Force::No, time(1)).unwrap_err();
+    let live = manager
+        .apply(ApplyRequest::new(&Value::Null, &config("a")).manager("ci").at(time(0)))
+        .unwrap()
+        .object;
+    let error = manager.apply(ApplyRequest::new(&live, &config("b")).manager("ops").at(time(1))).unwrap_err();
     assert_eq!(error.to_string(), GO.replace("1e+07", "10000000"));
 }
 
@@ -240,7 +256,7 @@ fn entries_as_written() {
     let written = GO.replace("00:00:00Z", "01:00:00+01:00");
     let entry = entry("ci", "Apply", A, &format!(r#","time":"{written}""#));
     let live = with_entries(r#"{"a":"1"}"#, &[entry]);
-    // Nothing to upgrade, nothing to do.
+    // There is nothing to upgrade.
     assert_eq!(CsaUpgrade::new(["old"], "ci").patch(&live), Ok(None));
     let upgraded = CsaUpgrade::new(["old"], "ci").upgrade(&live).unwrap();
     assert!(upgraded.to_json().contains(&written));
@@ -248,7 +264,7 @@ fn entries_as_written() {
 
 #[test]
 fn scale_keeps() {
-    // Two entries of one identity, of which the next request reads the last only.
+    // Go returns two entries of one identity, of which the next request reads only the last.
     const GO: [&str; 2] = ["ci Update apps/v1 - .spec.replicas", "ci Update apps/v1 00 .spec.selector"];
     let decode = |text: &str| ManagedFields::decode(Some(&json(text))).unwrap();
     let parent = decode(

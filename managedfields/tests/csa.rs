@@ -31,7 +31,7 @@ fn upgrade() -> CsaUpgrade {
 }
 
 #[test]
-fn upgrades() {
+fn fields_of_updaters_are_transferred() {
     let cases: [(&str, &[&str], &[&str]); 10] = [
         ("direct conversion", &["U csa v1 - a"], &["A ssa v1 - a"]),
         ("duplicate fields", &["A ssa v1 - a", "U csa v1 - a"], &["A ssa v1 - a"]),
@@ -58,20 +58,20 @@ fn upgrades() {
 }
 
 #[test]
-fn a_name_may_stay_the_same() {
+fn the_manager_can_keep_its_name() {
     let upgrade = CsaUpgrade::new(["ci"], "ci");
     assert_eq!(upgrade.upgrade(&object(&["U ci v1 - a"])).unwrap(), object(&["A ci v1 - a"]));
 }
 
 #[test]
-fn a_subresource_is_upgraded_alone() {
+fn only_the_selected_subresource_is_upgraded() {
     let upgrade = CsaUpgrade::new(["csa"], "ssa").subresource("status");
     let before = object(&["U csa v1 status a", "U csa v1 - b"]);
     assert_eq!(upgrade.upgrade(&before).unwrap(), object(&["A ssa v1 status a", "U csa v1 - b"]));
 }
 
 #[test]
-fn entries_that_are_not_concerned_may_be_unreadable() {
+fn entries_of_other_managers_may_be_unreadable() {
     let json = r#"{"metadata":{"managedFields":[{"manager":"x","fieldsV1":1},
         {"manager":"csa","operation":"Update","apiVersion":"v1","fieldsV1":FIELDS}]}}"#;
     let with = |fields| Value::from_json(&json.replace("FIELDS", fields)).unwrap();

@@ -1,7 +1,10 @@
-//! What requests would do.
+//! Dry runs.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
-use fieldmanager_managedfields::{DryRun, Error, FieldManager, Force, StripOptions, Time, strip_for_apply};
+use fieldmanager_managedfields::{
+    ApplyRequest, DryRun, Error, FieldManager, PatchRequest, StripOptions, Time, UpdateRequest,
+    strip_for_apply,
+};
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_patch::PatchType;
 use fieldmanager_value::Value;
@@ -22,9 +25,13 @@ fn config(data: &str) -> Value {
 }
 
 fn live() -> Value {
-    let live =
-        manager().apply(&Value::Null, &config(r#"{"a":"1","b":"1"}"#), "ci", Force::No, noon()).unwrap();
-    manager().apply(&live.object, &config(r#"{"c":"1"}"#), "ops", Force::No, noon()).unwrap().object
+    let live = manager()
+        .apply(ApplyRequest::new(&Value::Null, &config(r#"{"a":"1","b":"1"}"#)).manager("ci").at(noon()))
+        .unwrap();
+    manager()
+        .apply(ApplyRequest::new(&live.object, &config(r#"{"c":"1"}"#)).manager("ops").at(noon()))
+        .unwrap()
+        .object
 }
 
 fn changes(dry: &DryRun) -> Vec<String> {
@@ -40,30 +47,39 @@ fn ownership(dry: &DryRun) -> Vec<String> {
 }
 
 #[test]
-fn an_apply_without_conflicts() {
-    let dry = manager().dry_run_apply(&live(), &config(r#"{"a":"1","d":"1"}"#), "ci", noon()).unwrap();
+fn an_apply_lists_changes_and_owners() {
+    let dry = manager()
+        .dry_run_apply(ApplyRequest::new(&live(), &config(r#"{"a":"1","d":"1"}"#)).manager("ci").at(noon()))
+        .unwrap();
     assert_eq!(dry.conflicts, None);
     assert_eq!(changes(&dry), [r#".data.b: "1" -> nothing"#, r#".data.d: nothing -> "1""#]);
     assert_eq!(ownership(&dry), [r#""ci" +.data.d -.data.b"#]);
-    let real = manager().apply(&live(), &config(r#"{"a":"1","d":"1"}"#), "ci", Force::No, noon()).unwrap();
+    let real = manager()
+        .apply(ApplyRequest::new(&live(), &config(r#"{"a":"1","d":"1"}"#)).manager("ci").at(noon()))
+        .unwrap();
     assert_eq!(dry.outcome.object, real.object);
 }
 
 #[test]
-fn an_apply_with_conflicts() {
-    let dry = manager().dry_run_apply(&live(), &config(r#"{"a":"2","c":"1"}"#), "ops", noon()).unwrap();
+fn a_conflicting_apply_shows_the_forced_result() {
+    let dry = manager()
+        .dry_run_apply(ApplyRequest::new(&live(), &config(r#"{"a":"2","c":"1"}"#)).manager("ops").at(noon()))
+        .unwrap();
     let conflicts = dry.conflicts.as_ref().unwrap();
     assert_eq!(conflicts.iter().map(|conflict| conflict.path.to_string()).collect::<Vec<_>>(), [".data.a"]);
     assert_eq!(changes(&dry), [r#".data.a: "1" -> "2""#]);
     assert_eq!(ownership(&dry), [r#""ci" + -.data.a"#, r#""ops" +.data.a -"#]);
-    let forced =
-        manager().apply(&live(), &config(r#"{"a":"2","c":"1"}"#), "ops", Force::Yes, noon()).unwrap();
+    let forced = manager()
+        .apply(ApplyRequest::new(&live(), &config(r#"{"a":"2","c":"1"}"#)).manager("ops").force().at(noon()))
+        .unwrap();
     assert_eq!(dry.outcome.object, forced.object);
 }
 
 #[test]
-fn an_apply_of_the_same() {
-    let dry = manager().dry_run_apply(&live(), &config(r#"{"c":"1"}"#), "ops", noon()).unwrap();
+fn a_repeated_apply_changes_nothing() {
+    let dry = manager()
+        .dry_run_apply(ApplyRequest::new(&live(), &config(r#"{"c":"1"}"#)).manager("ops").at(noon()))
+        .unwrap();
     assert!(
         dry.conflicts.is_none()
             && dry.comparison.is_same()
@@ -74,12 +90,16 @@ fn an_apply_of_the_same() {
 }
 
 #[test]
-fn an_update() {
+fn an_update_lists_changes_and_owners() {
     let mut new = live().to_json();
     new = new.replace(r#""b":"1""#, r#""b":"2""#).replace(r#","c":"1""#, "");
-    let dry = manager().dry_run_update(&live(), &Value::from_json(&new).unwrap(), "edit", noon()).unwrap();
+    let dry = manager()
+        .dry_run_update(
+            UpdateRequest::new(&live(), &Value::from_json(&new).unwrap()).manager("edit").at(noon()),
+        )
+        .unwrap();
     assert_eq!(changes(&dry), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
-    // The map is owned by its appliers still.
+    // Its appliers still own the map.
     assert_eq!(
         ownership(&dry),
         [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]
@@ -87,10 +107,11 @@ fn an_update() {
 }
 
 #[test]
-fn a_patch() {
+fn a_patch_lists_changes_and_owners() {
     let patch = |text: &str| {
         let patch = Value::from_json(text).unwrap();
-        manager().dry_run_patch(&live(), &patch, PatchType::Merge, None, "edit", noon())
+        manager()
+            .dry_run_patch(PatchRequest::new(&live(), &patch, PatchType::Merge).manager("edit").at(noon()))
     };
     let dry = patch(r#"{"data":{"b":"2","c":null}}"#).unwrap();
     assert_eq!(changes(&dry), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
@@ -104,13 +125,15 @@ fn a_patch() {
 }
 
 #[test]
-fn other_errors_are_errors() {
-    let error = manager().dry_run_apply(&live(), &Value::from_json("{}").unwrap(), "ci", noon()).unwrap_err();
+fn other_errors_fail_the_dry_run() {
+    let error = manager()
+        .dry_run_apply(ApplyRequest::new(&live(), &Value::from_json("{}").unwrap()).manager("ci").at(noon()))
+        .unwrap_err();
     assert!(matches!(error, Error::ObjectType { .. }));
 }
 
 #[test]
-fn what_was_read_can_be_applied_when_stripped() {
+fn a_stripped_object_can_be_applied() {
     let json = r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"},"status":{"x":1},"metadata":{
         "name":"x","namespace":"y","uid":"1","resourceVersion":"2","generation":3,"selfLink":"/","clusterName":"c",
         "creationTimestamp":"2026-01-31T12:00:00Z","deletionTimestamp":"2026-01-31T12:00:00Z",
@@ -127,6 +150,6 @@ fn what_was_read_can_be_applied_when_stripped() {
     let annotations =
         |object: &Value| object.get("metadata").and_then(|metadata| metadata.get("annotations")).cloned();
     assert_eq!(annotations(&some), annotations(&read));
-    assert!(manager().apply(&Value::Null, &all, "ci", Force::No, noon()).is_ok());
+    assert!(manager().apply(ApplyRequest::new(&Value::Null, &all).manager("ci").at(noon())).is_ok());
     assert_eq!(strip_for_apply(&Value::Null, StripOptions::all()), Value::Null);
 }

@@ -1,9 +1,9 @@
-//! What one manager applied.
+//! Extraction of what one manager applied.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{
-    BEFORE_FIRST_APPLY, Error, ExtractForm, FieldManager, Force, ManagedFields, ObjectConverter, SameFields,
-    Time, extract,
+    ApplyRequest, BEFORE_FIRST_APPLY, Error, ExtractForm, FieldManager, ManagedFields, ObjectConverter,
+    SameFields, Time, UpdateRequest, extract,
 };
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;
@@ -64,17 +64,20 @@ fn config(yaml: &str) -> Value {
 
 fn applied(steps: &[(&str, &str)]) -> Value {
     steps.iter().fold(Value::Null, |live, (name, yaml)| {
-        manager().apply(&live, &config(yaml), name, Force::Yes, noon()).unwrap().object
+        manager()
+            .apply(ApplyRequest::new(&live, &config(yaml)).manager(name).force().at(noon()))
+            .unwrap()
+            .object
     })
 }
 
-/// Steps, and what `a` applied: to apply again, and as Go has it.
+/// Steps, and the extracted configuration of `a` in both forms.
 #[test]
-fn forms() {
+fn both_forms_of_a_configuration() {
     type Case = (&'static [(&'static str, &'static str)], &'static str, &'static str);
     let cases: [Case; 6] = [
         (&[("a", "{size: 1}"), ("b", "{labels: {x: v}}")], "{size: 1}", "{size: 1}"),
-        // Values are those that the live object has now.
+        // The values are the present ones of the live object.
         (
             &[("a", "{labels: {x: a}}"), ("b", "{labels: {x: a, w: b}}")],
             "{labels: {x: a}}",
@@ -86,7 +89,7 @@ fn forms() {
             "{ports: [{port: 1, name: x}]}",
             "{ports: [{port: 1, name: x}]}",
         ),
-        // Owned without content: another manager has the content.
+        // A map owned without its content, which another manager owns.
         (&[("a", "{labels: {}}"), ("b", "{labels: {x: v}}")], "{labels: {}}", "{labels: null}"),
         (
             &[("a", "{ports: [{port: 1, labels: {}}]}"), ("b", "{ports: [{port: 1, labels: {x: v}}]}")],
@@ -111,16 +114,25 @@ fn forms() {
 }
 
 #[test]
-fn by_manager_and_subresource() {
+fn the_entry_is_selected_by_manager_and_subresource() {
     let status = FieldManager::builder(kind("v1")).types(types()).subresource("status").build().unwrap();
-    let live = manager().apply(&Value::Null, &config("{size: 1}"), "a", Force::No, noon()).unwrap().object;
-    let live = status.apply(&live, &config("{labels: {x: v}}"), "a", Force::No, noon()).unwrap().object;
+    let live = manager()
+        .apply(ApplyRequest::new(&Value::Null, &config("{size: 1}")).manager("a").at(noon()))
+        .unwrap()
+        .object;
+    let live = status
+        .apply(ApplyRequest::new(&live, &config("{labels: {x: v}}")).manager("a").at(noon()))
+        .unwrap()
+        .object;
     let form = ExtractForm::Reapply;
     assert_eq!(manager().extract(&live, "a", form).unwrap(), Some(config("{size: 1}")));
     assert_eq!(status.extract(&live, "a", form).unwrap(), Some(config("{labels: {x: v}}")));
     assert_eq!(manager().extract(&live, "b", form).unwrap(), None);
-    // Who only updates did not apply.
-    let updated = manager().update(&Value::Null, &config("{size: 1}"), "a", noon()).unwrap().object;
+    // An updater has applied nothing.
+    let updated = manager()
+        .update(UpdateRequest::new(&Value::Null, &config("{size: 1}")).manager("a").at(noon()))
+        .unwrap()
+        .object;
     assert_eq!(manager().extract(&updated, "a", form).unwrap(), None);
 }
 
@@ -138,7 +150,7 @@ fn the_version_is_that_of_the_entry() {
 }
 
 #[test]
-fn a_broken_entry_of_another_manager_does_not_matter() {
+fn an_unreadable_entry_of_another_manager_is_ignored() {
     let text = applied(&[("a", "{size: 1}"), ("b", "{size: 1}")]).to_json();
     let live =
         Value::from_json(&text.replacen(r#""manager":"b","operation":"Apply""#, r#""manager":"b""#, 1))
@@ -146,12 +158,12 @@ fn a_broken_entry_of_another_manager_does_not_matter() {
     assert_ne!(live.to_json(), text);
     assert_eq!(manager().extract(&live, "a", ExtractForm::Reapply).unwrap(), Some(config("{size: 1}")));
     let live = Value::from_json(&text.replacen(r#""fieldsType":"FieldsV1","#, "", 1)).unwrap();
-    // The entry without a time is the first: it is that of `b`, who changed nothing.
+    // The first entry is that of `b`, which changed nothing and has no time.
     let found = manager().extract(&live, "b", ExtractForm::Reapply);
     assert!(matches!(found, Err(Error::Entry(_))), "{found:?} {live}");
 }
 
-/// Applying what was extracted changes neither the object nor who owns what.
+/// Applying an extracted configuration changes neither the object nor its owners.
 #[test]
 fn an_extracted_configuration_can_be_applied_again() {
     let parts: [&[&str]; 5] = [
@@ -187,7 +199,7 @@ fn an_extracted_configuration_can_be_applied_again() {
             let Some(own) = manager().extract(&live, name, ExtractForm::Reapply).unwrap() else {
                 continue;
             };
-            let again = manager().apply(&live, &own, name, Force::No, noon());
+            let again = manager().apply(ApplyRequest::new(&live, &own).manager(name).at(noon()));
             let again = again.unwrap_or_else(|error| panic!("{round} {steps:?} {own}: {error}"));
             assert_eq!(again.object.get("ports"), live.get("ports"), "{round} {steps:?} {own}");
             for entry in before.entries().iter().filter(|entry| entry.manager.as_str() != BEFORE_FIRST_APPLY)

@@ -1,4 +1,4 @@
-//! An interner shares what is equal, and changes nothing.
+//! An interner shares equal parts and changes no result.
 #![allow(clippy::unwrap_used, reason = "its objects are written here")]
 
 use fieldmanager_fieldpath::Set;
@@ -39,7 +39,7 @@ fn objects_share_the_fields_of_their_entries() {
             assert!(one.get(name).unwrap().ptr_eq(other.get(name).unwrap()), "{name}");
         }
     }
-    // What is shared already stays as it is.
+    // A shared object is unchanged.
     assert!(interner.share(&other).ptr_eq(&other));
     assert_eq!(interner.len(), 2);
 }
@@ -67,7 +67,7 @@ fn one_set_is_shared_by_different_managers() {
 }
 
 #[test]
-fn it_grows_to_its_capacity_and_no_further() {
+fn an_interner_does_not_grow_beyond_its_capacity() {
     for capacity in [0, 3, 1000] {
         let mut interner = Interner::with_capacity(capacity);
         for i in 0..100_000_u32 {
@@ -101,7 +101,7 @@ fn faults_are_those_of_plain_decoding() {
     }
 }
 
-/// FieldsV1 of few names, so that sets meet; some that cannot be decoded.
+/// FieldsV1 with few names, so that some are equal; some cannot be decoded.
 fn fields() -> impl Strategy<Value = String> {
     let leaf =
         prop_oneof![8 => Just("{}".to_owned()), 1 => Just("null".to_owned()), 1 => Just("1".to_owned())];
@@ -127,7 +127,7 @@ fn entries_of_few() -> impl Strategy<Value = Vec<String>> {
 
 proptest! {
     #[test]
-    fn sharing_changes_nothing(
+    fn sharing_changes_no_result(
         objects in prop::collection::vec(entries_of_few(), 1..12),
         capacity in 0..12_usize,
     ) {

@@ -1,10 +1,11 @@
-//! What the crate does with requests that are made to be expensive or that an API server refuses.
+//! Requests that are expensive on purpose or that an API server refuses.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use std::fmt::Write;
 
 use fieldmanager_managedfields::{
-    Entry, Error, FieldManager, Finding, Force, LintOptions, MAX_CAUSES, Severity, Time, lint,
+    ApplyRequest, Entry, Error, FieldManager, Finding, LintOptions, MAX_CAUSES, Severity, Time,
+    UpdateRequest, lint,
 };
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_value::Value;
@@ -35,19 +36,20 @@ fn object(data: &str, entries: &[String]) -> Value {
 #[test]
 fn a_request_with_an_entry_at_a_malformed_version_is_a_bad_request() {
     let new = object("", &[entry("ci", "a/b/c", r#"{"f:data":{}}"#)]);
-    let error = manager().update(&Value::Null, &new, "ci", noon()).unwrap_err();
+    let error =
+        manager().update(UpdateRequest::new(&Value::Null, &new).manager("ci").at(noon())).unwrap_err();
     assert_eq!(error.status().code, 400);
     assert_eq!(
         error.to_string(),
         "failed to convert the object: cannot convert to version `a/b/c`: unexpected GroupVersion string: a/b/c",
     );
-    // A stored entry is not the fault of the caller.
+    // The version of a stored entry is not the fault of the caller.
     let config = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"}}"#).unwrap();
-    let error = manager().apply(&new, &config, "ci", Force::No, noon()).unwrap_err();
+    let error = manager().apply(ApplyRequest::new(&new, &config).manager("ci").at(noon())).unwrap_err();
     assert_eq!(error.status().code, 500);
 }
 
-/// An object whose managers own one field each, every manager at a version of its own.
+/// An object whose managers own one field each, at different versions.
 fn versions(count: usize) -> Value {
     let mut data = String::new();
     let mut entries = Vec::new();
@@ -65,7 +67,9 @@ fn versions(count: usize) -> Value {
 
 #[test]
 fn managers_at_too_many_versions_are_refused() {
-    let updated = |count: usize| manager().update(&Value::Null, &versions(count), "ci", noon());
+    let updated = |count: usize| {
+        manager().update(UpdateRequest::new(&Value::Null, &versions(count)).manager("ci").at(noon()))
+    };
     assert!(updated(100).is_ok());
     let error = updated(1600).unwrap_err();
     assert!(matches!(error, Error::RequestEntries(_)), "{error}");
@@ -89,7 +93,7 @@ fn causes_of_a_conflict_are_capped_and_the_rest_is_counted() {
     let live = object(&data("1"), &entries);
     let config = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","data":{{{}}}}}"#, data("2"));
     let config = Value::from_json(&config).unwrap();
-    let error = manager().apply(&live, &config, "ops", Force::No, noon()).unwrap_err();
+    let error = manager().apply(ApplyRequest::new(&live, &config).manager("ops").at(noon())).unwrap_err();
     let status = error.status();
     assert_eq!(status.details.unwrap().causes.len(), MAX_CAUSES);
     assert!(
@@ -112,8 +116,9 @@ fn a_long_name_above_many_conflicts_is_not_repeated_without_limit() {
     let owned = format!(r#"{{"f:data":{{"f:{name}":{{{}}}}}}}"#, owned.join(","));
     let live = object(&map("1"), &[entry("ci", "v1", &owned)]);
     let config = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","data":{{{}}}}}"#, map("2"));
-    let error =
-        manager().apply(&live, &Value::from_json(&config).unwrap(), "ops", Force::No, noon()).unwrap_err();
+    let error = manager()
+        .apply(ApplyRequest::new(&live, &Value::from_json(&config).unwrap()).manager("ops").at(noon()))
+        .unwrap_err();
     let status = error.status();
     assert_eq!(status.details.unwrap().causes.len(), 10);
     assert!(status.message.len() < 1 << 21 && status.message.ends_with("\nand 490 more conflicts"));
@@ -163,7 +168,7 @@ fn times_of_entries_are_read_as_go_reads_them() {
         "2020-01-01T00:00:00Z[UTC]",
         "2020-01-01T00:00:00+0100",
         "-2020-01-01T00:00:00Z",
-        // Go reads these two, and writes years that it does not read.
+        // Go accepts these two and writes years that it cannot read.
         "9999-12-31T23:59:59-00:01",
         "0000-01-01T00:00:00+00:01",
     ] {

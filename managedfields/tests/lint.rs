@@ -1,4 +1,4 @@
-//! What is odd about managed fields.
+//! The findings of lint.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{LintOptions, lint};
@@ -13,14 +13,17 @@ fn entry(manager: &str, operation: &str, version: &str, fields: &str) -> String 
 
 fn findings(entries: &[String], served: Option<&[&str]>) -> Vec<String> {
     let json = format!(r#"{{"metadata":{{"managedFields":[{}]}}}}"#, entries.join(","));
-    let served = served.map(|served| served.iter().map(|version| (*version).into()).collect());
-    let options = LintOptions { served, large_percent: 101 };
+    let options = LintOptions::default().large_percent(101);
+    let options = match served {
+        Some(served) => options.served(served.iter().copied()),
+        None => options,
+    };
     let report = lint(&Value::from_json(&json).unwrap(), &options);
     report.findings.iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn each_finding() {
+fn every_kind_of_finding() {
     let (x, xy) = (r#"{"f:x":{}}"#, r#"{"f:x":{},"f:y":{}}"#);
     type Case<'c> = (&'c [String], Option<&'c [&'c str]>, &'c [&'c str]);
     let cases: [Case; 9] = [
@@ -43,7 +46,7 @@ fn each_finding() {
                 r#""hpa" using v1 owns only fields that "a" or "b" applies too, and keeps them from being removed: drop its entry"#,
             ],
         ),
-        // Paths of another version may mean something else.
+        // At another version, the same path may be another field.
         (&[entry("ci", "Apply", "v2", x), entry("hpa", "Update", "v1", x)], None, &[]),
         (
             &[entry("hpa", "Update", "v1", x), entry("hpa", "Update", "v2", x)],
@@ -59,14 +62,14 @@ fn each_finding() {
             &[entry("ci", "Apply", "v1", x), entry("before-first-apply", "Update", "v1", xy)],
             None,
             &[
-                r#""before-first-apply" owns 2 fields, 1 of them alone: no apply removes them until they are given to an applier"#,
+                r#""before-first-apply" owns 2 fields, 1 of them alone: no apply removes them until an applier owns them"#,
             ],
         ),
         (
             &[entry("ancient-changes", "Update", "v1", xy)],
             None,
             &[
-                r#""ancient-changes" owns 2 fields of updaters at v1, 2 of them alone: who changed them is not known any more"#,
+                r#""ancient-changes" owns 2 fields of updaters at v1, 2 of them alone: the updaters that changed them are no longer known"#,
             ],
         ),
         (
@@ -79,7 +82,7 @@ fn each_finding() {
             &[
                 ".metadata.managedFields[2].operation: operation must be `Apply` or `Update`, got ``: \
                  every apply fails until the entry is removed",
-                r#""ci" has several entries, of which an apiserver reads the last"#,
+                r#""ci" has several entries, of which an API server reads the last"#,
             ],
         ),
     ];
@@ -89,7 +92,7 @@ fn each_finding() {
 }
 
 #[test]
-fn sizes() {
+fn sizes_of_managers() {
     let json = r#"{"metadata":{"managedFields":[{"manager":"a"},{"manager":"bb","x":1},{"manager":"a"}]}}"#;
     let report = lint(&Value::from_json(json).unwrap(), &LintOptions::default());
     let sizes: Vec<(&str, usize, usize)> =

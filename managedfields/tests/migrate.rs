@@ -1,4 +1,4 @@
-//! Giving what managers own to others.
+//! Transfers between managers.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{ManagedFields, Operation, Selector};
@@ -18,7 +18,7 @@ fn managed() -> ManagedFields {
     ManagedFields::decode(Some(&Value::from_json(list).unwrap())).unwrap()
 }
 
-/// The entries in short, in their order.
+/// The entries in a short form, in order.
 fn short(managed: &ManagedFields) -> Vec<String> {
     let entry = |entry: fieldmanager_managedfields::Entry| {
         let fields = entry.fields.to_string().replace('\n', ",");
@@ -28,7 +28,7 @@ fn short(managed: &ManagedFields) -> Vec<String> {
 }
 
 #[test]
-fn selectors() {
+fn selectors_select_by_all_members() {
     let a = || Selector::manager("a");
     let cases = [
         (a(), 4),
@@ -46,7 +46,7 @@ fn selectors() {
 }
 
 #[test]
-fn rename_unites_entry_by_entry() {
+fn rename_unites_entries_with_the_same_identity() {
     let renamed = managed().rename(&Selector::manager("a"), "b").unwrap();
     let expected = ["b Apply v1 |.b,.x", "b Update v1 |.y", "b Update v1 status|.status", "b Update v2 |.z"];
     assert_eq!(short(&renamed), expected);
@@ -54,7 +54,7 @@ fn rename_unites_entry_by_entry() {
 }
 
 #[test]
-fn rename_to_itself_and_of_nobody_changes_nothing() {
+fn rename_to_the_same_name_or_without_entries_changes_nothing() {
     assert_eq!(managed().rename(&Selector::manager("a"), "a").unwrap(), managed());
     assert_eq!(managed().rename(&Selector::manager("c"), "a").unwrap(), managed());
 }
@@ -65,7 +65,7 @@ fn transfer_between_operations() {
     let given = managed().transfer(&updates, "b", Operation::Apply, "").unwrap();
     assert_eq!(short(&given)[0], "b Apply v1 |.b,.y");
     assert_eq!(given.len(), 4);
-    // Two versions cannot be one entry of an applier.
+    // An applier cannot have entries at two versions.
     let all = Selector::manager("a").operation(Operation::Update).subresource("");
     let error = managed().transfer(&all, "b", Operation::Apply, "").unwrap_err();
     assert_eq!((error.from.as_str(), error.to.as_str()), ("v2", "v1"));

@@ -1,11 +1,11 @@
-//! Patches: what they change, who owns it afterwards, and what is answered to those that are refused.
+//! Patches: their changes, the owners of the changes, and the answers to refused patches.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 #[allow(dead_code, reason = "every test file uses a part")]
 mod support;
 
-use fieldmanager_managedfields::{Error, ErrorKind, FieldManager, Force, Status};
+use fieldmanager_managedfields::{ApplyRequest, Error, ErrorKind, FieldManager, PatchRequest, Status};
 use fieldmanager_openapi::{GroupVersionKind, builtin};
 use fieldmanager_patch::{PatchSchema, PatchType};
 use fieldmanager_value::Value;
@@ -18,17 +18,19 @@ fn json(text: &str) -> Value {
 /// A ConfigMap that `ci` applied.
 fn live() -> Value {
     let config = cm(r#""data":{"a":"1","b":"1"}"#);
-    manager().apply(&Value::Null, &config, "ci", Force::No, time(0)).unwrap().object
+    manager().apply(ApplyRequest::new(&Value::Null, &config).manager("ci").at(time(0))).unwrap().object
 }
 
 fn refuse(live: &Value, patch: &str, how: PatchType, schema: Option<PatchSchema<'_>>) -> (Error, Status) {
-    let error = manager().patch(live, &json(patch), how, schema, "ops", time(1)).unwrap_err();
+    let error = manager()
+        .patch(PatchRequest::new(live, &json(patch), how).schema(schema).manager("ops").at(time(1)))
+        .unwrap_err();
     let status = error.status();
     (error, status)
 }
 
 #[test]
-fn what_a_patch_changes_belongs_to_who_patches() {
+fn the_manager_of_a_patch_owns_what_it_changes() {
     let patches = [
         (PatchType::Json, r#"[{"op":"replace","path":"/data/b","value":"2"}]"#),
         (PatchType::Merge, r#"{"data":{"b":"2"}}"#),
@@ -36,7 +38,9 @@ fn what_a_patch_changes_belongs_to_who_patches() {
     ];
     for (how, patch) in patches {
         let free = Some(PatchSchema::free());
-        let outcome = manager().patch(&live(), &json(patch), how, free, "ops", time(1)).unwrap();
+        let outcome = manager()
+            .patch(PatchRequest::new(&live(), &json(patch), how).schema(free).manager("ops").at(time(1)))
+            .unwrap();
         assert_eq!(
             entries(&outcome),
             ["ci Apply v1 00 .data .data.a", "ops Update v1 01 .data.b"],
@@ -47,11 +51,13 @@ fn what_a_patch_changes_belongs_to_who_patches() {
 }
 
 #[test]
-fn a_patch_that_changes_nothing_tracks_nothing() {
+fn a_no_op_patch_adds_no_entry() {
     let before = live();
     for (how, patch) in [(PatchType::Json, "[]"), (PatchType::Merge, "{}"), (PatchType::Strategic, "{}")] {
         let free = Some(PatchSchema::free());
-        let outcome = manager().patch(&before, &json(patch), how, free, "ops", time(1)).unwrap();
+        let outcome = manager()
+            .patch(PatchRequest::new(&before, &json(patch), how).schema(free).manager("ops").at(time(1)))
+            .unwrap();
         assert!(!outcome.changed, "{how:?}");
         assert_eq!(outcome.object, before);
     }
@@ -60,12 +66,14 @@ fn a_patch_that_changes_nothing_tracks_nothing() {
 #[test]
 fn a_patch_can_reset_the_managed_fields() {
     let patch = json(r#"[{"op":"replace","path":"/metadata/managedFields","value":[{}]}]"#);
-    let outcome = manager().patch(&live(), &patch, PatchType::Json, None, "ops", time(1)).unwrap();
+    let outcome = manager()
+        .patch(PatchRequest::new(&live(), &patch, PatchType::Json).manager("ops").at(time(1)))
+        .unwrap();
     assert!(outcome.managed.entries().is_empty());
 }
 
 #[test]
-fn answers_are_those_of_an_apiserver() {
+fn answers_equal_those_of_an_api_server() {
     let cases = [
         (PatchType::Strategic, "{}", 415, "UnsupportedMediaType"),
         (PatchType::Apply, "{}", 415, "UnsupportedMediaType"),
@@ -107,17 +115,21 @@ fn a_patch_for_another_state_of_the_object_conflicts() {
     );
     assert_eq!(refuse(&live, r#"{"metadata":{"uid":"v"}}"#, PatchType::Merge, None).1.code, 409);
     let same = json(r#"{"metadata":{"resourceVersion":"7"},"data":{"a":"1"}}"#);
-    assert!(manager().patch(&live, &same, PatchType::Merge, None, "ops", time(1)).is_ok());
+    assert!(
+        manager().patch(PatchRequest::new(&live, &same, PatchType::Merge).manager("ops").at(time(1))).is_ok()
+    );
 }
 
 #[test]
-fn what_does_not_fit_its_type_is_refused() {
+fn a_patched_object_that_does_not_fit_its_type_is_refused() {
     let kind = GroupVersionKind::from_api_version_kind("apps/v1", "Deployment");
     let manager = FieldManager::builder(kind).types(builtin::types()).build().unwrap();
     let live =
         json(r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"w"},"spec":{"replicas":1}}"#);
     let patch = json(r#"{"spec":{"replicas":[2]}}"#);
-    let error = manager.patch(&live, &patch, PatchType::Merge, None, "ops", time(1)).unwrap_err();
+    let error = manager
+        .patch(PatchRequest::new(&live, &patch, PatchType::Merge).manager("ops").at(time(1)))
+        .unwrap_err();
     assert!(matches!(&error, Error::PatchResult { .. }), "{error}");
     assert!(error.to_string().contains(".spec.replicas: expected numeric"), "{error}");
     let status = error.status();
@@ -143,6 +155,8 @@ fn defaults_are_filled_in() {
         .build()
         .unwrap();
     let patch = json(r#"{"data":{"a":"2"}}"#);
-    let outcome = manager.patch(&live(), &patch, PatchType::Merge, None, "ops", time(1)).unwrap();
+    let outcome = manager
+        .patch(PatchRequest::new(&live(), &patch, PatchType::Merge).manager("ops").at(time(1)))
+        .unwrap();
     assert_eq!(outcome.object.get("immutable"), Some(&Value::Bool(false)));
 }

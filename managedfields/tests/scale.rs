@@ -4,7 +4,7 @@
 use fieldmanager_managedfields::{ManagedFields, ScaleHandler};
 use fieldmanager_value::Value;
 
-/// One letter for the operation, manager, version, subresource, and the time of day and fields where given:
+/// An entry in a short form: the letter of the operation, manager, version, subresource, hour and fields, such as
 /// `A ci apps/v1 - 12 spec.replicas,spec.selector`.
 fn managed(lines: &[&str]) -> ManagedFields {
     let entries: Vec<String> = lines
@@ -69,7 +69,7 @@ fn to_subresource() {
 
 #[test]
 fn to_parent() {
-    // What happens, entries of the object, entries of its scale, entries of the object afterwards.
+    // The case, the entries of the object, those of its scale, and those of the object afterwards.
     type Case = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
     let cases: [Case; 13] = [
         (
@@ -161,7 +161,7 @@ fn to_parent() {
 }
 
 #[test]
-fn a_round_trip_that_changes_nothing_loses_nothing() {
+fn a_round_trip_without_a_change_loses_nothing() {
     let parent = managed(&[
         "A ci apps/v1 - 12 spec.replicas,spec.selector",
         "U ci apps/v1 - 12 spec.replicas,spec.selector",
@@ -179,7 +179,7 @@ fn a_round_trip_that_changes_nothing_loses_nothing() {
 }
 
 #[test]
-fn a_version_without_replicas_gets_no_owner_of_them() {
+fn an_owner_at_a_version_without_replicas_is_dropped() {
     let handler = ScaleHandler::new("apps/v0").without_replicas("apps/v0");
     let scale = managed(&["U hpa autoscaling/v1 scale - spec.replicas"]);
     assert!(handler.to_parent(&ManagedFields::new(), &scale).is_empty());

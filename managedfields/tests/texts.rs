@@ -1,12 +1,12 @@
-//! The texts of all errors of the crate, as people see them.
+//! The messages of all errors of the crate.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use std::fmt::Display;
 
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_managedfields::{
-    ConvertError, Entry, Error, ErrorKind, FieldManager, Force, ManagedFields, ObjectConverter, ObjectError,
-    RequestKind, RequestOptions, Selector, Status, Time,
+    ApplyRequest, ConvertError, Entry, Error, ErrorKind, FieldManager, ManagedFields, ObjectConverter,
+    ObjectError, RequestKind, RequestOptions, Selector, Status, Time, UpdateRequest,
 };
 use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
 use fieldmanager_schema::Schema;
@@ -84,13 +84,16 @@ fn entries() {
     check(&"noon".parse::<Time>().unwrap_err(), "expected a time like 2026-01-31T12:00:00Z, got `noon`");
 }
 
-/// Operations that fail, with the kind of the error, the code of the answer and its text.
+/// Failed requests: the kind of the error, and the code and message of the answer.
 #[test]
 fn operations() {
-    let apply =
-        |live: &Value, config: &Value| manager().apply(live, config, "ci", Force::No, noon()).unwrap_err();
-    let live =
-        manager().apply(&Value::Null, &object(r#","size":1"#), "ops", Force::No, noon()).unwrap().object;
+    let apply = |live: &Value, config: &Value| {
+        manager().apply(ApplyRequest::new(live, config).manager("ci").at(noon())).unwrap_err()
+    };
+    let live = manager()
+        .apply(ApplyRequest::new(&Value::Null, &object(r#","size":1"#)).manager("ops").at(noon()))
+        .unwrap()
+        .object;
     let broken = value(
         r#"{"apiVersion":"example.com/v1","kind":"Shop","metadata":{"managedFields":[{"manager":"x"}]}}"#,
     );
@@ -153,10 +156,12 @@ fn operations() {
 #[test]
 fn several_conflicts() {
     let any = FieldManager::builder(shop()).build().unwrap();
-    let apply =
-        |live: &Value, rest: &str, name: &str| any.apply(live, &object(rest), name, Force::No, noon());
+    let apply = |live: &Value, rest: &str, name: &str| {
+        any.apply(ApplyRequest::new(live, &object(rest)).manager(name).at(noon()))
+    };
     let live = apply(&Value::Null, r#","size":1,"x":1"#, "b").unwrap().object;
-    let live = any.update(&live, &with(&live, "y"), "a", noon()).unwrap().object;
+    let live =
+        any.update(UpdateRequest::new(&live, &with(&live, "y")).manager("a").at(noon())).unwrap().object;
     let error = apply(&live, r#","size":2,"x":2,"y":2"#, "c").unwrap_err();
     check(
         &error,
@@ -186,7 +191,9 @@ fn conversions() {
     let manager = FieldManager::builder(shop()).types(types()).converter(Broken).build().unwrap();
     let live =
         value(r#"{"apiVersion":"example.com/v2","kind":"Shop","metadata":{"name":"x","namespace":"y"}}"#);
-    let error = manager.update(&live, &object(r#","size":1"#), "ci", noon()).unwrap_err();
+    let error = manager
+        .update(UpdateRequest::new(&live, &object(r#","size":1"#)).manager("ci").at(noon()))
+        .unwrap_err();
     check(
         &error,
         "failed to convert live object (y/x; example.com/v2, Kind=Shop) to proper version: \
@@ -216,8 +223,10 @@ fn kinds() {
 
 #[test]
 fn extracts() {
-    let live =
-        manager().apply(&Value::Null, &object(r#","size":1"#), "ci", Force::No, noon()).unwrap().object;
+    let live = manager()
+        .apply(ApplyRequest::new(&Value::Null, &object(r#","size":1"#)).manager("ci").at(noon()))
+        .unwrap()
+        .object;
     let mut fields = live.as_map().unwrap().clone();
     fields.insert("apiVersion", "example.com/v2");
     let other = Value::Map(fields);
@@ -253,12 +262,12 @@ fn migrations() {
 #[test]
 fn objects() {
     let config = serde_json::json!({"apiVersion": "example.com/v1", "kind": "Shop", "size": 1});
-    let error = manager().apply_object::<Vec<i64>>(None, &config, "ci", Force::No, noon()).unwrap_err();
+    let error = manager().apply_object(ApplyRequest::for_objects(None::<&Vec<i64>>, &config)).unwrap_err();
     let ObjectError::Deserialize { source } = &error else { panic!("{error}") };
     check(&error, &format!("cannot deserialize the result: {source}"));
     let bytes = std::collections::BTreeMap::from([((1, 2), 3)]);
     let error =
-        manager().apply_object::<serde_json::Value>(None, &bytes, "ci", Force::No, noon()).unwrap_err();
+        manager().apply_object(ApplyRequest::for_objects(None::<&serde_json::Value>, &bytes)).unwrap_err();
     let ObjectError::Serialize { source, .. } = &error else { panic!("{error}") };
     check(&error, &format!("cannot serialize the configuration: {source}"));
     let error = ObjectError::from(Error::NotAnObject {
@@ -271,8 +280,7 @@ fn objects() {
 
 #[test]
 fn requests() {
-    let options =
-        RequestOptions { force: Some(true), field_manager: "a\n".into(), ..RequestOptions::default() };
+    let options = RequestOptions::default().field_manager("a\n").force(true);
     check(
         &options.validate(RequestKind::Patch).unwrap_err(),
         "force: Forbidden: may not be specified for non-apply patch\n\

@@ -1,4 +1,4 @@
-//! Times that alone would change an object.
+//! Writes that would change only times.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::ignore_timestamp_only_changes;
@@ -32,7 +32,7 @@ fn times_are_kept_only_if_nothing_else_changed() {
         ("fewer", "1", r#"[{"manager":"a","time":"2026-01-31T13:00:00Z"}]"#, false),
         ("none", "1", "[]", false),
         ("null", "1", "null", false),
-        // The same moment, written otherwise: nothing to suppress.
+        // The same instant in another form is not a change of time.
         ("no time", "1", r#"[{"manager":"a","time":"2026-01-31T13:00:00+01:00"},{"manager":"b"}]"#, false),
     ];
     let old = object("1", old);
@@ -44,7 +44,7 @@ fn times_are_kept_only_if_nothing_else_changed() {
 }
 
 #[test]
-fn objects_without_entries_stay() {
+fn objects_without_entries_are_unchanged() {
     let none = Value::from_json(r#"{"metadata":1}"#).unwrap();
     assert_eq!(ignore_timestamp_only_changes(&none, &none), none);
     assert_eq!(ignore_timestamp_only_changes(&Value::Null, &none), none);

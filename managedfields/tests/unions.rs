@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "other tests use more of it")]
 mod support;
 
-use fieldmanager_managedfields::{Error, ErrorKind, FieldManager, Force, Outcome};
+use fieldmanager_managedfields::{ApplyRequest, Error, ErrorKind, FieldManager, Outcome, UpdateRequest};
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_value::Value;
 use support::{list, time};
@@ -51,8 +51,8 @@ fn strategy(outcome: &Outcome) -> String {
 fn an_update_owns_what_it_deduces_and_clears() {
     let manager = manager(true);
     let first = shop("{type: Recreate, recreate: {}}", "{name: x}");
-    let created = manager.update(&Value::Null, &first, "ui", time(1)).unwrap();
-    // A client that does not know of `recreate` adds another member and leaves the rest as it was.
+    let created = manager.update(UpdateRequest::new(&Value::Null, &first).manager("ui").at(time(1))).unwrap();
+    // A client that does not know `recreate` adds another member and changes nothing else.
     let mut new = created.object.clone();
     if let Value::Map(fields) = &mut new {
         fields.insert(
@@ -60,7 +60,8 @@ fn an_update_owns_what_it_deduces_and_clears() {
             Value::from_yaml("{type: Recreate, recreate: {}, rolling: {max: 1}}").unwrap(),
         );
     }
-    let updated = manager.update(&created.object, &new, "robot", time(2)).unwrap();
+    let updated =
+        manager.update(UpdateRequest::new(&created.object, &new).manager("robot").at(time(2))).unwrap();
     assert_eq!(strategy(&updated), r#"{"rolling":{"max":1},"type":"Rolling"}"#);
     assert_eq!(
         list(&updated.object),
@@ -72,26 +73,30 @@ fn an_update_owns_what_it_deduces_and_clears() {
 }
 
 #[test]
-fn an_apply_that_switches_conflicts_about_the_discriminator() {
+fn an_apply_of_another_member_conflicts_about_the_discriminator() {
     let manager = manager(true);
     let first = manager
-        .apply(&Value::Null, &shop("{recreate: {}}", "{name: x}"), "shop", Force::No, time(1))
+        .apply(
+            ApplyRequest::new(&Value::Null, &shop("{recreate: {}}", "{name: x}")).manager("shop").at(time(1)),
+        )
         .unwrap();
     assert_eq!(strategy(&first), r#"{"recreate":{},"type":"Recreate"}"#);
     let other = shop("{rolling: {max: 1}}", "{name: x}");
-    let error = manager.apply(&first.object, &other, "ops", Force::No, time(2)).unwrap_err();
+    let error =
+        manager.apply(ApplyRequest::new(&first.object, &other).manager("ops").at(time(2))).unwrap_err();
     assert_eq!(error.to_string(), r#"Apply failed with 1 conflict: conflict with "shop": .strategy.type"#);
-    let forced = manager.apply(&first.object, &other, "ops", Force::Yes, time(2)).unwrap();
+    let forced =
+        manager.apply(ApplyRequest::new(&first.object, &other).manager("ops").force().at(time(2))).unwrap();
     assert_eq!(strategy(&forced), r#"{"rolling":{"max":1},"type":"Rolling"}"#);
     assert_eq!(list(&forced.object), ["ops Apply v1 02 .strategy.type .strategy.rolling.max"]);
 }
 
 #[test]
-fn what_nobody_is_tracked_for_is_accounted_for_as_it_is() {
-    // Stored before the union was declared, with two members.
+fn unions_of_an_untracked_object_are_not_normalized() {
+    // The object was stored before the union was declared, with two members.
     let live = shop("{type: Recreate, recreate: {}, rolling: {max: 1}}", "{name: x, uid: u}");
     let config = shop("{type: Recreate}", "{name: x, labels: {a: b}}");
-    let applied = manager(true).apply(&live, &config, "ci", Force::No, time(1)).unwrap();
+    let applied = manager(true).apply(ApplyRequest::new(&live, &config).manager("ci").at(time(1))).unwrap();
     assert_eq!(strategy(&applied), live.get("strategy").unwrap().to_json());
     assert_eq!(
         list(&applied.object),
@@ -103,17 +108,18 @@ fn what_nobody_is_tracked_for_is_accounted_for_as_it_is() {
 }
 
 #[test]
-fn the_switch_turns_all_of_it_off() {
+fn switched_off_unions_have_no_effect() {
     let manager = manager(false);
     let both = shop("{recreate: {}, rolling: {max: 1}}", "{name: x}");
-    let applied = manager.apply(&Value::Null, &both, "ci", Force::No, time(1)).unwrap();
+    let applied = manager.apply(ApplyRequest::new(&Value::Null, &both).manager("ci").at(time(1))).unwrap();
     assert_eq!(strategy(&applied), r#"{"recreate":{},"rolling":{"max":1}}"#);
 }
 
 #[test]
 fn a_configuration_that_contradicts_itself_is_the_callers_fault() {
     let both = shop("{recreate: {}, rolling: {max: 1}}", "{name: x}");
-    let error: Error = manager(true).apply(&Value::Null, &both, "ci", Force::No, time(1)).unwrap_err();
+    let error: Error =
+        manager(true).apply(ApplyRequest::new(&Value::Null, &both).manager("ci").at(time(1))).unwrap_err();
     assert_eq!((error.kind(), error.status().code), (ErrorKind::Request, 400));
 }
 
@@ -121,6 +127,6 @@ fn a_configuration_that_contradicts_itself_is_the_callers_fault() {
 fn a_stored_object_that_does_not_fit_is_not_the_callers_fault() {
     let live = shop("{type: 1}", "{name: x, uid: u}");
     let config = shop("{type: Recreate}", "{name: x}");
-    let error = manager(true).apply(&live, &config, "ci", Force::No, time(1)).unwrap_err();
+    let error = manager(true).apply(ApplyRequest::new(&live, &config).manager("ci").at(time(1))).unwrap_err();
     assert_eq!((error.kind(), error.status().code), (ErrorKind::Stored, 500));
 }

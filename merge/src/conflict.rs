@@ -1,4 +1,4 @@
-//! Conflicts.
+//! Conflicts between managers.
 
 use std::fmt;
 
@@ -8,26 +8,27 @@ use fieldmanager_value::{Str, Value};
 /// A field that an apply would change and another manager owns.
 ///
 /// ```
-/// # use fieldmanager_fieldpath::Managers;
-/// # use fieldmanager_merge::{Error, ErrorKind, Force, Stage, Updater};
+/// # use fieldmanager_merge::{ApplyRequest, Updater};
 /// # use fieldmanager_schema::Schema;
 /// # use fieldmanager_typed::{Duplicates, TypedValue};
 /// # use fieldmanager_value::Value;
 /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
 /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
 /// # let updater = Updater::builder().build();
-/// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+/// # let nothing = TypedValue::null(Schema::deduced());
 /// # let config = typed("{a: 1, b: 1}")?;
-/// # let applied = updater.apply(&nothing, &config, &v1, &Managers::new(), "ci", Force::No)?;
+/// # let applied = updater.apply(ApplyRequest::new(&nothing, &config).manager("ci"))?;
 /// # let live = applied.object.unwrap();
 /// let config = typed("{a: 2, b: 2}")?;
-/// let error = updater.apply(&live, &config, &v1, &applied.managers, "ops", Force::No).unwrap_err();
+/// let request = ApplyRequest::new(&live, &config).owners(&applied.owners).manager("ops");
+/// let error = updater.apply(request).unwrap_err();
 /// let conflict = error.conflicts().unwrap().iter().next().unwrap();
 /// assert_eq!(conflict.to_string(), r#"conflict with "ci": .a"#);
 /// assert_eq!((&conflict.live, &conflict.wanted), (&Some(1.into()), &Some(2.into())));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Conflict {
     /// The manager that owns the field.
     pub manager: Str,
@@ -45,26 +46,26 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// All conflicts of an apply, at least one: by manager name, and of one manager in the order of
-/// [`Set::paths`](fieldmanager_fieldpath::Set::paths).
+/// All conflicts of an apply, at least one. They are sorted by the name of the manager, and for one manager as
+/// [`Set::paths`](fieldmanager_fieldpath::Set::paths) sorts its paths.
 ///
 /// Behaviour: `Conflicts` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
 ///
 /// ```
-/// # use fieldmanager_fieldpath::Managers;
-/// # use fieldmanager_merge::{Error, ErrorKind, Force, Stage, Updater};
+/// # use fieldmanager_merge::{ApplyRequest, Updater};
 /// # use fieldmanager_schema::Schema;
 /// # use fieldmanager_typed::{Duplicates, TypedValue};
 /// # use fieldmanager_value::Value;
 /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
 /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
 /// # let updater = Updater::builder().build();
-/// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+/// # let nothing = TypedValue::null(Schema::deduced());
 /// # let config = typed("{a: 1, b: 1}")?;
-/// # let applied = updater.apply(&nothing, &config, &v1, &Managers::new(), "ci", Force::No)?;
+/// # let applied = updater.apply(ApplyRequest::new(&nothing, &config).manager("ci"))?;
 /// # let live = applied.object.unwrap();
 /// let config = typed("{a: 2, b: 2}")?;
-/// let error = updater.apply(&live, &config, &v1, &applied.managers, "ops", Force::No).unwrap_err();
+/// let request = ApplyRequest::new(&live, &config).owners(&applied.owners).manager("ops");
+/// let error = updater.apply(request).unwrap_err();
 /// assert_eq!(error.conflicts().unwrap().len(), 2);
 /// assert_eq!(error.to_string(), "conflicts with \"ci\":\n- .a\n- .b");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -105,7 +106,7 @@ impl<'a> IntoIterator for &'a Conflicts {
     }
 }
 
-/// One conflict on one line; several grouped by manager, as the Go package prints them.
+/// One conflict takes one line. Several are grouped by manager, as in the Go package.
 impl fmt::Display for Conflicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [one] = self.0.as_slice() {

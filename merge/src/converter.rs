@@ -5,8 +5,8 @@ use fieldmanager_typed::TypedValue;
 
 /// Converts objects from one version to another.
 ///
-/// Managers own fields at the version at which they wrote. To find the managers that a change affects, the object
-/// before and after is converted to each of these versions. An object is never converted to its own version.
+/// Managers own fields at the version at which they wrote. To find the managers that a change affects, the updater
+/// converts the object before and after to each of these versions. It never converts an object to its own version.
 ///
 /// Behaviour: `Converter` of `sigs.k8s.io/structured-merge-diff/v6/merge`.
 ///
@@ -14,7 +14,7 @@ use fieldmanager_typed::TypedValue;
 /// use fieldmanager_fieldpath::ApiVersion;
 /// use fieldmanager_merge::{ConvertError, Converter};
 /// use fieldmanager_typed::TypedValue;
-/// /// An object that is the same at the versions that are served.
+/// /// An object that is the same at every served version.
 /// struct Served(Vec<ApiVersion>);
 /// impl Converter for Served {
 ///     fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError> {
@@ -33,18 +33,18 @@ pub trait Converter: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`ConvertError::MissingVersion`] if the version no longer exists: its managers are dropped.
-    /// [`ConvertError::Failed`] for anything else, which fails the whole operation.
+    /// [`ConvertError::MissingVersion`] if the version no longer exists: managers at it are dropped. Any other error
+    /// fails the whole operation.
     fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError>;
 }
 
-/// At how many versions, apart from that of the request, the managers of one object may own fields.
+/// The maximum number of versions, besides that of the request, at which the managers of one object may own fields.
 ///
-/// The object before and after a change is converted to each of them, so the cost is the product of both sizes. An API
-/// server has no such limit, since a kind has only as many versions as it serves.
+/// An operation converts the object to each of them, so its cost is the product of their number and the size of the
+/// object. An API server has no such limit, because a kind has only the versions that it serves.
 pub const MAX_VERSIONS: usize = 100;
 
-/// Why an object was not converted.
+/// The error of a conversion.
 ///
 /// ```
 /// use fieldmanager_merge::ConvertError;
@@ -54,35 +54,35 @@ pub const MAX_VERSIONS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// The version does not exist, or not any more.
+    /// The version does not exist, or no longer exists.
     #[error("there is no version `{version}`")]
     MissingVersion {
-        /// The version that was asked for.
+        /// The requested version.
         version: ApiVersion,
     },
     /// The version is not of the form `VERSION` or `GROUP/VERSION`.
     #[error("cannot convert to version `{version}`: unexpected GroupVersion string: {version}")]
     MalformedVersion {
-        /// The version that was asked for.
+        /// The requested version.
         version: ApiVersion,
     },
     /// The managers of an object own fields at more versions than [`MAX_VERSIONS`].
     #[error("managers own fields at more than {limit} versions of the object")]
     TooManyVersions {
-        /// How many versions are accepted.
+        /// The maximum number of versions.
         limit: usize,
     },
     /// The version exists and the object cannot be converted to it.
     #[error("cannot convert to version `{version}`: {message}")]
     Failed {
-        /// The version that was asked for.
+        /// The requested version.
         version: ApiVersion,
-        /// Why not.
+        /// The reason.
         message: String,
     },
 }
 
-/// For objects that are the same at every version.
+/// A converter for objects that are the same at every version.
 ///
 /// ```
 /// use fieldmanager_merge::{Converter, SameVersion};

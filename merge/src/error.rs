@@ -5,13 +5,14 @@ use fieldmanager_typed::Error as TypedError;
 use crate::conflict::Conflicts;
 use crate::converter::ConvertError;
 
-/// What the updater was doing when it failed.
+/// The stage of an operation that failed.
 ///
 /// ```
 /// use fieldmanager_merge::Stage;
 /// assert_eq!(Stage::Merge.to_string(), "merge the configuration");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stage {
     /// Merging the configuration into the live object.
     Merge,
@@ -45,12 +46,12 @@ pub enum Error {
     /// Other managers own fields that the apply would change.
     #[error(transparent)]
     Conflicts(#[from] Conflicts),
-    /// The objects cannot be combined.
+    /// An object cannot be merged, normalized or compared.
     #[error("failed to {stage}: {source}")]
     Typed {
         /// The stage that failed.
         stage: Stage,
-        /// What is wrong.
+        /// The reason.
         source: TypedError,
     },
     /// An object could not be converted to the version of a manager.
@@ -58,35 +59,36 @@ pub enum Error {
     Convert(#[from] ConvertError),
 }
 
-/// What is at fault for an [`Error`].
+/// The cause of an [`Error`].
 ///
 /// ```
-/// # use fieldmanager_fieldpath::Managers;
-/// # use fieldmanager_merge::{Error, ErrorKind, Force, Stage, Updater};
+/// # use fieldmanager_merge::{ApplyRequest, ErrorKind, Updater};
 /// # use fieldmanager_schema::Schema;
 /// # use fieldmanager_typed::{Duplicates, TypedValue};
 /// # use fieldmanager_value::Value;
 /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
 /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
 /// # let updater = Updater::builder().build();
-/// # let (nothing, v1) = (TypedValue::null(Schema::deduced()), "v1".into());
+/// # let nothing = TypedValue::null(Schema::deduced());
 /// # let config = typed("{a: 1, b: 1}")?;
-/// # let applied = updater.apply(&nothing, &config, &v1, &Managers::new(), "ci", Force::No)?;
+/// # let applied = updater.apply(ApplyRequest::new(&nothing, &config).manager("ci"))?;
 /// # let live = applied.object.unwrap();
 /// let config = typed("{a: 2, b: 2}")?;
-/// let error = updater.apply(&live, &config, &v1, &applied.managers, "ops", Force::No).unwrap_err();
+/// let request = ApplyRequest::new(&live, &config).owners(&applied.owners).manager("ops");
+/// let error = updater.apply(request).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Conflict);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
-    /// Other managers own what was to be changed.
+    /// Other managers own fields that the apply would change.
     Conflict,
-    /// The schema is at fault.
+    /// The schema is invalid.
     Schema,
-    /// The objects are at fault.
+    /// The objects are invalid.
     Objects,
-    /// The converter is at fault, or the object cannot be converted.
+    /// The converter failed.
     Conversion,
 }
 
@@ -99,7 +101,7 @@ impl Error {
         }
     }
 
-    /// The kind of fault.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Conflicts(_) => ErrorKind::Conflict,
@@ -110,4 +112,13 @@ impl Error {
             Error::Typed { .. } => ErrorKind::Objects,
         }
     }
+}
+
+/// An error of unions. If the objects are of different types, it is an error of the next stage, which would find that too.
+pub(crate) fn union_error(source: TypedError, next: Stage) -> Error {
+    let stage = match source {
+        TypedError::TypesDiffer { .. } => next,
+        _ => Stage::Unions,
+    };
+    Error::Typed { stage, source }
 }

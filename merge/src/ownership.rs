@@ -2,115 +2,140 @@
 
 use std::collections::BTreeMap;
 
-use fieldmanager_fieldpath::{ApiVersion, Managers, Path, PathElement, Set, VersionedSet};
-use fieldmanager_typed::{Comparison, TypedValue, discriminator_of, reconcile};
+use fieldmanager_fieldpath::{ApiVersion, Owners, Path, PathElement, Set, VersionedSet};
+use fieldmanager_typed::{Comparison, TypedValue, discriminator_of};
 use fieldmanager_value::Str;
 
 use crate::conflict::{Conflict, Conflicts};
-use crate::error::{Error, Stage};
-use crate::updater::{Force, Updater};
+use crate::error::Error;
+use crate::settings::Settings;
 use crate::versions::Versions;
 
-/// A change of the object, as the managers at one version see it.
-struct Change {
-    version: ApiVersion,
-    /// `None` if the version does not exist.
-    seen: Option<Seen>,
-}
-
-struct Seen {
-    old: TypedValue,
-    new: TypedValue,
-    comparison: Comparison,
-    /// Added or modified: what conflicts with another owner.
-    touched: Set,
-    /// Members of unions that were cleared, with everything in them: that conflicts too.
-    cleared: Set,
-}
-
-impl Updater {
-    /// The managers with their sets adapted to the current types. Managers at versions that no longer exist are
-    /// dropped.
-    pub(crate) fn reconcile(&self, live: &mut Versions<'_>, managers: &Managers) -> Result<Managers, Error> {
-        let mut edits: Vec<(Str, Option<VersionedSet>)> = Vec::new();
-        for (name, entry) in managers {
-            let Some(object) = live.at(entry.api_version())? else {
-                edits.push((name.clone(), None));
-                continue;
-            };
-            let ty = object.ty();
-            if entry.is_reconciled_with(ty) {
-                continue;
-            }
-            let adapted = match reconcile(entry.set(), ty) {
-                Some(set) => entry.with_set(set),
-                None => entry.clone(),
-            };
-            edits.push((name.clone(), Some(adapted.reconciled_with(ty.clone()))));
+/// The owners with their sets adapted to the current types. Managers at versions that no longer exist are dropped.
+pub(crate) fn reconcile(live: &mut Versions<'_>, owners: &Owners) -> Result<Owners, Error> {
+    let mut edits: Vec<(Str, Option<VersionedSet>)> = Vec::new();
+    for (name, entry) in owners {
+        let Some(object) = live.at(entry.api_version())? else {
+            edits.push((name.clone(), None));
+            continue;
+        };
+        let ty = object.ty();
+        if entry.is_reconciled_with(ty) {
+            continue;
         }
-        Ok(managers.with_edits(edits))
+        let adapted = match fieldmanager_typed::reconcile(entry.set(), ty) {
+            Some(set) => entry.with_set(set),
+            None => entry.clone(),
+        };
+        edits.push((name.clone(), Some(adapted.reconciled_with(ty.clone()))));
+    }
+    Ok(owners.with_edits(edits))
+}
+
+/// Marks a set that was made from the fields of an object as reconciled with the object's type. A type that may be
+/// walked in two ways needs the reconciliation even then.
+pub(crate) fn reconciled(entry: VersionedSet, object: &TypedValue) -> VersionedSet {
+    if object.ty().schema().has_no_polymorphic_types() {
+        entry.reconciled_with(object.ty().clone())
+    } else {
+        entry
     }
 }
 
-/// What the caller needs from an operation.
+/// The result that the caller needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// The managers only.
-    Managers,
-    /// The managers and what changed.
+    /// The owners only.
+    Owners,
+    /// The owners and the changed fields.
     Comparison,
 }
 
-/// The effect of an operation on the object.
-pub(crate) struct Operation<'o> {
-    updater: &'o Updater,
-    live: Versions<'o>,
-    new: Versions<'o>,
-    /// The object before and after members of unions were cleared, if any were.
-    clearing: Option<(Versions<'o>, Versions<'o>)>,
-    version: &'o ApiVersion,
+/// An object after obsolete members of its unions were cleared.
+pub(crate) struct Cleared {
+    /// The object before; `None` if no member was obsolete.
+    pub(crate) before: Option<TypedValue>,
+    pub(crate) after: TypedValue,
 }
 
-impl<'o> Operation<'o> {
-    /// Replaces the live object by a new one; both are at `version`.
+/// What is left after an operation took its fields from the other managers.
+pub(crate) struct Taken {
+    pub(crate) owners: Owners,
+    /// The changed fields at the version of the operation. `None` if they were neither needed nor [`Wanted`].
+    pub(crate) comparison: Option<Comparison>,
+}
+
+/// The change that an operation makes to an object.
+pub(crate) struct ObjectChange<'o> {
+    settings: &'o Settings,
+    version: &'o ApiVersion,
+    live: Versions<'o>,
+    new: Versions<'o>,
+    cleared: Option<ClearedVersions<'o>>,
+}
+
+/// An object before and after members of its unions were cleared.
+struct ClearedVersions<'o> {
+    before: Versions<'o>,
+    after: Versions<'o>,
+}
+
+/// The same change at the version of some managers.
+struct VersionChange {
+    version: ApiVersion,
+    /// `None` if the version does not exist.
+    difference: Option<Difference>,
+}
+
+struct Difference {
+    old: TypedValue,
+    new: TypedValue,
+    comparison: Comparison,
+    /// Added or modified fields, which conflict with another owner.
+    touched: Set,
+    /// Members of unions that were cleared, with everything in them. They conflict too.
+    cleared: Set,
+}
+
+impl<'o> ObjectChange<'o> {
+    /// The live object is replaced by a new one; both are at `version`.
     pub(crate) fn new(
-        updater: &'o Updater,
+        settings: &'o Settings,
+        version: &'o ApiVersion,
         live: Versions<'o>,
         new: &TypedValue,
-        version: &'o ApiVersion,
     ) -> Self {
-        let new = Versions::new(updater.converter(), version, new.clone());
-        Operation { updater, live, new, clearing: None, version }
+        let new = Versions::new(settings.converter(), version, new.clone());
+        ObjectChange { settings, version, live, new, cleared: None }
     }
 
     /// Counts the members of unions that were cleared as taken from their owners.
-    pub(crate) fn clearing(mut self, cleared: Option<(TypedValue, TypedValue)>) -> Self {
-        let versions = |object| Versions::new(self.updater.converter(), self.version, object);
-        self.clearing = cleared.map(|(before, after)| (versions(before), versions(after)));
+    pub(crate) fn clearing(mut self, cleared: Cleared) -> Self {
+        let versions = |object| Versions::new(self.settings.converter(), self.version, object);
+        self.cleared = cleared
+            .before
+            .map(|before| ClearedVersions { before: versions(before), after: versions(cleared.after) });
         self
     }
 
-    /// Takes from the other managers what the operation takes from them. Without force, taking a value that
-    /// another manager owns is a conflict, and so is clearing one; that a field is removed otherwise is none.
-    ///
-    /// With the managers comes what changed at the operation's own version, if that had to be found out: there
-    /// is no need to where nobody else owns anything, and `wanted` does not ask for it.
+    /// Takes the changed fields from all managers but one. Without force, a field that another manager owns is a conflict
+    /// if the operation adds or modifies it, or clears it as a member of a union. Other removals never conflict.
     pub(crate) fn take_from_others(
         mut self,
-        managers: &Managers,
+        owners: &Owners,
         manager: &str,
-        force: Force,
+        force: bool,
         wanted: Wanted,
-    ) -> Result<(Managers, Option<Comparison>), Error> {
-        let alone = managers.iter().all(|(name, _)| name == manager);
-        if alone && wanted == Wanted::Managers && self.cannot_fail()? {
-            return Ok((managers.clone(), None));
+    ) -> Result<Taken, Error> {
+        let alone = owners.iter().all(|(name, _)| name == manager);
+        if alone && wanted == Wanted::Owners && self.cannot_fail()? {
+            return Ok(Taken { owners: owners.clone(), comparison: None });
         }
-        let mut changes = vec![self.change(self.version, &[])?];
+        let mut changes = vec![self.at_version(self.version, &[])?];
         let mut positions = BTreeMap::new();
         let mut conflicts = Vec::new();
         let mut edits = Vec::new();
-        for (name, entry) in managers {
+        for (name, entry) in owners {
             if name == manager {
                 continue;
             }
@@ -118,29 +143,29 @@ impl<'o> Operation<'o> {
                 Some(at) => *at,
                 None if entry.api_version() == self.version => 0,
                 None => {
-                    changes.push(self.change(entry.api_version(), &changes)?);
+                    changes.push(self.at_version(entry.api_version(), &changes)?);
                     positions.insert(entry.api_version(), changes.len() - 1);
                     changes.len() - 1
                 }
             };
-            let Some(seen) = changes.get(at).and_then(|change| change.seen.as_ref()) else {
+            let Some(difference) = changes.get(at).and_then(|change| change.difference.as_ref()) else {
                 edits.push((name.clone(), None));
                 continue;
             };
-            let taken = entry.set().intersection(&seen.touched);
-            if force == Force::No {
-                let wanted = taken.union(&seen.cleared_from(entry.set(), &taken));
-                if !wanted.is_empty() {
-                    conflicts.extend(wanted.paths().map(|path| Conflict {
+            let taken = entry.set().intersection(&difference.touched);
+            if !force {
+                let refused = taken.union(&difference.cleared_from(entry.set(), &taken));
+                if !refused.is_empty() {
+                    conflicts.extend(refused.paths().map(|path| Conflict {
                         manager: name.clone(),
-                        live: seen.old.get(&path).cloned(),
-                        wanted: seen.new.get(&path).cloned(),
+                        live: difference.old.get(&path).cloned(),
+                        wanted: difference.new.get(&path).cloned(),
                         path,
                     }));
                     continue;
                 }
             }
-            let left = entry.set().difference(&taken).difference(&seen.comparison.removed);
+            let left = entry.set().difference(&taken).difference(&difference.comparison.removed);
             if left.is_empty() {
                 edits.push((name.clone(), None));
             } else if !left.ptr_eq(entry.set()) {
@@ -150,63 +175,52 @@ impl<'o> Operation<'o> {
         if !conflicts.is_empty() {
             return Err(Error::Conflicts(Conflicts::new(conflicts)));
         }
-        let comparison = changes.swap_remove(0).seen.map(|seen| seen.comparison);
-        Ok((managers.with_edits(edits), Some(comparison.unwrap_or_default())))
+        let own = changes.swap_remove(0).difference.map(|difference| difference.comparison);
+        Ok(Taken { owners: owners.with_edits(edits), comparison: Some(own.unwrap_or_default()) })
     }
 
-    /// Whether comparing the object before and after is known to find no fault: no item has lost its key.
+    /// Whether comparing the object before and after cannot find a fault: every item has its key.
     fn cannot_fail(&mut self) -> Result<bool, Error> {
         let (live, new) = (self.live.at(self.version)?, self.new.at(self.version)?);
         Ok(live.is_none_or(|live| live.has_all_keys()) && new.is_none_or(|new| new.has_all_keys()))
     }
 
-    /// What changed at a version. Where the object is the same at another version, so is what changed.
-    fn change(&mut self, version: &ApiVersion, others: &[Change]) -> Result<Change, Error> {
-        let cleared = match &mut self.clearing {
-            Some((before, after)) => match (before.at(version)?, after.at(version)?) {
-                (Some(before), Some(after)) => self.updater.compare(&before, &after, version)?.removed,
+    /// The change at a version. If the object is the same at another version, so is the change.
+    fn at_version(&mut self, version: &ApiVersion, others: &[VersionChange]) -> Result<VersionChange, Error> {
+        let cleared = match &mut self.cleared {
+            Some(ClearedVersions { before, after }) => match (before.at(version)?, after.at(version)?) {
+                (Some(before), Some(after)) => self.settings.compare(&before, &after, version)?.removed,
                 _ => Set::new(),
             },
             None => Set::new(),
         };
-        let seen = match (self.live.at(version)?, self.new.at(version)?) {
+        let difference = match (self.live.at(version)?, self.new.at(version)?) {
             (Some(old), Some(new)) => {
                 let same = |object: &TypedValue, other: &TypedValue| {
                     object.ty() == other.ty() && object.value().ptr_eq(other.value())
                 };
                 let known = others.iter().find_map(|other| {
-                    let seen = other.seen.as_ref()?;
+                    let known = other.difference.as_ref()?;
                     let filtered =
-                        [version, &other.version].iter().any(|at| self.updater.filter(at).is_some());
-                    (!filtered && same(&old, &seen.old) && same(&new, &seen.new)).then_some(seen)
+                        [version, &other.version].iter().any(|at| self.settings.filter(at).is_some());
+                    (!filtered && same(&old, &known.old) && same(&new, &known.new)).then_some(known)
                 });
                 let comparison = match known {
-                    Some(seen) => seen.comparison.clone(),
-                    None => self.updater.compare(&old, &new, version)?,
+                    Some(known) => known.comparison.clone(),
+                    None => self.settings.compare(&old, &new, version)?,
                 };
                 let touched = comparison.modified.union(&comparison.added);
-                Some(Seen { touched, cleared, comparison, old, new })
+                Some(Difference { touched, cleared, comparison, old, new })
             }
             _ => None,
         };
-        Ok(Change { version: version.clone(), seen })
+        Ok(VersionChange { version: version.clone(), difference })
     }
 }
 
-impl Updater {
-    /// What changed between two objects at a version, of the fields that count there.
-    fn compare(&self, old: &TypedValue, new: &TypedValue, version: &ApiVersion) -> Result<Comparison, Error> {
-        let comparison = old.compare(new).map_err(|source| Error::Typed { stage: Stage::Compare, source })?;
-        Ok(match self.filter(version) {
-            Some(filter) => comparison.filter(filter),
-            None => comparison,
-        })
-    }
-}
-
-impl Seen {
-    /// The members that were cleared and of which a manager owns something, unless a conflict about the
-    /// discriminator of the same union says it all.
+impl Difference {
+    /// The cleared members of which a manager owns something. A member whose discriminator is in `taken` is left out,
+    /// because the conflict about the discriminator covers it.
     fn cleared_from(&self, owned: &Set, taken: &Set) -> Set {
         let mut members = Set::new();
         if self.cleared.is_empty() {
@@ -214,8 +228,8 @@ impl Seen {
         }
         for path in topmost(&self.cleared) {
             let discriminator = discriminator_of(self.new.ty(), &path);
-            let told = discriminator.is_some_and(|discriminator| taken.has(&discriminator));
-            if !told && owns_at_or_below(owned, &path) {
+            let covered = discriminator.is_some_and(|discriminator| taken.has(&discriminator));
+            if !covered && owns_at_or_below(owned, &path) {
                 members.insert(&path);
             }
         }

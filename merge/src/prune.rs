@@ -1,128 +1,123 @@
 //! Pruning: removes what a manager applied before and no longer applies, unless another manager owns it or it had no
 //! owner.
 //!
-//! The rule is that of the Go package, which computes it from the field sets of whole objects. That is
-//! [`Updater::prune_by_sets`]. Nearly always the same follows from looking only at what the manager owned
-//! last time and does not mention now; that is [`TypedValue::abandoned_items`], and it says when the answer
-//! depends on more than it looks at.
+//! The Go package computes this from the field sets of whole objects, as [`Pruning::by_sets`] does. In most cases the
+//! difference between the manager's last set and its new one gives the same result:
+//! [`TypedValue::abandoned_items`] returns `None` where the result depends on more than that.
 
 use ahash::AHashMap;
-use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Set, VersionedSet};
+use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, Set, VersionedSet};
 use fieldmanager_typed::TypedValue;
 use fieldmanager_value::Value;
 
 use crate::converter::ConvertError;
 use crate::error::Error;
-use crate::updater::Updater;
+use crate::settings::Settings;
 use crate::versions::optional;
 
-impl Updater {
-    /// The merged object, pruned. `managers` has the manager's new set already; `last` is the one before.
-    pub(crate) fn prune(
-        &self,
-        merged: TypedValue,
-        shadowed_empty_map: bool,
-        version: &ApiVersion,
-        managers: &Managers,
-        manager: &str,
-        last: Option<VersionedSet>,
-    ) -> Result<TypedValue, Error> {
-        let Some(last) = last.filter(|last| !last.set().is_empty()) else {
-            return Ok(merged);
-        };
-        if !shadowed_empty_map && self.can_look_at_difference(version, managers, &last) {
-            let others = managers.iter().filter(|(name, _)| *name != manager);
-            let own = managers.get(manager).into_iter();
+/// The pruning step of an apply.
+pub(crate) struct Pruning<'p> {
+    pub(crate) settings: &'p Settings,
+    /// The version of the apply.
+    pub(crate) version: &'p ApiVersion,
+    /// The owners, in which the manager has its new set.
+    pub(crate) owners: &'p Owners,
+    pub(crate) manager: &'p str,
+    /// What the manager owned before.
+    pub(crate) last: &'p VersionedSet,
+}
+
+/// An object and the version that it is at.
+struct AtVersion {
+    object: TypedValue,
+    version: ApiVersion,
+}
+
+impl Pruning<'_> {
+    /// The merged object without what the manager abandoned.
+    pub(crate) fn prune(&self, merged: TypedValue, shadowed_empty_map: bool) -> Result<TypedValue, Error> {
+        if !shadowed_empty_map && self.difference_suffices() {
+            let others = self.owners.iter().filter(|(name, _)| *name != self.manager);
+            let own = self.owners.get(self.manager).into_iter();
             let owners: Vec<&Set> =
                 own.chain(others.map(|(_, entry)| entry)).map(VersionedSet::set).collect();
-            if let Some(gone) = merged.abandoned_items(last.set(), &owners) {
+            if let Some(gone) = merged.abandoned_items(self.last.set(), &owners) {
                 return Ok(remove(merged, &gone));
             }
         }
-        self.prune_by_sets(merged, version, managers, &last)
+        self.by_sets(merged)
     }
 
-    /// Whether every manager is at one version, and filters take only whole fields: then a path of the
-    /// manager's new set brings its parents and its items' keys with it.
-    fn can_look_at_difference(&self, version: &ApiVersion, managers: &Managers, last: &VersionedSet) -> bool {
-        let filter_is_plain = match self.filter(version) {
+    /// Whether all managers are at one version and filters take only whole fields. Then a set that has a path also has its
+    /// parents and the keys of its items.
+    fn difference_suffices(&self) -> bool {
+        let whole_fields = match self.settings.filter(self.version) {
             None => true,
             Some(Filter::Exclude(set)) => only_fields(set),
             Some(Filter::Include(_)) => false,
         };
-        filter_is_plain
-            && last.api_version() == version
-            && managers.iter().all(|(_, entry)| entry.api_version() == version)
+        whole_fields
+            && self.last.api_version() == self.version
+            && self.owners.iter().all(|(_, entry)| entry.api_version() == self.version)
     }
 
-    /// The rule itself, by the field sets of whole objects, at every version at which a manager owns
-    /// something.
-    fn prune_by_sets(
-        &self,
-        merged: TypedValue,
-        version: &ApiVersion,
-        managers: &Managers,
-        last: &VersionedSet,
-    ) -> Result<TypedValue, Error> {
-        let Some(merged_then) = self.convert(&merged, version, last.api_version())? else {
+    /// Prunes by the field sets of whole objects, at every version at which a manager owns fields.
+    fn by_sets(&self, merged: TypedValue) -> Result<TypedValue, Error> {
+        let last_version = self.last.api_version();
+        let Some(merged_then) = self.convert(&merged, self.version, last_version)? else {
             return Ok(merged);
         };
-        let last_fields = with_named_fields(last.set(), &merged_then);
+        let last_fields = with_named_fields(self.last.set(), &merged_then);
         let pruned = merged_then.remove_items(&last_fields);
-        let pruned = self.add_back_owned(&merged_then, pruned, last.api_version(), managers)?;
-        let pruned = match self.add_back_unowned(&merged_then, pruned, last, &last_fields)? {
+        let pruned = self.add_back_owned(&merged_then, pruned)?;
+        let pruned = match self.add_back_unowned(&merged_then, pruned, &last_fields)? {
             Some(pruned) => pruned,
             None => merged_then,
         };
-        Ok(match self.convert(&pruned, last.api_version(), version)? {
-            Some(pruned) => pruned,
-            None => return Err(missing(version)),
-        })
+        self.convert(&pruned, last_version, self.version)?
+            .ok_or_else(|| Error::Convert(ConvertError::MissingVersion { version: self.version.clone() }))
     }
 
-    /// Puts back what pruning removed and any manager owns, version by version; the version of the pruned
-    /// object first, since conversion may need fields that were pruned.
-    fn add_back_owned(
-        &self,
-        merged: &TypedValue,
-        pruned: TypedValue,
-        version: &ApiVersion,
-        managers: &Managers,
-    ) -> Result<(TypedValue, ApiVersion), Error> {
+    /// Puts back what pruning removed and any manager owns, version by version. The version of the pruned object is the
+    /// first, because conversion may need fields that were pruned.
+    fn add_back_owned(&self, merged: &TypedValue, pruned: TypedValue) -> Result<AtVersion, Error> {
+        let first = self.last.api_version();
         let mut by_version: AHashMap<&ApiVersion, Set> = AHashMap::new();
-        for (_, entry) in managers {
+        for (_, entry) in self.owners {
             let set = by_version.entry(entry.api_version()).or_default();
             *set = set.union(entry.set());
         }
         let mut owned: Vec<(&ApiVersion, Set)> = by_version.into_iter().collect();
-        owned.sort_by_key(|(known, _)| (*known != version, *known));
-        let mut state = (merged.clone(), pruned, version.clone());
-        for (at, owned) in owned {
-            let (merged, pruned, from) = &state;
-            let (Some(merged), Some(pruned)) =
-                (self.convert(merged, from, at)?, self.convert(pruned, from, at)?)
+        owned.sort_by_key(|(version, _)| (*version != first, *version));
+        let mut merged = merged.clone();
+        let mut pruned = AtVersion { object: pruned, version: first.clone() };
+        for (version, owned) in owned {
+            let from = &pruned.version;
+            let (Some(merged_there), Some(pruned_there)) =
+                (self.convert(&merged, from, version)?, self.convert(&pruned.object, from, version)?)
             else {
                 continue;
             };
-            let all = with_named_fields(&merged.field_set(), &merged);
-            let kept =
-                with_named_fields(&pruned.field_set(), &pruned).union(&with_named_fields(&owned, &merged));
-            let pruned = merged.remove_items(&all.difference(&kept));
-            state = (merged, pruned, at.clone());
+            let all = with_named_fields(&merged_there.field_set(), &merged_there);
+            let kept = with_named_fields(&pruned_there.field_set(), &pruned_there)
+                .union(&with_named_fields(&owned, &merged_there));
+            let object = merged_there.remove_items(&all.difference(&kept));
+            pruned = AtVersion { object, version: version.clone() };
+            merged = merged_there;
         }
-        Ok((state.1, state.2))
+        Ok(pruned)
     }
 
-    /// Puts back what pruning removed and the manager did not own last time. None if the version of the
-    /// manager's last set does not exist.
+    /// Puts back what pruning removed and the manager did not own last time. `None` if the version of the manager's last
+    /// set does not exist.
     fn add_back_unowned(
         &self,
         merged: &TypedValue,
-        (pruned, at): (TypedValue, ApiVersion),
-        last: &VersionedSet,
+        pruned: AtVersion,
         last_fields: &Set,
     ) -> Result<Option<TypedValue>, Error> {
-        let Some(pruned) = self.convert(&pruned, &at, last.api_version())? else {
+        let last_version = self.last.api_version();
+        let Some(pruned) = self.convert(&pruned.object, &pruned.version, last_version)? else {
             return Ok(None);
         };
         let all = with_named_fields(&merged.field_set(), merged);
@@ -130,7 +125,7 @@ impl Updater {
         Ok(Some(merged.remove_items(&all.difference(&kept).intersection(last_fields))))
     }
 
-    /// An object at version `from` at another version; none if there is no such version.
+    /// An object at another version; `None` if the version does not exist.
     fn convert(
         &self,
         object: &TypedValue,
@@ -140,15 +135,11 @@ impl Updater {
         if from == to {
             return Ok(Some(object.clone()));
         }
-        Ok(optional(self.converter().convert(object, to))?)
+        Ok(optional(self.settings.converter().convert(object, to))?)
     }
 }
 
-fn missing(version: &ApiVersion) -> Error {
-    Error::Convert(ConvertError::MissingVersion { version: version.clone() })
-}
-
-/// A set with the declared fields on the way to its paths, as the fields of an object have them.
+/// The set with the declared fields on the way to its paths, as the field set of an object has them.
 fn with_named_fields(set: &Set, object: &TypedValue) -> Set {
     set.ensure_named_fields_are_members(object.ty().schema(), object.ty().id())
 }
@@ -157,8 +148,8 @@ fn only_fields(set: &Set) -> bool {
     set.nodes().all(|(element, node)| element.as_field().is_some() && only_fields(node.children()))
 }
 
-/// Removes items. Where there are none to remove, an object that is empty or atomic as a whole becomes null
-/// even so, as it does in the Go package.
+/// Removes items from an object. As in the Go package, an object that is empty or atomic becomes null even if there are no
+/// items to remove.
 fn remove(object: TypedValue, items: &Set) -> TypedValue {
     match object.value() {
         Value::List(_) | Value::Map(_) => object.remove_items(items),
@@ -208,7 +199,7 @@ types:
         Value::Map(entries.into_iter().filter_map(|(name, value)| Some((name, value?))).collect::<Map>())
     }
 
-    /// Objects of the type, with few names and values so that any two have much in common.
+    /// Objects with few names and values, so that any two have much in common.
     fn object() -> impl Strategy<Value = Value> {
         let maybe = |strategy: BoxedStrategy<Value>| prop::option::weighted(0.4, strategy);
         let leaf =
@@ -253,7 +244,7 @@ types:
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
-        fn looking_at_the_difference_gives_what_the_rule_gives(
+        fn pruning_by_the_difference_equals_pruning_by_sets(
             (live, config, before) in (object(), object(), object()),
             (other, third, lost) in (object(), object(), object()),
         ) {
@@ -264,9 +255,9 @@ types:
             let entry = |set, applied| VersionedSet::new(set, version.clone(), applied);
 
             let config = typed(config);
-            let (merged, shadowed_empty_map) = typed(live).merge_tracked(&config).unwrap();
-            // Sets of others may have holes: what they lost to someone else.
-            let managers: Managers = [
+            let merged = typed(live).merge_tracked(&config).unwrap();
+            // Sets of others may lack fields that they lost to other managers.
+            let owners: Owners = [
                 ("me", entry(config.field_set(), true)),
                 ("other", entry(set(other), true)),
                 ("third", entry(set(third).difference(&set(lost)), false)),
@@ -275,14 +266,17 @@ types:
             .collect();
             let last = entry(set(before), true);
 
-            let updater = Updater::builder().build();
-            let fast = updater.prune(merged.clone(), shadowed_empty_map, &version, &managers, "me", Some(last.clone()));
-            let rule = match last.set().is_empty() {
-                true => merged,
-                false => updater.prune_by_sets(merged, &version, &managers, &last).unwrap(),
-            };
+            let settings =
+                Settings { converter: None, filters: Vec::new(), return_input_on_noop: false, unions: true };
+            let pruning =
+                Pruning { settings: &settings, version: &version, owners: &owners, manager: "me", last: &last };
+            if last.set().is_empty() {
+                return Ok(());
+            }
+            let fast = pruning.prune(merged.object.clone(), merged.shadowed_empty_map);
+            let plain = pruning.by_sets(merged.object).unwrap();
             let fast = fast.unwrap();
-            prop_assert_eq!(fast.value(), rule.value());
+            prop_assert_eq!(fast.value(), plain.value());
         }
     }
 }

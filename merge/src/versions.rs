@@ -1,4 +1,4 @@
-//! One object at several versions, converted once each.
+//! An object at several versions.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use fieldmanager_typed::TypedValue;
 
 use crate::converter::{ConvertError, Converter, MAX_VERSIONS};
 
-/// An object and its conversions.
+/// An object and its conversions. Each is computed at most once.
 pub(crate) struct Versions<'o> {
     converter: &'o dyn Converter,
     own: &'o ApiVersion,
     object: TypedValue,
     converted: BTreeMap<ApiVersion, Option<TypedValue>>,
-    /// How many of the versions exist.
+    /// The number of conversions to versions that exist.
     existing: usize,
 }
 
@@ -41,7 +41,7 @@ impl<'o> Versions<'o> {
     }
 }
 
-/// A conversion to a version that may not exist.
+/// The converted object; `None` if the version does not exist.
 pub(crate) fn optional(
     converted: Result<TypedValue, ConvertError>,
 ) -> Result<Option<TypedValue>, ConvertError> {

@@ -1,17 +1,17 @@
-//! Objects that a real apiserver accepts are neither refused nor changed, with the schema of Kubernetes and
-//! the unions that it declares, right or wrong.
+//! Objects that an API server accepts are neither refused nor changed, with the schema of Kubernetes and the unions that it
+//! declares.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 #![allow(clippy::print_stderr)]
 
 use std::path::PathBuf;
 
-use fieldmanager_fieldpath::Managers;
-use fieldmanager_merge::{Force, Updater};
+use fieldmanager_fieldpath::Owners;
+use fieldmanager_merge::{ApplyRequest, UpdateRequest, Updater};
 use fieldmanager_schema::{Schema, TypeDef};
 use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
 
-/// Types, and objects of each that may follow each other in any order.
+/// Types, and for each of them objects that may replace each other in any order.
 const ACCEPTED: &[(&str, &[&str])] = &[
     (
         "io.k8s.api.core.v1.SeccompProfile",
@@ -105,7 +105,7 @@ const ACCEPTED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The file, if the environment names the folder that it is in.
+/// The schema, if the environment variable with its folder is set.
 fn kubernetes() -> Option<Schema> {
     let Some(folder) = std::env::var_os("FIELDMANAGER_SHARED") else {
         eprintln!("note: FIELDMANAGER_SHARED is not set, nothing was checked");
@@ -124,7 +124,7 @@ fn the_schema_declares_unions() {
 }
 
 #[test]
-fn what_an_apiserver_accepts_is_neither_refused_nor_changed() {
+fn objects_that_an_api_server_accepts_are_neither_refused_nor_changed() {
     let Some(schema) = kubernetes() else { return };
     let updater = Updater::builder().build();
     for (name, objects) in ACCEPTED {
@@ -143,24 +143,30 @@ fn what_an_apiserver_accepts_is_neither_refused_nor_changed() {
                 let faults = old.validate_unions(new, Ratcheting::Off);
                 assert!(faults.is_empty(), "{place}: {faults:?}");
 
-                // The same applied, over what its manager applied before.
-                let (v1, none) = ("v1".into(), Managers::new());
-                let before = updater.apply(&null, old, &v1, &none, "m", Force::No).expect(&place);
+                // An apply of the same object over what the manager applied before.
+                let none = Owners::new();
+                let before = updater
+                    .apply(ApplyRequest::new(&null, old).version("v1").owners(&none).manager("m"))
+                    .expect(&place);
                 let live = before.object.unwrap_or_else(|| null.clone());
-                let applied = updater.apply(&live, new, &v1, &before.managers, "m", Force::No).expect(&place);
+                let applied = updater
+                    .apply(ApplyRequest::new(&live, new).version("v1").owners(&before.owners).manager("m"))
+                    .expect(&place);
                 assert_eq!(applied.object.unwrap_or(live).value(), new.value(), "{place}");
-                assert_eq!(applied.managers.get("m").unwrap().set(), &new.field_set(), "{place}");
+                assert_eq!(applied.owners.get("m").unwrap().set(), &new.field_set(), "{place}");
 
-                let updated = updater.update(old, new, &v1, &none, "m").expect(&place);
+                let updated = updater
+                    .update(UpdateRequest::new(old, new).version("v1").owners(&none).manager("m"))
+                    .expect(&place);
                 assert_eq!(updated.object.value(), new.value(), "{place}");
             }
         }
     }
 }
 
-/// Every declared union, whatever it says: one member and a discriminator of the API's own.
+/// Every declared union, with one member and an unknown value of the discriminator.
 #[test]
-fn every_declared_union_lets_a_member_stand_beside_a_value_that_it_does_not_know() {
+fn every_declared_union_accepts_a_member_beside_an_unknown_discriminator() {
     let Some(schema) = kubernetes() else { return };
     for def in schema.definitions() {
         for union in def.atom.map.iter().flat_map(|map| &map.unions) {

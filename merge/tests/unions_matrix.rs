@@ -2,12 +2,12 @@
 //! member or not × server knows every member or not × union optional or required, for every verb, with
 //! clients that drop or keep fields that they do not know.
 //!
-//! What is expected comes from [`Case::expected`], which argues from what the client wants and can say, and
-//! not from how the library gets there.
+//! [`Case::expected`] derives the expected result from what the client wants and can express, not from the
+//! implementation.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-use fieldmanager_fieldpath::Managers;
-use fieldmanager_merge::{Error, Force, Updater};
+use fieldmanager_fieldpath::Owners;
+use fieldmanager_merge::{ApplyRequest, Error, UpdateRequest, Updater};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
 use fieldmanager_value::{Map, Value};
@@ -15,9 +15,9 @@ use fieldmanager_value::{Map, Value};
 /// How the union names the member that is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// It does not.
+    /// It has no discriminator.
     Plain,
-    /// KEP-1027 of 2019: the discriminator follows; other values are let through.
+    /// KEP-1027 of 2019: the discriminator follows; other values are accepted.
     Deducing,
     /// KEP-1027 of 2022: the discriminator is respected, its list of values closed.
     Respecting,
@@ -31,14 +31,14 @@ enum Verb {
     Apply,
 }
 
-/// What the client wants of the union. Whatever it is, it changes another field too.
+/// The change of the union that the client wants. The client also changes another field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// Nothing.
+    /// No change.
     None,
-    /// The member `b`, which everyone knows.
+    /// The member `b`, which every client and server knows.
     Known,
-    /// The member `n`, which was added to the union lately.
+    /// The member `n`, which was added to the union recently.
     New,
     /// No member.
     Clear,
@@ -46,9 +46,9 @@ enum Change {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Client {
-    /// It drops fields that it does not know, reading and writing.
+    /// It drops unknown fields when it reads and writes.
     Structured,
-    /// It keeps them.
+    /// It keeps unknown fields.
     Unstructured,
 }
 
@@ -58,14 +58,14 @@ struct Case {
     optional: bool,
     verb: Verb,
     change: Change,
-    /// The member that is set before: `a`, which everyone knows, or `n`.
+    /// The member that is set before: `a`, which every client and server knows, or `n`.
     live: &'static str,
     client: Client,
     client_knows: bool,
     server_knows: bool,
 }
 
-/// What comes of it, in the words of [`shown`]: the members and the discriminator, or a refusal.
+/// The result in the notation of [`shown`]: the members and the discriminator, or a refusal.
 type Outcome = Option<String>;
 
 const REFUSED: Outcome = None;
@@ -118,7 +118,7 @@ impl Case {
     fn is_possible(&self) -> bool {
         let server_has_it = self.live == "a" || self.server_knows;
         let client_can = self.change != Change::New || self.client_knows;
-        // Nothing is there to be kept or cleared before a create.
+        // Before a create there is no member to keep or clear.
         let is_create = self.verb == Verb::Create;
         server_has_it && client_can && !(is_create && (self.change == Change::Clear || self.live == "n"))
     }
@@ -127,8 +127,8 @@ impl Case {
         self.form != Form::Plain
     }
 
-    /// The value that says that no member is wanted: the API's own word in the form of 2019, the empty
-    /// string in that of 2022. A union that must have a member has none.
+    /// The value that selects no member: a value of the API in the form of 2019, the empty string in that of 2022. A
+    /// required union has no such value.
     fn nothing(&self) -> Option<&'static str> {
         match self.form {
             Form::Plain => None,
@@ -137,28 +137,28 @@ impl Case {
         }
     }
 
-    /// The value after, if the server sets a member.
+    /// The result if the server sets a member.
     fn with(&self, member: &str) -> Outcome {
         let discriminator = self.has_discriminator().then(|| value_of(member));
         Some(shown(&[member], discriminator.as_deref()))
     }
 
-    /// The value after, if no member is left.
+    /// The result if no member is left.
     fn without(&self, discriminator: Option<&str>) -> Outcome {
         Some(shown(&[], discriminator))
     }
 
-    /// An object without members and discriminator: fine only if there may be none.
+    /// An object without members and discriminator, which is valid only if the union is optional.
     fn empty(&self) -> Outcome {
         if self.optional { self.without(None) } else { REFUSED }
     }
 
-    /// What must come of the case.
+    /// The expected result of the case.
     fn expected(&self) -> Outcome {
         match self.change {
             Change::None => self.expected_of_none(),
-            // One added member takes over, and a changed discriminator clears the others: whoever says what
-            // is wanted gets it, whatever else was set and whether or not it is known to the client.
+            // An added member or a changed discriminator clears the other members, whether or not the client knows
+            // them.
             Change::Known => self.with("b"),
             Change::New if self.server_knows => self.with("n"),
             Change::New => self.expected_of_a_member_that_the_server_does_not_know(),
@@ -173,10 +173,10 @@ impl Case {
     fn expected_of_none(&self) -> Outcome {
         match self.verb {
             Verb::Create => self.empty(),
-            // Both say only what changes.
+            // Both contain only changes.
             Verb::MergePatch | Verb::Apply => self.with(self.live),
             Verb::Put if self.client == Client::Structured && self.unaware() => match self.form {
-                // It has dropped the member, and nothing tells that it did not mean to.
+                // The client has dropped the member, and the server cannot detect that this is not intended.
                 Form::Plain => self.empty(),
                 // The discriminator still selects it.
                 Form::Deducing | Form::Respecting => REFUSED,
@@ -185,15 +185,14 @@ impl Case {
         }
     }
 
-    /// The server drops the member. What is left is the discriminator, if there is one.
+    /// The server drops the member and keeps the discriminator, if there is one.
     fn expected_of_a_member_that_the_server_does_not_know(&self) -> Outcome {
         match self.form {
             Form::Respecting => REFUSED,
-            // Whether a value that is not known wants a member is for the API to say; a required one is
-            // missing in any case.
+            // An unknown value may or may not select a member. A required member is missing in any case.
             Form::Deducing if self.optional => self.without(Some("N")),
             Form::Deducing => REFUSED,
-            // Nothing is left of the configuration, and it clears nothing.
+            // The configuration is empty and clears nothing.
             Form::Plain if self.verb == Verb::Apply => self.with(self.live),
             Form::Plain => self.empty(),
         }
@@ -204,9 +203,9 @@ impl Case {
             return self.without(Some(nothing));
         }
         match self.verb {
-            // Leaving it out is no wish of an applier that does not own it.
+            // An applier that omits a member which it does not own does not clear it.
             Verb::Apply => self.with(self.live),
-            // A member that the client cannot name stays: nothing says that it shall go.
+            // A member that the client cannot name is kept.
             Verb::Put | Verb::MergePatch if self.unaware() && !self.drops_in_put() => match self.form {
                 Form::Plain | Form::Deducing => self.with(self.live),
                 // The client has removed the discriminator, which is required.
@@ -221,7 +220,7 @@ impl Case {
     }
 }
 
-/// Members and discriminator in a line.
+/// Members and discriminator on one line.
 fn shown(members: &[&str], discriminator: Option<&str>) -> String {
     format!("{members:?} {discriminator:?}")
 }
@@ -233,7 +232,7 @@ impl Case {
         if self.client_knows { &["a", "b", "n"] } else { &["a", "b"] }
     }
 
-    /// The object as the client has it after reading, and as it gets to the wire.
+    /// The object as the client reads and sends it.
     fn as_the_client_has_it(&self, object: &Map) -> Map {
         let known = |name: &str| {
             name == "other"
@@ -252,7 +251,7 @@ impl Case {
         }
     }
 
-    /// The client's edit of what it read: it removes the members that it knows and sets the one that it wants.
+    /// The edit of the client: it removes the members that it knows and sets the one that it wants.
     fn edit(&self, object: &mut Map) {
         object.insert("other", 2);
         if self.change == Change::None {
@@ -273,7 +272,7 @@ impl Case {
         }
     }
 
-    /// What an applier writes down: nothing but what it wants.
+    /// The configuration of an applier, with nothing but the wanted member.
     fn configuration(&self) -> Map {
         let mut config = map([("other", Value::from(2))]);
         if let Some(member) = self.wanted() {
@@ -290,7 +289,7 @@ impl Case {
     }
 }
 
-/// A merge patch that makes one object from the other, for flat objects.
+/// The merge patch from one flat object to another.
 fn diff(from: &Map, to: &Map) -> Map {
     let gone = from.iter().filter(|(name, _)| to.get(name).is_none()).map(|(name, _)| (name, Value::Null));
     let changed = to.iter().filter(|(name, value)| from.get(name) != Some(value));
@@ -344,7 +343,7 @@ impl Case {
         Schema::from_yaml(&schema).unwrap().type_named("root").unwrap()
     }
 
-    /// Drops the fields that the server does not know.
+    /// The object without the fields that the server does not know.
     fn typed(&self, object: &Map) -> TypedValue {
         let ty = self.server_type();
         let known = ty.atom().map.as_ref().unwrap();
@@ -363,18 +362,19 @@ impl Case {
 
     fn run(&self) -> Outcome {
         let updater = Updater::builder().build();
-        let v1 = "v1".into();
         let null = TypedValue::null(self.server_type());
         let live = self.live_object();
         let read = self.as_the_client_has_it(&live);
         let mut edited = read.clone();
         self.edit(&mut edited);
-        let (old, managers) = match self.verb {
-            Verb::Create => (null, Managers::new()),
+        let (old, owners) = match self.verb {
+            Verb::Create => (null, Owners::new()),
             _ => {
-                let made = updater.update(&null, &self.typed(&live), &v1, &Managers::new(), "owner").unwrap();
+                let made = updater
+                    .update(UpdateRequest::new(&null, &self.typed(&live)).version("v1").manager("owner"))
+                    .unwrap();
                 assert!(null.validate_unions(&made.object, Ratcheting::Off).is_empty());
-                (made.object, made.managers)
+                (made.object, made.owners)
             }
         };
         let sent = match self.verb {
@@ -393,13 +393,27 @@ impl Case {
         let sent = self.typed(&sent);
         let new = match self.verb {
             Verb::Apply => {
-                let applied = updater.apply(&old, &sent, &v1, &managers, "client", Force::Yes).unwrap();
+                let applied = updater
+                    .apply(
+                        ApplyRequest::new(&old, &sent)
+                            .version("v1")
+                            .owners(&owners)
+                            .manager("client")
+                            .force(),
+                    )
+                    .unwrap();
                 let new = applied.object.unwrap_or_else(|| old.clone());
-                let unforced = updater.apply(&old, &sent, &v1, &managers, "client", Force::No);
+                let unforced = updater
+                    .apply(ApplyRequest::new(&old, &sent).version("v1").owners(&owners).manager("client"));
                 self.check_conflicts(unforced.map(drop), &old, &new);
                 new
             }
-            _ => updater.update(&old, &sent, &v1, &managers, "client").unwrap().object,
+            _ => {
+                updater
+                    .update(UpdateRequest::new(&old, &sent).version("v1").owners(&owners).manager("client"))
+                    .unwrap()
+                    .object
+            }
         };
         let faults = old.validate_unions(&new, Ratcheting::Off);
         let object = new.value().as_map().cloned().unwrap_or_default();
@@ -408,7 +422,7 @@ impl Case {
         faults.is_empty().then(|| shown(&members, discriminator))
     }
 
-    /// Without force, exactly what takes something from its owner is a conflict.
+    /// Without force, an apply conflicts if and only if it takes a field from its owner.
     fn check_conflicts(&self, unforced: Result<(), Error>, old: &TypedValue, new: &TypedValue) {
         let fields = ["type", "a", "b", "n"];
         let changed = |f: &&&str| old.value().get(f).is_some() && old.value().get(f) != new.value().get(f);
@@ -418,7 +432,7 @@ impl Case {
             Err(Error::Conflicts(conflicts)) => {
                 let paths: Vec<String> = conflicts.iter().map(|c| c.path.to_string()).collect();
                 let mut wanted = vec![".other".to_owned()];
-                // A conflict about the discriminator says it all.
+                // A conflict about the discriminator covers the members.
                 let told = taken.contains(&&"type");
                 wanted.extend(taken.iter().filter(|f| !told || ***f == "type").map(|f| format!(".{f}")));
                 wanted.sort();
@@ -449,8 +463,8 @@ fn every_case_of_the_matrix() {
     assert!(cases.len() > 250, "the matrix has lost cases: {}", cases.len());
 }
 
-// The numbered conclusions of the KEP. The numbers are rows of a table that is not public any more; of each
-// pair the first is that without a discriminator.
+// The numbered conclusions of the KEP. The numbers are rows of a table that is no longer public; the first of each pair
+// is the case without a discriminator.
 
 /// "If a structured client is unaware of a field in the union that is set and it just wants to echo back the
 /// union it received in a get request (such as when updating other parts of the object), a client without a
@@ -460,17 +474,17 @@ fn case_12() {
     let case = cell(Form::Plain, Verb::Put, Change::None, "n", Client::Structured);
     let case = Case { client_knows: false, ..case };
     assert_eq!(case.run(), case.without(None));
-    // If the union must have a member, at least that is noticed.
+    // If the union is required, the missing member is detected.
     assert_eq!(Case { optional: false, ..case }.run(), REFUSED);
-    // A patch says only what changes.
+    // A patch contains only changes.
     assert_eq!(Case { verb: Verb::MergePatch, ..case }.run(), case.with("n"));
-    // The unstructured client keeps what it does not know.
+    // The unstructured client keeps unknown fields.
     assert_eq!(Case { client: Client::Unstructured, ..case }.run(), case.with("n"));
 }
 
 /// "... while a client with the discriminator will not change the discriminator value, indicating to the
-/// server that no changes are desired in the union." The member is lost on the wire all the same: what the
-/// server knows is that the object is not what was meant, and validation says so.
+/// server that no changes are desired in the union." The member is lost nevertheless: the server
+/// can only detect that the object is inconsistent, and validation reports it.
 #[test]
 fn case_16() {
     for form in [Form::Deducing, Form::Respecting] {
@@ -479,7 +493,7 @@ fn case_16() {
         assert_eq!(case.run(), REFUSED);
         assert_eq!(Case { verb: Verb::MergePatch, ..case }.run(), case.with("n"));
 
-        // Normalization reads it as no change: it neither clears nor selects anything.
+        // Normalization treats it as no change: no member is cleared or selected.
         let old = case.typed(&case.live_object());
         let echoed = case.typed(&case.as_the_client_has_it(&case.live_object()));
         let normalized = old.normalize_update(&echoed).unwrap();
@@ -509,7 +523,7 @@ fn case_27() {
         let case = cell(Form::Respecting, verb, Change::Clear, "n", Client::Unstructured);
         let case = Case { client_knows: false, ..case };
         assert_eq!(case.run(), case.without(Some("")), "{verb:?}");
-        // The form of 2019 has a word of the API's own for it.
+        // The form of 2019 has a value of the API for it.
         let case = Case { form: Form::Deducing, ..case };
         assert_eq!(case.run(), case.without(Some("None")), "{verb:?}");
     }
@@ -550,7 +564,7 @@ fn case_34() {
             assert_eq!(case.run(), case.without(None), "{verb:?}");
         }
     }
-    // Nothing is left of an applied configuration, and leaving a member out clears none.
+    // The applied configuration is empty, and omitting a member clears none.
     let case = cell(Form::Plain, Verb::Apply, Change::New, "a", Client::Structured);
     assert_eq!(Case { server_knows: false, ..case }.run(), case.with("a"));
 }
@@ -574,7 +588,7 @@ fn case_39() {
 }
 
 #[test]
-fn merge_patches_do_what_the_rfc_says() {
+fn merge_patches_follow_the_rfc() {
     for (target, patch, wanted) in [
         ("{a: b}", "{a: c}", "{a: c}"),
         ("{a: b, c: d}", "{a: null}", "{c: d}"),

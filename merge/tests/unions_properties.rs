@@ -1,10 +1,10 @@
-//! What must hold for unions whoever applies and updates what.
+//! Properties of unions for any sequence of applies and updates.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use std::sync::LazyLock;
 
-use fieldmanager_fieldpath::{ApiVersion, Managers, Path, Set};
-use fieldmanager_merge::{Error, Force, Updater};
+use fieldmanager_fieldpath::{ApiVersion, Owners, Path, Set};
+use fieldmanager_merge::{ApplyRequest, Error, UpdateRequest, Updater};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
@@ -91,12 +91,12 @@ fn object() -> impl Strategy<Value = Value> {
 enum Verb {
     Apply,
     Force,
-    /// The live object with these fields over it.
+    /// The live object merged with these fields.
     Patch,
 }
 
-/// The object and its managers.
-type Outcome = (Value, Managers);
+/// The object and its owners.
+type Outcome = (Value, Owners);
 
 type Step = (Verb, &'static str, Value);
 
@@ -110,13 +110,13 @@ struct World {
     updater: Updater,
     ty: Type,
     live: TypedValue,
-    managers: Managers,
+    owners: Owners,
 }
 
 impl World {
     fn new(ty: &Type, unions: bool) -> Self {
         let updater = Updater::builder().unions(unions).build();
-        World { updater, ty: ty.clone(), live: TypedValue::null(ty.clone()), managers: Managers::new() }
+        World { updater, ty: ty.clone(), live: TypedValue::null(ty.clone()), owners: Owners::new() }
     }
 
     fn typed(&self, value: &Value) -> TypedValue {
@@ -127,11 +127,17 @@ impl World {
         let v1 = ApiVersion::from("v1");
         match verb {
             Verb::Apply | Verb::Force => {
-                let force = if matches!(verb, Verb::Force) { Force::Yes } else { Force::No };
+                let force = matches!(verb, Verb::Force);
                 let config = self.typed(object);
-                let applied = self.updater.apply(&self.live, &config, &v1, &self.managers, who, force)?;
+                let applied = self.updater.apply(
+                    ApplyRequest::new(&self.live, &config)
+                        .version(&v1)
+                        .owners(&self.owners)
+                        .manager(who)
+                        .force_if(force),
+                )?;
                 self.live = applied.object.unwrap_or_else(|| self.live.clone());
-                self.managers = applied.managers;
+                self.owners = applied.owners;
             }
             Verb::Patch => {
                 let mut new = self.live.value().as_map().cloned().unwrap_or_default();
@@ -139,16 +145,18 @@ impl World {
                     new.insert(name.as_str(), value.clone());
                 }
                 let new = self.typed(&Value::Map(new));
-                let updated = self.updater.update(&self.live, &new, &v1, &self.managers, who)?;
+                let updated = self.updater.update(
+                    UpdateRequest::new(&self.live, &new).version(&v1).owners(&self.owners).manager(who),
+                )?;
                 self.live = updated.object;
-                self.managers = updated.managers;
+                self.owners = updated.owners;
             }
         }
         Ok(())
     }
 
     fn shown(&self) -> String {
-        let all = self.managers.iter();
+        let all = self.owners.iter();
         let owned: Vec<String> =
             all.map(|(name, entry)| format!("{name}: {}", entry.set().to_json())).collect();
         format!("{} {owned:?}", self.live.value().to_json())
@@ -165,8 +173,8 @@ fn members(set: &Set) -> Vec<(Path, Path)> {
     set.paths().filter_map(split).collect()
 }
 
-/// An update of the live object with other fields over it: from one that shares what did not change, and from
-/// one that was read anew.
+/// An update of the live object merged with other fields: once with an object that shares unchanged parts, and once with
+/// an object that was parsed again.
 fn updates(world: &World, over: &Value) -> (Result<Outcome, Error>, Result<Outcome, Error>) {
     let mut new = world.live.value().as_map().cloned().unwrap_or_default();
     for (name, value) in over.as_map().into_iter().flatten() {
@@ -176,14 +184,16 @@ fn updates(world: &World, over: &Value) -> (Result<Outcome, Error>, Result<Outco
     let read = |value: &Value| Value::from_json(value.to_json().as_str()).unwrap();
     let update = |live: &TypedValue, new: &Value| {
         let v1 = ApiVersion::from("v1");
-        let updated = world.updater.update(live, &world.typed(new), &v1, &world.managers, "dave");
-        updated.map(|updated| (updated.object.into_value(), updated.managers))
+        let updated = world.updater.update(
+            UpdateRequest::new(live, &world.typed(new)).version(&v1).owners(&world.owners).manager("dave"),
+        );
+        updated.map(|updated| (updated.object.into_value(), updated.owners))
     };
     (update(&world.live, &new), update(&world.typed(&read(world.live.value())), &read(&new)))
 }
 
 /// An apply that empties the discriminator of a deducing union leaves an object whose unions are not
-/// normalized: the next update must see that.
+/// normalized. The next update must normalize them.
 #[test]
 fn an_emptied_discriminator_follows_in_the_next_update() {
     let mut world = World::new(&WITH, true);
@@ -197,9 +207,9 @@ fn an_emptied_discriminator_follows_in_the_next_update() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Off, every step ends as with a schema that has no unions.
+    /// If unions are switched off, every step has the result of a schema without unions.
     #[test]
-    fn switched_off_the_engine_is_that_without_unions(steps in steps()) {
+    fn switched_off_unions_have_no_effect(steps in steps()) {
         let (mut off, mut without) = (World::new(&WITH, false), World::new(&WITHOUT, true));
         for step in &steps {
             let (left, right) = (off.step(step), without.step(step));
@@ -208,30 +218,29 @@ proptest! {
         }
     }
 
-    /// No manager's field is cleared without a conflict or force: after an apply that is neither, the members
-    /// that others owned are there, with their values, and theirs.
+    /// No field of a manager is cleared without a conflict or force. After an apply with neither, other managers still own
+    /// their members, with the same values.
     #[test]
-    fn nothing_is_taken_without_conflict_or_force(steps in steps()) {
+    fn no_member_is_taken_without_conflict_or_force(steps in steps()) {
         let mut world = World::new(&WITH, true);
         for step in &steps {
-            let (live, managers) = (world.live.clone(), world.managers.clone());
+            let (live, owners) = (world.live.clone(), world.owners.clone());
             let done = world.step(step);
             if done.is_err() {
                 prop_assert_eq!(world.live.value(), live.value());
                 continue;
             }
             let (Verb::Apply, who) = (step.0, step.1) else { continue };
-            for (name, before) in managers.iter().filter(|(name, _)| *name != who) {
-                let after = world.managers.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
+            for (name, before) in owners.iter().filter(|(name, _)| *name != who) {
+                let after = world.owners.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
                 for (parent, path) in members(before.set()) {
-                    // An item of a list that nobody owns any more goes with all that is in it: that is
-                    // pruning.
+                    // Pruning removes an item of a list that no manager owns, with all its fields.
                     if !parent.is_empty() && world.live.get(&parent).is_none() {
                         continue;
                     }
                     prop_assert!(after.has(&path), "{} lost {}: {} -> {}", name, path, live.value(), world.shown());
-                    // What is there may have gained parts that others added, also where it was null: pruning
-                    // leaves that of a map whose last part goes.
+                    // The value may have gained parts that other managers added. It may also have been null, which is
+                    // what pruning leaves of a map without fields.
                     let (was, is) = (live.get(&path), world.live.get(&path));
                     let scalar = was.is_some_and(|was| was.as_map().is_none() && !was.is_null());
                     prop_assert_eq!(was.is_some(), is.is_some(), "{} of {}: {}", path, name, world.shown());
@@ -243,26 +252,26 @@ proptest! {
         }
     }
 
-    /// With force there are no conflicts; without it, an apply either conflicts or comes to the same.
+    /// With force there are no conflicts. Without it, an apply either conflicts or has the same result.
     #[test]
-    fn force_only_overrules(steps in steps(), last in object()) {
+    fn force_only_overrides_conflicts(steps in steps(), last in object()) {
         let mut world = World::new(&WITH, true);
         for step in &steps {
             let _ = world.step(step);
         }
         let v1 = ApiVersion::from("v1");
         let config = world.typed(&last);
-        let apply = |force| world.updater.apply(&world.live, &config, &v1, &world.managers, "dave", force);
-        match (apply(Force::No), apply(Force::Yes)) {
+        let apply = |force| world.updater.apply(ApplyRequest::new(&world.live, &config).version(&v1).owners(&world.owners).manager("dave").force_if(force));
+        match (apply(false), apply(true)) {
             (Ok(unforced), Ok(forced)) => {
-                prop_assert_eq!(unforced.managers, forced.managers);
+                prop_assert_eq!(unforced.owners, forced.owners);
                 let value = |object: Option<TypedValue>| object.map(TypedValue::into_value);
                 prop_assert_eq!(value(unforced.object), value(forced.object));
             }
             (Err(Error::Conflicts(conflicts)), Ok(_)) => {
-                // Every conflict is about something that its manager owns, itself or a part of it.
+                // The manager of every conflict owns the field or a part of it.
                 for conflict in &conflicts {
-                    let owned = world.managers.get(&conflict.manager).unwrap().set();
+                    let owned = world.owners.get(&conflict.manager).unwrap().set();
                     let has = owned.paths().any(|path| path.starts_with(&conflict.path));
                     prop_assert!(has, "{}", conflict);
                 }
@@ -273,7 +282,7 @@ proptest! {
         }
     }
 
-    /// Who applies the same again changes nothing.
+    /// Applying the same configuration again changes nothing.
     #[test]
     fn applying_again_changes_nothing(steps in steps(), last in object()) {
         let mut world = World::new(&WITH, true);
@@ -287,7 +296,7 @@ proptest! {
         }
     }
 
-    /// What an object shares with the live one is not looked at again: that must make no difference.
+    /// Skipping the parts that an object shares with the live one makes no difference.
     #[test]
     fn an_update_is_the_same_whether_or_not_it_shares_the_live_object(steps in steps(), last in object()) {
         let mut world = World::new(&WITH, true);

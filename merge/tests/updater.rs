@@ -1,11 +1,10 @@
-//! The updater through its public face: what applies and updates do to the object and its managers. The
-//! rules of ownership themselves are shown by the scenarios in `tests/scenarios`.
+//! The public API of the updater. The rules of ownership are tested by the scenarios in `tests/scenarios`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its own table must fail")]
 
-use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, Matcher, Set, VersionedSet};
+use fieldmanager_fieldpath::{ApiVersion, Filter, Matcher, Owners, Set, VersionedSet};
 use fieldmanager_merge::{
-    Applied, ConvertError, Converter, Error, ErrorKind, Force, Stage, Updated, Updater,
+    Applied, ApplyRequest, ConvertError, Converter, Error, ErrorKind, Stage, UpdateRequest, Updated, Updater,
 };
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
@@ -47,7 +46,7 @@ fn typed(yaml: &str, version: &str) -> TypedValue {
     TypedValue::new(value, ty(version), Duplicates::Allow).unwrap_or_else(|error| panic!("{error}: {yaml}"))
 }
 
-/// `replicas` at v1 is `count` at v2; there was a v0 once; v3 is one that nothing can be converted to.
+/// `replicas` at v1 is `count` at v2; v0 no longer exists; conversion to v3 fails.
 struct Renaming;
 
 impl Converter for Renaming {
@@ -74,16 +73,16 @@ impl Converter for Renaming {
     }
 }
 
-/// An object with its managers, and the updater that acts on it.
+/// An object with its owners, and the updater.
 struct State {
     updater: Updater,
     live: TypedValue,
-    managers: Managers,
+    owners: Owners,
 }
 
 impl State {
     fn new(updater: Updater) -> Self {
-        State { updater, live: TypedValue::null(ty("v1")), managers: Managers::new() }
+        State { updater, live: TypedValue::null(ty("v1")), owners: Owners::new() }
     }
 
     fn plain() -> Self {
@@ -94,7 +93,7 @@ impl State {
         Self::new(Updater::builder().converter(Renaming).build())
     }
 
-    /// The object at a version, as whoever sends a request has to give it.
+    /// The live object at the version of a request.
     fn at(&self, version: &str) -> TypedValue {
         if self.live.ty() == &ty(version) {
             return self.live.clone();
@@ -102,45 +101,56 @@ impl State {
         Renaming.convert(&self.live, &version.into()).unwrap()
     }
 
-    fn try_apply(&self, manager: &str, version: &str, config: &str, force: Force) -> Result<Applied, Error> {
+    fn try_apply(&self, manager: &str, version: &str, config: &str, force: bool) -> Result<Applied, Error> {
         let config = typed(config, version);
-        self.updater.apply(&self.at(version), &config, &version.into(), &self.managers, manager, force)
+        self.updater.apply(
+            ApplyRequest::new(&self.at(version), &config)
+                .version(version)
+                .owners(&self.owners)
+                .manager(manager)
+                .force_if(force),
+        )
     }
 
     fn keep(&mut self, applied: Applied, version: &str) {
         self.live = applied.object.unwrap_or_else(|| self.at(version));
-        self.managers = applied.managers;
+        self.owners = applied.owners;
     }
 
     fn apply(&mut self, manager: &str, version: &str, config: &str) -> &mut Self {
-        let applied = self.try_apply(manager, version, config, Force::No).unwrap();
+        let applied = self.try_apply(manager, version, config, false).unwrap();
         self.keep(applied, version);
         self
     }
 
     fn force(&mut self, manager: &str, version: &str, config: &str) -> &mut Self {
-        let applied = self.try_apply(manager, version, config, Force::Yes).unwrap();
+        let applied = self.try_apply(manager, version, config, true).unwrap();
         self.keep(applied, version);
         self
     }
 
     fn update(&mut self, manager: &str, version: &str, object: &str) -> &mut Self {
         let new = typed(object, version);
-        let updated = self.updater.update(&self.at(version), &new, &version.into(), &self.managers, manager);
-        let Updated { object, managers } = updated.unwrap();
-        (self.live, self.managers) = (object, managers);
+        let updated = self.updater.update(
+            UpdateRequest::new(&self.at(version), &new)
+                .version(version)
+                .owners(&self.owners)
+                .manager(manager),
+        );
+        let Updated { object, owners, .. } = updated.unwrap();
+        (self.live, self.owners) = (object, owners);
         self
     }
 
     fn error(&self, manager: &str, version: &str, config: &str) -> Error {
-        self.try_apply(manager, version, config, Force::No).unwrap_err()
+        self.try_apply(manager, version, config, false).unwrap_err()
     }
 
-    /// The object, and each manager on a line of its own.
-    fn check(&mut self, object: &str, managers: &[&str]) -> &mut Self {
+    /// Checks the object and its owners, one manager per line.
+    fn check(&mut self, object: &str, owners: &[&str]) -> &mut Self {
         assert_eq!(self.live.value(), &Value::from_yaml(object).unwrap());
         let found: Vec<String> = self
-            .managers
+            .owners
             .iter()
             .map(|(name, entry)| {
                 let operation = if entry.is_applied() { "applied" } else { "updated" };
@@ -148,13 +158,13 @@ impl State {
                 format!("{name} {operation} {}: {}", entry.api_version(), paths.join(" "))
             })
             .collect();
-        assert_eq!(found, managers);
+        assert_eq!(found, owners);
         self
     }
 }
 
 #[test]
-fn applying() {
+fn an_apply_owns_and_prunes_its_fields() {
     State::plain()
         .apply("a", "v1", "{replicas: 1, labels: {x: p}}")
         .check("{replicas: 1, labels: {x: p}}", &["a applied v1: .replicas .labels.x"])
@@ -173,7 +183,7 @@ fn applying() {
 }
 
 #[test]
-fn updating() {
+fn an_update_owns_what_it_changes() {
     State::plain()
         .apply("a", "v1", "{replicas: 1, labels: {x: p}}")
         .update("u", "v1", "{replicas: 2, labels: {x: p}, image: i}")
@@ -190,7 +200,7 @@ fn updating() {
 }
 
 #[test]
-fn forcing() {
+fn a_forced_apply_takes_fields() {
     State::plain()
         .apply("a", "v1", "{replicas: 1, image: i}")
         .force("b", "v1", "{replicas: 2}")
@@ -199,30 +209,30 @@ fn forcing() {
         .check("{image: k}", &["b applied v1: .image"]);
 }
 
-/// An object that an apply does not change is not returned, unless that is asked for.
+/// An unchanged object is returned only with `return_input_on_noop`.
 #[test]
-fn an_apply_without_effect() {
+fn an_apply_without_effect_returns_no_object() {
     let mut state = State::plain();
     state.apply("a", "v1", "{replicas: 1}");
-    let again = state.try_apply("a", "v1", "{replicas: 1.0}", Force::No).unwrap();
+    let again = state.try_apply("a", "v1", "{replicas: 1.0}", false).unwrap();
     assert!(again.object.is_none());
-    assert_eq!(again.managers, state.managers);
+    assert_eq!(again.owners, state.owners);
     // Ownership may change nevertheless.
-    let shared = state.try_apply("b", "v1", "{replicas: 1}", Force::No).unwrap();
+    let shared = state.try_apply("b", "v1", "{replicas: 1}", false).unwrap();
     assert!(shared.object.is_none());
-    assert_eq!(shared.managers.len(), 2);
+    assert_eq!(shared.owners.len(), 2);
 
     state.updater = Updater::builder().return_input_on_noop(true).build();
-    let again = state.try_apply("a", "v1", "{replicas: 1}", Force::No).unwrap();
+    let again = state.try_apply("a", "v1", "{replicas: 1}", false).unwrap();
     assert!(again.object.unwrap().value().ptr_eq(state.live.value()));
-    // The first apply of nothing.
-    let nothing = State::plain().try_apply("a", "v1", "null", Force::No).unwrap();
-    assert!(nothing.object.is_none() && nothing.managers.is_empty());
+    // The first apply, of an empty configuration.
+    let nothing = State::plain().try_apply("a", "v1", "null", false).unwrap();
+    assert!(nothing.object.is_none() && nothing.owners.is_empty());
 }
 
-/// What an operation does not touch is not copied.
+/// Unchanged parts are not copied.
 #[test]
-fn results_share_what_did_not_change() {
+fn results_share_unchanged_parts() {
     let mut state = State::plain();
     state.apply("a", "v1", "{replicas: 1, labels: {x: p}, items: [{name: n1, value: 1}]}");
     let before = state.live.clone();
@@ -286,19 +296,19 @@ fn several_conflicts_are_grouped_by_manager() {
             r#"b "q" .image: "i" -> "k""#,
         ]
     );
-    // With force they all lose, and go.
-    let forced = state.try_apply("c", "v1", config, Force::Yes).unwrap();
-    let left: Vec<&str> = forced.managers.iter().map(|(name, _)| name.as_str()).collect();
+    // With force all other managers lose their fields and are dropped.
+    let forced = state.try_apply("c", "v1", config, true).unwrap();
+    let left: Vec<&str> = forced.owners.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(left, ["a", "c"]);
     let items = r#"{"f:items":{"k:{\"name\":\"n1\"}":{".":{},"f:name":{}}}}"#;
-    assert_eq!(forced.managers.get("a").unwrap().set().to_json(), items);
+    assert_eq!(forced.owners.get("a").unwrap().set().to_json(), items);
 }
 
 #[test]
-fn a_field_that_was_owned_and_is_not_there() {
+fn a_missing_field_can_have_an_owner() {
     let mut state = State::plain();
     state.apply("a", "v1", "{replicas: 1}");
-    // Someone stored an object without asking the library.
+    // The object was stored without the library.
     state.live = typed("{}", "v1");
     let error = state.error("b", "v1", "{replicas: 2}");
     let conflict = error.conflicts().unwrap().iter().next().unwrap();
@@ -306,35 +316,41 @@ fn a_field_that_was_owned_and_is_not_there() {
 }
 
 #[test]
-fn an_error_leaves_the_managers_alone() {
+fn an_error_changes_neither_object_nor_owners() {
     let mut state = State::plain();
     state.apply("a", "v1", "{replicas: 1}").update("u", "v1", "{replicas: 1, image: i}");
-    let (managers, live) = (state.managers.clone(), state.live.clone());
+    let (owners, live) = (state.owners.clone(), state.live.clone());
     state.error("a", "v1", "{image: k}");
     state.error("b", "v1", "{replicas: 2, labels: {x: p}}");
-    assert_eq!(state.managers, managers);
+    assert_eq!(state.owners, owners);
     assert!(state.live.value().ptr_eq(live.value()));
 }
 
 #[test]
-fn objects_that_do_not_fit_together() {
+fn objects_of_different_types_are_refused() {
     let state = State::plain();
     let (one, two) = (typed("{}", "v1"), typed("{}", "v2"));
-    let none = Managers::new();
-    let error = state.updater.apply(&one, &two, &"v1".into(), &none, "a", Force::No).unwrap_err();
+    let none = Owners::new();
+    let error = state
+        .updater
+        .apply(ApplyRequest::new(&one, &two).version("v1").owners(&none).manager("a"))
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "failed to merge the configuration: expected objects of one type, got `v1` and `v2`"
     );
     assert_eq!(error.kind(), ErrorKind::Objects);
     assert!(error.conflicts().is_none());
-    let error = state.updater.update(&one, &two, &"v1".into(), &none, "a").unwrap_err();
+    let error = state
+        .updater
+        .update(UpdateRequest::new(&one, &two).version("v1").owners(&none).manager("a"))
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "failed to compare the objects: expected objects of one type, got `v1` and `v2`"
     );
     assert!(matches!(error, Error::Typed { stage: Stage::Compare, .. }));
-    // A configuration that was not checked for duplicates.
+    // The configuration was not checked for duplicates.
     let error = state.error("a", "v1", "{items: [{name: n1}, {name: n1}]}");
     assert_eq!(
         error.to_string(),
@@ -343,7 +359,7 @@ fn objects_that_do_not_fit_together() {
 }
 
 #[test]
-fn a_schema_that_is_at_fault() {
+fn an_invalid_schema_is_an_error_of_the_schema() {
     let schema = Schema::from_yaml("types: [{name: v1, map: {fields: [{name: f, type: {}}]}}]").unwrap();
     let ty = schema.type_named("v1").unwrap();
     let value = Value::from_yaml("{f: 1}").unwrap();
@@ -351,19 +367,19 @@ fn a_schema_that_is_at_fault() {
 }
 
 #[test]
-fn managers_at_two_versions() {
+fn managers_at_two_versions_share_fields() {
     let mut state = State::versioned();
     state.apply("a", "v1", "{replicas: 1, image: i}").apply("b", "v2", "{count: 1, labels: {x: p}}").check(
         "{count: 1, image: i, labels: {x: p}}",
         &["a applied v1: .image .replicas", "b applied v2: .count .labels.x"],
     );
-    // A conflict names the field as its owner knows it.
+    // A conflict has the path of the field at the version of its owner.
     let error = state.error("b", "v2", "{count: 2, labels: {x: p}}");
     assert_eq!(error.to_string(), r#"conflict with "a": .replicas"#);
     let error = state.error("a", "v1", "{replicas: 2, image: i}");
     assert_eq!(error.to_string(), r#"conflict with "b": .count"#);
     state
-        // What one gives up stays for the other, whatever it is called.
+        // A field that one manager abandons is kept for the other, under any name.
         .apply("a", "v1", "{image: i}")
         .check(
             "{replicas: 1, image: i, labels: {x: p}}",
@@ -373,9 +389,9 @@ fn managers_at_two_versions() {
         .check("{image: i}", &["a applied v1: .image"]);
 }
 
-/// An updater that moves takes along what it owned, by the old names: so does the Go package.
+/// As in Go, an updater that changes its version keeps its fields under the old names.
 #[test]
-fn a_manager_that_moves_to_another_version() {
+fn a_manager_that_changes_its_version_keeps_its_fields() {
     State::versioned()
         .apply("a", "v1", "{replicas: 1, image: i}")
         .apply("a", "v2", "{count: 2}")
@@ -397,57 +413,59 @@ fn entry(fields: &str, version: &str) -> VersionedSet {
 }
 
 #[test]
-fn managers_at_versions_that_are_gone_are_forgotten() {
+fn managers_at_missing_versions_are_dropped() {
     let mut state = State::versioned();
     state.apply("a", "v1", "{image: i}");
-    state.managers.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
+    state.owners.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
     state
         .apply("b", "v1", "{replicas: 1}")
         .check("{image: i, replicas: 1}", &["a applied v1: .image", "b applied v1: .replicas"]);
-    state.managers.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
+    state.owners.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
     state.update("u", "v1", "{image: k}").check("{image: k}", &["u updated v1: .image"]);
-    // What an applier owned at such a version is forgotten, too: nothing of it is pruned.
-    state.managers.insert("c", entry(r#"{"f:image":{}}"#, "v0"));
+    // The fields of an applier at such a version are dropped too, and none of them is pruned.
+    state.owners.insert("c", entry(r#"{"f:image":{}}"#, "v0"));
     state
         .apply("c", "v1", "{replicas: 1}")
         .check("{image: k, replicas: 1}", &["c applied v1: .replicas", "u updated v1: .image"]);
 }
 
 #[test]
-fn a_conversion_that_fails() {
+fn a_failed_conversion_fails_the_operation() {
     let mut state = State::versioned();
     state.apply("a", "v1", "{image: i}");
-    state.managers.insert("b", entry(r#"{"f:image":{}}"#, "v3"));
-    let before = state.managers.clone();
+    state.owners.insert("b", entry(r#"{"f:image":{}}"#, "v3"));
+    let before = state.owners.clone();
     let error = state.error("a", "v1", "{image: k}");
     assert_eq!(
         error.to_string(),
         "failed to convert the object: cannot convert to version `v3`: the webhook does not answer"
     );
     assert_eq!(error.kind(), ErrorKind::Conversion);
-    let updated = state.updater.update(&state.live, &state.live, &"v1".into(), &state.managers, "a");
+    let updated = state.updater.update(
+        UpdateRequest::new(&state.live, &state.live).version("v1").owners(&state.owners).manager("a"),
+    );
     assert_eq!(updated.unwrap_err(), error);
-    assert_eq!(state.managers, before);
+    assert_eq!(state.owners, before);
     let missing = Error::from(ConvertError::MissingVersion { version: "v0".into() });
     assert_eq!(missing.to_string(), "failed to convert the object: there is no version `v0`");
 }
 
 #[test]
-fn filters_say_what_counts() {
+fn only_fields_that_the_filter_keeps_are_tracked() {
     let labels = Set::from_json(br#"{"f:labels":{}}"#).unwrap();
     let ignoring = || Updater::builder().filter("v1", Filter::Exclude(labels.clone()));
     let mut state = State::new(ignoring().build());
     state
         .apply("a", "v1", "{replicas: 1, labels: {x: p}}")
         .check("{replicas: 1, labels: {x: p}}", &["a applied v1: .replicas"])
-        // No conflict: nobody owns it. Nothing is pruned either.
+        // The field has no owner, so there is no conflict and nothing is pruned.
         .apply("b", "v1", "{labels: {x: q, z: q}}")
         .check("{replicas: 1, labels: {x: q, z: q}}", &["a applied v1: .replicas"])
         .update("u", "v1", "{replicas: 1, labels: {x: r}}")
         .check("{replicas: 1, labels: {x: r}}", &["a applied v1: .replicas"]);
 
     let only = Filter::Include(Matcher::prefixes([".items[*].value"]).unwrap());
-    // Of two filters for one version the second counts.
+    // A second filter for a version replaces the first.
     let mut state = State::new(ignoring().filter("v1", only).build());
     state
         .apply("a", "v1", "{replicas: 1, items: [{name: n1, value: 1}]}")
@@ -461,7 +479,7 @@ fn filters_say_what_counts() {
         r#"conflict with "a": .items[name="n1"].value"#
     );
 
-    // A filter of another version does not count.
+    // A filter for another version has no effect.
     let mut state = State::new(Updater::builder().filter("v2", Filter::Exclude(labels)).build());
     state.apply("a", "v1", "{labels: {x: p}}").check("{labels: {x: p}}", &["a applied v1: .labels.x"]);
 }

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fieldmanager_fieldpath::{ApiVersion, Filter, Managers, PathElement};
-use fieldmanager_merge::{ConvertError, Converter, Force, Updater};
+use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, PathElement};
+use fieldmanager_merge::{ApplyRequest, ConvertError, Converter, Updater};
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_typed::{Duplicates, TypedValue};
@@ -109,7 +109,7 @@ struct World {
     types: Types,
     updater: Updater,
     live: TypedValue,
-    managers: Managers,
+    owners: Owners,
 }
 
 impl World {
@@ -124,7 +124,7 @@ impl World {
             }
         }
         let live = TypedValue::null(types.for_kind(&resource.kind("v1")).unwrap());
-        World { types, updater: updater.build(), live, managers: Managers::new() }
+        World { types, updater: updater.build(), live, owners: Owners::new() }
     }
 
     fn typed(&self, version: &str, rest: &str) -> TypedValue {
@@ -136,7 +136,7 @@ impl World {
     }
 
     /// Applies, and returns the conflicts.
-    fn apply(&mut self, manager: &str, version: &str, rest: &str, force: Force) -> Vec<String> {
+    fn apply(&mut self, manager: &str, version: &str, rest: &str, force: bool) -> Vec<String> {
         let config = self.typed(version, rest);
         let at = ApiVersion::from(format!("example.com/{version}"));
         let live = match self.live.value().get("apiVersion").and_then(Value::as_str) {
@@ -146,10 +146,16 @@ impl World {
             Some(_) => self.live.clone(),
             None => TypedValue::null(config.ty().clone()),
         };
-        match self.updater.apply(&live, &config, &at, &self.managers, manager, force) {
+        match self.updater.apply(
+            ApplyRequest::new(&live, &config)
+                .version(&at)
+                .owners(&self.owners)
+                .manager(manager)
+                .force_if(force),
+        ) {
             Ok(applied) => {
                 self.live = applied.object.unwrap_or(live);
-                self.managers = applied.managers;
+                self.owners = applied.owners;
                 Vec::new()
             }
             Err(error) => match error.conflicts() {
@@ -167,7 +173,7 @@ impl World {
     /// leave that out is for the layer above.
     fn owned(&self, manager: &str) -> String {
         let spec = PathElement::field("spec");
-        self.managers.get(manager).map(|entry| entry.set().with_prefix(&spec).to_json()).unwrap_or_default()
+        self.owners.get(manager).map(|entry| entry.set().with_prefix(&spec).to_json()).unwrap_or_default()
     }
 }
 
@@ -176,7 +182,7 @@ fn lists_merge_as_the_definition_declares() {
     let mut world = World::new();
     let spec =
         "spec: {ports: [{number: 80, name: web}], owners: [ann], command: [run]}, status: {ready: true}";
-    assert_eq!(world.apply("ops", "v1", spec, Force::No), [""; 0]);
+    assert_eq!(world.apply("ops", "v1", spec, false), [""; 0]);
     // The key that is left out has its default, and the status has no owner.
     assert_eq!(
         world.owned("ops"),
@@ -184,9 +190,9 @@ fn lists_merge_as_the_definition_declares() {
     );
     // Another item, another owner: there is no conflict. The command is one field.
     let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob], command: [stop]}";
-    assert_eq!(world.apply("dev", "v1", spec, Force::No), [r#"conflict with "ops": .spec.command"#]);
+    assert_eq!(world.apply("dev", "v1", spec, false), [r#"conflict with "ops": .spec.command"#]);
     let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob]}";
-    assert_eq!(world.apply("dev", "v1", spec, Force::No), [""; 0]);
+    assert_eq!(world.apply("dev", "v1", spec, false), [""; 0]);
     assert_eq!(
         world.spec(),
         r#"{"command":["run"],"owners":["ann","bob"],"ports":[{"name":"web","number":80},{"number":80,"protocol":"UDP"}]}"#
@@ -196,20 +202,20 @@ fn lists_merge_as_the_definition_declares() {
 #[test]
 fn conflicts_are_found_across_versions() {
     let mut world = World::new();
-    assert_eq!(world.apply("ops", "v1", "spec: {replicas: 3, owners: [ann]}", Force::No), [""; 0]);
+    assert_eq!(world.apply("ops", "v1", "spec: {replicas: 3, owners: [ann]}", false), [""; 0]);
     // The other manager writes the same field by its other name.
     assert_eq!(
-        world.apply("dev", "v3", "spec: {size: 5}", Force::No),
+        world.apply("dev", "v3", "spec: {size: 5}", false),
         [r#"conflict with "ops": .spec.replicas"#]
     );
-    assert_eq!(world.apply("dev", "v3", "spec: {size: 3}", Force::No), [""; 0]);
-    assert_eq!(world.apply("dev", "v3", "spec: {size: 5}", Force::Yes), [""; 0]);
+    assert_eq!(world.apply("dev", "v3", "spec: {size: 3}", false), [""; 0]);
+    assert_eq!(world.apply("dev", "v3", "spec: {size: 5}", true), [""; 0]);
     assert_eq!(world.spec(), r#"{"owners":["ann"],"size":5}"#);
     assert_eq!(world.owned("ops"), r#"{"f:owners":{"v:\"ann\"":{}}}"#);
-    assert_eq!(world.managers.get("dev").unwrap().api_version().as_str(), "example.com/v3");
+    assert_eq!(world.owners.get("dev").unwrap().api_version().as_str(), "example.com/v3");
     // A version that is not served has its type all the same.
     assert_eq!(
-        world.apply("old", "v2", "spec: {replicas: 1}", Force::No),
+        world.apply("old", "v2", "spec: {replicas: 1}", false),
         [r#"conflict with "dev": .spec.size"#]
     );
 }
@@ -217,11 +223,11 @@ fn conflicts_are_found_across_versions() {
 #[test]
 fn switching_a_union_conflicts_with_its_owner() {
     let mut world = World::new();
-    assert_eq!(world.apply("ops", "v1", "spec: {roof: {straw: {bales: 9}}}", Force::No), [""; 0]);
+    assert_eq!(world.apply("ops", "v1", "spec: {roof: {straw: {bales: 9}}}", false), [""; 0]);
     assert_eq!(world.spec(), r#"{"roof":{"straw":{"bales":9},"type":"Straw"}}"#);
     let stone = "spec: {roof: {stone: {slabs: 2}}}";
-    assert_eq!(world.apply("dev", "v3", stone, Force::No), [r#"conflict with "ops": .spec.roof.type"#]);
-    assert_eq!(world.apply("dev", "v3", stone, Force::Yes), [""; 0]);
+    assert_eq!(world.apply("dev", "v3", stone, false), [r#"conflict with "ops": .spec.roof.type"#]);
+    assert_eq!(world.apply("dev", "v3", stone, true), [""; 0]);
     assert_eq!(world.spec(), r#"{"roof":{"stone":{"slabs":2},"type":"Stone"}}"#);
     assert_eq!(world.owned("ops"), "{}");
 }

@@ -1,7 +1,7 @@
 //! The bundled merge strategies of the built-in Kubernetes types.
 //!
-//! Made by the crate `bundle` of the repository from the OpenAPI definitions of a release, for the kinds that
-//! `fieldmanager_openapi::builtin` has.
+//! The crate `bundle` of the repository makes them from the OpenAPI definitions of a release, for the kinds of
+//! `fieldmanager_openapi::builtin`.
 //!
 //! ```
 //! use fieldmanager_patch::{builtin, strategic};

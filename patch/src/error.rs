@@ -1,13 +1,13 @@
-//! Why a patch is refused.
+//! Errors of patches.
 
 use std::fmt;
 
 use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_value::{Kind, MAX_DEPTH, Value};
 
-/// Why a patch cannot be made or applied, and where. Nothing was changed.
+/// The error of a patch that cannot be created or applied. Nothing was changed.
 ///
-/// The text names the path and the fault; [`response`](Self::response) is what an apiserver answers.
+/// The message has the path and the fault; [`response`](Self::response) is the answer of an API server.
 ///
 /// ```
 /// use fieldmanager_patch::{Fault, PatchSchema, strategic};
@@ -28,7 +28,7 @@ use fieldmanager_value::{Kind, MAX_DEPTH, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     fault: Box<Fault>,
-    /// From the innermost element to the outermost: it is put together on the way up.
+    /// The path from the innermost element to the outermost, the order in which the callers add them.
     trail: Vec<PathElement>,
 }
 
@@ -45,14 +45,14 @@ pub enum Fault {
     #[error("nesting is deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// A document is not an object.
-    #[error("the {what} is no object: expected a map, got {found}")]
+    #[error("the {what} is not an object: expected a map, got {found}")]
     NotAnObject {
-        /// Which document.
+        /// The document.
         what: &'static str,
-        /// What it is.
+        /// Its kind.
         found: Kind,
     },
-    /// A value of another kind than the directive, the schema or the other side asks for.
+    /// A value is of another kind than the directive, the schema or the other side requires.
     #[error("expected {expected}, got {found}")]
     WrongType {
         /// What would be accepted.
@@ -60,7 +60,7 @@ pub enum Fault {
         /// What was found.
         found: Kind,
     },
-    /// The value of `$patch` has no meaning there.
+    /// The value of `$patch` is invalid at this path.
     #[error("unknown patch type: {found}: expected {expected}")]
     PatchDirective {
         /// What would be accepted.
@@ -80,25 +80,25 @@ pub enum Fault {
         /// The field.
         field: String,
     },
-    /// `$deleteFromPrimitiveList` without a field, or with something else than a list of scalars.
+    /// `$deleteFromPrimitiveList` has no field, or is not a list of scalars.
     #[error("invalid `{directive}`: expected `$deleteFromPrimitiveList/FIELD` with a list of scalars")]
     DeleteFromPrimitiveList {
-        /// The name as it is in the patch.
+        /// The name in the patch.
         directive: String,
     },
-    /// `$setElementOrder` without a field, or with something else than a list.
+    /// `$setElementOrder` has no field, or is not a list.
     #[error("invalid `{directive}`: expected `$setElementOrder/FIELD` with a list")]
     SetElementOrder {
-        /// The name as it is in the patch.
+        /// The name in the patch.
         directive: String,
     },
-    /// Two patches give one field different orders, or different fields to retain.
+    /// Two patches have different orders for a field, or different fields to retain.
     #[error("`{directive}` differs between the patches: expected the same in both")]
     DirectivesDiffer {
-        /// The name as it is in the patches.
+        /// The name in the patches.
         directive: String,
     },
-    /// The items of a patch are not in the order that its `$setElementOrder` gives, or not listed there.
+    /// The items of a patch are not in the order of its `$setElementOrder`, or not listed in it.
     #[error(
         "the order of the items does not match `$setElementOrder/{field}`: expected the items of the patch in that order"
     )]
@@ -114,13 +114,13 @@ pub enum Fault {
     MixedList {
         /// The type of the first item.
         expected: Kind,
-        /// That of this one.
+        /// The type of this item.
         found: Kind,
     },
     /// Null is not an item that can be merged.
     #[error("null in a list that is merged: expected maps, or scalars of one type")]
     NullItem,
-    /// There is nothing in two lists that would say what their items are.
+    /// Both lists are empty, so the type of their items is unknown.
     #[error("no items in either list: expected at least one in the list or in the patch")]
     NoItems,
     /// An item has no merge key.
@@ -134,25 +134,25 @@ pub enum Fault {
     MergeKeyType {
         /// The name of the key.
         key: String,
-        /// What it is.
+        /// The kind of its value.
         found: Kind,
     },
-    /// A list of maps has to be merged, and the schema names no merge key.
+    /// A list of maps is merged, but the schema has no merge key for it.
     #[error("cannot merge lists without merge key: expected `x-kubernetes-patch-merge-key` in the schema")]
     NoDeclaredKey,
-    /// The schema has no such field, and what is there has to be merged.
+    /// A field is merged, but the schema does not have it.
     #[error("unable to find api field \"{field}\"")]
     UnknownField {
         /// The field.
         field: String,
     },
-    /// The schema itself is at fault.
+    /// The schema is invalid.
     #[error("{message}")]
     Schema {
-        /// What is wrong.
+        /// The reason.
         message: String,
     },
-    /// A field that the patch changes was changed to another value since.
+    /// A field that the patch changes has been changed to another value since.
     #[error("patch:\n{patch}\nconflicts with changes made from original to current:\n{changes}\n")]
     Conflict {
         /// The patch.
@@ -160,33 +160,33 @@ pub enum Fault {
         /// The other changes, as a patch.
         changes: Value,
     },
-    /// A patch touches a field that it must leave alone.
+    /// A patch changes a field that it must not change.
     #[error("precondition failed: the patch changes the field, expected it to be left alone")]
     Precondition,
-    /// The content type is not one of those that are taken.
+    /// The content type is not accepted.
     #[error("the body of the request was in an unknown format - accepted media types include: {}", .accepted.join(", "))]
     MediaType {
         /// What would be accepted.
         accepted: Vec<&'static str>,
     },
-    /// A JSON merge patch of an object that is no object.
+    /// A JSON merge patch of an object is not an object.
     #[error("Invalid JSON Patch: expected an object, got {found}")]
     MergePatch {
-        /// What it is.
+        /// The kind of the patch.
         found: Kind,
     },
-    /// A JSON patch that is no list of operations.
+    /// A JSON patch is not a list of operations.
     #[error("invalid JSON patch: expected a list of operations, each a map, got {found}")]
     Operations {
         /// What was found.
         found: Kind,
     },
-    /// A JSON patch with more operations than an apiserver takes.
+    /// A JSON patch has more operations than an API server accepts.
     #[error("The allowed maximum operations in a JSON patch is {limit}, got {found}")]
     TooManyOperations {
-        /// How many are taken.
+        /// The maximum number of operations.
         limit: usize,
-        /// How many there are.
+        /// The number of operations.
         found: usize,
     },
     /// Items of a strategic merge patch with the same merge key merge more items again than
@@ -195,20 +195,20 @@ pub enum Fault {
         "items of the patch with the same merge key merge more than {limit} items again: expected one item for each key"
     )]
     MergedAgain {
-        /// How many items and fields may be merged again.
+        /// The maximum number of items and fields that may be merged again.
         limit: usize,
     },
     /// An operation of a JSON patch does not apply.
     #[error("operation {index}: {fault}")]
     Operation {
-        /// Which operation, from 0.
+        /// The index of the operation.
         index: usize,
-        /// What is wrong.
+        /// The fault.
         fault: crate::json_patch::OperationFault,
     },
 }
 
-/// What an apiserver answers to a patch that it refuses.
+/// The answer of an API server to a refused patch.
 ///
 /// ```
 /// use fieldmanager_patch::json_patch;
@@ -229,12 +229,12 @@ pub struct Response {
 }
 
 impl Error {
-    /// What is wrong.
+    /// The fault.
     pub fn fault(&self) -> &Fault {
         &self.fault
     }
 
-    /// Where it is wrong, from the root of the object.
+    /// The path of the fault, from the root of the object.
     ///
     /// ```
     /// use fieldmanager_patch::{PatchSchema, strategic};
@@ -248,10 +248,10 @@ impl Error {
         self.trail.iter().rev().cloned().collect()
     }
 
-    /// What an apiserver answers.
+    /// The answer of an API server.
     ///
-    /// Code and message are those of the patch handler where it has one for the fault: 400, 413, 415 or 422. It
-    /// lets other errors through as 500; here a fault of the caller is 400 and a fault of the schema is 500.
+    /// Code and message are those of the patch handler where it has them for the fault: 400, 413, 415 or 422. It answers
+    /// 500 to all other errors; here a fault of the caller is 400 and a fault of the schema is 500.
     ///
     /// Behaviour: `interpretStrategicMergePatchError` and `applyJSPatch` in `endpoints/handlers/patch.go` of
     /// `k8s.io/apiserver`.
@@ -286,7 +286,7 @@ impl Error {
         Response { code, reason, message }
     }
 
-    /// The same error, seen from one level up.
+    /// The same error with the path of the level above.
     pub(crate) fn under(mut self, element: PathElement) -> Self {
         self.trail.push(element);
         self
@@ -310,7 +310,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Adds where a result was looked for to its error.
+/// Adds a path element to the error of a result.
 pub(crate) trait Under<T> {
     /// Below a field.
     fn under_field(self, name: &str) -> Result<T, Error>;

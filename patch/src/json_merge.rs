@@ -1,21 +1,21 @@
 //! JSON merge patch, RFC 7386.
 //!
-//! The behaviour is that of `gopkg.in/evanphx/json-patch.v4`, which an apiserver uses, where the RFC leaves room, and
-//! of `k8s.io/apimachinery/pkg/util/jsonmergepatch`.
+//! Where the RFC is open, the behaviour is that of `gopkg.in/evanphx/json-patch.v4`, which an API server uses, and of
+//! `k8s.io/apimachinery/pkg/util/jsonmergepatch`.
 
 use fieldmanager_value::{Kind, ListBuilder, Map, MapBuilder, Value};
 
 use crate::error::{Under, deeper};
 use crate::{Error, Fault};
 
-/// Applies a merge patch to any value. What the patch does not touch is shared.
+/// Applies a merge patch to any value. The result shares unchanged parts with it.
 ///
-/// Nulls in content that is new are left out. So are those of maps in a list, unless the list takes the place of a
-/// map: an apiserver does both, the RFC would keep them.
+/// Nulls in new content are omitted. As in an API server and unlike in the RFC, nulls of maps in a list are omitted too,
+/// unless the list replaces a map.
 ///
 /// # Errors
 ///
-/// [`Fault::TooDeep`] only.
+/// [`Fault::TooDeep`].
 ///
 /// ```
 /// use fieldmanager_patch::json_merge;
@@ -79,7 +79,7 @@ fn merge(original: &Map, patch: &Map, depth: usize) -> Result<Map, Error> {
     Ok(if edits.is_empty() { original.clone() } else { original.with_edits(edits) })
 }
 
-/// A value as it is, once it is sure that it is not too deep.
+/// The same value, after a check that it does not nest too deeply.
 fn bounded(value: &Value, depth: usize) -> Result<Value, Error> {
     fn check(value: &Value, depth: usize) -> Result<(), Error> {
         match value {
@@ -97,7 +97,7 @@ fn bounded(value: &Value, depth: usize) -> Result<Value, Error> {
     check(value, depth).map(|()| value.clone())
 }
 
-/// A value without the nulls of its maps. One that has none is shared.
+/// A value without the nulls of its maps. A value without nulls is shared.
 fn pruned(value: &Value, depth: usize) -> Result<Value, Error> {
     match value {
         Value::Map(map) => {
@@ -137,8 +137,8 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
     }
 }
 
-/// The merge patch that makes the modified object out of the original one. A merge patch cannot set null: a null that
-/// the modified object has and the original has not comes to nothing.
+/// Creates the merge patch from the original object to the modified one. A merge patch cannot set null, so a null that only
+/// the modified object has is lost.
 ///
 /// # Errors
 ///
@@ -177,12 +177,12 @@ fn diff(original: &Map, modified: &Map, depth: usize) -> Result<Map, Error> {
     Ok(patch.build())
 }
 
-/// The merge patch of a client that applied the original, wants the modified and finds the current object, as
-/// `kubectl apply` makes it for custom resources.
+/// Creates the merge patch of a client that applied the original object before and applies the modified one now, for the
+/// current object, as `kubectl apply` does for custom resources.
 ///
 /// # Errors
 ///
-/// [`Fault::NotAnObject`]; [`Fault::Conflict`] where something is to be deleted and set at once;
+/// [`Fault::NotAnObject`]; [`Fault::Conflict`] if a field would be both deleted and set;
 /// [`Fault::TooDeep`].
 ///
 /// Behaviour: `CreateThreeWayJSONMergePatch` of `k8s.io/apimachinery/pkg/util/jsonmergepatch`.
@@ -209,7 +209,7 @@ pub fn create_three_way(original: &Value, modified: &Value, current: &Value) -> 
     merge(&deletions, &changes, 0).map(Value::Map)
 }
 
-/// Only the nulls of a patch, or only the others. Maps that are empty from the start are values.
+/// Only the nulls of a patch, or only its other values, which include empty maps.
 fn part(patch: &Map, nulls: bool) -> Map {
     let mut out = MapBuilder::default();
     for (name, value) in patch {
@@ -229,7 +229,7 @@ fn part(patch: &Map, nulls: bool) -> Map {
     out.build()
 }
 
-/// Whether both have a field that is not a map in both.
+/// Whether both patches have a field that is not a map in both.
 fn conflict(changes: &Map, deletions: &Map) -> bool {
     changes.join(deletions).any(|(_, change, deletion)| match (change, deletion) {
         (Some(Value::Map(change)), Some(Value::Map(deletion))) => conflict(change, deletion),

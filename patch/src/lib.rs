@@ -4,7 +4,7 @@
 //!   three objects, merges them and finds conflicts between them, with all directives: `$patch`, `$retainKeys`,
 //!   `$deleteFromPrimitiveList` and `$setElementOrder`.
 //! - [`json_merge`]: RFC 7386, and the three-way patches that clients make for custom resources.
-//! - [`json_patch`]: RFC 6902, with the limits of an apiserver.
+//! - [`json_patch`]: RFC 6902, with the limits of an API server.
 //!
 //! `builtin`, behind the feature of that name, has the strategies of the Kubernetes types.
 //!
@@ -16,7 +16,7 @@
 //! let patch = Value::from_yaml("{metadata: {labels: {tier: null}}}")?;
 //! let new = strategic::apply(&live, &patch, PatchSchema::free())?;
 //! assert_eq!(new.to_json(), r#"{"metadata":{"labels":{"app":"web"}},"spec":{"replicas":1}}"#);
-//! assert!(new.get("spec").unwrap().ptr_eq(live.get("spec").unwrap()));    // what is not patched is shared
+//! assert!(new.get("spec").unwrap().ptr_eq(live.get("spec").unwrap()));    // unpatched parts are shared
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -24,10 +24,10 @@
 //!
 //! Values, paths in messages, and the patch rules of OpenAPI schemas. It knows no managed fields and no request.
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! A patch that is refused leaves everything as it was, and the error says where it is at fault. No walk goes deeper
-//! than [`MAX_DEPTH`](fieldmanager_value::MAX_DEPTH). A directive of a strategic merge patch never becomes data.
+//! A refused patch changes nothing, and its error has the path of the fault. No walk goes deeper than
+//! [`MAX_DEPTH`](fieldmanager_value::MAX_DEPTH). A directive of a strategic merge patch never becomes data.
 
 #[cfg(feature = "builtin")]
 pub mod builtin;

@@ -1,8 +1,8 @@
-//! Which kind of patch a request carries.
+//! The types of patches.
 
 use crate::{Error, Fault};
 
-/// The kinds of patches that an apiserver takes.
+/// The types of patches that an API server accepts.
 ///
 /// ```
 /// use fieldmanager_patch::PatchType;
@@ -18,18 +18,18 @@ pub enum PatchType {
     Json,
     /// RFC 7386.
     Merge,
-    /// By the merge strategies of the type. Custom resources have none.
+    /// A patch by the merge strategies of the type. Custom resources have no strategies.
     Strategic,
     /// Server-side apply.
     Apply,
 }
 
 impl PatchType {
-    /// Those that built-in resources take.
+    /// The types that built-in resources accept.
     pub const BUILT_IN: [PatchType; 4] =
         [PatchType::Json, PatchType::Merge, PatchType::Strategic, PatchType::Apply];
 
-    /// Those that custom resources take.
+    /// The types that custom resources accept.
     pub const CUSTOM: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Apply];
 
     /// The content type of its requests.
@@ -47,7 +47,7 @@ impl PatchType {
         }
     }
 
-    /// The kind of a request by its content type, whose parameters are left aside.
+    /// The type of a patch by the content type of the request, whose parameters are ignored.
     ///
     /// # Errors
     ///

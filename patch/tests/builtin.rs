@@ -1,4 +1,4 @@
-//! The strategies that come with the library.
+//! The bundled strategies.
 
 #![cfg(feature = "builtin")]
 #![allow(clippy::unwrap_used, reason = "tests")]
@@ -11,7 +11,7 @@ fn yaml(text: &str) -> Value {
 }
 
 #[test]
-fn the_text_can_be_read() {
+fn the_bundled_document_can_be_read() {
     let table = Value::from_json(include_str!("../src/builtin/patches.json")).unwrap();
     assert_eq!(PatchTypes::from_value(&table).unwrap().to_value(), table);
     assert_eq!(builtin::types().to_value(), table);
@@ -37,7 +37,7 @@ fn ports_of_services_are_merged_and_the_strategy_of_a_deployment_is_retained() {
 }
 
 #[test]
-fn lists_and_requests_are_no_objects() {
+fn lists_and_requests_have_no_type() {
     assert!(builtin::types().for_kind("v1", "PodList").is_none());
     assert!(builtin::types().for_kind("v1", "DeleteOptions").is_none());
 }

@@ -1,4 +1,4 @@
-//! The cost of patches that are made to be expensive. It is counted in allocated bytes, which do not depend on the machine.
+//! The cost of patches that are expensive on purpose, in allocated bytes, which do not depend on the machine.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use fieldmanager_patch::{Fault, PatchTypes, json_patch, strategic};
@@ -65,7 +65,7 @@ fn strategic_patch_that_merges_one_item_too_often_is_refused() {
     assert!(matches!(error.fault(), Fault::MergedAgain { .. }), "{error}");
     assert_eq!(error.path().to_string(), r#".list[name="x"].list"#);
     assert_eq!(error.response().code, 413);
-    // What is refused stops at the limit. The rest is proportional to the patch.
+    // A refused patch stops at the limit. The other costs are proportional to the patch.
     assert!(costs[1] < 4 * costs[0], "{costs:?}");
 }
 

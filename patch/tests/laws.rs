@@ -1,4 +1,4 @@
-//! What holds for any objects and patches.
+//! Laws for any objects and patches.
 
 #![allow(
     clippy::unwrap_used,
@@ -55,8 +55,8 @@ fn item() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Whether an object has a set that the other one has in another order, and has it sorted. To the Go package, which has
-/// sorted the original by the time it compares them, that is no change, and so it is none here.
+/// Whether an object has a sorted set that the other object has in another order. The Go package sorts the original before
+/// the comparison, so this is not a change.
 fn only_sorts(a: &Value, b: &Value) -> bool {
     fn sets<'v>(value: &'v Value, out: &mut Vec<Vec<&'v Value>>) {
         match value {
@@ -78,7 +78,7 @@ fn only_sorts(a: &Value, b: &Value) -> bool {
 }
 
 #[test]
-fn to_sort_a_set_is_no_change() {
+fn sorting_a_set_is_not_a_change() {
     let types = types();
     let schema = types.named("item").unwrap();
     let patch = |a: &str, b: &str| strategic::create_two_way(&yaml(a), &yaml(b), schema).unwrap().to_json();
@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_patch_makes_what_it_was_made_for(a in item(), b in item()) {
+    fn a_two_way_patch_applied_to_the_original_gives_the_modified(a in item(), b in item()) {
         prop_assume!(!only_sorts(&a, &b));
         let types = types();
         let schema = types.named("item").unwrap();
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn a_three_way_patch_of_an_untouched_object_makes_the_modified(a in item(), b in item()) {
+    fn a_three_way_patch_of_an_unchanged_object_gives_the_modified(a in item(), b in item()) {
         prop_assume!(!only_sorts(&a, &b));
         let types = types();
         let schema = types.named("item").unwrap();
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn the_table_says_what_the_document_says(a in item(), b in item()) {
+    fn the_table_has_the_rules_of_the_document(a in item(), b in item()) {
         prop_assume!(!only_sorts(&a, &b));
         let types = types();
         let table = PatchTypes::from_value(&types.to_value()).unwrap();
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn patches_that_touch_nothing_in_common_commute(a in item(), b in item(), c in item(), d in item()) {
+    fn patches_of_different_fields_commute(a in item(), b in item(), c in item(), d in item()) {
         let free = fieldmanager_patch::PatchSchema::free();
         let live = beside(&a, &b);
         let left = strategic::create_two_way(&a, &c, free).unwrap();
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn merge_patches_make_what_they_were_made_for(a in json(), b in json()) {
+    fn a_merge_patch_applied_to_the_original_gives_the_modified(a in json(), b in json()) {
         let patch = json_merge::create(&a, &b).unwrap();
         prop_assert_eq!(&json_merge::apply(&a, &patch).unwrap(), &b);
         let three_way = json_merge::create_three_way(&a, &b, &a);
@@ -170,12 +170,12 @@ proptest! {
     }
 
     #[test]
-    fn json_patches_make_what_they_were_made_for(a in json(), b in json()) {
+    fn a_json_patch_applied_to_the_original_gives_the_modified(a in json(), b in json()) {
         let patch = json_patch::create(&a, &b).unwrap();
         prop_assert!(json_patch::apply(&a, &patch).unwrap().strict_eq(&b), "{}", patch);
     }
 
-    /// Random bytes of the alphabet of patches: no patch panics, and none leaves a directive.
+    /// Patches of random characters do not panic, and leave no directive.
     #[test]
     fn no_directive_becomes_data(a in item(), text in "[\\[\\]{}:, ab]{0,40}", b in item(), at in 0..6_usize) {
         let types = types();

@@ -1,7 +1,7 @@
 //! The proposal for `$retainKeys`: its examples, and the types that it names.
 //!
 //! With `FIELDMANAGER_SHARED` set to a folder that has `data/openapi-v3`, the types are those of the documents there;
-//! else they are extracts of them.
+//! otherwise they are extracts of them.
 
 #![allow(
     clippy::unwrap_used,
@@ -89,7 +89,7 @@ components:
         nfs: {type: object, properties: {path: {type: string}, server: {type: string}}}
 ";
 
-/// The extracts, and what the documents say.
+/// The extracts, and the documents.
 fn sources() -> Vec<PatchTypes> {
     let mut sources = vec![EXTRACTS.to_owned()];
     if let Some(shared) = std::env::var_os("FIELDMANAGER_SHARED") {
@@ -109,7 +109,7 @@ fn sources() -> Vec<PatchTypes> {
         .collect()
 }
 
-/// The live object, what is wanted, the patch for it, and what it gives: both ways, in all sources with the type.
+/// Checks the patch from a live object to a wanted one, and its result, with all sources that have the type.
 #[track_caller]
 fn check(name: &str, live: &str, wanted: &str, patch: &str) {
     let (live, wanted, patch) = (yaml(live), yaml(wanted), yaml(patch));
@@ -124,7 +124,7 @@ fn check(name: &str, live: &str, wanted: &str, patch: &str) {
     assert!(checked > 0, "no source has {name}");
 }
 
-/// Applies a patch that people write.
+/// Applies a patch that is written by hand.
 #[track_caller]
 fn check_applied(name: &str, live: &str, patch: &str, result: &str) {
     for types in sources() {
@@ -136,7 +136,7 @@ fn check_applied(name: &str, live: &str, patch: &str, result: &str) {
 }
 
 /// First example: a union that is a struct of its own, without discriminator. Kubernetes has not given
-/// `ContainerStatus.state` the strategy, so the directive comes from whoever writes the patch.
+/// `ContainerStatus.state` the strategy, so the author of the patch writes the directive.
 #[test]
 fn a_union_without_discriminator() {
     check_applied(
@@ -176,7 +176,7 @@ fn deployment_strategy() {
         "spec: {strategy: {type: Recreate}}",
         "spec: {strategy: {$retainKeys: [type], rollingUpdate: null, type: Recreate}}",
     );
-    // The field that the defaults of the server have set goes too, although no configuration ever had it.
+    // The field that the server set by default is removed too, although no configuration had it.
     check_applied(
         "io.k8s.api.apps.v1.Deployment",
         "spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}}",

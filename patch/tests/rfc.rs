@@ -189,7 +189,7 @@ fn limits_and_bad_patches() {
     }
 }
 
-/// A patch that copies a map into itself doubles it each time: both the size and the depth are bounded.
+/// A patch that copies a map into itself doubles it each time. Its size and its depth are limited.
 #[test]
 fn copies_are_bounded() {
     let copy = json(r#"{"op":"copy","from":"/a","path":"/a/b"}"#);

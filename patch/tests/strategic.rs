@@ -20,9 +20,9 @@ fn patch_directives_replace_and_delete() {
         ("simple: {a: 1, b: 2}", "simple: {$patch: delete}", "simple: {}"),
         ("simple: {a: 1}", "{$patch: replace, other: 1}", "other: 1"),
         ("simple: {a: 1}", "{$patch: delete}", "{}"),
-        // Nulls of what replaces a map stay.
+        // Nulls of a map that replaces another one are kept.
         ("simple: {a: 1}", "simple: {$patch: replace, b: null}", "simple: {b: null}"),
-        // In new content a map with the directive is left out.
+        // In new content, a map with the directive is omitted.
         ("{}", "simple: {$patch: replace, b: 3}", "{}"),
         ("{}", "item: {simple: {$patch: delete}, value: 1}", "item: {value: 1}"),
         ("list: [{name: a}, {name: b}]", "list: [{name: a, $patch: delete}]", "list: [{name: b}]"),
@@ -38,11 +38,11 @@ fn patch_directives_replace_and_delete() {
 fn retain_keys_clears_what_it_does_not_list() {
     for (original, patch, result) in [
         ("union: {a: 1, b: 2}", "union: {$retainKeys: [b], b: 3}", "union: {b: 3}"),
-        // What is listed and not patched stays.
+        // Listed fields that are not patched are kept.
         ("union: {a: 1, b: 2}", "union: {$retainKeys: [a, b], b: 3}", "union: {a: 1, b: 3}"),
         // Without the directive the strategy alone clears nothing.
         ("union: {a: 1, b: 2}", "union: {b: 3}", "union: {a: 1, b: 3}"),
-        // It works on fields without the strategy.
+        // The directive has an effect on fields without the strategy.
         ("simple: {a: 1, b: 2}", "simple: {$retainKeys: [b], b: 3}", "simple: {b: 3}"),
         // Nulls need not be listed.
         ("union: {a: 1, b: 2}", "union: {$retainKeys: [b], a: null, b: 3}", "union: {b: 3}"),
@@ -51,7 +51,7 @@ fn retain_keys_clears_what_it_does_not_list() {
             "unions: [{name: x, $retainKeys: [name, b], b: 2}]",
             "unions: [{name: x, b: 2}]",
         ),
-        // In new content it is checked and left out.
+        // In new content, the directive is checked and omitted.
         ("{}", "union: {$retainKeys: [b], b: 3}", "union: {b: 3}"),
         ("unions: []", "unions: [{name: x, $retainKeys: [name]}]", "unions: [{name: x}]"),
     ] {
@@ -91,19 +91,19 @@ fn lists_are_merged_by_key_or_by_value() {
             "list: [{name: a, value: 2}]",
             "list: [{name: a, value: 2}, {name: b}]",
         ),
-        // What is new comes first, without an order.
+        // Without an order, new items are first.
         ("list: [{name: a}]", "list: [{name: c}]", "list: [{name: c}, {name: a}]"),
         ("ints: [1, 2, 3]", "ints: [4, 1]", "ints: [4, 1, 2, 3]"),
         ("ints: [1, 2]", "ints: [3, 2]", "ints: [3, 1, 2]"),
         ("ints: [1, 2]", "ints: []", "ints: [1, 2]"),
         ("plain: [{name: a}]", "plain: [{name: b}]", "plain: [{name: b}]"),
         ("plainInts: [1, 2]", "plainInts: [null]", "plainInts: [null]"),
-        // Keys are told apart by type.
+        // Keys of different types differ.
         ("list: [{name: 1}]", "list: [{name: '1'}]", "list: [{name: '1'}, {name: 1}]"),
-        // Nulls of an item that is added stay, those of a new list go.
+        // Nulls of an added item are kept, those of a new list are omitted.
         ("list: []", "list: [{name: a, value: null}]", "list: [{name: a, value: null}]"),
         ("{}", "list: [{name: a, value: null}]", "list: [{name: a}]"),
-        // The first of several with one key is merged.
+        // Of several items with the same key, the first is merged.
         (
             "list: [{name: a}, {name: a}]",
             "list: [{name: a, value: 1}]",
@@ -168,7 +168,7 @@ fn lists_are_merged_by_key_or_by_value() {
 }
 
 #[test]
-fn order_and_deletions_stand_beside_lists() {
+fn orders_and_deletions_apply_to_their_lists() {
     for (original, patch, result) in [
         ("ints: [1, 2, 3]", "$setElementOrder/ints: [3, 1]", "ints: [2, 3, 1]"),
         ("ints: [1, 2, 3]", "{$setElementOrder/ints: [4, 1], ints: [4]}", "ints: [4, 1, 2, 3]"),
@@ -182,7 +182,7 @@ fn order_and_deletions_stand_beside_lists() {
         ("{}", "$deleteFromPrimitiveList/ints: [1]", "{}"),
         ("{}", "{$setElementOrder/ints: [2, 1], ints: [2, 1]}", "ints: [2, 1]"),
         ("{}", "$setElementOrder/ints: [2, 1]", "{}"),
-        // In new content they have nothing to do.
+        // In new content they have no effect.
         ("{}", "item: {$deleteFromPrimitiveList/ints: [1], ints: [2]}", "item: {ints: [2]}"),
         ("{}", "item: {$setElementOrder/ints: [2], ints: [2]}", "item: {ints: [2]}"),
         ("plain: []", "plain: [{$retainKeys: [a], a: 1}, {$patch: replace}]", "plain: [{a: 1}]"),
@@ -227,7 +227,7 @@ fn order_and_deletions_stand_beside_lists() {
 }
 
 #[test]
-fn other_fields() {
+fn fields_without_a_rule() {
     for (original, patch, result) in [
         ("value: 1", "value: null", "{}"),
         ("value: 1", "value: {a: null, b: 1}", "value: {b: 1}"),
@@ -240,7 +240,7 @@ fn other_fields() {
         check_apply(original, patch, result);
     }
     check_error("unknown: {a: 1}", "unknown: {b: 1}", 400, ".unknown: unable to find api field \"unknown\"");
-    check_error("value: 1", "[1]", 400, "the patch is no object: expected a map, got list");
+    check_error("value: 1", "[1]", 400, "the patch is not an object: expected a map, got list");
     check_error(
         "simple: {a: 1}",
         "simple: {$patch: 1}",
@@ -294,7 +294,7 @@ fn two_way_patches() {
             "texts: [b, c, c]",
             "{$deleteFromPrimitiveList/texts: [a], $setElementOrder/texts: [b, c, c], texts: [c, c]}",
         ),
-        // A list that is not sorted counts as changed.
+        // An unsorted list counts as changed.
         ("texts: [b, a]", "texts: [b, a]", "$setElementOrder/texts: [b, a]"),
     ] {
         check_two_way(original, modified, patch);
@@ -305,7 +305,7 @@ fn two_way_patches() {
 fn three_way_patches() {
     for (original, modified, current, patch) in [
         ("{value: 1, other: 1}", "{value: 2}", "{value: 1, other: 1, live: 1}", "{value: 2, other: null}"),
-        // What is deleted already is deleted once more.
+        // A field that is already deleted is deleted again.
         (
             "list: [{name: a}, {name: b}]",
             "list: [{name: a}]",
@@ -316,7 +316,7 @@ fn three_way_patches() {
         ("union: {a: 1}", "union: {b: 1}", "union: {a: 1, c: 1}", "union: {$retainKeys: [b], a: null, b: 1}"),
         // The order of a list of the patch survives the check for conflicts.
         ("plainInts: [1]", "plainInts: [3, 1, 2]", "plainInts: [1, 2, 3]", "plainInts: [3, 1, 2]"),
-        // Values can leave a list for both sides.
+        // Both sides can delete the same values.
         (
             "ints: [1, 2, 3]",
             "ints: [3]",
@@ -351,7 +351,7 @@ fn conflicts() {
 }
 
 #[test]
-fn what_is_not_patched_is_shared() {
+fn unpatched_parts_are_shared() {
     let types = PatchTypes::from_openapi(&yaml(MERGE_ITEM)).unwrap();
     let schema = types.named("item").unwrap();
     let items: Vec<Value> = (0..1000).map(|i| yaml(&format!("{{name: n{i}, simple: {{a: {i}}}}}"))).collect();

@@ -1,9 +1,34 @@
-//! What the tests of several crates share.
+//! Helpers and fixtures for the tests of several crates.
 #![allow(clippy::expect_used, reason = "a failure is the failure of a test")]
 
 mod nested;
 
 pub use nested::{NestedSchema, custom_resource_definition, map};
+/// A schema whose types nest in themselves: `root`, with maps, an associative list and a union, and `both`, which is a list,
+/// a map or a scalar.
+pub const DEEP_SCHEMA: &str = "
+types:
+- name: root
+  map:
+    fields:
+    - {name: id, type: {scalar: numeric}}
+    - {name: list, type: {namedType: list}}
+    - {name: map, type: {namedType: root}}
+    - {name: kind, type: {scalar: string}}
+    - {name: other, type: {scalar: numeric}}
+    - {name: a, type: {scalar: numeric}}
+    - {name: b, type: {scalar: numeric}}
+    unions:
+    - discriminator: kind
+      deduceInvalidDiscriminator: true
+      fields: [{fieldName: map, discriminatorValue: Map}, {fieldName: other, discriminatorValue: Other}]
+- name: list
+  list: {elementType: {namedType: root}, elementRelationship: associative, keys: [id]}
+- name: both
+  list: {elementType: {namedType: both}, elementRelationship: atomic}
+  map: {elementType: {namedType: both}}
+  scalar: untyped
+";
 
 /// The stack on which every public function must run for input at the depth limit, in bytes.
 pub const SMALL_STACK: usize = if cfg!(debug_assertions) { 512 << 10 } else { 256 << 10 };

@@ -51,6 +51,7 @@ pub use compare::Comparison;
 pub use error::{Error, Fault, ValidationError, ValidationErrors};
 pub use extract::KeyFields;
 pub use items::ItemFault;
+pub use merge::MergedValue;
 pub use reconcile::reconcile;
 pub use typed_value::TypedValue;
 pub use unions::{Normalized, Ratcheting, UnionAction, UnionChange, UnionFault, discriminator_of};

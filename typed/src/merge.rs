@@ -44,10 +44,14 @@ impl TypedValue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn merge(&self, config: &TypedValue) -> Result<TypedValue, Error> {
-        Ok(self.merge_tracked(config)?.0)
+        Ok(self.merge_tracked(config)?.object)
     }
 
-    /// Merges, and says whether the configuration has an empty map where the object has entries.
+    /// As [`merge`](Self::merge), and reports whether the configuration has an empty map where the object has entries.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`merge`](Self::merge).
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -56,11 +60,11 @@ impl TypedValue {
     /// let value = |yaml| Value::from_yaml(yaml).unwrap();
     /// let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
     /// let live = typed("{labels: {app: web}}")?;
-    /// let (merged, shadowed_empty_map) = live.merge_tracked(&typed("{labels: {}}")?)?;
-    /// assert!(shadowed_empty_map && merged.value() == live.value());
+    /// let merged = live.merge_tracked(&typed("{labels: {}}")?)?;
+    /// assert!(merged.shadowed_empty_map && merged.object.value() == live.value());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn merge_tracked(&self, config: &TypedValue) -> Result<(TypedValue, bool), Error> {
+    pub fn merge_tracked(&self, config: &TypedValue) -> Result<MergedValue, Error> {
         self.check_type(config)?;
         let mut merge = Merge {
             schema: self.ty.schema(),
@@ -76,9 +80,19 @@ impl TypedValue {
             Some(Merged::Live) => self.value.clone(),
             None => Value::Null,
         };
-        let merged = TypedValue { value, ty: self.ty.clone(), known: self.known.and(config.known) };
-        Ok((merged, merge.shadowed_empty_map))
+        let object = TypedValue { value, ty: self.ty.clone(), known: self.known.and(config.known) };
+        Ok(MergedValue { object, shadowed_empty_map: merge.shadowed_empty_map })
     }
+}
+
+/// The result of [`TypedValue::merge_tracked`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct MergedValue {
+    /// The merged object.
+    pub object: TypedValue,
+    /// Whether the configuration has an empty map where the object has entries.
+    pub shadowed_empty_map: bool,
 }
 
 /// What a part of the object becomes.

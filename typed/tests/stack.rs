@@ -3,31 +3,9 @@
 
 use fieldmanager_fieldpath::{MAX_PATH_LENGTH, Set};
 use fieldmanager_schema::{Schema, Type};
-use fieldmanager_testing::on_small_stack;
+use fieldmanager_testing::{DEEP_SCHEMA, on_small_stack};
 use fieldmanager_typed::{Duplicates, KeyFields, Ratcheting, TypedValue, reconcile};
 use fieldmanager_value::Value;
-
-const SCHEMA: &str = "
-types:
-- name: root
-  map:
-    fields:
-    - {name: id, type: {scalar: numeric}}
-    - {name: list, type: {namedType: list}}
-    - {name: map, type: {namedType: root}}
-    - {name: kind, type: {scalar: string}}
-    - {name: other, type: {scalar: numeric}}
-    unions:
-    - discriminator: kind
-      deduceInvalidDiscriminator: true
-      fields: [{fieldName: map, discriminatorValue: Map}, {fieldName: other, discriminatorValue: Other}]
-- name: list
-  list: {elementType: {namedType: root}, elementRelationship: associative, keys: [id]}
-- name: both
-  list: {elementType: {namedType: both}, elementRelationship: atomic}
-  map: {elementType: {namedType: both}}
-  scalar: untyped
-";
 
 #[derive(Clone, Copy)]
 enum Form {
@@ -42,7 +20,7 @@ impl Form {
     const ALL: [Form; 5] = [Form::Maps, Form::ShortLists, Form::LongLists, Form::AnyKind, Form::Deduced];
 
     fn ty(self) -> Type {
-        let schema = Schema::from_yaml(SCHEMA).unwrap();
+        let schema = Schema::from_yaml(DEEP_SCHEMA).unwrap();
         match self {
             Form::Maps | Form::ShortLists | Form::LongLists => schema.type_named("root").unwrap(),
             Form::AnyKind => schema.type_named("both").unwrap(),

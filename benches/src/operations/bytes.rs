@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use fieldmanager_managedfields::{FieldManager, Force, Time};
+use fieldmanager_managedfields::{ApplyRequest, FieldManager, Time, UpdateRequest};
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;
 use fieldmanager_value::Value;
@@ -52,9 +52,12 @@ pub fn texts(name: &str, what: &str) -> Option<Texts> {
         metadata.remove(name);
     }
     let applied = Value::from_json(&config.to_string()).unwrap();
-    let first = manager.apply(&Value::Null, &applied, MANAGER, Force::No, noon(0)).unwrap();
+    let first =
+        manager.apply(ApplyRequest::new(&Value::Null, &applied).manager(MANAGER).at(noon(0))).unwrap();
     let list = first.managed;
-    let live = manager.update(&first.object, &list.set_in(&whole), "controller", noon(1)).unwrap();
+    let live = manager
+        .update(UpdateRequest::new(&first.object, &list.set_in(&whole)).manager("controller").at(noon(1)))
+        .unwrap();
     if what.starts_with("change") {
         config["metadata"]["labels"]["app"] = "changed".into();
     }
@@ -75,7 +78,7 @@ pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
 pub(crate) fn apply(manager: &FieldManager, live: &str, config: &str) -> String {
     let live = Value::from_json(live).unwrap();
     let config = Value::from_json(config).unwrap();
-    manager.apply(&live, &config, MANAGER, Force::No, noon(2)).unwrap().object.to_json()
+    manager.apply(ApplyRequest::new(&live, &config).manager(MANAGER).at(noon(2))).unwrap().object.to_json()
 }
 
 /// The object without times, since Go reads the clock.

@@ -1,10 +1,10 @@
 //! A change to ten parts of an object of any size.
 //!
-//! The live object and its managers are kept in memory, as in a program that stores them; every run starts from the same
+//! The live object and its owners are kept in memory, as in a program that stores them; every run starts from the same
 //! ones.
 
 use fieldmanager_fieldpath::VersionedSet;
-use fieldmanager_merge::{Force, Updater};
+use fieldmanager_merge::Updater;
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
 
@@ -32,11 +32,10 @@ pub(super) fn list(what: &str, n: usize) -> Option<Prepared> {
     for manager in 0..sizes::MANAGERS {
         let part = read(sizes::list_part(n, manager));
         let entry = VersionedSet::new(part.field_set(), "v1", true);
-        state.managers.insert(format!("manager-{manager}"), entry);
+        state.owners.insert(format!("manager-{manager}"), entry);
     }
     // One of them applies its fields again, so that all sets are marked as reconciled with the schema.
-    let state =
-        state.apply(&Updater::builder().build(), &read(sizes::list_part(n, 0)), "manager-0", Force::Yes);
+    let state = state.apply(&Updater::builder().build(), &read(sizes::list_part(n, 0)), "manager-0", true);
     operation("first", state, changes)
 }
 
@@ -59,12 +58,12 @@ fn created(ty: &Type, object: &TypedValue) -> State {
 fn operation(what: &str, live: State, [first, second]: [TypedValue; 2]) -> Option<Prepared> {
     let updater = Updater::builder().build();
     let after = match what {
-        "again" | "same" => live.apply(&updater, &first, "applier", Force::Yes),
+        "again" | "same" => live.apply(&updater, &first, "applier", true),
         _ => live,
     };
     let config = if what == "again" { second } else { first };
     let step: Box<dyn Fn() -> State> = match what {
-        "first" | "again" | "same" => Box::new(move || after.apply(&updater, &config, "applier", Force::Yes)),
+        "first" | "again" | "same" => Box::new(move || after.apply(&updater, &config, "applier", true)),
         "update" => {
             let new = after.live.merge(&config).unwrap();
             Box::new(move || after.update(&updater, &new, "updater", "v1"))

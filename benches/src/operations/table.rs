@@ -4,7 +4,7 @@
 //! objects. Then the library has cached the index of a large list from the second run on. In *fresh* cells every run has
 //! new objects: nothing is cached with them, and they are not in the cache of the processor either.
 
-use fieldmanager_merge::{Force, Updater};
+use fieldmanager_merge::{ApplyRequest, Updater};
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Str, Value};
@@ -67,15 +67,15 @@ fn run(operation: &str, ty: &Type, (first, second): &Inputs) -> State {
     let nothing = State::nothing(ty);
     match operation {
         "Create" => nothing.update(&updater, first, "controller", "v1"),
-        "Apply" => nothing.apply(&updater, first, "controller", Force::No),
+        "Apply" => nothing.apply(&updater, first, "controller", false),
         "Update" | "UpdateVersion" => {
             let version = if operation == "Update" { "v1" } else { "v2" };
             let state = nothing.update(&updater, first, "controller", "v1");
             state.update(&updater, second, "other-controller", version)
         }
         _ => {
-            let state = nothing.apply(&updater, first, "controller", Force::No);
-            state.apply(&updater, second, "other-controller", Force::No)
+            let state = nothing.apply(&updater, first, "controller", false);
+            state.apply(&updater, second, "other-controller", false)
         }
     }
 }
@@ -89,10 +89,10 @@ fn changed(operation: &str, object: &Object, ty: &Type) -> Prepared {
         reused(move || first.compare(&second).unwrap())
     } else {
         let updater = Updater::builder().build();
-        let state = State::nothing(ty).apply(&updater, &first, "controller", Force::No);
+        let state = State::nothing(ty).apply(&updater, &first, "controller", false);
         reused(move || {
-            let (live, managers) = (&state.live, &state.managers);
-            updater.apply(live, &second, &"v1".into(), managers, "other-controller", Force::No).unwrap_err()
+            let request = ApplyRequest::new(&state.live, &second).version("v1").owners(&state.owners);
+            updater.apply(request.manager("other-controller")).unwrap_err()
         })
     };
     Prepared { run, output: Box::new(move || output.clone().into()) }

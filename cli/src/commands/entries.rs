@@ -32,7 +32,7 @@ pub(crate) fn extract(args: &ExtractArgs, files: Files) -> Result<ExitCode, Fail
 
 /// Why there is nothing to extract, and the managers for which there is.
 fn nothing_applied(object: &Value, args: &ExtractArgs) -> String {
-    let (managed, _) = ManagedFields::decode_lossy(requests::entries_of(object));
+    let managed = ManagedFields::decode_lossy(requests::entries_of(object)).managed;
     let appliers: Vec<String> = managed
         .entries()
         .iter()
@@ -65,7 +65,7 @@ pub(crate) fn upgrade_csa(args: &CsaArgs, files: Files) -> Result<ExitCode, Fail
 }
 
 pub(crate) fn strip(args: &StripArgs, files: Files) -> Result<ExitCode, Failure> {
-    let options = StripOptions { status: !args.keep_status, last_applied: !args.keep_last_applied };
+    let options = StripOptions::default().status(!args.keep_status).last_applied(!args.keep_last_applied);
     print(&strip_for_apply(&files.object(&args.file)?, options), args.output.output)
 }
 

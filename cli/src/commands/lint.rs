@@ -21,8 +21,10 @@ fn style(severity: Severity) -> Style {
 
 /// Prints all findings. The exit code is 1 if one is more than a note.
 pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
-    let served = args.served.iter().map(|version| version.as_str().into()).collect::<Vec<_>>();
-    let options = LintOptions { served: (!served.is_empty()).then_some(served), large_percent: args.large };
+    let mut options = LintOptions::default().large_percent(args.large);
+    if !args.served.is_empty() {
+        options = options.served(args.served.iter().map(String::as_str));
+    }
     let mut reports = Vec::new();
     for path in &args.files {
         reports.push((files::name(path), lint(&files.object(path)?, &options)));

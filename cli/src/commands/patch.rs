@@ -40,7 +40,7 @@ fn no_strategies(source: &Source, object: &Value) -> String {
 
 pub(crate) fn run(args: &PatchArgs, files: Files) -> Result<ExitCode, Failure> {
     let wants_status = args.request.wants_status();
-    let options = RequestOptions { field_manager: args.request.manager.clone(), ..RequestOptions::default() };
+    let options = RequestOptions::default().field_manager(&*args.request.manager);
     options.validate(RequestKind::Patch).map_err(|invalid| match wants_status {
         true => Failure::Status(Box::new(invalid.status())),
         false => Failure::Usage(invalid.to_string()),

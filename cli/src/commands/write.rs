@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_managedfields::{Error, Force, RequestKind, RequestOptions, manager_name};
+use fieldmanager_managedfields::{Error, RequestKind, RequestOptions, manager_name};
 use fieldmanager_value::Value;
 
 use crate::args::{ApplyArgs, Format, UpdateArgs, WriteArgs};
@@ -36,8 +36,7 @@ fn read(args: &WriteArgs, files: Files) -> Result<(Value, Value), Failure> {
 
 /// Checks the parameters as an API server does.
 fn check(kind: RequestKind, args: &WriteArgs, force: Option<bool>) -> Result<(), Failure> {
-    let options =
-        RequestOptions { field_manager: args.request.manager.clone(), force, ..RequestOptions::default() };
+    let options = RequestOptions::default().field_manager(&*args.request.manager).force(force);
     options.validate(kind).map_err(|invalid| match args.request.output {
         Some(Format::Json) => Failure::Status(Box::new(invalid.status())),
         _ if args.request.manager.is_empty() => Failure::Usage(format!("{invalid} (--manager NAME)")),
@@ -77,7 +76,7 @@ pub(crate) fn apply(args: &ApplyArgs, files: Files) -> Result<ExitCode, Failure>
             _ => Ok(ExitCode::SUCCESS),
         };
     }
-    let force = if args.force { Force::Yes } else { Force::No };
+    let force = args.force;
     print(&server.apply(&request, force).map_err(|error| refused(error, write))?, write)
 }
 

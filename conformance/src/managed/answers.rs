@@ -229,12 +229,11 @@ fn validated(request: &Json) -> Json {
     let options = |name: &str, kind: RequestKind| {
         let options = member(request, name);
         let dry_run = items(options, "dryRun").iter();
-        let options = RequestOptions {
-            field_manager: text(options, "fieldManager").to_owned(),
-            force: options.get("force").and_then(Json::as_bool),
-            dry_run: dry_run.filter_map(Json::as_str).map(str::to_owned).collect(),
-            field_validation: text(options, "fieldValidation").to_owned(),
-        };
+        let options = RequestOptions::default()
+            .field_manager(text(options, "fieldManager"))
+            .force(options.get("force").and_then(Json::as_bool))
+            .field_validation(text(options, "fieldValidation"));
+        let options = dry_run.filter_map(Json::as_str).fold(options, RequestOptions::dry_run);
         let errors = options.validate(kind).err().map(|invalid| invalid.errors).unwrap_or_default();
         texts(errors.iter().map(ToString::to_string).collect())
     };

@@ -1,6 +1,6 @@
 //! The library's side: a sequence of writes to one object, as the oracle describes them.
 
-use fieldmanager_managedfields::{Error, Force, ObjectConverter, Outcome, Time};
+use fieldmanager_managedfields::{ApplyRequest, Error, ObjectConverter, Outcome, Time, UpdateRequest};
 use fieldmanager_value::{Map, Str, Value};
 use serde_json::{Value as Json, json};
 
@@ -83,14 +83,19 @@ impl Sequence {
         let name = text(step, "manager");
         let library = |error: Error| Failure::Library(Box::new(error));
         let result = if kind == "apply" {
-            let force = if flag(step, "force") { Force::Yes } else { Force::No };
-            manager.apply(&live, &object, name, force, now).map_err(library)?.object
+            let force = flag(step, "force");
+            manager
+                .apply(ApplyRequest::new(&live, &object).manager(name).force_if(force).at(now))
+                .map_err(library)?
+                .object
         } else {
             let object = self.to_hub(&object)?;
             if flag(step, "noErrors") {
-                manager.update_no_errors(&live, &object, name, now).0
+                manager.update_no_errors(UpdateRequest::new(&live, &object).manager(name).at(now)).object
             } else {
-                let Outcome { object, .. } = manager.update(&live, &object, name, now).map_err(library)?;
+                let Outcome { object, .. } = manager
+                    .update(UpdateRequest::new(&live, &object).manager(name).at(now))
+                    .map_err(library)?;
                 object
             }
         };

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use fieldmanager::derive::KubeUnion;
 use fieldmanager::managedfields::ObjectError;
-use fieldmanager::{FieldManager, Force, GroupVersionKind, Time, Types, Value};
+use fieldmanager::{ApplyRequest, FieldManager, GroupVersionKind, Time, Types, Value};
 use fieldmanager_kube::{ApplyObject, CrdWithUnions};
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -80,7 +80,8 @@ fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
     let repository = Git { url: "https://example.org/web".into(), branch: Some("main".into()) };
     let expose = Expose { r#type: None, port: Some(8080), host_name: None };
     let config = app(AppSpec { source: Some(Source::Git(repository)), expose: Some(expose) });
-    let live = manager.apply_to(None, &config, "developer", Force::No, noon)?.object;
+    let live =
+        manager.apply_to(ApplyRequest::for_objects(None, &config).manager("developer").at(noon))?.object;
     writeln!(out, "---\n# developer applies a repository and a port")?;
     show(out, &live)?;
 
@@ -88,11 +89,13 @@ fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
     let image = Image { name: "example.org/web:1".into() };
     let built = app(AppSpec { source: Some(Source::Image(image)), expose: None });
     writeln!(out, "---\n# pipeline applies an image")?;
-    match manager.apply_to(Some(&live), &built, "pipeline", Force::No, noon) {
+    match manager.apply_to(ApplyRequest::for_objects(Some(&live), &built).manager("pipeline").at(noon)) {
         Err(ObjectError::Operation(refused)) => writeln!(out, "error: {refused}")?,
         other => return Err(format!("expected a conflict, got {other:?}").into()),
     }
-    let forced = manager.apply_to(Some(&live), &built, "pipeline", Force::Yes, noon)?.object;
+    let forced = manager
+        .apply_to(ApplyRequest::for_objects(Some(&live), &built).manager("pipeline").force().at(noon))?
+        .object;
     writeln!(out, "---\n# pipeline applies it by force, which clears the repository")?;
     show(out, &forced)?;
 
@@ -100,7 +103,7 @@ fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
     let expose = Expose { r#type: None, port: None, host_name: Some("web.example.org".into()) };
     let named = app(AppSpec { source: None, expose: Some(expose) });
     writeln!(out, "---\n# network applies a host name")?;
-    match manager.apply_to(Some(&forced), &named, "network", Force::No, noon) {
+    match manager.apply_to(ApplyRequest::for_objects(Some(&forced), &named).manager("network").at(noon)) {
         Err(ObjectError::Operation(refused)) => writeln!(out, "error: {refused}")?,
         other => return Err(format!("expected a conflict, got {other:?}").into()),
     }

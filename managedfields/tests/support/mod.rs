@@ -1,6 +1,6 @@
 //! Objects and short forms of their entries.
 
-use fieldmanager_managedfields::{FieldManager, ManagedFields, Outcome, Time};
+use fieldmanager_managedfields::{FieldManager, ManagedFields, Outcome, Time, UpdateRequest};
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_value::Value;
 
@@ -24,7 +24,7 @@ pub(crate) fn cm(members: &str) -> Value {
 
 /// An update at a second.
 pub(crate) fn update(live: &Value, new: &Value, name: &str, second: i64) -> Outcome {
-    manager().update(live, new, name, time(second)).unwrap()
+    manager().update(UpdateRequest::new(live, new).manager(name).at(time(second))).unwrap()
 }
 
 /// The entries of an outcome: manager, operation, version and subresource, second, paths.

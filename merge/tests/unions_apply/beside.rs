@@ -1,4 +1,4 @@
-//! What is beside the rules of clearing: pruning (rule 5), updates, other versions and the switch.
+//! Unions in pruning (rule 5), in updates, at other versions, and switched off.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn rule_5_what_is_not_applied_any_more_goes_unless_others_own_it() {
             ("apply alice {type: C, c: 1}", "{type: C, c: 1} | alice .c .type"),
             ("apply alice {type: C}", "{type: C} | alice .type"),
             ("update carol {type: C, c: 1}", "{type: C, c: 1} | alice .type, carol .c"),
-            // The member stays: carol owns it.
+            // The member is kept, because carol owns it.
             ("apply alice {}", "{c: 1} | carol .c"),
         ],
     );
@@ -34,7 +34,7 @@ fn rule_5_what_is_not_applied_any_more_goes_unless_others_own_it() {
     );
 }
 
-/// A manager that wrote the discriminator and now leaves it to follow keeps owning it.
+/// A manager that wrote the discriminator and now omits it still owns it.
 #[test]
 fn rule_5_a_discriminator_that_is_deduced_is_not_pruned() {
     check(
@@ -95,7 +95,7 @@ fn an_update_owns_what_normalization_changed() {
 // Other versions.
 
 #[test]
-fn a_manager_at_another_version_is_in_conflict_by_the_names_of_its_version() {
+fn a_conflict_with_a_manager_at_another_version_has_the_names_of_that_version() {
     let updater = Updater::builder().converter(Rename).build();
     run(
         &updater,
@@ -128,7 +128,7 @@ fn a_manager_at_another_version_is_in_conflict_by_the_names_of_its_version() {
         "deducing",
         &[
             ("apply alice {a: 1}", "{type: A, a: 1} | alice .a .type"),
-            // It moves to another version, and to another member.
+            // The manager changes to another version and another member.
             ("apply@v2 alice {gamma: 1}", "{type: C, c: 1} | alice .gamma .kind"),
             ("apply@v2 alice {}", "null | "),
         ],
@@ -138,7 +138,7 @@ fn a_manager_at_another_version_is_in_conflict_by_the_names_of_its_version() {
 // The switch.
 
 #[test]
-fn switched_off_unions_mean_nothing() {
+fn switched_off_unions_have_no_effect() {
     let off = Updater::builder().unions(false).build();
     for name in ALL {
         run(
@@ -164,9 +164,9 @@ fn switched_off_unions_mean_nothing() {
     }
 }
 
-/// What was stored while it was off can be read and put right; what it says wrong is no error by itself.
+/// An object that was stored while unions were off can be read and corrected. Its contradictions are not errors.
 #[test]
-fn what_was_stored_while_it_was_off_can_be_put_right() {
+fn an_object_stored_while_unions_were_off_can_be_corrected() {
     let typed = |yaml: &str| {
         TypedValue::new(Value::from_yaml(yaml).unwrap(), ty("deducing"), Duplicates::Allow).unwrap()
     };
@@ -174,12 +174,22 @@ fn what_was_stored_while_it_was_off_can_be_put_right() {
     let off = Updater::builder().unions(false).build();
     let on = Updater::builder().build();
     let null = TypedValue::null(ty("deducing"));
-    let stored = off.update(&null, &typed("{type: A, a: 1, c: 1}"), &v1, &Managers::new(), "old").unwrap();
+    let stored = off
+        .update(UpdateRequest::new(&null, &typed("{type: A, a: 1, c: 1}")).version(&v1).manager("old"))
+        .unwrap();
     let new = typed("{type: A, a: 1, c: 1, other: o}");
-    let kept = on.update(&stored.object, &new, &v1, &stored.managers, "ops").unwrap();
+    let kept = on
+        .update(UpdateRequest::new(&stored.object, &new).version(&v1).owners(&stored.owners).manager("ops"))
+        .unwrap();
     assert_eq!(kept.object.value(), new.value());
-    let applied = on.apply(&kept.object, &typed("{type: C}"), &v1, &kept.managers, "alice", Force::Yes);
+    let applied = on.apply(
+        ApplyRequest::new(&kept.object, &typed("{type: C}"))
+            .version(&v1)
+            .owners(&kept.owners)
+            .manager("alice")
+            .force(),
+    );
     let applied = applied.unwrap();
     assert_eq!(applied.object.unwrap().value().to_json(), r#"{"c":1,"other":"o","type":"C"}"#);
-    assert_eq!(owned(&applied.managers), "alice .type, old .c, ops .other");
+    assert_eq!(owned(&applied.owners), "alice .type, old .c, ops .other");
 }

@@ -1,4 +1,4 @@
-//! What an apply clears in the merged object: rule 3.
+//! The members that an apply clears in the merged object: rule 3.
 
 use super::*;
 
@@ -38,19 +38,20 @@ fn rule_3_a_member_of_a_deducing_union_clears_the_others() {
     );
 }
 
-/// What an object came to hold by a stored fault is put right by the next who says what is wanted.
+/// A fault in a stored object is corrected by the next manager that sets a member or the discriminator.
 #[test]
 fn rule_3_what_nobody_owns_is_cleared_without_conflict() {
     let off = Updater::builder().unions(false).build();
     let on = Updater::builder().build();
     let live = TypedValue::null(ty("plain"));
     let both = TypedValue::new(Value::from_yaml("{a: 1, c: 1}").unwrap(), ty("plain"), Duplicates::Allow);
-    let live = off.update(&live, &both.unwrap(), &"v1".into(), &Managers::new(), "store").unwrap().object;
+    let live =
+        off.update(UpdateRequest::new(&live, &both.unwrap()).version("v1").manager("store")).unwrap().object;
     let config = TypedValue::new(Value::from_yaml("{b: {x: 1}}").unwrap(), ty("plain"), Duplicates::Refuse);
     let applied =
-        on.apply(&live, &config.unwrap(), &"v1".into(), &Managers::new(), "alice", Force::No).unwrap();
+        on.apply(ApplyRequest::new(&live, &config.unwrap()).version("v1").manager("alice")).unwrap();
     assert_eq!(applied.object.unwrap().value().to_json(), r#"{"b":{"x":1}}"#);
-    assert_eq!(owned(&applied.managers), "alice .b.x");
+    assert_eq!(owned(&applied.owners), "alice .b.x");
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn rule_3_a_discriminator_that_differs_from_the_live_one_clears() {
         WITH_DISCRIMINATOR,
         &[
             ("update alice {type: A, a: 1}", "{type: A, a: 1} | alice .a .type"),
-            // The same as the live one clears nothing.
+            // A value equal to the live one clears nothing.
             ("apply bob {type: A}", "{type: A, a: 1} | alice .a .type, bob .type"),
             ("force bob {type: C}", "{type: C} | bob .type"),
             ("apply bob {type: C, c: 1}", "{type: C, c: 1} | bob .c .type"),
@@ -80,7 +81,7 @@ fn rule_3_the_selected_member_stays_even_if_others_own_it() {
     );
 }
 
-/// The member that an unknown value comes with stays: the schema may have the value wrong.
+/// The member beside an unknown value is kept, because the value in the schema may be wrong.
 #[test]
 fn rule_3_an_unknown_discriminator_clears_what_the_configuration_does_not_set() {
     check(
@@ -100,7 +101,7 @@ fn rule_3_an_unknown_discriminator_clears_what_the_configuration_does_not_set() 
     );
 }
 
-/// KEP-1027 of 2022, cases 22 and 27: the empty value is how to say that nothing is wanted.
+/// KEP-1027 of 2022, cases 22 and 27: the empty value selects no member.
 #[test]
 fn rule_3_the_declared_empty_string_clears_every_member() {
     check(
@@ -125,8 +126,8 @@ fn rule_3_a_respecting_union_clears_nothing_while_its_discriminator_is_unchanged
     );
 }
 
-/// What an apply shares with the live object is not looked at again by the next update: that must make no
-/// difference, even after a configuration that empties the discriminator of a deducing union.
+/// An update skips the parts that it shares with the live object. This must make no difference, even after a
+/// configuration that empties the discriminator of a deducing union.
 #[test]
 fn rule_3_an_emptied_discriminator_of_a_deducing_union_follows_in_the_next_update() {
     let updater = Updater::builder().build();
@@ -135,22 +136,32 @@ fn rule_3_an_emptied_discriminator_of_a_deducing_union_follows_in_the_next_updat
         |yaml: &str| TypedValue::new(Value::from_yaml(yaml).unwrap(), ty.clone(), Duplicates::Allow).unwrap();
     let v1 = ApiVersion::from("v1");
     let live = updater.update(
-        &TypedValue::null(ty.clone()),
-        &typed("{items: [{name: x, a: 1}]}"),
-        &v1,
-        &Managers::new(),
-        "ops",
+        UpdateRequest::new(&TypedValue::null(ty.clone()), &typed("{items: [{name: x, a: 1}]}"))
+            .version(&v1)
+            .manager("ops"),
     );
     let live = live.unwrap();
     let config = typed("{items: [{name: x, type: ''}]}");
-    let applied = updater.apply(&live.object, &config, &v1, &live.managers, "alice", Force::Yes).unwrap();
+    let applied = updater
+        .apply(
+            ApplyRequest::new(&live.object, &config)
+                .version(&v1)
+                .owners(&live.owners)
+                .manager("alice")
+                .force(),
+        )
+        .unwrap();
     let live = applied.object.unwrap();
 
     let sharing = live.merge(&typed("{atomic: []}")).unwrap();
-    let sharing = updater.update(&live, &sharing, &v1, &applied.managers, "bob").unwrap();
+    let sharing = updater
+        .update(UpdateRequest::new(&live, &sharing).version(&v1).owners(&applied.owners).manager("bob"))
+        .unwrap();
     let anew = typed(sharing.object.value().to_json().as_str());
     let fresh = typed(live.value().to_json().as_str());
-    let anew = updater.update(&fresh, &anew, &v1, &applied.managers, "bob").unwrap();
+    let anew = updater
+        .update(UpdateRequest::new(&fresh, &anew).version(&v1).owners(&applied.owners).manager("bob"))
+        .unwrap();
     assert_eq!(sharing.object.value().to_json(), anew.object.value().to_json());
-    assert_eq!(owned(&sharing.managers), owned(&anew.managers));
+    assert_eq!(owned(&sharing.owners), owned(&anew.owners));
 }

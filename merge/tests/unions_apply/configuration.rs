@@ -1,4 +1,4 @@
-//! The configuration by itself: rules 1 and 2.
+//! Normalization of the configuration: rules 1 and 2.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn rule_1_a_configuration_sets_one_member_at_most() {
                 "apply alice {a: 1, b: {}, c: 1}",
                 "error: failed to normalize the unions: only one member of a union may be set, got `a`, `b`, `c`",
             ),
-            // Whatever is live, and forced or not.
+            // For any live object, forced or not.
             ("update bob {type: A, a: 1}", "{type: A, a: 1} | bob .a .type"),
             (
                 "force alice {type: A, a: 1, c: 1}",
@@ -47,9 +47,9 @@ fn rule_1_a_member_beside_a_discriminator_that_selects_another_is_an_error() {
             ("force alice {type: B, a: 1}", &error("B")),
         ],
     );
-    // So does the empty string, where that is a declared value.
+    // So does the empty string, if it is a declared value.
     check(&["emptiable"], &[("apply alice {type: '', a: 1}", &error(""))]);
-    // Of a value that is not known nobody can say what it selects.
+    // An unknown value selects no known member.
     check(WITH_DISCRIMINATOR, &[("apply alice {type: Own, a: 1}", "{type: Own, a: 1} | alice .a .type")]);
 }
 
@@ -65,7 +65,7 @@ fn rule_1_every_fault_is_reported_with_its_place() {
              .spec: only one member of a union may be set, got `a`, `c`",
         )],
     );
-    // Nothing inside atomic lists.
+    // Unions inside atomic lists are not normalized.
     check(&["root"], &[("apply alice {atomic: [{a: 1, b: 1}]}", "{atomic: [{a: 1, b: 1}]} | alice .atomic")]);
 }
 
@@ -75,7 +75,7 @@ fn rule_2_the_applier_owns_the_discriminator_that_follows_from_its_member() {
         &["deducing"],
         &[
             ("apply alice {a: 1}", "{type: A, a: 1} | alice .a .type"),
-            // Again, it changes nothing.
+            // The second apply changes nothing.
             ("apply alice {a: 1}", "{type: A, a: 1} | alice .a .type"),
             ("apply alice {type: '', a: 2}", "{type: A, a: 2} | alice .a .type"),
             ("apply alice {type: null, a: 3}", "{type: A, a: 3} | alice .a .type"),
@@ -93,7 +93,7 @@ fn rule_2_the_applier_owns_the_discriminator_that_follows_from_its_member() {
     );
 }
 
-/// The schema may have the values wrong: `Localhost` in Kubernetes, where it says `LocalhostProfile`.
+/// The values in the schema may be wrong: in Kubernetes it has `LocalhostProfile` instead of `Localhost`.
 #[test]
 fn rule_2_a_live_discriminator_that_is_not_known_stays_beside_a_member_that_is_set_already() {
     check(
@@ -102,11 +102,11 @@ fn rule_2_a_live_discriminator_that_is_not_known_stays_beside_a_member_that_is_s
             ("apply alice {type: Their, a: 1}", r#"{"a":1,"type":"Their"} | alice .a .type"#),
             ("apply bob {a: 1}", r#"{"a":1,"type":"Their"} | alice .a .type, bob .a"#),
             ("force bob {a: 2}", r#"{"a":2,"type":"Their"} | alice .type, bob .a"#),
-            // A member that is new brings its own value, and that is a conflict.
+            // A new member brings its own value, which is a conflict.
             ("apply carol {c: 3}", "conflict: alice .type, bob .a"),
         ],
     );
-    // Who empties the discriminator replaces the unknown value, and says which one is meant by the member.
+    // An empty discriminator replaces the unknown value, and the member determines the new one.
     for empty in ["''", "null"] {
         check(
             &["deducing"],
@@ -140,7 +140,7 @@ fn rule_2_those_who_want_the_same_own_the_discriminator_together() {
         &[
             ("apply alice {b: {x: 1}}", "{type: B, b: {x: 1}} | alice .b.x .type"),
             ("apply bob {b: {w: 2}}", "{type: B, b: {x: 1, w: 2}} | alice .b.x .type, bob .b.w .type"),
-            // One of them alone cannot change it.
+            // Neither manager alone can change it.
             ("apply alice {a: 1}", "conflict: bob .type"),
             ("apply alice {}", "{type: B, b: {w: 2}} | bob .b.w .type"),
         ],

@@ -1,4 +1,4 @@
-//! Conflicts about what would be cleared: rule 4.
+//! Conflicts about members that would be cleared: rule 4.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn rule_4_a_conflict_about_the_discriminator_says_it_all() {
             ("apply alice {a: 1}", "conflict: bob .type"),
         ],
     );
-    // A member that is a struct, and all below it.
+    // A member that is a struct, with all its fields.
     check(
         &["deducing"],
         &[
@@ -45,7 +45,7 @@ fn rule_4_a_cleared_member_of_one_who_does_not_own_the_discriminator_is_a_confli
             ("force alice {type: C}", "{type: C} | alice .type"),
         ],
     );
-    // A struct of which several own a part: each has a conflict on the member.
+    // Several managers own parts of a struct: each has a conflict on the member.
     check(
         WITH_DISCRIMINATOR,
         &[
@@ -101,7 +101,7 @@ fn rule_4_a_conflict_about_one_union_says_nothing_about_another() {
         &["two"],
         &[
             ("update carol {kind: U}", "{kind: U} | carol .kind"),
-            // The update deduces nothing new about `kind`: it is the same.
+            // The update deduces the same `kind`.
             (
                 "update alice {kind: U, a: 1, u: 1}",
                 "{type: A, a: 1, kind: U, u: 1} | alice .a .type .u, carol .kind",
@@ -126,7 +126,7 @@ fn rule_4_inside_list_items() {
     );
 }
 
-/// The conflict tells what would go.
+/// The conflict has the value that would be removed.
 #[test]
 fn rule_4_a_conflict_on_a_cleared_member_has_its_values() {
     let updater = Updater::builder().build();
@@ -135,10 +135,12 @@ fn rule_4_a_conflict_on_a_cleared_member_has_its_values() {
     };
     let v1 = ApiVersion::from("v1");
     let null = TypedValue::null(ty("plain"));
-    let alice = updater.apply(&null, &typed("{b: {x: 1}}"), &v1, &Managers::new(), "alice", Force::No);
+    let alice = updater.apply(ApplyRequest::new(&null, &typed("{b: {x: 1}}")).version(&v1).manager("alice"));
     let alice = alice.unwrap();
     let live = alice.object.unwrap();
-    let error = updater.apply(&live, &typed("{c: 1}"), &v1, &alice.managers, "bob", Force::No).unwrap_err();
+    let error = updater
+        .apply(ApplyRequest::new(&live, &typed("{c: 1}")).version(&v1).owners(&alice.owners).manager("bob"))
+        .unwrap_err();
     assert_eq!(error.to_string(), "conflict with \"alice\": .b");
     let conflict = error.conflicts().unwrap().iter().next().unwrap();
     assert_eq!(conflict.live.as_ref().unwrap().to_json(), r#"{"x":1}"#);

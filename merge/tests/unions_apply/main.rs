@@ -1,4 +1,4 @@
-//! Normalization of an apply: its numbered rules, one after the other.
+//! The numbered rules of the normalization of unions in an apply.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod beside;
@@ -8,13 +8,13 @@ mod conflicts;
 
 use std::sync::LazyLock;
 
-use fieldmanager_fieldpath::{ApiVersion, Managers};
-use fieldmanager_merge::{ConvertError, Converter, Error, Force, Updater};
+use fieldmanager_fieldpath::{ApiVersion, Owners};
+use fieldmanager_merge::{ApplyRequest, ConvertError, Converter, Error, UpdateRequest, Updater};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
 
-/// Types whose members are `a` (a number), `b` (a struct) and `c` (a number), and what their unions say.
+/// Types whose members are `a` (a number), `b` (a struct) and `c` (a number), and their unions.
 const UNIONS: &[(&str, &str)] = &[
     ("deducing", "discriminator: type, deduceInvalidDiscriminator: true, emptyMembers: [None]"),
     ("respecting", "discriminator: type, emptyMembers: [None]"),
@@ -128,9 +128,9 @@ impl Converter for Rename {
     }
 }
 
-/// What is done: `VERB MANAGER OBJECT`, with the verbs `apply`, `force` and `update`, at version `v1` or as in
-/// `apply@v2`. And what follows: the live object and, after `|`, who owns what; `conflict: MANAGER PATH, ..`,
-/// sorted, or `error: TEXT`. A failed step leaves everything as it was.
+/// A request and its result. The request is `VERB MANAGER OBJECT`, with the verbs `apply`, `force` and `update`, at version
+/// `v1` or at another one as in `apply@v2`. The result is the live object and, after `|`, the owners;
+/// `conflict: MANAGER PATH, ..`, sorted; or `error: MESSAGE`. A failed step changes nothing.
 type Step<'s> = (&'s str, &'s str);
 
 fn check(types: &[&str], steps: &[Step<'_>]) {
@@ -141,7 +141,7 @@ fn check(types: &[&str], steps: &[Step<'_>]) {
 
 fn run(updater: &Updater, name: &str, steps: &[Step<'_>]) {
     let mut live = TypedValue::null(ty(name));
-    let mut managers = Managers::new();
+    let mut owners = Owners::new();
     for (action, wanted) in steps {
         let place = format!("{name}: {action}");
         let mut words = action.splitn(3, ' ');
@@ -156,22 +156,28 @@ fn run(updater: &Updater, name: &str, steps: &[Step<'_>]) {
         let object = TypedValue::new(object, before.ty().clone(), Duplicates::Refuse).expect(&place);
         let result = match verb {
             "update" => updater
-                .update(&before, &object, &version, &managers, who)
-                .map(|updated| (updated.object, updated.managers)),
+                .update(UpdateRequest::new(&before, &object).version(&version).owners(&owners).manager(who))
+                .map(|updated| (updated.object, updated.owners)),
             verb => {
-                let force = if verb == "force" { Force::Yes } else { Force::No };
-                let applied = updater.apply(&before, &object, &version, &managers, who, force);
-                applied.map(|applied| (applied.object.unwrap_or(before.clone()), applied.managers))
+                let force = verb == "force";
+                let applied = updater.apply(
+                    ApplyRequest::new(&before, &object)
+                        .version(&version)
+                        .owners(&owners)
+                        .manager(who)
+                        .force_if(force),
+                );
+                applied.map(|applied| (applied.object.unwrap_or(before.clone()), applied.owners))
             }
         };
         let shown = match result {
-            Ok((object, owners)) => {
+            Ok((object, after)) => {
                 live = match version.as_str() {
                     "v2" => Rename.convert(&object, &"v1".into()).unwrap(),
                     _ => object,
                 };
-                managers = owners;
-                format!("{} | {}", live.value().to_json(), owned(&managers))
+                owners = after;
+                format!("{} | {}", live.value().to_json(), owned(&owners))
             }
             Err(Error::Conflicts(conflicts)) => {
                 let mut all: Vec<_> = conflicts.iter().map(|c| format!("{} {}", c.manager, c.path)).collect();
@@ -191,13 +197,13 @@ fn run(updater: &Updater, name: &str, steps: &[Step<'_>]) {
     }
 }
 
-fn owned(managers: &Managers) -> String {
+fn owned(owners: &Owners) -> String {
     let one = |(name, entry): (&fieldmanager_value::Str, &fieldmanager_fieldpath::VersionedSet)| {
         let mut paths: Vec<String> = entry.set().paths().map(|path| path.to_string()).collect();
         paths.sort();
         format!("{name} {}", paths.join(" "))
     };
-    managers.iter().map(one).collect::<Vec<_>>().join(", ")
+    owners.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 const WITH_DISCRIMINATOR: &[&str] = &["deducing", "respecting", "emptiable", "closed"];

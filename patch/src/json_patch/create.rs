@@ -1,11 +1,11 @@
-//! Making a JSON patch.
+//! Creates JSON patches.
 
 use fieldmanager_value::{List, ListBuilder, MAX_DEPTH, Map, Value};
 
 use super::pointer::escape;
 use crate::{Error, Fault};
 
-/// A patch that makes the modified document out of the original one. Items of lists are compared by their positions.
+/// Creates the patch from the original document to the modified one. List items are compared by position.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ impl Making {
         self.operations.push(Value::Map(operation));
     }
 
-    /// Does something one step further down.
+    /// Calls a function one level below.
     fn below(&mut self, token: &str, run: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
         let length = self.path.len();
         self.path.push('/');

@@ -47,7 +47,7 @@ impl Document {
             (Verb::Move, Some(from)) => {
                 let node = self.get(from)?;
                 self.edit(from, Edit::Remove)?;
-                // At its own level or above, the value is not deeper than before.
+                // A value that moves up, or stays at its level, does not nest deeper than before.
                 if path.tokens.len() > from.tokens.len() && !node.fits(levels_below(path)) {
                     return Err(OperationFault::TooDeep);
                 }
@@ -78,7 +78,7 @@ impl Document {
         })
     }
 
-    /// The value at a path; null for a member that is missing.
+    /// The value at a path; null for a missing member.
     fn get(&self, pointer: &Pointer<'_>) -> Result<Node, OperationFault> {
         let (parents, last) = pointer.split()?;
         let mut at = self.root.clone();
@@ -122,7 +122,7 @@ fn no_parent(pointer: &Pointer<'_>) -> OperationFault {
     OperationFault::NoParent { path: pointer.text.to_owned() }
 }
 
-/// How many levels of lists and maps a value at a path may have.
+/// The maximum number of levels of a value at a path.
 fn levels_below(pointer: &Pointer<'_>) -> usize {
     MAX_DEPTH.saturating_sub(pointer.tokens.len())
 }

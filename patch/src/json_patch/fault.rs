@@ -1,8 +1,8 @@
-//! Why an operation does not apply.
+//! Faults of operations.
 
 use fieldmanager_value::{Kind, MAX_DEPTH, Value};
 
-/// Why an operation of a JSON patch cannot be applied.
+/// The fault of an operation of a JSON patch that does not apply.
 ///
 /// ```
 /// use fieldmanager_patch::json_patch::OperationFault;
@@ -12,10 +12,10 @@ use fieldmanager_value::{Kind, MAX_DEPTH, Value};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OperationFault {
-    /// The operation has no name, or none that is known.
+    /// The operation has no name, or an unknown one.
     #[error("unexpected kind `{found}`: expected add, remove, replace, move, copy or test")]
     Kind {
-        /// What it says.
+        /// The name.
         found: String,
     },
     /// A member that the operation needs is missing or null.
@@ -29,7 +29,7 @@ pub enum OperationFault {
     MemberType {
         /// The member.
         name: &'static str,
-        /// What it is.
+        /// The kind of the value.
         found: Kind,
     },
     /// A pointer does not start with a slash.
@@ -38,16 +38,16 @@ pub enum OperationFault {
         /// The pointer.
         path: String,
     },
-    /// The document as a whole cannot be the target of such an operation.
+    /// The operation cannot have the whole document as its target.
     #[error("the path is the whole document: expected one that names a member or an item")]
     Root,
-    /// The map or list that is to hold the value is not there.
+    /// The parent of the target does not exist.
     #[error("doc is missing path: there is no map or list that could hold `{path}`")]
     NoParent {
         /// The pointer.
         path: String,
     },
-    /// There is no such value.
+    /// The value does not exist.
     #[error("there is no value at `{path}`")]
     Missing {
         /// The pointer.
@@ -58,13 +58,13 @@ pub enum OperationFault {
     Index {
         /// The pointer.
         path: String,
-        /// How many items the list has.
+        /// The length of the list.
         length: usize,
     },
-    /// The document is to be replaced by something that is no document.
+    /// The new document is neither a map nor a list.
     #[error("replace operation value must be object or array: got {found}")]
     RootValue {
-        /// What it is.
+        /// The kind of the value.
         found: Kind,
     },
     /// The value differs from the expected one.
@@ -72,9 +72,9 @@ pub enum OperationFault {
     Test {
         /// The pointer.
         path: String,
-        /// What the patch says.
+        /// The value in the patch.
         wanted: Value,
-        /// What is there.
+        /// The value in the document.
         found: Value,
     },
     /// The copies of the patch are too large.
@@ -82,12 +82,12 @@ pub enum OperationFault {
         "unable to complete the copy, the accumulated size increase of copy is {size}, exceeding the limit {limit}"
     )]
     CopySize {
-        /// How large they would be, in bytes of JSON.
+        /// Their size in bytes of JSON.
         size: usize,
-        /// How large they may be.
+        /// The maximum size.
         limit: usize,
     },
-    /// The document would nest too deep.
+    /// The document would nest too deeply.
     #[error("nesting is deeper than {MAX_DEPTH} levels")]
     TooDeep,
 }

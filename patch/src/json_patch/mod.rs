@@ -1,9 +1,8 @@
 //! JSON patch, RFC 6902.
 //!
-//! Where `gopkg.in/evanphx/json-patch.v4`, which an apiserver uses, is laxer or stricter than the RFC, this is as
-//! that: `replace` sets a member that is not there, `test` takes a member that is not there for null, `copy` copies
-//! it as null, an index below zero counts from the end, and the whole document can be replaced and tested, but not
-//! added, removed, moved or copied.
+//! It follows `gopkg.in/evanphx/json-patch.v4`, which an API server uses, where that is laxer or stricter than the RFC:
+//! `replace` sets a missing member, `test` and `copy` treat a missing member as null, a negative index counts from the
+//! end, and the whole document can be replaced and tested, but not added, removed, moved or copied.
 
 mod create;
 mod document;
@@ -22,15 +21,15 @@ pub use create::create;
 pub use document::MAX_COPY_BYTES;
 pub use fault::OperationFault;
 
-/// How many operations an apiserver takes in one patch.
+/// The maximum number of operations of a patch in an API server.
 pub const MAX_OPERATIONS: usize = 10_000;
 
-/// Applies a patch to a document. What the patch does not touch is shared with it.
+/// Applies a patch to a document. The result shares unchanged parts with it.
 ///
 /// # Errors
 ///
-/// [`Fault::Operations`], 400, if it is no list of operations; [`Fault::TooManyOperations`], 413;
-/// [`Fault::Operation`], 422, with the first operation that does not apply. Nothing is changed then.
+/// [`Fault::Operations`], 400, if the patch is not a list of operations; [`Fault::TooManyOperations`], 413;
+/// [`Fault::Operation`], 422, with the first operation that does not apply.
 ///
 /// Behaviour: `applyJSPatch` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
 ///
@@ -49,7 +48,7 @@ pub const MAX_OPERATIONS: usize = 10_000;
 pub fn apply(original: &Value, patch: &Value) -> Result<Value, Error> {
     let operations = match patch {
         Value::List(operations) => operations,
-        // Go reads null as no operations at all.
+        // Go reads null as an empty list.
         Value::Null => return Ok(original.clone()),
         other => return Err(Fault::Operations { found: other.kind() }.into()),
     };

@@ -39,7 +39,7 @@ pub(super) enum Edit {
 }
 
 impl Node {
-    /// Opens a map or a list. Scalars stay as they are.
+    /// Opens a map or a list. Scalars are unchanged.
     pub(super) fn open(&mut self) {
         match self {
             Node::Value(Value::Map(map)) => {
@@ -135,7 +135,7 @@ impl Node {
         }
     }
 
-    /// The node as a value, which shares with the original what was not edited.
+    /// The node as a value, which shares unedited parts with the original.
     pub(super) fn to_value(&self) -> Value {
         match self {
             Node::Value(value) => value.clone(),
@@ -189,7 +189,7 @@ impl OpenList {
     }
 
     /// The list after the edits. If no item was inserted or removed before the end of the original list, the result is
-    /// an edit of that list, which shares its unchanged stretches.
+    /// an edit of that list, which shares unchanged parts.
     fn to_list(&self) -> List {
         let items: Vec<Value> = self.items.iter().map(Node::to_value).collect();
         let old_len = self.original.len();

@@ -1,11 +1,11 @@
-//! The operations.
+//! The operations of a JSON patch.
 
 use fieldmanager_value::Value;
 
 use super::OperationFault;
 use super::pointer::Pointer;
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy)]
 pub(super) enum Verb {
     Add,
@@ -16,7 +16,7 @@ pub(super) enum Verb {
     Test,
 }
 
-/// One operation of a patch. A value that is missing is null.
+/// One operation of a patch. A missing value is null.
 pub(super) struct Operation<'p> {
     pub(super) verb: Verb,
     pub(super) path: Pointer<'p>,

@@ -6,7 +6,7 @@ use fieldmanager_value::MAX_DEPTH;
 
 use super::OperationFault;
 
-/// A place in a document: the names and indexes on the way to it.
+/// A location in a document, as the names and indexes that lead to it.
 pub(super) struct Pointer<'p> {
     pub(super) text: &'p str,
     pub(super) tokens: Vec<Cow<'p, str>>,
@@ -27,14 +27,14 @@ impl<'p> Pointer<'p> {
         Ok(Pointer { text, tokens })
     }
 
-    /// The way to what holds the place, and the last step; an error for the whole document.
+    /// The location of the parent, and the last token; an error for the whole document.
     pub(super) fn split(&self) -> Result<(&[Cow<'p, str>], &str), OperationFault> {
         let (last, parent) = self.tokens.split_last().ok_or(OperationFault::Root)?;
         Ok((parent, last))
     }
 }
 
-/// One pass from left to right: `~01` is `~1`. Other escapes stay as they are.
+/// Replaces escapes from left to right, so `~01` becomes `~1`. Unknown escapes are unchanged.
 fn unescape(token: &str) -> Cow<'_, str> {
     if !token.contains('~') {
         return Cow::Borrowed(token);
@@ -58,13 +58,12 @@ fn unescape(token: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A name as part of a pointer.
+/// A name as a token of a pointer.
 pub(super) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The position that a token means in a list of a length; below zero it counts from the end. Beyond the list it is
-/// none.
+/// The position that a token denotes in a list; a negative one counts from the end. `None` if it is not in the list.
 pub(super) fn index(token: &str, length: usize) -> Option<usize> {
     let index: i64 = token.parse().ok()?;
     let distance = usize::try_from(index.unsigned_abs()).ok()?;

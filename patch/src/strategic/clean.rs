@@ -1,4 +1,4 @@
-//! Content that is new, without the directives in it.
+//! Removes the directives from new content.
 
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{ListBuilder, Map, Value};
@@ -7,16 +7,16 @@ use super::directive::{self, DELETE_FROM_LIST, PATCH, Patch, RETAIN_KEYS, SET_OR
 use crate::Error;
 use crate::error::{Under, deeper};
 
-/// What becomes of the nulls in maps.
+/// The treatment of nulls in maps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
     Keep,
-    /// As for a field that the object does not have yet.
+    /// For a field that the object does not have yet.
     Drop,
 }
 
-/// A value of a patch as data: its directives are checked and left out, maps with `$patch` with all they hold. None
-/// if it is such a map itself. What has no directives is shared.
+/// A value of a patch as data. Directives are checked and omitted, maps with `$patch` as a whole; `None` if the value itself
+/// is such a map. Parts without directives are shared.
 pub(super) fn clean(value: &Value, nulls: Nulls, depth: usize) -> Result<Option<Value>, Error> {
     match value {
         Value::Map(map) => {
@@ -45,7 +45,7 @@ pub(super) fn clean(value: &Value, nulls: Nulls, depth: usize) -> Result<Option<
     }
 }
 
-/// The fields of a map as data, where the map itself stays.
+/// The fields of a map as data; the map itself is kept.
 pub(super) fn fields(map: &Map, nulls: Nulls, depth: usize) -> Result<Map, Error> {
     let depth = deeper(depth)?;
     if let Some(list) = map.get(RETAIN_KEYS) {
@@ -59,7 +59,7 @@ pub(super) fn fields(map: &Map, nulls: Nulls, depth: usize) -> Result<Map, Error
             directive::deletion(name, value)?;
             None
         } else if name.starts_with(SET_ORDER) {
-            // The items of the patch must be in this order anyway.
+            // The items of the patch are already in this order.
             directive::order(name, value)?;
             None
         } else {
@@ -72,7 +72,7 @@ pub(super) fn fields(map: &Map, nulls: Nulls, depth: usize) -> Result<Map, Error
     Ok(if edits.is_empty() { map.clone() } else { map.with_edits(edits) })
 }
 
-/// A value of a patch that becomes part of another patch: maps with `$patch` are left out, as Go does it.
+/// A value of a patch that becomes part of another patch. As in Go, maps with `$patch` are omitted.
 pub(super) fn without_patch_maps(value: &Value, depth: usize) -> Result<Option<Value>, Error> {
     match value {
         Value::Map(map) if map.contains(PATCH) => Ok(None),

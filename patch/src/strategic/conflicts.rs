@@ -1,4 +1,4 @@
-//! Whether two patches want different things.
+//! Conflicts between two patches.
 
 use ahash::{AHashMap, AHashSet};
 use fieldmanager_value::internal::level;
@@ -9,7 +9,7 @@ use super::scalar::{go_text, item_kind, sort_by_text};
 use crate::error::{Under, deeper};
 use crate::{Error, Fault, PatchSchema, Strategy};
 
-/// Whether two maps of patches set something to different values.
+/// Whether two maps of patches set the same field to different values.
 ///
 /// Behaviour: `mergingMapFieldsHaveConflicts` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
 pub(super) fn maps(left: &Map, right: &Map, schema: PatchSchema<'_>, depth: usize) -> Result<bool, Error> {
@@ -57,7 +57,7 @@ fn field(
 ) -> Result<bool, Error> {
     match (left, right) {
         _ if name.starts_with(SET_ORDER) => Ok(!left.strict_eq(right)),
-        // Values can leave a list for both, and be gone. What is no list of them says nothing that both could want.
+        // Two deletions of values never conflict. A value that is not a list of values is ignored.
         (Value::List(_), Value::List(_)) if name.starts_with(DELETE_FROM_LIST) => Ok(false),
         _ if name.starts_with(DELETE_FROM_LIST) => Ok(!left.strict_eq(right)),
         (Value::Map(_), _) => {
@@ -116,7 +116,7 @@ fn lists(
     }
     if kind != Kind::Map {
         let (left, right) = (sorted_set(left), sorted_set(right));
-        // As in Go, one that has fewer different values than the other is compared as far as it goes.
+        // As in Go, only as many values are compared as the list with fewer distinct values has.
         return Ok(left.len() > right.len() || left.iter().zip(&right).any(|(a, b)| !a.strict_eq(b)));
     }
     for (at, (a, b)) in left.iter().zip(right).enumerate() {

@@ -1,4 +1,4 @@
-//! Making a patch: what differs between two objects.
+//! Creates patches from the differences of two objects.
 
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, MapBuilder, Value};
@@ -7,7 +7,7 @@ use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
 use crate::error::{Under, deeper};
 use crate::{Error, Fault, PatchSchema, Strategy};
 
-/// Which differences a patch is to have.
+/// The differences that a patch contains.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     All,
@@ -16,11 +16,11 @@ pub(super) enum Part {
     Deletions,
 }
 
-/// Makes patches.
+/// Creates patches.
 #[derive(Clone, Copy)]
 pub(super) struct Diff {
     pub(super) part: Part,
-    /// Whether a `$setElementOrder` is made.
+    /// Whether patches have `$setElementOrder`.
     pub(super) order: bool,
 }
 
@@ -48,7 +48,7 @@ impl Diff {
         level(|| {
             let mut patch = MapBuilder::default();
             let mut empty = true;
-            let mut lost = false;
+            let mut removed = false;
             for (name, old, new) in original.join(modified) {
                 let mut put = |value: Value| {
                     patch.push(name.clone(), value);
@@ -56,7 +56,7 @@ impl Diff {
                 };
                 match (old, new) {
                     (Some(old), None) => {
-                        lost = lost || !old.is_null();
+                        removed = removed || !old.is_null();
                         if self.deletions() {
                             put(Value::Null);
                         }
@@ -100,7 +100,7 @@ impl Diff {
                     (None, None) => {}
                 }
             }
-            if retain && (!empty || lost) {
+            if retain && (!empty || removed) {
                 let names: List = modified
                     .iter()
                     .filter(|(_, value)| !value.is_null())
@@ -124,7 +124,7 @@ impl Diff {
     ) -> Result<Option<Value>, Error> {
         let (rule, below) = match schema.look_up(name, false) {
             Ok((rule, below)) => (rule.read()?, below),
-            // What does not differ needs no rule.
+            // Equal maps need no rule.
             Err(_) if Value::Map(old.clone()).strict_eq(&Value::Map(new.clone())) => return Ok(None),
             Err(fault) => return Err(fault.into()),
         };
@@ -135,7 +135,7 @@ impl Diff {
         Ok(if patch.is_empty() { None } else { Some(Value::Map(patch)) })
     }
 
-    /// The fields of the patch that a list takes: itself, what is deleted from it, and its order.
+    /// The fields of the patch for a list: its new items, the scalars to delete, and its order.
     fn list_field(
         self,
         name: &str,

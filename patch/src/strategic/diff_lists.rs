@@ -1,4 +1,4 @@
-//! Making a patch for a list that is merged.
+//! Creates patches for lists that are merged.
 
 use std::cmp::Ordering;
 
@@ -10,11 +10,10 @@ use super::scalar::{Positions, Scalar, go_text, identities, item_kind, key_of, p
 use crate::error::{Under, deeper};
 use crate::{Error, Fault, PatchRule, PatchSchema};
 
-/// How many scalars that are deleted are brought into the order in which Go leaves them; it takes the square of
-/// this many steps.
+/// The maximum number of deleted scalars that are put into the order of Go, which takes a quadratic number of steps.
 const DEDUPLICATED: usize = 1000;
 
-/// What a patch has for a list.
+/// The parts of a patch for a list.
 #[derive(Default)]
 pub(super) struct Lists {
     pub(super) patch: List,
@@ -138,7 +137,7 @@ impl Diff {
         let deleted = deduplicated(deleted);
         let places = positions(modified.iter().filter_map(Scalar::of));
         added.sort_by_key(|item| Scalar::of(item).and_then(|item| places.get(&item)).copied());
-        // Go has sorted the original by now: one that was not sorted counts as changed.
+        // Go compares the sorted original, so an unsorted list counts as changed.
         let unchanged = old.len() == modified.len() && old.iter().zip(modified).all(|(a, b)| a.strict_eq(b));
         let order =
             self.order && ((self.deletions() && !deleted.is_empty()) || (self.changes() && !unchanged));
@@ -166,7 +165,7 @@ fn in_order(items: Vec<Value>, key: &str, places: &Positions<'_>) -> Result<Vec<
     Ok(placed.into_iter().map(|(_, item)| item).collect())
 }
 
-/// Each scalar once. As in Go the last one moves into the place of one that is left out.
+/// Each scalar once. As in Go, the last scalar moves into the place of a duplicate.
 fn deduplicated(mut items: Vec<Value>) -> Vec<Value> {
     if items.len() > DEDUPLICATED {
         items.dedup_by(|a, b| a.strict_eq(b));

@@ -1,4 +1,4 @@
-//! The names of directives, and what makes them valid.
+//! The names of directives, and their validation.
 
 use ahash::AHashSet;
 use fieldmanager_value::{Kind, List, Map, Value};
@@ -7,22 +7,22 @@ use super::scalar::Scalar;
 use crate::error::Under;
 use crate::{Error, Fault};
 
-/// Replaces or deletes the map or the item that contains it.
+/// Replaces or deletes the map or item that contains it.
 pub(super) const PATCH: &str = "$patch";
 /// Lists the fields of its map that remain.
 pub(super) const RETAIN_KEYS: &str = "$retainKeys";
-/// With a slash and a field: scalars that leave the list.
+/// With a slash and a field: the scalars to delete from the list.
 pub(super) const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 /// With a slash and a field: the order of the list.
 pub(super) const SET_ORDER: &str = "$setElementOrder";
 
-/// What a patch has at the field that a name is directed at: `PREFIX/FIELD`.
+/// The field of a directive of the form `PREFIX/FIELD`.
 fn target<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
     name.strip_prefix(prefix)?.strip_prefix('/')
 }
 
 /// Whether a field of a patch is a directive about a list of the same map.
-pub(super) fn stands_beside_list(name: &str) -> bool {
+pub(super) fn is_list_directive(name: &str) -> bool {
     name.starts_with(DELETE_FROM_LIST) || name.starts_with(SET_ORDER)
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Patch {
     Merge,
 }
 
-/// The value of `$patch`, which must be among those that are expected.
+/// The value of `$patch`, which must be one of the accepted ones.
 pub(super) fn patch_directive(value: &Value, accepted: &[Patch]) -> Result<Patch, Error> {
     let found = match value.as_str() {
         Some("replace") => Some(Patch::Replace),
@@ -68,7 +68,7 @@ pub(super) fn retained<'v>(list: &'v Value, patch: &Map) -> Result<AHashSet<&'v 
         }
     }
     for (name, value) in patch {
-        let exempt = value.is_null() || name == RETAIN_KEYS || stands_beside_list(name);
+        let exempt = value.is_null() || name == RETAIN_KEYS || is_list_directive(name);
         if !exempt && !out.contains(name.as_str()) {
             return Err(Fault::NotRetained { field: name.to_string() }.into());
         }
@@ -93,7 +93,7 @@ pub(super) fn order<'n, 'v>(name: &'n str, value: &'v Value) -> Result<(&'n str,
     }
 }
 
-/// Checks that the items of a patch are in an order: each that has no directive is found further on.
+/// Checks that the items of a patch that have no directive are in an order.
 pub(super) fn check_order(field: &str, patch: &List, order: &List, merge_key: &str) -> Result<(), Error> {
     if order.is_empty() || patch.is_empty() {
         return Ok(());
@@ -130,7 +130,7 @@ pub(super) fn check_order(field: &str, patch: &List, order: &List, merge_key: &s
     Ok(())
 }
 
-/// Whether two items are the same one.
+/// Whether two items have the same key or value.
 fn same(left: &Value, right: &Value, merge_key: &str) -> Result<bool, Error> {
     if merge_key.is_empty() {
         let scalar = |value| {

@@ -1,4 +1,4 @@
-//! Merging two lists.
+//! Merges two lists.
 
 use ahash::{AHashMap, AHashSet};
 use fieldmanager_value::{Kind, List, Value};
@@ -15,13 +15,13 @@ use crate::{Error, Fault, PatchSchema};
 /// A merged list, and the positions of its items before they were ordered.
 pub(super) struct Merged<'v> {
     pub(super) items: Vec<Item<'v>>,
-    /// What a `$setElementOrder` takes for the order of the object. In Go the merge writes over the list of the
-    /// object, as far as that reaches: an item that was added in the place of a deleted one counts as found.
+    /// The order of the object for a `$setElementOrder`. In Go, the merge overwrites the list of the object up to its
+    /// length, so an item that was added in the place of a deleted one counts as an item of the object.
     pub(super) server: Positions<'v>,
 }
 
 impl<'v> Merged<'v> {
-    /// The same items, as those of a list that takes the place of another one.
+    /// The same items, as those of a list that replaces another one.
     pub(super) fn replacing(mut self, original: &'v List, merge_key: &str) -> Result<Self, Error> {
         for item in &mut self.items {
             item.from = None;
@@ -35,7 +35,7 @@ impl<'v> Merged<'v> {
     }
 }
 
-/// The items of a list as they are.
+/// The items of a list, unchanged.
 pub(super) fn unchanged<'v>(list: &'v List, merge_key: &str) -> Result<Merged<'v>, Error> {
     let identities = super::scalar::identities(list, merge_key)?;
     let items = list
@@ -90,7 +90,7 @@ impl Merger {
         schema: PatchSchema<'_>,
         depth: usize,
     ) -> Result<Merged<'v>, Error> {
-        let (mut plain, deleted, replace) = special_items(patch, merge_key)?;
+        let PatchItems { mut plain, deleted, replace } = patch_items(patch, merge_key)?;
         let size = plain.len() + if replace { 0 } else { original.len() };
         let mut merged = Merging {
             merge_key,
@@ -144,7 +144,7 @@ impl Merger {
     ) -> Result<(), Error> {
         let again = !merged.touched.insert(key);
         let slot = merged.index.get(&key).and_then(|at| merged.items.get_mut(*at));
-        let Some((value, _, _)) = slot else {
+        let Some(Slot { value, .. }) = slot else {
             let value = self.new_item(item, depth)?;
             merged.push(Cow::Owned(value), None, Some(key));
             return Ok(());
@@ -166,7 +166,7 @@ impl Merger {
         Ok(())
     }
 
-    /// An item that the list does not have yet. As in Go its nulls stay.
+    /// An item that the list does not have yet. As in Go, its nulls are kept.
     fn new_item(&self, item: &Value, depth: usize) -> Result<Value, Error> {
         match (self.mode(), item) {
             (Mode::Apply, Value::Map(map)) => clean::fields(map, Nulls::Keep, depth).map(Value::Map),
@@ -175,10 +175,17 @@ impl Merger {
     }
 }
 
-type Special<'v> = (Vec<(usize, &'v Value)>, AHashSet<Scalar<'v>>, bool);
+/// The items of a patch by their directives.
+struct PatchItems<'v> {
+    /// The items without a directive, and their positions.
+    plain: Vec<(usize, &'v Value)>,
+    /// The keys of the deleted items.
+    deleted: AHashSet<Scalar<'v>>,
+    /// Whether the patch replaces the list.
+    replace: bool,
+}
 
-/// The items of a patch that are no directives; the keys that it deletes; whether it replaces the list.
-fn special_items<'v>(patch: &'v List, merge_key: &str) -> Result<Special<'v>, Error> {
+fn patch_items<'v>(patch: &'v List, merge_key: &str) -> Result<PatchItems<'v>, Error> {
     let mut plain = Vec::with_capacity(patch.len());
     let mut deleted = AHashSet::new();
     let mut replace = false;
@@ -194,7 +201,7 @@ fn special_items<'v>(patch: &'v List, merge_key: &str) -> Result<Special<'v>, Er
             _ => replace = true,
         }
     }
-    Ok((plain, deleted, replace))
+    Ok(PatchItems { plain, deleted, replace })
 }
 
 /// The merge key of an item, if it has one.
@@ -206,7 +213,12 @@ fn identity<'v>(item: &'v Value, merge_key: &str) -> Result<Option<Scalar<'v>>, 
     }
 }
 
-type Slot<'v> = (Cow<'v, Value>, Option<usize>, Option<Scalar<'v>>);
+/// An item of the list that is merged into.
+struct Slot<'v> {
+    value: Cow<'v, Value>,
+    from: Option<usize>,
+    identity: Option<Scalar<'v>>,
+}
 
 /// The list while items are merged into it.
 struct Merging<'v> {
@@ -222,13 +234,13 @@ impl<'v> Merging<'v> {
         if let Some(identity) = identity {
             self.index.entry(identity).or_insert(self.items.len());
         }
-        self.items.push((value, from, identity));
+        self.items.push(Slot { value, from, identity });
     }
 
     fn finish(self) -> Result<(Vec<Item<'v>>, Vec<Scalar<'v>>), Error> {
         let mut items = Vec::with_capacity(self.items.len());
         let mut identities = Vec::with_capacity(self.items.len());
-        for (at, (value, from, identity)) in self.items.into_iter().enumerate() {
+        for (at, Slot { value, from, identity }) in self.items.into_iter().enumerate() {
             let missing = || Fault::NoMergeKey { key: self.merge_key.to_owned() };
             let identity = identity.ok_or_else(missing).under_index(from.unwrap_or(at))?;
             let deletes = is_delete(&value);
@@ -239,17 +251,17 @@ impl<'v> Merging<'v> {
     }
 }
 
-/// A list that is a set: each value once, those of the patch where it wants them.
+/// A list of scalars merged as a set: each value once, in the order of the patch.
 fn scalars<'v>(original: &'v List, patch: &'v List, merge_key: &str) -> Result<Merged<'v>, Error> {
     let before = super::scalar::identities(original, merge_key)?;
     let wanted = super::scalar::identities(patch, merge_key)?;
     let server = positions(before.iter().copied());
     let wanted = positions(wanted);
-    let mut seen = AHashSet::new();
+    let mut known = AHashSet::new();
     let mut items = Vec::new();
     let both = original.iter().enumerate().map(|(at, item)| (Some(at), item));
     for (from, item) in both.chain(patch.iter().map(|item| (None, item))) {
-        if let Some(identity) = Scalar::of(item).filter(|identity| seen.insert(*identity)) {
+        if let Some(identity) = Scalar::of(item).filter(|identity| known.insert(*identity)) {
             items.push(Item { identity, value: Cow::Borrowed(item), from, deletes: false });
         }
     }

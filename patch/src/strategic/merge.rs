@@ -1,4 +1,4 @@
-//! Merging a patch into an object, or into another patch.
+//! Merges a patch into an object, or into another patch.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,18 +15,19 @@ use super::scalar::{Scalar, identities, item_kind, positions};
 use crate::error::{Under, deeper};
 use crate::{Error, Fault, PatchSchema, Strategy};
 
-/// How many items and fields a patch may merge again, because several items of one of its lists have one merge key.
+/// The maximum number of items and fields that a patch may merge again because several items of a list have the same merge
+/// key.
 ///
-/// Each of these items is merged into the result of the one before, since the order of the result depends on every
-/// step. Without a limit the cost is the number of the items times the size of what they are merged into.
+/// Each such item is merged into the result of the previous one, because the order of the result depends on every step.
+/// Without a limit the cost is the number of these items times the size of the merged item.
 pub const MAX_MERGED_AGAIN: usize = 1_000_000;
 
-/// What the patch is merged into.
+/// The target of a merge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// An object: directives are carried out.
+    /// An object: directives are executed.
     Apply,
-    /// Another patch: nulls, and the directives beside lists, are kept.
+    /// Another patch: nulls and the directives of lists are kept.
     Compose,
 }
 
@@ -35,11 +36,11 @@ pub(super) struct Merger {
     mode: Mode,
     /// Whether the items being merged were merged before by this patch.
     repeated: Cell<bool>,
-    /// How many items and fields were merged again.
+    /// The number of items and fields that were merged again.
     merged_again: Cell<usize>,
 }
 
-/// A map with what changes in it.
+/// A map and its edits.
 struct Edited<'m> {
     original: &'m Map,
     edits: BTreeMap<Str, Option<Value>>,
@@ -178,7 +179,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Merges and orders the list that a `$setElementOrder` is about. Returns the field if the list was merged.
+    /// Merges and orders the list of a `$setElementOrder`. Returns the field if the list was merged.
     ///
     /// Behaviour: `mergePatchIntoOriginal` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
     fn ordered(
@@ -205,20 +206,20 @@ impl Merger {
         let (rule, below) = schema.list_field(field).under_field(field)?;
         let (key, empty) = (rule.merge_key, List::new());
         directive::check_order(field, new.as_ref().unwrap_or(&empty), order, key)?;
-        let was_there = old.is_some();
+        let existed = old.is_some();
         self.charge(old.as_ref().map_or(0, List::len))?;
         let (replacing, old) = (new.is_some(), old.unwrap_or_default());
         let new = match new {
-            None if !was_there => return Ok(None),
+            None if !existed => return Ok(None),
             new => new.unwrap_or_default(),
         };
         let cleaned;
         let merged = if !replacing {
             unchanged(&old, key)
-        } else if was_there && rule.strategy == Strategy::Merge {
+        } else if existed && rule.strategy == Strategy::Merge {
             self.list(&old, &new, key, below, depth)
         } else {
-            cleaned = self.verbatim_list(&new, !was_there, depth).under_field(field)?;
+            cleaned = self.verbatim_list(&new, !existed, depth).under_field(field)?;
             unchanged(&cleaned, key).and_then(|merged| merged.replacing(&old, key))
         }
         .under_field(field)?;
@@ -226,8 +227,8 @@ impl Merger {
         if keyless && !(merged.items.is_empty() && order.is_empty() && old.is_empty()) {
             return Err(Fault::NoDeclaredKey).under_field(field);
         }
-        if !keyless && was_there && replacing && old.get(0).is_some_and(|item| item.kind() == Kind::Map) {
-            // The order of the object is asked for, also where none of its items remains.
+        if !keyless && existed && replacing && old.get(0).is_some_and(|item| item.kind() == Kind::Map) {
+            // The order of the object is needed even if none of its items remains.
             identities(&old, key).under_field(field)?;
         }
         let wanted = positions(identities(order, key).under_field(name)?);
@@ -237,7 +238,7 @@ impl Merger {
         Ok(Some(field))
     }
 
-    /// A list of a patch that takes the place of another one, or of none.
+    /// A list of a patch that replaces another one or is new.
     fn verbatim_list(&self, list: &List, new: bool, depth: usize) -> Result<List, Error> {
         let value = Value::List(list.clone());
         let cleaned = match self.mode {
@@ -248,7 +249,7 @@ impl Merger {
         Ok(cleaned.as_ref().and_then(Value::as_list).cloned().unwrap_or_default())
     }
 
-    /// Takes values out of a list of scalars.
+    /// Deletes values from a list of scalars.
     fn delete_from_list(
         &self,
         out: &mut Edited<'_>,
@@ -270,10 +271,10 @@ impl Merger {
         }
         self.charge(list.len())?;
         item_kind(&[list, deleted]).under_field(field)?;
-        let gone: AHashSet<Scalar<'_>> = deleted.iter().filter_map(Scalar::of).collect();
+        let removed: AHashSet<Scalar<'_>> = deleted.iter().filter_map(Scalar::of).collect();
         let kept: List = list
             .iter()
-            .filter(|item| !Scalar::of(item).is_some_and(|item| gone.contains(&item)))
+            .filter(|item| !Scalar::of(item).is_some_and(|item| removed.contains(&item)))
             .cloned()
             .collect();
         let field = Str::from(field);
@@ -322,7 +323,7 @@ impl Merger {
         Ok(())
     }
 
-    /// A map of a patch that replaces one by strategy.
+    /// A map of a patch that replaces another one by strategy.
     fn replacing(&self, patch: &Map, depth: usize) -> Result<Map, Error> {
         match (self.mode, patch.get(PATCH)) {
             (Mode::Compose, _) => Ok(patch.clone()),
@@ -332,7 +333,7 @@ impl Merger {
     }
 }
 
-/// Hands a directive on from one patch to the patch that both become.
+/// Copies a directive of a patch to the merged patch.
 fn copy_directive(out: &mut Edited<'_>, name: &Str, value: &Value) -> Result<(), Error> {
     match out.get(name) {
         Some(old) if !old.strict_eq(value) => {

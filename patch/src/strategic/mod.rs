@@ -1,7 +1,7 @@
-//! Strategic merge patch: patches that know which lists are merged, and by which key.
+//! Strategic merge patch, which merges lists by the keys of a schema.
 //!
-//! The behaviour is that of `k8s.io/apimachinery/pkg/util/strategicpatch`, but that no directive becomes data, and
-//! that what crashes there is an error here; `docs/deviations.md` lists the differences.
+//! The behaviour is that of `k8s.io/apimachinery/pkg/util/strategicpatch`, except that no directive becomes data, and that
+//! input which crashes Go is an error; `docs/deviations.md` lists the differences.
 
 mod clean;
 mod conflicts;
@@ -33,14 +33,14 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
     }
 }
 
-/// Applies a patch to an object. What the patch does not touch is shared with the object.
+/// Applies a patch to an object. The result shares unchanged parts with the object.
 ///
-/// Directives take effect at every place and never become data: those in new content are checked and left out. Maps with `$patch` in new content are left out as a whole.
+/// Directives never become data: in new content they are checked and omitted, and maps with `$patch` are omitted as a whole.
 ///
 /// # Errors
 ///
-/// [`Error`], with the path: faults of the patch, items without merge keys, fields that the schema does not have
-/// where maps or lists would have to be merged.
+/// [`Error`], with the path: faults of the patch, items without merge keys, and merged fields that the schema does not
+/// have.
 ///
 /// Behaviour: `StrategicMergePatch` of `k8s.io/apimachinery/pkg/util/strategicpatch`.
 ///
@@ -51,7 +51,7 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
 /// let types = PatchTypes::from_value(&Value::from_yaml(
 ///     "types: {pod: {containers: {strategy: merge, key: name}}}",
 /// )?)?;
-/// let schema = types.named("pod").ok_or("it is there")?;
+/// let schema = types.named("pod").ok_or("the type exists")?;
 /// let live = Value::from_yaml("containers: [{name: app, image: a:1}, {name: log, image: l:1}]")?;
 /// let patch = Value::from_yaml("containers: [{name: app, image: a:2}, {name: log, $patch: delete}]")?;
 /// let new = strategic::apply(&live, &patch, schema)?;
@@ -63,7 +63,10 @@ pub fn apply(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Result
     Merger::new(Mode::Apply).map(original, patch, schema, 0).map(Value::Map)
 }
 
-/// The patch that makes the modified object out of the original one.
+/// Creates the patch from the original object to the modified one.
+///
+/// Values that replace others are copied into the patch without a walk. If the modified object nests deeper than
+/// [`MAX_DEPTH`](fieldmanager_value::MAX_DEPTH), so may the patch, and [`apply`] refuses it.
 ///
 /// # Errors
 ///
@@ -76,7 +79,7 @@ pub fn apply(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Result
 /// use fieldmanager_value::Value;
 ///
 /// let types = PatchTypes::from_value(&Value::from_yaml("types: {spec: {strategy: {strategy: retainKeys}}}")?)?;
-/// let schema = types.named("spec").ok_or("it is there")?;
+/// let schema = types.named("spec").ok_or("the type exists")?;
 /// let original = Value::from_yaml("strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}")?;
 /// let modified = Value::from_yaml("strategy: {type: Recreate}")?;
 /// let patch = strategic::create_two_way(&original, &modified, schema)?;
@@ -91,10 +94,10 @@ pub fn create_two_way(original: &Value, modified: &Value, schema: PatchSchema<'_
     Diff { part: Part::All, order: true }.maps(original, modified, schema, false, 0).map(Value::Map)
 }
 
-/// The patch of a client that applied the original, wants the modified and finds the current object: it sets what
-/// differs from the current one, and deletes what the original had and the modified has not.
+/// Creates the patch of a client that applied the original object before and applies the modified one now, for the current
+/// object: it sets fields that differ from the current object, and deletes fields that only the original object has.
 ///
-/// With `overwrite` changes of others are overwritten; without it they are a conflict.
+/// With `overwrite`, changes by others are overwritten; without it they are a conflict.
 ///
 /// # Errors
 ///
@@ -140,10 +143,10 @@ pub fn create_three_way(
     Ok(Value::Map(patch))
 }
 
-/// One patch for several: where two change the same field, the later one wins.
+/// Merges several patches into one. If two change the same field, the later one wins.
 ///
-/// Applying it is the same as applying all of them one after the other, as long as they have no `$patch`: as in Go, a
-/// map or an item with that directive is carried out on the patches before it, and not handed on.
+/// Applying the result equals applying all patches one after the other, if they have no `$patch`: as in Go, this directive
+/// is applied to the earlier patches and is not part of the result.
 ///
 /// # Errors
 ///
@@ -170,7 +173,7 @@ pub fn merge_patches<'v>(
     Ok(Value::Map(merged))
 }
 
-/// Whether two patches set something to different values. Lists that are merged by value never conflict.
+/// Whether two patches set the same field to different values. Lists that are merged by value never conflict.
 ///
 /// # Errors
 ///

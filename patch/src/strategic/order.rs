@@ -1,4 +1,4 @@
-//! The order of a list that was merged.
+//! The order of a merged list.
 
 use std::borrow::Cow;
 
@@ -6,23 +6,23 @@ use fieldmanager_value::{List, Value};
 
 use super::scalar::{Positions, Scalar};
 
-/// Go sorts lists up to this length by insertion, which is observable if an item has no place in the order.
+/// Go sorts lists up to this length by insertion, which is observable if an item has no position in the order.
 const INSERTION: usize = 20;
 
-/// An item on its way into a list.
+/// An item of a merged list.
 pub(super) struct Item<'v> {
-    /// Its merge key, or itself.
+    /// Its merge key, or the item itself.
     pub(super) identity: Scalar<'v>,
-    /// Borrowed while it is the original's.
+    /// Borrowed from the original list, or new.
     pub(super) value: Cow<'v, Value>,
     /// Its position in the original list.
     pub(super) from: Option<usize>,
-    /// Whether it only says that an item is deleted, which is so in patches that are merged.
+    /// Whether it is a deletion, as in patches that are merged.
     pub(super) deletes: bool,
 }
 
-/// Brings the items that the patch names into its order and the others into that of the object, and then merges
-/// both rows: an item of the object comes first only if it stands before the item of the patch in the object.
+/// Sorts the items of the patch in its order and the others in the order of the object, and merges both sequences: an item
+/// of the object is first only if it precedes the item of the patch in the object.
 ///
 /// Behaviour: `normalizeElementOrder` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
 pub(super) fn arrange<'v>(
@@ -50,14 +50,14 @@ pub(super) fn arrange<'v>(
     }
 }
 
-/// Items by their positions in an order. Items that only delete are last.
+/// Items by their positions in an order. Deletions are last.
 fn sorted<'v>(items: Vec<Item<'v>>, order: &Positions<'_>) -> Vec<Item<'v>> {
     let (deleting, mut items): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| item.deletes);
     let place = |item: &Item<'_>| order.get(&item.identity).copied();
     if items.len() > INSERTION || items.iter().all(|item| place(item).is_some()) {
         items.sort_by_key(|item| place(item).unwrap_or(usize::MAX));
     } else {
-        // An item without a place goes before all that are there already, one with a place before those without.
+        // An item without a position is inserted before all items, one with a position before those without.
         let mut out: Vec<Item<'v>> = Vec::with_capacity(items.len());
         for item in items {
             let at = out.iter().rposition(|before| match (place(&item), place(before)) {
@@ -72,7 +72,7 @@ fn sorted<'v>(items: Vec<Item<'v>>, order: &Positions<'_>) -> Vec<Item<'v>> {
     items
 }
 
-/// The list of the items. It shares with the original what did not change.
+/// The list of the items. It shares unchanged parts with the original.
 pub(super) fn build(original: &List, items: Vec<Item<'_>>) -> List {
     let in_place = items.len() >= original.len()
         && items.iter().take(original.len()).enumerate().all(|(at, item)| item.from == Some(at));

@@ -1,11 +1,11 @@
-//! Fields that a patch must leave alone.
+//! Fields that a patch must not change.
 
 use fieldmanager_value::Value;
 
 use crate::error::Under;
 use crate::{Error, Fault};
 
-/// A field that a patch must leave alone.
+/// A field that a patch must not change.
 ///
 /// ```
 /// use fieldmanager_patch::strategic::Precondition;
@@ -19,11 +19,11 @@ pub enum Precondition<'p> {
     MetadataKey(&'p str),
 }
 
-/// Checks that a patch, strategic or a JSON merge patch, leaves fields alone.
+/// Checks that a strategic merge patch or a JSON merge patch does not change some fields.
 ///
 /// # Errors
 ///
-/// [`Fault::Precondition`], with the path of the first field that it touches.
+/// [`Fault::Precondition`], with the path of the first such field that the patch changes.
 ///
 /// Behaviour: `RequireKeyUnchanged` and `RequireMetadataKeyUnchanged` of `k8s.io/apimachinery/pkg/util/mergepatch`.
 ///

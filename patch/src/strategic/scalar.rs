@@ -1,4 +1,4 @@
-//! Scalars as Go compares them, and as it writes them.
+//! Scalars, as Go compares and prints them.
 
 use std::borrow::Cow;
 
@@ -8,19 +8,19 @@ use fieldmanager_value::{Kind, List, Value};
 use crate::error::Under;
 use crate::{Error, Fault};
 
-/// A scalar or null, equal to another one if both are of one type and equal: `1` is not `1.0`.
+/// A scalar or null. Values of different types differ, such as `1` and `1.0`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Scalar<'v> {
     Null,
     Bool(bool),
     Int(i64),
-    /// The bits, with zero having one form.
+    /// The bits, with one form of zero.
     Float(u64),
     Text(&'v str),
 }
 
 impl<'v> Scalar<'v> {
-    /// None for lists and maps.
+    /// `None` for lists and maps.
     pub(super) fn of(value: &'v Value) -> Option<Self> {
         Some(match value {
             Value::Null => Scalar::Null,
@@ -54,7 +54,7 @@ pub(super) fn key_of<'v>(item: &'v Value, key: &str) -> Result<Scalar<'v>, Fault
     Scalar::of(value).ok_or_else(|| Fault::MergeKeyType { key: key.to_owned(), found: value.kind() })
 }
 
-/// What identifies the items of a list: their merge keys, or without a merge key the items themselves.
+/// The identities of the items of a list: their merge keys or, without a merge key, the items themselves.
 pub(super) fn identities<'v>(list: &'v List, key: &str) -> Result<Vec<Scalar<'v>>, Error> {
     let identity = |item: &'v Value| {
         if !key.is_empty() {
@@ -86,7 +86,7 @@ pub(super) fn item_kind(lists: &[&List]) -> Result<Kind, Error> {
     first.ok_or_else(|| Fault::NoItems.into())
 }
 
-/// The text of a scalar as `%v` of Go's `fmt` writes it, which is what lists are sorted and paired by.
+/// A scalar as `%v` of Go's `fmt` prints it. Lists are sorted and paired by this string.
 pub(super) fn go_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed("<nil>"),
@@ -99,7 +99,7 @@ pub(super) fn go_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Shortest digits, with an exponent of at least two digits below 1e-4 and from 1e6 on.
+/// A float with the fewest digits, and with an exponent of at least two digits below 1e-4 and from 1e6 on.
 fn go_float(number: f64) -> String {
     let text = format!("{number:e}");
     let Some((digits, exponent)) = text.split_once('e') else {
@@ -113,11 +113,10 @@ fn go_float(number: f64) -> String {
     format!("{digits}e{sign}{:02}", power.abs())
 }
 
-/// From this power of ten on `%v` writes an exponent.
+/// The power of ten from which `%v` prints an exponent.
 const GO_EXPONENT: i32 = 6;
 
-/// The order that Go's sorts leave scalars in that are compared by text with "less or equal": those with one text
-/// come in reverse.
+/// Sorts as Go does when it compares strings with "less or equal": items with equal strings are in reverse order.
 pub(super) fn sort_by_text<T>(items: &mut [T], text: impl Fn(&T) -> Cow<'_, str>) {
     items.reverse();
     items.sort_by(|a, b| text(a).cmp(&text(b)));

@@ -1,4 +1,4 @@
-//! Which lists are merged, by which key, and which maps are replaced: by type.
+//! The merge strategies and merge keys of types.
 
 mod lookup;
 mod model;

@@ -1,4 +1,4 @@
-//! Looking up a field in OpenAPI schemas, as Go does it for each version of the documents.
+//! Looks up fields in OpenAPI schemas, as Go does for each version of the documents.
 
 use fieldmanager_value::Value;
 
@@ -8,7 +8,7 @@ use crate::Fault;
 const STRATEGY: &str = "x-kubernetes-patch-strategy";
 const MERGE_KEY: &str = "x-kubernetes-patch-merge-key";
 
-/// How many references in a row are followed; more are a circle.
+/// The maximum number of references in a row. More are a cycle.
 const MAX_REFERENCES: usize = 64;
 
 type Found<'t> = Result<(RawRule<'t>, PatchSchema<'t>), Fault>;
@@ -52,7 +52,7 @@ pub(super) fn version_3<'t>(types: &'t PatchTypes, schema: &'t Value, name: &str
     Ok((rule, at(types, resolve(types, below)?)))
 }
 
-/// Where a schema leads by way of `allOf` and a reference.
+/// The schema that `allOf` and a reference lead to.
 pub(super) fn resolve<'t>(types: &'t PatchTypes, schema: &'t Value) -> Result<&'t Value, Fault> {
     let first = schema.get("allOf").and_then(Value::as_list).and_then(|all| all.get(0));
     let schema = first.unwrap_or(schema);
@@ -63,12 +63,12 @@ pub(super) fn resolve<'t>(types: &'t PatchTypes, schema: &'t Value) -> Result<&'
     types.0.definitions.get(name).ok_or_else(|| fault(format!("unable to resolve {reference} in OpenAPI V3")))
 }
 
-/// What a schema of version 2 is for Go, which sorts schemas when it reads them.
+/// The kind of a schema of version 2, as Go classifies schemas when it reads them.
 enum Sort<'t> {
     Reference(&'t str),
     Struct,
     Array,
-    /// No type and no properties: anything goes.
+    /// No type and no properties: any value is valid.
     Arbitrary,
     /// A map or a scalar.
     Other,
@@ -99,7 +99,7 @@ pub(super) fn target<'t>(types: &'t PatchTypes, reference: &str) -> Result<&'t V
     types.0.definitions.get(name).ok_or_else(|| fault(format!("unknown model in reference: {reference}")))
 }
 
-/// Version 2: references are followed all the way when a field of what they mean is looked up.
+/// Version 2: all references are followed when a field of their target is looked up.
 pub(super) fn version_2<'t>(types: &'t PatchTypes, schema: &'t Value, name: &str, list: bool) -> Found<'t> {
     let mut schema = schema;
     for _ in 0..MAX_REFERENCES {
@@ -114,7 +114,7 @@ pub(super) fn version_2<'t>(types: &'t PatchTypes, schema: &'t Value, name: &str
                     return Ok((rule(property)?, at(types, property)));
                 }
                 match sort(property) {
-                    // The field is looked for in the struct that it is.
+                    // The field is looked up in the struct.
                     Sort::Struct => schema = property,
                     Sort::Arbitrary => return Ok((rule(property)?, PatchSchema::free())),
                     Sort::Other => return Err(unknown(name)),

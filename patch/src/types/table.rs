@@ -1,4 +1,4 @@
-//! The table: only the fields that have rules, or lead to such.
+//! Tables of the fields that have rules or lead to such fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::openapi::{resolve, target};
 const STRATEGY: &str = "x-kubernetes-patch-strategy";
 const MERGE_KEY: &str = "x-kubernetes-patch-merge-key";
 
-/// How deep schemas may be written inside each other.
+/// The maximum nesting of schemas.
 const MAX_INLINE: usize = 32;
 
-/// A field of the table. What it does not name has no rule and is free.
+/// A field of the table. Fields that are not in the table have no rule.
 pub(super) fn look_up<'t>(
     types: &'t PatchTypes,
     fields: &'t Value,
@@ -34,7 +34,7 @@ pub(super) fn look_up<'t>(
     (rule, below.map_or(PatchSchema::free(), |fields| PatchSchema { node: Node::At(types, fields) }))
 }
 
-/// Where a field leads.
+/// The type of a field.
 enum Below<'t> {
     Nowhere,
     Type(&'t str),
@@ -42,10 +42,10 @@ enum Below<'t> {
 }
 
 impl PatchTypes {
-    /// The table as a document: what [`from_value`](Self::from_value) reads.
+    /// The table as a document, which [`from_value`](Self::from_value) reads.
     ///
-    /// It has the fields with a strategy or merge key, and those on the way to them. A field that is not in it has
-    /// no rule, and nothing below it: an unknown field is no error with a table.
+    /// It contains the fields with a strategy or merge key, and the fields that lead to them. Other fields have no rules,
+    /// neither themselves nor below them, so an unknown field is not an error with a table.
     ///
     /// ```
     /// use fieldmanager_patch::PatchTypes;
@@ -140,7 +140,7 @@ impl PatchTypes {
         Ok(PatchTypes(Arc::new(Inner { form: Form::Table, definitions: types.clone(), kinds })))
     }
 
-    /// The definitions that have a rule, or lead to one that has.
+    /// The definitions that have a rule or lead to one.
     fn useful(&self) -> BTreeSet<&str> {
         let mut useful: BTreeSet<&str> = BTreeSet::new();
         loop {

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of the tests.
 #![allow(dead_code, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its own table must fail")]
 
@@ -64,7 +64,7 @@ pub(crate) fn check_two_way(original: &str, modified: &str, patch: &str) {
     let types = types();
     let found = strategic::create_two_way(&yaml(original), &yaml(modified), item(&types)).unwrap();
     assert!(found.strict_eq(&yaml(patch)), "{original} -> {modified}: {found}, expected {patch}");
-    // A patch can set no null, and a set has each value once.
+    // A patch cannot set null, and a set has each value once.
     if !modified.contains("null") && !modified.contains("c, c") {
         check_apply(original, &found.to_json(), modified);
     }

@@ -1,6 +1,6 @@
 //! The cost of operations on hostile input.
 
-use fieldmanager_managedfields::{FieldManager, Force, Time};
+use fieldmanager_managedfields::{ApplyRequest, FieldManager, PatchRequest, Time, UpdateRequest};
 use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::crd::CustomResource;
@@ -74,20 +74,21 @@ fn operate(documents: &[Value], written: &mut usize) {
             None
         }
     };
-    note(manager.apply(live, config, "alice", Force::No, now));
-    let applied = note(manager.apply(live, config, "alice", Force::Yes, now));
-    let updated = note(manager.update(live, config, "bob", now));
+    note(manager.apply(ApplyRequest::new(live, config).manager("alice").at(now)));
+    let applied = note(manager.apply(ApplyRequest::new(live, config).manager("alice").force().at(now)));
+    let updated = note(manager.update(UpdateRequest::new(live, config).manager("bob").at(now)));
     for object in [applied, updated].into_iter().flatten() {
-        note(manager.apply(&object, config, "alice", Force::Yes, now));
+        note(manager.apply(ApplyRequest::new(&object, config).manager("alice").force().at(now)));
     }
     if patch.is_null() {
         return;
     }
     let how = if patch.as_list().is_some() { PatchType::Json } else { PatchType::Merge };
-    note(manager.patch(live, patch, how, None, "carol", now));
+    note(manager.patch(PatchRequest::new(live, patch, how).manager("carol").at(now)));
     if how == PatchType::Merge {
         let types = fieldmanager_patch::builtin::types();
-        note(manager.patch(live, patch, PatchType::Strategic, types.for_object(live), "carol", now));
+        let strategic = PatchRequest::new(live, patch, PatchType::Strategic);
+        note(manager.patch(strategic.schema(types.for_object(live)).manager("carol").at(now)));
     }
 }
 

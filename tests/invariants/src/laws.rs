@@ -1,7 +1,7 @@
 //! What must hold for every apply and update.
 
 use fieldmanager_fieldpath::{Path, PathElement, Set};
-use fieldmanager_merge::{Applied, Conflicts, Error, Force, Updater};
+use fieldmanager_merge::{Applied, ApplyRequest, Conflicts, Error, UpdateRequest, Updater};
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Comparison, TypedValue};
 use fieldmanager_value::{Map, Value};
@@ -14,7 +14,7 @@ pub(crate) struct Apply<'a> {
     pub(crate) before: &'a State,
     pub(crate) manager: &'a str,
     pub(crate) config: &'a TypedValue,
-    pub(crate) force: Force,
+    pub(crate) force: bool,
 }
 
 impl Apply<'_> {
@@ -34,8 +34,8 @@ impl Apply<'_> {
             }
             Err(error) => return Err(format!("{} cannot apply: {error}", self.manager)),
         };
-        if self.force == Force::No {
-            let forced = self.run(self.before, self.config, Force::Yes);
+        if !self.force {
+            let forced = self.run(self.before, self.config, true);
             let forced = forced.map_err(|error| format!("with force it fails: {error}"))?;
             ensure!(
                 same(&applied, &forced),
@@ -50,14 +50,20 @@ impl Apply<'_> {
         Ok(Some(state))
     }
 
-    fn run(&self, state: &State, config: &TypedValue, force: Force) -> Result<Applied, Error> {
-        self.updater.apply(&state.live, config, &version(), &state.managers, self.manager, force)
+    fn run(&self, state: &State, config: &TypedValue, force: bool) -> Result<Applied, Error> {
+        self.updater.apply(
+            ApplyRequest::new(&state.live, config)
+                .version(version())
+                .owners(&state.owners)
+                .manager(self.manager)
+                .force_if(force),
+        )
     }
 
     fn after(&self, applied: &Applied) -> State {
         State {
             live: applied.object.clone().unwrap_or_else(|| self.before.live.clone()),
-            managers: applied.managers.clone(),
+            owners: applied.owners.clone(),
         }
     }
 
@@ -81,15 +87,15 @@ impl Apply<'_> {
 
     /// Conflicts are about what others own, and force takes just that.
     fn check_conflicts(&self, conflicts: &Conflicts) -> Result<(), String> {
-        ensure!(self.force == Force::No, "conflicts with force: {conflicts}");
+        ensure!(!self.force, "conflicts with force: {conflicts}");
         ensure!(conflicts.len() > 0, "conflicts without a conflict");
-        let forced = self.run(self.before, self.config, Force::Yes);
+        let forced = self.run(self.before, self.config, true);
         let forced = forced.map_err(|error| format!("with force it fails: {error}"))?;
         for conflict in conflicts {
             let owned =
-                self.before.managers.get(&conflict.manager).is_some_and(|e| e.set().has(&conflict.path));
+                self.before.owners.get(&conflict.manager).is_some_and(|e| e.set().has(&conflict.path));
             ensure!(owned && conflict.manager != self.manager, "{conflict}: that manager does not own it");
-            let kept = forced.managers.get(&conflict.manager).is_some_and(|e| e.set().has(&conflict.path));
+            let kept = forced.owners.get(&conflict.manager).is_some_and(|e| e.set().has(&conflict.path));
             ensure!(!kept, "{conflict}: with force the manager keeps it");
             let live = self.before.live.get(&conflict.path);
             ensure!(
@@ -107,7 +113,7 @@ impl Apply<'_> {
             Some(config) => config.field_set(),
             None => return Err("the configuration is not valid any more".into()),
         };
-        match after.managers.get(self.manager) {
+        match after.owners.get(self.manager) {
             None => ensure!(fields.is_empty(), "{} does not own its configuration: {fields}", self.manager),
             Some(entry) => {
                 ensure!(entry.is_applied(), "{} is no applier", self.manager);
@@ -120,8 +126,8 @@ impl Apply<'_> {
             return Ok(());
         };
         check_others(self.before, after, self.manager, &change)?;
-        if self.force == Force::No {
-            for (name, entry) in self.before.managers.iter().filter(|(name, _)| *name != self.manager) {
+        if !self.force {
+            for (name, entry) in self.before.owners.iter().filter(|(name, _)| *name != self.manager) {
                 let taken = entry.set().intersection(&change.modified.union(&change.added));
                 ensure!(taken.is_empty(), "without force, what {name} owns changed: {taken}");
             }
@@ -157,12 +163,11 @@ impl Apply<'_> {
         let Some(change) = change(self.before, after)? else {
             return Ok(());
         };
-        let last =
-            self.before.managers.get(self.manager).map(|entry| entry.set().clone()).unwrap_or_default();
+        let last = self.before.owners.get(self.manager).map(|entry| entry.set().clone()).unwrap_or_default();
         let config = self.config.field_set();
         let others: Vec<&Set> = self
             .before
-            .managers
+            .owners
             .iter()
             .filter(|(name, _)| *name != self.manager)
             .map(|(_, entry)| entry.set())
@@ -207,16 +212,16 @@ impl Apply<'_> {
         if shadowed_empty_map || nothing || after.read_anew()?.is_none() {
             return Ok(());
         }
-        let again = self.run(after, self.config, Force::No);
+        let again = self.run(after, self.config, false);
         let again = again.map_err(|error| format!("the same apply again fails: {error}"))?;
         if let Some(object) = again.object {
             return Err(format!("the same apply again makes {} of {}", object.value(), after.live.value()));
         }
         ensure!(
-            again.managers == after.managers,
-            "the same apply again changes the managers: {:?}, {:?}",
-            after.managers,
-            again.managers
+            again.owners == after.owners,
+            "the same apply again changes the owners: {:?}, {:?}",
+            after.owners,
+            again.owners
         );
         Ok(())
     }
@@ -231,7 +236,12 @@ pub(crate) fn update(
 ) -> Result<State, String> {
     let run = |state: &State, new: &TypedValue| {
         updater
-            .update(&state.live, new, &version(), &state.managers, manager)
+            .update(
+                UpdateRequest::new(&state.live, new)
+                    .version(version())
+                    .owners(&state.owners)
+                    .manager(manager),
+            )
             .map_err(|error| format!("{manager} cannot update: {error}"))
     };
     let updated = run(before, new)?;
@@ -245,20 +255,20 @@ pub(crate) fn update(
     };
     let anew = run(&fresh, &fresh_new)?;
     ensure!(
-        anew.managers == updated.managers,
-        "read anew, the managers differ:\n{:?}\n{:?}",
-        updated.managers,
-        anew.managers
+        anew.owners == updated.owners,
+        "read anew, the owners differ:\n{:?}\n{:?}",
+        updated.owners,
+        anew.owners
     );
-    let after = State { live: updated.object, managers: updated.managers };
+    let after = State { live: updated.object, owners: updated.owners };
     let Some(change) = change(before, &after)? else {
         return Ok(after);
     };
     check_others(before, &after, manager, &change)?;
-    let own = |state: &State| state.managers.get(manager).map(|e| e.set().clone()).unwrap_or_default();
+    let own = |state: &State| state.owners.get(manager).map(|e| e.set().clone()).unwrap_or_default();
     let expected = own(before).difference(&change.removed).union(&change.modified).union(&change.added);
     ensure!(own(&after) == expected, "{manager} owns {:?}, expected {expected:?}", own(&after));
-    if let Some(entry) = after.managers.get(manager) {
+    if let Some(entry) = after.owners.get(manager) {
         ensure!(!entry.is_applied() && !entry.set().is_empty(), "{manager} is {entry:?} after an update");
     }
     Ok(after)
@@ -284,7 +294,7 @@ fn reaches(set: &Set, path: &[PathElement]) -> bool {
 
 /// What every manager owns is in the object.
 pub(crate) fn owned_is_there(state: &State) -> Result<(), String> {
-    for (name, entry) in &state.managers {
+    for (name, entry) in &state.owners {
         for path in entry.set().paths() {
             ensure!(
                 state.live.get(&path).is_some(),
@@ -318,16 +328,16 @@ fn change(before: &State, after: &State) -> Result<Option<Comparison>, String> {
 /// Every other manager owns what it did, without what changed.
 fn check_others(before: &State, after: &State, manager: &str, change: &Comparison) -> Result<(), String> {
     let gone = change.added.union(&change.modified).union(&change.removed);
-    for (name, entry) in before.managers.iter().filter(|(name, _)| *name != manager) {
+    for (name, entry) in before.owners.iter().filter(|(name, _)| *name != manager) {
         let expected = entry.set().difference(&gone);
-        let left = after.managers.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
+        let left = after.owners.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
         ensure!(left == expected, "{name} is left with {left:?}, expected {expected:?}");
-        if let Some(kept) = after.managers.get(name) {
+        if let Some(kept) = after.owners.get(name) {
             ensure!(kept.is_applied() == entry.is_applied() && !left.is_empty(), "{name} became {kept:?}");
         }
     }
-    for (name, _) in &after.managers {
-        ensure!(name == manager || before.managers.get(name).is_some(), "{name} came out of nothing");
+    for (name, _) in &after.owners {
+        ensure!(name == manager || before.owners.get(name).is_some(), "{name} came out of nothing");
     }
     Ok(())
 }
@@ -337,11 +347,11 @@ fn same(a: &Applied, b: &Applied) -> bool {
     let text = |applied: &Applied| applied.object.as_ref().map(|object| object.value().to_json());
     a.object.as_ref().map(TypedValue::value) == b.object.as_ref().map(TypedValue::value)
         && text(a) == text(b)
-        && a.managers == b.managers
+        && a.owners == b.owners
 }
 
 /// The state as a text.
 fn describe(state: &State) -> String {
     let ty: &Type = state.live.ty();
-    format!("{ty:?} {} {:?}", state.live.value(), state.managers)
+    format!("{ty:?} {} {:?}", state.live.value(), state.owners)
 }

@@ -1,6 +1,8 @@
 //! What requests return can be written, read back, and be the start of the next request.
 
-use fieldmanager_managedfields::{ErrorKind, FieldManager, Force, ManagedFields, Outcome, Time};
+use fieldmanager_managedfields::{
+    ApplyRequest, ErrorKind, FieldManager, ManagedFields, Outcome, Time, UpdateRequest,
+};
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 
@@ -22,14 +24,14 @@ pub(crate) fn check_requests(bytes: &[u8]) -> Result<(), String> {
         let new = request_object(&mut choices);
         let name = choices.pick(&MANAGERS);
         let result = match choices.below(3) {
-            0 => manager.update(&live, &new, name, now),
-            1 => manager.apply(&live, &new, name, Force::No, now),
-            _ => manager.apply(&live, &new, name, Force::Yes, now),
+            0 => manager.update(UpdateRequest::new(&live, &new).manager(name).at(now)),
+            1 => manager.apply(ApplyRequest::new(&live, &new).manager(name).at(now)),
+            _ => manager.apply(ApplyRequest::new(&live, &new).manager(name).force().at(now)),
         };
         match result {
             Ok(outcome) => {
                 live = read_again(&outcome)?;
-                let again = manager.update(&live, &live, name, now);
+                let again = manager.update(UpdateRequest::new(&live, &live).manager(name).at(now));
                 let again =
                     again.map_err(|error| format!("an update of what was returned fails: {error}"))?;
                 ensure!(!again.changed, "an update without a change makes {} of {live}", again.object);

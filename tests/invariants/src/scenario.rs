@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use fieldmanager_fieldpath::Managers;
-use fieldmanager_merge::{Force, Updater};
+use fieldmanager_fieldpath::Owners;
+use fieldmanager_merge::Updater;
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
@@ -70,7 +70,7 @@ fn run(bytes: &[u8]) -> Result<Tally, String> {
         make,
         updates,
         updater: Updater::builder().build(),
-        state: State { live: TypedValue::null(ty.clone()), managers: Managers::new() },
+        state: State { live: TypedValue::null(ty.clone()), owners: Owners::new() },
         configs: MANAGERS.map(|_| None),
         had_duplicates: false,
         steps: String::new(),
@@ -124,8 +124,8 @@ impl Scenario<'_, '_> {
             let Some(config) = self.config(number) else {
                 return Ok(true);
             };
-            let force = if kind == 2 { Force::Yes } else { Force::No };
-            self.note("apply", manager, &config, if force == Force::Yes { ", force: true" } else { "" });
+            let force = kind == 2;
+            self.note("apply", manager, &config, if force { ", force: true" } else { "" });
             self.apply(manager, &config, force)?;
             if let Some(last) = self.configs.get_mut(number) {
                 *last = Some(config);
@@ -135,7 +135,7 @@ impl Scenario<'_, '_> {
             return Ok(false);
         };
         ensure!(
-            fresh.live.value() == self.state.live.value() && fresh.managers == self.state.managers,
+            fresh.live.value() == self.state.live.value() && fresh.owners == self.state.owners,
             "read again, the state differs: {fresh:?}, {:?}",
             self.state
         );
@@ -148,7 +148,7 @@ impl Scenario<'_, '_> {
         Ok(true)
     }
 
-    fn apply(&mut self, manager: &str, config: &TypedValue, force: Force) -> Result<(), String> {
+    fn apply(&mut self, manager: &str, config: &TypedValue, force: bool) -> Result<(), String> {
         let apply = laws::Apply { updater: &self.updater, before: &self.state, manager, config, force };
         self.tally.applies += 1;
         match apply.check(self.make.shadowed_empty_map, self.had_duplicates)? {

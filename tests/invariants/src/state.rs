@@ -1,6 +1,6 @@
-//! An object and its managers.
+//! An object and its owners.
 
-use fieldmanager_fieldpath::{ApiVersion, Managers, Set, VersionedSet};
+use fieldmanager_fieldpath::{ApiVersion, Owners, Set, VersionedSet};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
 
@@ -9,11 +9,11 @@ pub(crate) fn version() -> ApiVersion {
     "v1".into()
 }
 
-/// An object and its managers.
+/// An object and its owners.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) live: TypedValue,
-    pub(crate) managers: Managers,
+    pub(crate) owners: Owners,
 }
 
 impl State {
@@ -23,14 +23,14 @@ impl State {
         let Some(live) = read_anew(&self.live)? else {
             return Ok(None);
         };
-        let mut managers = Managers::new();
-        for (name, entry) in &self.managers {
+        let mut owners = Owners::new();
+        for (name, entry) in &self.owners {
             let text = entry.set().to_json();
             let set = Set::from_json(text.as_bytes()).map_err(|error| format!("{error}: {text}"))?;
             let entry = VersionedSet::new(set, entry.api_version().clone(), entry.is_applied());
-            managers.insert(name.clone(), entry);
+            owners.insert(name.clone(), entry);
         }
-        Ok(Some(State { live, managers }))
+        Ok(Some(State { live, owners }))
     }
 }
 

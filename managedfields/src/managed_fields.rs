@@ -1,19 +1,24 @@
-//! All entries of an object.
+//! The managed fields of an object.
 
 use std::fmt;
 
-use fieldmanager_fieldpath::{Managers, Set, VersionedSet};
+use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
 use fieldmanager_value::sorted::SortedMap;
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{Str, Value};
 
 use crate::entry::{Entry, EntryError, ReadFields};
 use crate::identity::{Identity, Operation};
-use crate::interner::Interner;
+use crate::interner::{Fingerprint, Interner};
+use crate::object::{list_of, with_list};
 use crate::time::Time;
 
-pub(crate) const MANAGED_FIELDS: &str = "managedFields";
-
 /// The `metadata.managedFields` of an object: which manager owns which fields, and since when.
+///
+/// Two values are equal if their [entries](Self::entries) are.
+///
+/// An entry is identified by its [`Identity`]. The layers below know only [`Owners`], which map a name to a set; here the
+/// name is the identifier of an entry. In Go, this type is `ManagedInterface` of
+/// `k8s.io/apimachinery/pkg/util/managedfields`, and `Owners` is `fieldpath.ManagedFields`.
 ///
 /// ```
 /// use fieldmanager_managedfields::ManagedFields;
@@ -23,18 +28,28 @@ pub(crate) const MANAGED_FIELDS: &str = "managedFields";
 ///      "fieldsV1": {"f:data": {"f:a": {}}}, "time": "2026-01-31T12:00:00Z"}
 /// ]}}"#)?;
 /// let managed = ManagedFields::of_object(&object)?;
-/// let entry = managed.entries().into_iter().next().ok_or("there is one")?;
+/// let entry = managed.entries().into_iter().next().ok_or("there is an entry")?;
 /// assert_eq!(entry.fields.to_string(), ".data.a");
 /// assert_eq!(managed.set_in(&object), object);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct ManagedFields {
     /// By identifier.
-    pub(crate) managers: Managers,
-    /// By identifier. An entry may have no time.
+    pub(crate) owners: Owners,
+    /// By identifier. An entry may have no time, and the time of a manager may outlive its entry.
     pub(crate) times: SortedMap<Str, Time>,
 }
+
+impl PartialEq for ManagedFields {
+    fn eq(&self, other: &Self) -> bool {
+        let same_time =
+            |(identifier, _): (&Str, _)| self.times.get(identifier) == other.times.get(identifier);
+        self.owners == other.owners && self.owners.iter().all(same_time)
+    }
+}
+
+impl Eq for ManagedFields {}
 
 impl fmt::Debug for ManagedFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,8 +65,7 @@ impl ManagedFields {
 
     /// Reads a list of entries. Null and a missing list have no entries.
     ///
-    /// Entries with one identity are united, and the latest of their times counts; Go keeps the last entry and
-    /// forgets the others.
+    /// Entries with the same identity are united and get the latest of their times; Go keeps only the last entry.
     ///
     /// # Errors
     ///
@@ -59,8 +73,7 @@ impl ManagedFields {
     ///
     /// Behaviour: `DecodeManagedFields` of `k8s.io/apimachinery/pkg/util/managedfields`.
     pub fn decode(list: Option<&Value>) -> Result<Self, EntryError> {
-        let (managed, faults) = Self::decode_lossy(list);
-        faults.into_iter().next().map_or(Ok(managed), Err)
+        Self::decode_lossy(list).without_faults()
     }
 
     /// Reads the entries of a list that can be read, and returns the errors of the others.
@@ -73,20 +86,21 @@ impl ManagedFields {
     ///      "fieldsV1": {"f:data": {}}},
     ///     {"manager": "old", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV0"}
     /// ]"#)?;
-    /// let (managed, faults) = ManagedFields::decode_lossy(Some(&list));
-    /// assert_eq!(managed.len(), 1);
-    /// assert_eq!(faults[0].manager.as_deref(), Some("old"));
+    /// let decoded = ManagedFields::decode_lossy(Some(&list));
+    /// assert_eq!(decoded.managed.len(), 1);
+    /// assert_eq!(decoded.faults[0].manager.as_deref(), Some("old"));
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
-    pub fn decode_lossy(list: Option<&Value>) -> (Self, Vec<EntryError>) {
-        let (entries, faults) = read_entries(list, &mut Set::from_value);
-        let mut managed = Self::new();
-        entries.into_iter().for_each(|entry| managed.add(entry));
-        (managed, faults)
+    pub fn decode_lossy(list: Option<&Value>) -> Decoded {
+        let mut decoded = Decoded::default();
+        for entry in read_entries(list, &mut Set::from_value, &mut decoded.faults) {
+            decoded.managed.add(entry);
+        }
+        decoded
     }
 
-    /// [`decode`](Self::decode) by way of an [`Interner`]: what it has seen in other objects is not decoded again, and
-    /// is shared. The result is the same.
+    /// As [`decode`](Self::decode) with an [`Interner`]: sets that it knows from other objects are shared and not decoded
+    /// again.
     ///
     /// # Errors
     ///
@@ -105,8 +119,22 @@ impl ManagedFields {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn decode_with(list: Option<&Value>, interner: &mut Interner) -> Result<Self, EntryError> {
-        let (managed, faults) = interner.decode(list);
-        faults.into_iter().next().map_or(Ok(managed), Err)
+        let mut decoded = Decoded::default();
+        let mut fingerprint = Fingerprint::default();
+        let entries = read_entries(
+            list,
+            &mut |fields_v1| interner.fields_of_object(fields_v1, &mut fingerprint),
+            &mut decoded.faults,
+        );
+        for mut entry in entries {
+            let identifier = entry.identity().identifier();
+            let identifier = interner.text(&identifier, || identifier.clone());
+            let version = entry.api_version.as_str();
+            entry.api_version = interner.text(version, || Str::from(version)).into();
+            decoded.managed.add_as(identifier, entry);
+        }
+        decoded.managed.owners = interner.owners(fingerprint, decoded.managed.owners);
+        decoded.without_faults()
     }
 
     /// Reads the entries of an object.
@@ -118,7 +146,7 @@ impl ManagedFields {
         Self::decode(list_of(object))
     }
 
-    /// [`of_object`](Self::of_object) by way of an [`Interner`].
+    /// As [`of_object`](Self::of_object) with an [`Interner`].
     ///
     /// # Errors
     ///
@@ -127,14 +155,22 @@ impl ManagedFields {
         Self::decode_with(list_of(object), interner)
     }
 
-    /// Adds an entry. What its manager owns already stays owned.
+    /// Adds an entry. If there is one with the same identity, they are united.
     pub fn add(&mut self, entry: Entry) {
         self.add_as(entry.identity().identifier(), entry);
     }
 
-    /// Adds an entry whose identifier is this.
-    pub(crate) fn add_as(&mut self, identifier: Str, entry: Entry) {
-        let set = match self.managers.get(&identifier) {
+    /// Sets or removes the time of an entry.
+    pub(crate) fn set_time(&mut self, identifier: Str, time: Option<Time>) {
+        match time {
+            Some(time) => self.times.insert(identifier, time),
+            None => self.times.remove(&identifier),
+        };
+    }
+
+    /// Adds an entry by its identifier.
+    fn add_as(&mut self, identifier: Str, entry: Entry) {
+        let set = match self.owners.get(&identifier) {
             Some(before) => before.set().union(&entry.fields),
             None => entry.fields,
         };
@@ -143,14 +179,14 @@ impl ManagedFields {
             let latest = self.times.get(&identifier).map_or(time, |known| time.max(*known));
             self.times.insert(identifier.clone(), latest);
         }
-        self.managers.insert(identifier, VersionedSet::new(set, entry.api_version, applied));
+        self.owners.insert(identifier, VersionedSet::new(set, entry.api_version, applied));
     }
 
-    /// The entries, in the order in which they are written: appliers first, then by time, the oldest first, those
-    /// without a time before them, then by manager, version and subresource.
+    /// The entries in the order in which they are written: by operation, appliers first; by time, the oldest first, after
+    /// those without a time; and by manager, version and subresource.
     pub fn entries(&self) -> Vec<Entry> {
         let mut entries: Vec<Entry> =
-            self.managers.iter().filter_map(|(id, owned)| self.entry(id, owned)).collect();
+            self.owners.iter().filter_map(|(id, owned)| self.entry(id, owned)).collect();
         let seconds = |entry: &Entry| entry.time.map_or(0, Time::unix_seconds);
         entries.sort_by(|a, b| {
             let key = |e: &Entry| (e.operation, seconds(e));
@@ -177,22 +213,22 @@ impl ManagedFields {
         })
     }
 
-    /// What one manager owns; none if it has no entry.
+    /// The fields that a manager owns; `None` if it has no entry.
     pub fn get(&self, identity: &Identity) -> Option<&VersionedSet> {
-        self.managers.get(&identity.identifier())
+        self.owners.get(&identity.identifier())
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
-        self.managers.len()
+        self.owners.len()
     }
 
     /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
-        self.managers.is_empty()
+        self.owners.is_empty()
     }
 
-    /// The list of entries as it is in an object; none if there is no entry.
+    /// The entries as the list in an object; `None` if there are none.
     pub fn encode(&self) -> Option<Value> {
         let entries = self.entries();
         (!entries.is_empty()).then(|| Value::List(entries.iter().map(Entry::to_value).collect()))
@@ -200,16 +236,32 @@ impl ManagedFields {
 
     /// The object with these entries instead of its own. Without entries it has no `managedFields`.
     ///
-    /// Anything but a map stays as it is, and so does an object whose `metadata` is neither map nor null.
+    /// A value that is not a map, or whose `metadata` is neither a map nor null, is unchanged.
     #[must_use]
     pub fn set_in(&self, object: &Value) -> Value {
         with_list(object, self.encode())
     }
 }
 
-/// The entries of a list that can be read, and what is wrong with the others.
-pub(crate) fn read_entries(list: Option<&Value>, fields: ReadFields<'_>) -> (Vec<Entry>, Vec<EntryError>) {
-    let (mut read, mut faults) = (Vec::new(), Vec::new());
+/// The result of [`ManagedFields::decode_lossy`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decoded {
+    /// The entries that can be read.
+    pub managed: ManagedFields,
+    /// The errors of the others.
+    pub faults: Vec<EntryError>,
+}
+
+impl Decoded {
+    fn without_faults(self) -> Result<ManagedFields, EntryError> {
+        self.faults.into_iter().next().map_or(Ok(self.managed), Err)
+    }
+}
+
+/// The entries of a list that can be read. The errors of the others are added to `faults`.
+fn read_entries(list: Option<&Value>, fields: ReadFields<'_>, faults: &mut Vec<EntryError>) -> Vec<Entry> {
+    let mut read = Vec::new();
     match list {
         None | Some(Value::Null) => {}
         Some(Value::List(entries)) => {
@@ -227,29 +279,5 @@ pub(crate) fn read_entries(list: Option<&Value>, fields: ReadFields<'_>) -> (Vec
             message: format!("expected a list of entries, got {}", other.kind()),
         }),
     }
-    (read, faults)
-}
-
-/// The `metadata.managedFields` of an object as they are.
-pub(crate) fn list_of(object: &Value) -> Option<&Value> {
-    object.get("metadata")?.get(MANAGED_FIELDS)
-}
-
-/// The object with another list of entries.
-pub(crate) fn with_list(object: &Value, list: Option<Value>) -> Value {
-    let Value::Map(fields) = object else {
-        return object.clone();
-    };
-    let metadata = match (fields.get("metadata"), &list) {
-        (Some(Value::Map(metadata)), _) => metadata.clone(),
-        // Null metadata gives way: what is owned must not be lost with it.
-        (None | Some(Value::Null), Some(_)) => Map::new(),
-        _ => return object.clone(),
-    };
-    if list.is_none() && !metadata.contains(MANAGED_FIELDS) {
-        return object.clone();
-    }
-    let edit = (Str::from(MANAGED_FIELDS), list);
-    let metadata = Value::Map(metadata.with_edits(vec![edit]));
-    Value::Map(fields.with_edits(vec![("metadata".into(), Some(metadata))]))
+    read
 }

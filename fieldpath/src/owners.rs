@@ -1,4 +1,4 @@
-//! Managers: who owns what, at which version of the object.
+//! The owners of the fields of an object, and the versions at which they own them.
 
 use std::fmt;
 
@@ -28,6 +28,12 @@ impl ApiVersion {
 impl<T: Into<Str>> From<T> for ApiVersion {
     fn from(text: T) -> Self {
         ApiVersion(text.into())
+    }
+}
+
+impl From<&ApiVersion> for ApiVersion {
+    fn from(version: &ApiVersion) -> Self {
+        version.clone()
     }
 }
 
@@ -135,34 +141,35 @@ impl fmt::Debug for VersionedSet {
     }
 }
 
-/// The managers of one object: what each owns, by name. Cloning is O(1).
+/// The owners of the fields of one object: the set of each manager, by name. Cloning is O(1).
 ///
-/// Here a name is one entry. Kubernetes tells an applier from an updater of the same name; the layer above
-/// makes names that do.
+/// This is `fieldpath.ManagedFields` of the Go package. The entries of `metadata.managedFields`, which also have a time, an
+/// operation and a subresource, are `ManagedFields` of the crate `fieldmanager-managedfields`, whose identifiers are the
+/// names here.
 ///
 /// ```
-/// use fieldmanager_fieldpath::{Managers, Set, VersionedSet};
-/// let mut managers = Managers::new();
+/// use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
+/// let mut owners = Owners::new();
 /// let set = Set::from_json(br#"{"f:spec":{}}"#)?;
-/// managers.insert("kubectl", VersionedSet::new(set, "v1", true));
-/// assert!(managers.get("kubectl").unwrap().is_applied());
+/// owners.insert("kubectl", VersionedSet::new(set, "v1", true));
+/// assert!(owners.get("kubectl").unwrap().is_applied());
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Managers(SortedMap<Str, VersionedSet>);
+pub struct Owners(SortedMap<Str, VersionedSet>);
 
-impl Managers {
-    /// No managers.
+impl Owners {
+    /// Without any manager.
     pub const fn new() -> Self {
-        Managers(SortedMap::new())
+        Owners(SortedMap::new())
     }
 
-    /// How many there are.
+    /// The number of managers.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether no manager owns anything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -187,39 +194,38 @@ impl Managers {
         self.0.iter()
     }
 
-    /// The managers with each of the given ones set or, where there is no set, removed. The names must be
-    /// sorted and free of duplicates.
+    /// The owners with the given managers set or, if their set is `None`, removed. The names must be sorted and free of
+    /// duplicates.
     ///
     /// ```
-    /// use fieldmanager_fieldpath::{Managers, Set, VersionedSet};
+    /// use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
     /// let entry = VersionedSet::new(Set::from_json(br#"{"f:a":{}}"#)?, "v1", true);
-    /// let managers: Managers = [("alice", entry.clone())].into_iter().collect();
-    /// let edited = managers.with_edits(vec![("alice".into(), None), ("bob".into(), Some(entry))]);
+    /// let owners: Owners = [("alice", entry.clone())].into_iter().collect();
+    /// let edited = owners.with_edits(vec![("alice".into(), None), ("bob".into(), Some(entry))]);
     /// assert_eq!(edited.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["bob"]);
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     #[must_use]
     pub fn with_edits(&self, edits: Vec<(Str, Option<VersionedSet>)>) -> Self {
-        Managers(self.0.with_edits(edits))
+        Owners(self.0.with_edits(edits))
     }
 
-    /// What changed from these managers to the others: the fields that only one of the two entries has,
-    /// the other's whole entry where the version changed, and entries that only one side has. Managers
-    /// without a difference are left out.
+    /// The changes from these owners to others: the fields that only one of the two sets has, the whole other set if the
+    /// version changed, and the sets of managers that only one side has. Managers without a change are omitted.
     ///
     /// Behaviour: `ManagedFields.Difference` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
     /// ```
-    /// use fieldmanager_fieldpath::{Managers, Set, VersionedSet};
+    /// use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
     /// let set = |text: &str| Set::from_json(text.as_bytes());
     /// let entry = |text| set(text).map(|set| VersionedSet::new(set, "v1", true));
-    /// let old: Managers = [("alice", entry(r#"{"f:a":{},"f:b":{}}"#)?)].into_iter().collect();
-    /// let new: Managers = [("alice", entry(r#"{"f:b":{}}"#)?)].into_iter().collect();
+    /// let old: Owners = [("alice", entry(r#"{"f:a":{},"f:b":{}}"#)?)].into_iter().collect();
+    /// let new: Owners = [("alice", entry(r#"{"f:b":{}}"#)?)].into_iter().collect();
     /// assert_eq!(old.difference(&new).get("alice").unwrap().set().to_string(), ".a");
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     #[must_use]
-    pub fn difference(&self, other: &Managers) -> Managers {
+    pub fn difference(&self, other: &Owners) -> Owners {
         let mut out = Vec::new();
         for (name, left, right) in self.0.join(&other.0) {
             let changed = match (left, right) {
@@ -233,17 +239,17 @@ impl Managers {
             };
             out.extend(changed.map(|changed| (name.clone(), changed)));
         }
-        Managers(SortedMap::from_sorted(out))
+        Owners(SortedMap::from_sorted(out))
     }
 }
 
-impl<N: Into<Str>> FromIterator<(N, VersionedSet)> for Managers {
+impl<N: Into<Str>> FromIterator<(N, VersionedSet)> for Owners {
     fn from_iter<I: IntoIterator<Item = (N, VersionedSet)>>(entries: I) -> Self {
-        Managers(entries.into_iter().map(|(name, set)| (name.into(), set)).collect())
+        Owners(entries.into_iter().map(|(name, set)| (name.into(), set)).collect())
     }
 }
 
-impl<'a> IntoIterator for &'a Managers {
+impl<'a> IntoIterator for &'a Owners {
     type Item = (&'a Str, &'a VersionedSet);
     type IntoIter = Iter<'a, Str, VersionedSet>;
 
@@ -252,7 +258,7 @@ impl<'a> IntoIterator for &'a Managers {
     }
 }
 
-impl fmt::Debug for Managers {
+impl fmt::Debug for Owners {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self).finish()
     }
@@ -268,7 +274,7 @@ mod tests {
 
     #[test]
     fn difference_is_symmetric_but_for_versions() {
-        let a: Managers = [
+        let a: Owners = [
             ("changed", entry(r#"{"f:a":{},"f:b":{}}"#, "v1", true)),
             ("gone", entry(r#"{"f:a":{}}"#, "v1", true)),
             ("moved", entry(r#"{"f:a":{}}"#, "v1", false)),
@@ -277,7 +283,7 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        let b: Managers = [
+        let b: Owners = [
             ("changed", entry(r#"{"f:b":{},"f:c":{}}"#, "v1", true)),
             ("moved", entry(r#"{"f:a":{}}"#, "v2", false)),
             ("new", entry(r#"{"f:a":{}}"#, "v2", false)),
@@ -285,7 +291,7 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        let expected: Managers = [
+        let expected: Owners = [
             ("changed", entry(r#"{"f:a":{},"f:c":{}}"#, "v1", false)),
             ("gone", entry(r#"{"f:a":{}}"#, "v1", true)),
             ("moved", entry(r#"{"f:a":{}}"#, "v2", false)),

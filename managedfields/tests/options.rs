@@ -1,4 +1,4 @@
-//! Names of managers and options of requests.
+//! Names of managers, and options of requests.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
 
 use fieldmanager_managedfields::{RequestKind, RequestOptions, manager_name, validate_managed_fields};
@@ -6,7 +6,7 @@ use fieldmanager_structural::FieldPath;
 use fieldmanager_value::Value;
 
 #[test]
-fn names_of_managers() {
+fn the_manager_is_the_parameter_or_the_start_of_the_user_agent() {
     let long = "a".repeat(200);
     let cases = [
         ("name", "agent/1", "name".to_owned()),
@@ -17,7 +17,7 @@ fn names_of_managers() {
         ("", &long, "a".repeat(128)),
         // A character that does not fit ends the name.
         ("", &format!("{}éa", "a".repeat(127)), "a".repeat(127)),
-        // The parameter is taken as it is.
+        // The parameter is not changed.
         (&long, "agent", long.clone()),
     ];
     for (manager, agent, expected) in cases {
@@ -26,9 +26,9 @@ fn names_of_managers() {
 }
 
 #[test]
-fn options_of_requests() {
+fn options_are_validated_by_the_kind_of_the_request() {
     use RequestKind::{Apply, Create, Patch, Update};
-    let of = |manager: &str| RequestOptions { field_manager: manager.into(), ..RequestOptions::default() };
+    let of = |manager: &str| RequestOptions::default().field_manager(manager);
     let cases: [(RequestKind, RequestOptions, &[&str]); 9] = [
         (Apply, of(""), &["fieldManager: Required value: is required for apply patch"]),
         (Patch, of(""), &[]),
@@ -39,15 +39,10 @@ fn options_of_requests() {
             &[r#"fieldManager: Invalid value: "é\x00": invalid character U+0000 (at position 2)"#],
         ),
         (Apply, of(&"a".repeat(129)), &["fieldManager: Too long: may not be more than 128 bytes"]),
-        (Apply, RequestOptions { force: Some(true), ..of("ci") }, &[]),
+        (Apply, of("ci").force(true), &[]),
         (
             Patch,
-            RequestOptions {
-                force: Some(false),
-                dry_run: vec!["x".into(), "All".into()],
-                field_validation: "y".into(),
-                ..of("a\nb")
-            },
+            of("a\nb").force(false).dry_run("x").dry_run("All").field_validation("y"),
             &[
                 "force: Forbidden: may not be specified for non-apply patch",
                 r#"fieldManager: Invalid value: "a\nb": invalid character U+000A (at position 1)"#,
@@ -55,8 +50,8 @@ fn options_of_requests() {
                 r#"fieldValidation: Unsupported value: "y": supported values: "", "Ignore", "Strict", "Warn""#,
             ],
         ),
-        (Create, RequestOptions { dry_run: vec!["All".into()], ..of("") }, &[]),
-        (Update, RequestOptions { field_validation: "Strict".into(), force: Some(true), ..of("") }, &[]),
+        (Create, of("").dry_run("All"), &[]),
+        (Update, of("").field_validation("Strict").force(true), &[]),
     ];
     for (kind, options, expected) in cases {
         let found: Vec<String> = match options.validate(kind) {
@@ -68,7 +63,7 @@ fn options_of_requests() {
 }
 
 #[test]
-fn the_answer_to_options_that_do_not_do() {
+fn invalid_options_are_answered_with_422() {
     let invalid = RequestOptions::default().validate(RequestKind::Apply).unwrap_err();
     assert_eq!(
         serde_json::to_value(invalid.status()).unwrap(),
@@ -87,7 +82,7 @@ fn the_answer_to_options_that_do_not_do() {
 }
 
 #[test]
-fn entries_that_clients_send() {
+fn entries_of_requests_are_validated() {
     let long = format!(r#"[{{"operation":"Apply","subresource":"{}"}}]"#, "s".repeat(257));
     let cases: [(&str, &[&str]); 9] = [
         ("null", &[]),

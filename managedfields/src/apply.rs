@@ -1,0 +1,135 @@
+//! The steps of an apply, in the order in which they run.
+
+use fieldmanager_merge::Conflicts;
+use fieldmanager_typed::Duplicates;
+use fieldmanager_value::{Str, Value};
+
+use crate::depth::check_depth;
+use crate::error::Error;
+use crate::identity::Operation;
+use crate::last_applied;
+use crate::managed_fields::ManagedFields;
+use crate::object::{check_live_object, check_object, list_of};
+use crate::outcome::{Outcome, Tracked};
+use crate::request::ApplyRequest;
+use crate::settings::Settings;
+use crate::state::State;
+use crate::stripped::strip;
+use crate::update::Update;
+
+/// An apply in progress.
+pub(crate) struct Apply<'r> {
+    settings: &'r Settings,
+    request: &'r ApplyRequest<'r>,
+    /// The identifier of the manager's entry.
+    identifier: Str,
+    /// The live object and the owners before the apply.
+    live: Tracked,
+}
+
+/// The effect of a configuration.
+struct Merged {
+    /// The new object; `None` if it equals the live one.
+    object: Option<Value>,
+    managed: ManagedFields,
+}
+
+impl<'r> Apply<'r> {
+    pub(crate) fn run(settings: &'r Settings, request: &'r ApplyRequest<'r>) -> Result<Outcome, Error> {
+        check_live_object(request.live())?;
+        check_object("configuration", request.config)?;
+        let State { managed, dropped, .. } = State::stored(settings, request.live())?;
+        settings.check_kind(request.config)?;
+        let identifier = settings.identifier(request.manager, Operation::Apply);
+        let object = settings.without_managed_fields(request.live());
+        let apply = Apply { settings, request, identifier, live: Tracked { object, managed } }.seed()?;
+        apply.check_config()?;
+        let merged = match apply.merge(request.force) {
+            Err(Error::Conflicts(conflicts)) if apply.is_of_kubectl() => {
+                match apply.without_last_applied(&conflicts) {
+                    Some(others) => return Err(Error::Conflicts(others)),
+                    None => apply.merge(true)?,
+                }
+            }
+            merged => merged?,
+        };
+        let after = apply.renew_last_applied(apply.record_time(merged));
+        Ok(Outcome::new(request.live(), after, dropped))
+    }
+
+    /// Makes the manager `before-first-apply` the owner of the fields of an object that has no entries.
+    fn seed(self) -> Result<Self, Error> {
+        if !self.live.managed.is_empty() {
+            return Ok(self);
+        }
+        let ApplyRequest { config, now, .. } = *self.request;
+        let live = Update::seed(self.settings, &self.live.object, config, now)?;
+        Ok(Apply { live, ..self })
+    }
+
+    /// Refuses a configuration with managed fields.
+    fn check_config(&self) -> Result<(), Error> {
+        match list_of(self.request.config) {
+            Some(list) if !list.is_null() => Err(Error::ManagedFieldsInConfig),
+            _ => Ok(()),
+        }
+    }
+
+    /// Merges the configuration into the live object, fills in defaults, and determines the new owners.
+    fn merge(&self, force: bool) -> Result<Merged, Error> {
+        let Apply { settings, request, identifier, live } = self;
+        let live_there =
+            settings.to_request_version(&live.object, "convert live object to proper version")?;
+        let config = settings.typed(request.config, "create typed patch object", true, Duplicates::Refuse)?;
+        let typed_live = settings.typed(&live_there, "create typed live object", false, Duplicates::Allow)?;
+        let applied = settings.updater.apply(
+            fieldmanager_merge::ApplyRequest::new(&typed_live, &config)
+                .version(settings.version.clone())
+                .owners(&live.managed.owners)
+                .manager(identifier)
+                .force_if(force),
+        )?;
+        let mut managed = ManagedFields { owners: applied.owners, times: live.managed.times.clone() };
+        strip(&mut managed.owners, identifier);
+        let Some(object) = applied.object else {
+            check_depth(&live.object, Some(&live.object), &managed)?;
+            return Ok(Merged { object: None, managed });
+        };
+        let merged = object.into_value();
+        // Ownership is computed already, so defaults have no owner.
+        let object = settings.to_hub_version(&settings.defaulted(&merged), request.config)?;
+        check_depth(&object, Some(&merged), &managed)?;
+        Ok(Merged { object: Some(object), managed })
+    }
+
+    fn is_of_kubectl(&self) -> bool {
+        self.request.manager == last_applied::KUBECTL
+    }
+
+    /// The conflicts that count for `kubectl`. Fields that it applied on the client's side, and that are unchanged since, are
+    /// its own. `None` if no conflict counts.
+    fn without_last_applied(&self, conflicts: &Conflicts) -> Option<Conflicts> {
+        match last_applied::unchanged_fields(self.settings, self.request.live()) {
+            Some(own) => conflicts.filtered(|conflict| !own.has(&conflict.path)),
+            None => Some(conflicts.clone()),
+        }
+    }
+
+    /// Sets the time of the manager's entry. A no-op changes neither object nor time.
+    fn record_time(&self, merged: Merged) -> Tracked {
+        let Merged { object, mut managed } = merged;
+        let Some(object) = object else {
+            return Tracked { object: self.live.object.clone(), managed };
+        };
+        managed.set_time(self.identifier.clone(), self.request.now);
+        Tracked { object, managed }
+    }
+
+    /// Sets the annotation of client-side apply to the configuration, if `kubectl` applies and the object has one.
+    fn renew_last_applied(&self, after: Tracked) -> Tracked {
+        match self.is_of_kubectl() {
+            true => Tracked { object: last_applied::renewed(&after.object, self.request.config), ..after },
+            false => after,
+        }
+    }
+}
