@@ -168,7 +168,7 @@ fn lists_are_merged_by_key_or_by_value() {
 }
 
 #[test]
-fn order_and_deletions_stand_beside_lists() {
+fn order_and_deletions_are_read_beside_lists() {
     for (original, patch, result) in [
         ("ints: [1, 2, 3]", "$setElementOrder/ints: [3, 1]", "ints: [2, 3, 1]"),
         ("ints: [1, 2, 3]", "{$setElementOrder/ints: [4, 1], ints: [4]}", "ints: [4, 1, 2, 3]"),
@@ -351,7 +351,7 @@ fn conflicts() {
 }
 
 #[test]
-fn what_is_not_patched_is_shared() {
+fn unpatched_values_are_shared() {
     let types = PatchTypes::from_openapi(&yaml(MERGE_ITEM)).unwrap();
     let schema = types.named("item").unwrap();
     let items: Vec<Value> = (0..1000).map(|i| yaml(&format!("{{name: n{i}, simple: {{a: {i}}}}}"))).collect();
