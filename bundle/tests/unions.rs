@@ -56,7 +56,7 @@ fn typed(ty: &Type, text: &str) -> TypedValue {
 }
 
 #[test]
-fn what_the_apiserver_accepts_is_left_alone() {
+fn objects_that_an_apiserver_accepts_are_not_normalized() {
     let types = builtin::types();
     for (name, objects) in ACCEPTED {
         let ty = types.schema().type_named(&format!("io.k8s.api.{name}")).unwrap();

@@ -146,7 +146,7 @@ fn an_apply_again_changes_nothing() {
 }
 
 #[test]
-fn configurations_come_from_standard_input_too() {
+fn configurations_are_read_from_standard_input() {
     let arguments = "apply --manager a --schema examples/deployment/schema.yaml -f -";
     let config = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1}}";
     let run = run_with(&words(arguments), config);

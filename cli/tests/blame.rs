@@ -134,7 +134,7 @@ fn managers_fit_the_terminal() {
 }
 
 #[test]
-fn who_cannot_be_read_is_reported_and_left_out() {
+fn unreadable_entries_are_reported_and_left_out() {
     let object = r#"{"metadata": {"managedFields": [
         {"manager": "bro\u001bken", "operation": "Apply"},
         {"manager": "", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:a": {}}}

@@ -7,7 +7,7 @@ use common::{Folder, fails, line, prints, run_with, snapshot};
 const FILE: &str = "-f cli/tests/data/web.yaml";
 
 #[test]
-fn what_a_manager_applied() {
+fn extract_prints_the_fields_that_a_manager_applied() {
     snapshot("extract.yaml", &prints(&format!("extract --manager shop {FILE}")));
     let (code, err) = fails(&format!("extract --manager autoscaler {FILE}"));
     assert_eq!(code, 2);
@@ -44,7 +44,7 @@ fn from_the_clients_side_to_the_servers() {
 }
 
 #[test]
-fn what_a_configuration_must_not_have() {
+fn strip_removes_the_fields_that_a_server_sets() {
     let stripped = prints(&format!("strip {FILE}"));
     for gone in ["managedFields", "uid", "resourceVersion", "generation:", "creationTimestamp", "status:"] {
         assert!(!stripped.contains(gone), "{gone}: {stripped}");
@@ -53,7 +53,7 @@ fn what_a_configuration_must_not_have() {
 }
 
 #[test]
-fn what_is_odd() {
+fn lint_prints_findings_and_fails_on_warnings() {
     let run = line(&format!("lint {FILE} --served apps/v2"));
     assert_eq!((run.code, run.err.as_str()), (1, ""));
     snapshot("lint.txt", &run.out);

@@ -86,7 +86,7 @@ fn the_first_apply_finds_what_was_there_before() {
 }
 
 #[test]
-fn a_manager_in_conflict_with_itself_is_told_how_to_end_it() {
+fn a_conflict_of_a_manager_with_itself_suggests_upgrade_csa() {
     let live = prints("update --manager shop -f examples/deployment/web.yaml");
     let folder = Folder::new(&[("live.yaml", &live)]);
     let run = line(&folder.line("apply --manager shop -f examples/deployment/scale.yaml --live @/live.yaml"));

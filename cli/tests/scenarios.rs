@@ -82,7 +82,7 @@ fn reports_for_programs() {
 }
 
 #[test]
-fn what_is_no_scenario_ends_with_two() {
+fn invalid_scenario_files_exit_with_two() {
     let folder = Folder::new(&[
         ("unknown.yaml", "name: a\nschema: {types: []}\nsteps:\n- aply: {manager: a}\n"),
         ("text.yaml", "name: [\n"),

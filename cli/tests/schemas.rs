@@ -101,7 +101,7 @@ fn check_error(rows: &[(&str, &str)]) {
 }
 
 #[test]
-fn types_come_from_kubernetes_or_a_file_of_any_kind() {
+fn types_are_builtin_or_read_from_a_file_of_any_kind() {
     check(&[
         ("validate -f @/configmap.yaml", "@/configmap.yaml: valid `io.k8s.api.core.v1.ConfigMap`\n"),
         ("validate --schema @/smd.yaml -f @/object.yaml", "@/object.yaml: valid `app`\n"),

@@ -135,7 +135,7 @@ fn unions_that_contradict_the_structural_schema_are_faults_of_schema_check() {
 }
 
 #[test]
-fn schema_show_and_check_say_where_a_union_came_from() {
+fn schema_show_and_check_print_the_origin_of_a_union() {
     let run = run_with(&["schema", "check", "-"], &complete());
     let ty = "union of git, image by type: .properties.spec.properties.source.properties.type.x-kubernetes-unions, object form\n";
     let steps =

@@ -117,7 +117,7 @@ steps:
 
 /// What cannot be done fails even where an error is expected.
 #[test]
-fn what_cannot_be_done_fails() {
+fn impossible_steps_fail_even_if_an_error_is_expected() {
     for (schema, step, message) in [
         (
             "{types: [{name: a, map: {elementType: {scalar: untyped}}}]}",

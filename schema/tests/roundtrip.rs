@@ -82,7 +82,7 @@ fn definitions_are_written_back() {
 
 /// What says nothing is not written, so that schemas that mean the same are equal.
 #[test]
-fn what_says_nothing_is_not_written() {
+fn empty_attributes_are_not_written() {
     let verbose = "
 types:
 - name: a

@@ -55,7 +55,7 @@ fn check_field(schema: &str, expected: &[&str]) {
 }
 
 #[test]
-fn everything_wrong_with_a_document_is_said_at_once() {
+fn all_faults_of_a_document_are_reported() {
     let document = yaml(
         "
 apiVersion: apiextensions.k8s.io/v1

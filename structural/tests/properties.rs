@@ -76,7 +76,7 @@ fn schema() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_as_the_same(schema in schema()) {
+    fn written_schemas_read_back_equal(schema in schema()) {
         let read = Structural::from_value(&schema).unwrap();
         let written = read.to_value();
         let again = Structural::from_value(&written).unwrap();
@@ -132,7 +132,7 @@ proptest! {
 
     /// Where the defaults of a schema are pruned, defaulting adds nothing that pruning removes.
     #[test]
-    fn what_pruned_defaults_add_stays(schema in schema(), object in object()) {
+    fn pruning_keeps_pruned_defaults(schema in schema(), object in object()) {
         let schema = Structural::from_value(&schema).unwrap();
         let Ok(schema) = schema.prune_defaults() else { return Ok(()) };
         let object = schema.prune(&object, true).unwrap().object;

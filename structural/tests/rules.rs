@@ -224,7 +224,7 @@ fn integer_or_string_may_be_in_a_junctor() {
 }
 
 #[test]
-fn what_junctors_speak_of_is_in_the_structure() {
+fn junctors_name_only_declared_fields_and_items() {
     check(
         "
 type: object
@@ -326,7 +326,7 @@ fn unions_are_structural_outside_of_junctors() {
 }
 
 #[test]
-fn paths_begin_where_the_schema_stands() {
+fn paths_start_at_the_given_path() {
     let schema = Structural::from_value(&Value::from_yaml("{}").unwrap()).unwrap();
     assert_eq!(
         schema.validate(&FieldPath::empty())[0].to_string(),

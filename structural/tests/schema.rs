@@ -14,7 +14,7 @@ fn read(text: &str) -> Structural {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn unsupported_keywords_are_named() {
     for (schema, message) in [
         ("{id: x}", "OpenAPIV3Schema 'id' is not supported"),
         ("{$schema: x}", "OpenAPIV3Schema 'schema' is not supported"),

@@ -231,7 +231,7 @@ types:
     }
 
     #[test]
-    fn what_nobody_owns_goes() {
+    fn fields_without_owners_are_removed() {
         let object = "{a: 1, inner: {a: 1, b: 2}, labels: {x: u, z: w}, tags: [s, t]}";
         let last = r#"{"f:a":{},"f:inner":{"f:a":{}},"f:labels":{"f:x":{}},"f:tags":{"v:\"s\"":{}}}"#;
         // Nobody else owns anything: the parents that it owned alone go whole.

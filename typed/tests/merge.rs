@@ -329,7 +329,7 @@ fn get<'v>(object: &'v TypedValue, path: &str) -> &'v Value {
 }
 
 #[test]
-fn what_does_not_change_is_shared() {
+fn unchanged_values_are_shared() {
     let old = live(
         "{num: 1, labels: {a: x}, nested: {a: {x: 1}, b: {x: 2}}, set: [a, b], args: [a], selector: {a: x},
           items: [{name: a, value: 1, tags: [t]}, {name: b, value: 2}]}",

@@ -23,7 +23,7 @@ fn it_describes_the_example() {
 }
 
 #[test]
-fn what_a_schema_is_read_from_and_written_to_fits() {
+fn schemas_and_their_output_fit_the_meta_schema() {
     let schema = Schema::from_yaml(include_str!("../../examples/deployment/schema.yaml")).unwrap();
     assert_eq!(check(&schema.to_value().to_yaml()), Ok(()));
 }

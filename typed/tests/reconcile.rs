@@ -90,7 +90,7 @@ fn atomic_becomes_granular() {
 }
 
 #[test]
-fn what_did_not_change_stays() {
+fn unchanged_relationships_keep_the_set() {
     check(&[
         ("a map", MAP, MAP, "{a: x}", ".f.a", ".f.a"),
         ("an empty map", MAP, MAP_ATOMIC, "{}", ".f", ".f"),

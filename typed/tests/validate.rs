@@ -295,7 +295,7 @@ fn faults_are_data() {
 }
 
 #[test]
-fn what_is_at_a_path() {
+fn values_are_found_by_path() {
     let object = live(
         "{num: 1, labels: {a: x}, set: [p, q, q], args: [u, v], ports: [{port: 80, title: a}],
           items: [{name: a, value: 1}, {name: b, value: 2}, {name: b}], deduced: {a: {b: [5]}}}",

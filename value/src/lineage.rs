@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changed_between_relatives() {
+    fn changes_between_relatives_are_their_positions() {
         let root = Lineage::default();
         let a = root.child(vec![3, 1]);
         let b = root.child(vec![5]);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn ancestors_and_changes_are_bounded() {
         let root = Lineage::default();
         let mut last = root.child(vec![0]);
         for i in 0..1000 {

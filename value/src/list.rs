@@ -491,7 +491,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn edits_follow_a_standard_vector(
+        fn edits_equal_those_of_a_vector(
             mut model in prop::collection::vec(any::<u8>(), 0..200),
             edits in prop::collection::vec((0..3, any::<prop::sample::Index>(), any::<u8>()), 0..60),
         ) {

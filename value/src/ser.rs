@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_say_is_refused() {
+    fn values_without_json_are_refused() {
         assert_eq!(
             to_value(&[f64::NAN]).unwrap_err().to_string(),
             "number NaN is not finite: only finite numbers are accepted"

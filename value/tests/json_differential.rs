@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(numbers in prop::collection::vec(any::<f64>(), 0..4), text in any::<String>()) {
+    fn written_json_reads_back_equal(numbers in prop::collection::vec(any::<f64>(), 0..4), text in any::<String>()) {
         let list: Vec<Value> = numbers.into_iter().filter(|n| n.is_finite()).map(Value::Float).collect();
         let value =
             Value::Map([(text.clone(), Value::from(list)), ("t".into(), Value::from(text))].into_iter().collect());

@@ -128,12 +128,12 @@ fn check_reading(text: &str) {
 
 proptest! {
     #[test]
-    fn levels_that_come_again_are_read_by_the_rules(text in text()) {
+    fn repeated_levels_are_read_like_others(text in text()) {
         check_reading(&text);
     }
 
     #[test]
-    fn levels_that_nearly_come_again_are_too(text in changed()) {
+    fn nearly_repeated_levels_are_read_like_others(text in changed()) {
         check_reading(&text);
     }
 
@@ -187,7 +187,7 @@ fn levels_that_are_known_have_their_depth() {
 }
 
 #[test]
-fn what_a_value_holds_is_judged_by_the_rules() {
+fn values_are_read_like_their_json() {
     for text in [
         "null",
         "1",

@@ -139,7 +139,7 @@ fn faults_of_list_extensions() {
 
 /// An import reports every fault of a document, with its definition and path.
 #[test]
-fn all_faults_are_told_at_once() {
+fn all_faults_are_reported() {
     let document = yaml(
         "{definitions: {
             b: {type: array, x-kubernetes-list-type: odd},

@@ -18,7 +18,7 @@ fn json(text: &str) -> String {
 }
 
 #[test]
-fn what_refers_to_a_bad_definition_takes_anything_there() {
+fn references_to_faulty_definitions_accept_any_value() {
     let (faults, types) = kept(
         "{bad: {type: array}, t: {type: object, properties: {
             a: {$ref: bad}, b: {type: array, items: {$ref: bad, x-kubernetes-map-type: atomic}}}}}",
@@ -40,7 +40,7 @@ fn an_alias_of_a_bad_definition_is_not_bad() {
 }
 
 #[test]
-fn what_refers_to_a_bad_alias_is_not_bad() {
+fn references_to_faulty_aliases_are_not_faults() {
     for alias in
         ["alias: {$ref: nowhere}", "alias: {$ref: alias}", "alias: {$ref: other}, other: {$ref: alias}"]
     {

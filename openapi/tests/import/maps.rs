@@ -5,7 +5,7 @@ use fieldmanager_openapi::Importer;
 use super::check;
 
 #[test]
-fn fields_come_by_name_with_their_defaults() {
+fn fields_are_sorted_by_name_and_have_their_defaults() {
     check(
         &Importer::new(),
         &[
@@ -38,7 +38,7 @@ fn fields_come_by_name_with_their_defaults() {
 }
 
 #[test]
-fn what_unknown_fields_are() {
+fn unknown_fields_are_allowed_as_the_schema_declares() {
     let deduced = "{map: {elementType: {namedType: __untyped_deduced_}}}";
     let a = "fields: [{name: a, type: {scalar: string}}]";
     let open = format!("{{map: {{{a}, elementType: {{namedType: __untyped_deduced_}}}}}}");

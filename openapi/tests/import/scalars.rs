@@ -130,7 +130,7 @@ fn quantities_and_raw_extensions() {
 }
 
 #[test]
-fn the_two_common_types_come_last() {
+fn the_two_untyped_types_are_last() {
     let imported = import(&Importer::new(), "{zz: {type: string}, a: {type: string}}").unwrap();
     let names: Vec<&str> = imported.types.schema().type_names().collect();
     assert_eq!(names, ["a", "zz", UNTYPED_ATOMIC, UNTYPED_DEDUCED]);
@@ -153,7 +153,7 @@ fn the_two_common_types_come_last() {
 
 /// A schema that was exported by a program like this one may hold them already.
 #[test]
-fn the_two_common_types_may_be_defined() {
+fn the_two_untyped_types_may_be_defined() {
     let imported = import(&Importer::new(), "{__untyped_atomic_: {type: string}}").unwrap();
     assert_eq!(type_named(&imported, UNTYPED_ATOMIC).unwrap().to_json(), r#"{"scalar":"string"}"#);
 }

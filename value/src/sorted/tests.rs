@@ -17,7 +17,7 @@ fn check(map: &SortedMap<u8, u8>, model: &BTreeMap<u8, u8>) {
 
 proptest! {
     #[test]
-    fn edits_follow_a_standard_map(
+    fn edits_equal_those_of_a_btree_map(
         start in prop::collection::vec((any::<u8>(), any::<u8>()), 0..120),
         edits in prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>())), 0..120),
     ) {
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn walks_follow_a_standard_map(
+    fn walks_equal_those_of_a_btree_map(
         edited in edited(),
         asked in prop::collection::btree_set(0..10_000_u32, 0..600),
     ) {
