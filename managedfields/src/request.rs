@@ -205,7 +205,7 @@ impl<'a> PatchRequest<'a> {
         PatchRequest { live, patch, patch_type, schema: None, manager: "", now: None }
     }
 
-    /// The type of the object for strategic merge patches, see `PatchTypes::of_kind`. Without it, as for custom resources,
+    /// The type of the object for strategic merge patches, see `PatchTypes::for_kind`. Without it, as for custom resources,
     /// strategic merge patches are refused.
     pub fn schema(mut self, schema: impl Into<Option<PatchSchema<'a>>>) -> Self {
         self.schema = schema.into();

@@ -20,22 +20,11 @@ const RECURSION: &[(&[&str], &str)] = &[
         &[
             "authoring/src/go/enums.rs",
             "authoring/src/go/kubernetes.rs",
+            "authoring/src/go/lookup.rs",
             "authoring/src/go/packages.rs",
             "authoring/src/go/unions.rs",
         ],
         "the unions of the types are read from the types, and stored with them",
-    ),
-    (
-        &["managedfields/src/interner.rs", "managedfields/src/managed.rs"],
-        "decoding managed fields shares those that an interner keeps",
-    ),
-    (
-        &["managedfields/src/builder.rs", "managedfields/src/manager.rs", "managedfields/src/state.rs"],
-        "a field manager is made by its builder, and the state of a request reads the field manager",
-    ),
-    (
-        &["merge/src/ownership.rs", "merge/src/updater.rs"],
-        "an operation on owners calls the updater that made it",
     ),
     (
         &["patch/src/strategic/lists.rs", "patch/src/strategic/merge.rs"],
