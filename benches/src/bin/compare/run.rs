@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use fieldmanager_benches::measure::Prepared;
 use fieldmanager_benches::operations::prepare;
 use fieldmanager_benches::{per_run, threads};
 use serde_json::Value;
@@ -61,6 +62,20 @@ impl Results {
     pub(crate) fn ratio(&self, cell: &str) -> Option<f64> {
         self.cells.get(cell)?.ratio()
     }
+
+    fn add(&mut self, cell: &str, best: Measured, log: &mut dyn Write) {
+        let ratio = best.ratio().map_or_else(String::new, |ratio| format!("{ratio:8.1} x"));
+        // A closed log does not stop the measurement.
+        let _ = writeln!(log, "{cell:40} {:>14.0} {:>14.0} {ratio}", best.go.unwrap_or_default(), best.rust);
+        self.cells.insert(cell.to_owned(), best);
+    }
+}
+
+fn prepared(cell: &str) -> Result<Prepared, Error> {
+    prepare(cell).ok_or_else(|| Error::Program {
+        program: "compare".to_owned(),
+        message: format!("no cell `{cell}`"),
+    })
 }
 
 /// No cell is measured for longer than this, unless two rounds take longer.
@@ -79,18 +94,11 @@ pub(crate) fn measure(
     log: &mut dyn Write,
 ) -> Result<Results, Error> {
     let mut results = Results::default();
-    for (cell, both) in
-        plan.both.iter().map(|cell| (cell, true)).chain(plan.alone.iter().map(|cell| (cell, false)))
-    {
-        let Some(mut prepared) = prepare(cell) else {
-            return Err(Error::Program {
-                program: "compare".to_owned(),
-                message: format!("no cell `{cell}`"),
-            });
-        };
+    for cell in &plan.both {
+        let mut prepared = prepared(cell)?;
         // Large outputs would take longer to compare than all else.
         let comparable = !plan.sizes.iter().skip(1).any(|size| cell.ends_with(&format!("/{size}")));
-        if both && comparable && !same(&(prepared.output)(), &go.output(cell)?) {
+        if comparable && !same(&(prepared.output)(), &go.output(cell)?) {
             results.different.push(cell.clone());
         }
         let started = Instant::now();
@@ -99,17 +107,29 @@ pub(crate) fn measure(
             if round >= 2 && started.elapsed() > LONGEST {
                 break;
             }
-            if both {
-                let time = go.time(cell, settings.millis)?;
-                best.go = Some(best.go.map_or(time, |known| known.min(time)));
-            }
+            let time = go.time(cell, settings.millis)?;
+            best.go = Some(best.go.map_or(time, |known| known.min(time)));
             let time = per_run(&mut prepared.run, Duration::from_millis(settings.millis));
             best.rust = best.rust.min(time);
         }
-        // A closed log does not stop the measurement.
-        let ratio = best.ratio().map_or_else(String::new, |ratio| format!("{ratio:8.1} x"));
-        let _ = writeln!(log, "{cell:40} {:>14.0} {:>14.0} {ratio}", best.go.unwrap_or_default(), best.rust);
-        results.cells.insert(cell.clone(), best);
+        results.add(cell, best, log);
+    }
+    // Cells of one object are compared with each other, so they take turns.
+    let object = |cell: &str| cell.rsplit_once('/').map(|(object, _)| object.to_owned());
+    for cells in plan.alone.chunk_by(|a, b| object(a) == object(b)) {
+        let mut turns = Vec::new();
+        for cell in cells {
+            turns.push((cell, prepared(cell)?, Measured { go: None, rust: f64::INFINITY }));
+        }
+        for _ in 0..settings.rounds.max(1) {
+            for (_, prepared, best) in &mut turns {
+                let time = per_run(&mut prepared.run, Duration::from_millis(settings.millis));
+                best.rust = best.rust.min(time);
+            }
+        }
+        for (cell, _, best) in turns {
+            results.add(cell, best, log);
+        }
     }
     if whole {
         results.memory = memory(go)?;
