@@ -105,7 +105,7 @@ pub(crate) enum Merged {
 
 pub(crate) struct Merge<'s> {
     pub(crate) schema: &'s Schema,
-    /// What is known about the object and the configuration, which determines the parts that need no check for faults.
+    /// The known properties of the object and the configuration, which determine the parts to check for faults.
     pub(crate) live: Known,
     pub(crate) config: Known,
     pub(crate) faults: Faults,

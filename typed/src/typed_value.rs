@@ -30,7 +30,7 @@ pub struct TypedValue {
     pub(crate) known: Known,
 }
 
-/// What is known about the lists and unions of a value, which determines the parts that walks may skip.
+/// The known properties of the lists and unions of a value, which determine the parts that walks may skip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     /// Every item has its key.

@@ -8,7 +8,7 @@ use crate::{Str, Value};
 /// The maximum number of keys compared one by one, which is faster than hashing them.
 const FEW_KEYS: usize = 16;
 
-/// What is known about the names of a map's entries.
+/// The known properties of the names of a map's entries.
 pub(crate) enum Names {
     /// The names ascend, so the last one is the greatest. Programs usually write maps in this order.
     Ascending,

@@ -183,7 +183,7 @@ impl<'de, P: Destination> Visitor<'de> for At<'_, P> {
             while let Some(name) = entries.next_key_seed(Name(&mut reader.names))? {
                 let before = reader.entries.get(start..).unwrap_or_default();
                 if reader.strict && !names.add(before, &name) {
-                    return Err(serde::de::Error::custom(format_args!("key `{name}` is there twice")));
+                    return Err(serde::de::Error::custom(format_args!("duplicate key `{name}`")));
                 }
                 sorted = sorted && before.last().is_none_or(|(last, _)| *last < name);
                 entries.next_value_seed(At { reader: &mut *reader, place: name })?;

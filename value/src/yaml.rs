@@ -39,7 +39,7 @@ impl Value {
     /// let value = Value::from_yaml("a: 1\nb: [x, null]\n")?;
     /// assert_eq!(value.to_json(), r#"{"a":1,"b":["x",null]}"#);
     /// let error = Value::from_yaml("a: 1\na: 2\n").unwrap_err();
-    /// assert_eq!(error.to_string(), "not valid YAML at line 2 column 1: key `a` is there twice");
+    /// assert_eq!(error.to_string(), "not valid YAML at line 2 column 1: duplicate key `a`");
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_yaml(text: &str) -> Result<Value, Error> {
@@ -202,7 +202,7 @@ impl Composer {
                     self.alias_bytes = self.alias_bytes.saturating_add(target.bytes);
                     if self.alias_bytes > MAX_ALIAS_BYTES {
                         let message = format!(
-                            "the aliases stand for more than {MAX_ALIAS_BYTES} bytes of strings and keys"
+                            "the aliases expand to more than {MAX_ALIAS_BYTES} bytes of strings and keys"
                         );
                         return Err(fault(span, message));
                     }
@@ -253,7 +253,7 @@ impl Composer {
             }
             *bytes = bytes.saturating_add(name.len() as u64);
             if !names.add(entries, &name) {
-                return Err(fault(span, format!("key `{name}` is there twice")));
+                return Err(fault(span, format!("duplicate key `{name}`")));
             }
             *key = Some(Key::Name(name));
         }
@@ -446,7 +446,7 @@ mod tests {
         assert!(Value::from_yaml(&text(mebibyte, 16)).is_ok());
         assert_eq!(
             Value::from_yaml(&text(mebibyte, 17)).unwrap_err().to_string(),
-            "not valid YAML at line 2 column 53: the aliases stand for more than 16777216 bytes of strings and keys"
+            "not valid YAML at line 2 column 53: the aliases expand to more than 16777216 bytes of strings and keys"
         );
         // Keys, keys that are aliases, and nested aliases also count.
         let long = "k".repeat(1000);
@@ -459,7 +459,7 @@ mod tests {
             format!("a: &a {long}\nb: &b [{list}]\n{}", lines("c#: *b\n", 28)),
         ] {
             let error = Value::from_yaml(&text).unwrap_err().to_string();
-            assert!(error.contains("the aliases stand for more than"), "{error}");
+            assert!(error.contains("the aliases expand to more than"), "{error}");
         }
     }
 
@@ -471,7 +471,7 @@ mod tests {
                 assert_eq!(Value::from_yaml(&keys.concat()).unwrap().as_map().unwrap().len(), n);
                 keys.push(keys[at].clone());
                 let error = Value::from_yaml(&keys.concat()).unwrap_err().to_string();
-                assert!(error.contains(&format!("line {} column 1: key `k", n + 1)), "{error}");
+                assert!(error.contains(&format!("line {} column 1: duplicate key `k", n + 1)), "{error}");
             }
         }
     }
