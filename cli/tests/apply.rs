@@ -302,7 +302,7 @@ fn bad_input() {
         ),
         (
             &format!("{apply} -f @/twice.yaml"),
-            "@/twice.yaml: not valid YAML at line 2 column 1: key `a` is there twice",
+            "@/twice.yaml: not valid YAML at line 2 column 1: duplicate key `a`",
         ),
         (&format!("{apply} -f @/several.yaml"), "@/several.yaml: expected one document, found 2"),
         (&format!("{apply} -f @/list.yaml"), "@/list.yaml: expected an object, got list"),
@@ -367,7 +367,7 @@ fn bad_managed_fields() {
         ),
         (
             &format!("{apply} --live @/fields.yaml"),
-            "@/fields.yaml: .metadata.managedFields[0].fieldsV1: key `a` is no path element: expected a prefix like `f:`",
+            "@/fields.yaml: .metadata.managedFields[0].fieldsV1: key `a` is not a path element: expected a prefix like `f:`",
         ),
         (
             &format!("{apply} --live @/time.yaml"),

@@ -256,7 +256,7 @@ fn json_is_read_as_json() {
     let run = run_with(&["validate", "-f", "-"], "{\"apiVersion\": \"v1\",\n \"apiVersion\": \"v2\"}");
     assert_eq!(
         (run.code, run.err.as_str()),
-        (2, "error: standard input: not valid JSON at line 2 column 13: key `apiVersion` is there twice\n")
+        (2, "error: standard input: not valid JSON at line 2 column 13: duplicate key `apiVersion`\n")
     );
 }
 

@@ -1,4 +1,4 @@
-//! The arguments of `#[kube_union(...)]`, and what is looked up in attributes of other derives.
+//! Arguments of `#[kube_union(...)]` and of the attributes of other derives.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -9,7 +9,7 @@ use syn::{Attribute, Ident, LitStr, Meta, Path};
 
 const NAME: &str = "kube_union";
 
-/// The arguments on the type: one attribute for each union.
+/// The arguments on the type: one attribute per union.
 #[derive(Default)]
 pub(crate) struct OnType {
     pub(crate) unions: Vec<OnUnion>,
@@ -36,7 +36,7 @@ impl OnType {
         let mut out = OnType::default();
         for attr in ours(attrs) {
             let mut union = OnUnion::new(attr.path().span());
-            // An attribute that only says where the crate is declares no union.
+            // An attribute with only the path of the crate declares no union.
             let mut declares = false;
             attr.parse_nested_meta(|meta| {
                 let name = name(&meta);
@@ -57,8 +57,8 @@ impl OnType {
                 }
             })?;
             if let (true, Some(optional)) = (union.deducing, union.optional) {
-                let message = "a union that deduces is always optional, and the list form of `x-kubernetes-unions` cannot \
-                               say otherwise: leave out `optional`";
+                let message = "a deducing union is always optional, and the list form of `x-kubernetes-unions` cannot \
+                               express anything else: remove `optional`";
                 return Err(syn::Error::new(optional, message));
             }
             if declares {
@@ -68,29 +68,31 @@ impl OnType {
         Ok(out)
     }
 
-    /// The arguments of a type that is one union.
+    /// Returns the arguments of a type with a single union.
     pub(crate) fn one(&mut self, ident: &Ident) -> syn::Result<OnUnion> {
         if let Some(second) = self.unions.get(1) {
-            let message =
-                format!("`{ident}` is one union: expected all arguments in one attribute, got a second one");
+            let message = format!(
+                "`{ident}` is a single union: expected all arguments in one attribute, got a second attribute"
+            );
             return Err(syn::Error::new(second.attribute, message));
         }
         let union = self.unions.pop().unwrap_or_else(|| OnUnion::new(ident.span()));
         match &union.name {
             Some(name) => {
-                let message = format!("`{ident}` is one union: only a struct with several unions names them");
+                let message =
+                    format!("`{ident}` is a single union: only a struct with several unions names them");
                 Err(syn::Error::new(name.span(), message))
             }
             None => Ok(union),
         }
     }
 
-    /// Where the code of a type finds what it uses, even if the arguments have faults.
+    /// The path of the crate used by generated code, even if the arguments are invalid.
     pub(crate) fn krate_of(attrs: &[Attribute]) -> TokenStream {
         OnType::read(attrs).unwrap_or_default().krate()
     }
 
-    /// Where the generated code finds what it uses.
+    /// The path of the crate used by generated code.
     pub(crate) fn krate(&self) -> TokenStream {
         self.krate.as_ref().map_or_else(|| quote!(::fieldmanager::derive), ToTokens::to_token_stream)
     }
@@ -102,7 +104,7 @@ pub(crate) struct OnField {
     pub(crate) member: Option<Ident>,
     pub(crate) value: Option<LitStr>,
     pub(crate) optional: Option<Ident>,
-    /// The name of its union.
+    /// The name of the union.
     pub(crate) union: Option<LitStr>,
 }
 
@@ -126,7 +128,7 @@ impl OnField {
                 return Err(syn::Error::new(optional.span(), message));
             }
             if let Some(union) = &out.union {
-                let message = "only a member belongs to a union: add `member`";
+                let message = "only a member can have a `union`: add `member`";
                 return Err(syn::Error::new(union.span(), message));
             }
         }
@@ -163,7 +165,7 @@ fn ours(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     attrs.iter().filter(|attr| attr.path().is_ident(NAME))
 }
 
-/// The first of our attributes, for a place where there can be none.
+/// Returns the first of our attributes, for locations that accept none.
 pub(crate) fn first_of_ours(attrs: &[Attribute]) -> Option<&Attribute> {
     ours(attrs).next()
 }
@@ -193,7 +195,7 @@ fn once<T>(
     read: impl FnOnce(&ParseNestedMeta<'_>) -> syn::Result<T>,
 ) -> syn::Result<()> {
     if to.is_some() {
-        return Err(meta.error(format_args!("`{}` is given twice", name(meta))));
+        return Err(meta.error(format_args!("`{}` is specified twice", name(meta))));
     }
     *to = Some(read(meta)?);
     Ok(())
@@ -207,12 +209,12 @@ fn unknown(meta: &ParseNestedMeta<'_>, accepted: &str) -> syn::Error {
 /// An argument of an attribute of another derive.
 pub(crate) struct Argument {
     pub(crate) key: Ident,
-    /// The last identifier of the argument: the function, if it is a path to one.
+    /// The last identifier of the argument, which is the function if the argument is a path to one.
     pub(crate) last: Ident,
 }
 
-/// The arguments of an attribute of another derive, such as `schemars`. Their values need no parsing: what they
-/// may be is the business of that derive.
+/// The arguments of an attribute of another derive, such as `schemars`. The values are not parsed, since the other
+/// derive defines their syntax.
 pub(crate) fn arguments(attrs: &[Attribute], of: &str) -> Vec<Argument> {
     let mut out = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(of)) {
@@ -233,7 +235,7 @@ pub(crate) fn arguments(attrs: &[Attribute], of: &str) -> Vec<Argument> {
     out
 }
 
-/// Refuses arguments of another derive, with the reason.
+/// Rejects some arguments of another derive.
 pub(crate) fn refuse(attrs: &[Attribute], of: &str, keys: &[&str], reason: &str) -> syn::Result<()> {
     match arguments(attrs, of).into_iter().find(|argument| keys.iter().any(|key| argument.key == key)) {
         Some(Argument { key, .. }) => {
@@ -243,7 +245,7 @@ pub(crate) fn refuse(attrs: &[Attribute], of: &str, keys: &[&str], reason: &str)
     }
 }
 
-/// Refuses all arguments of another derive but some, with the reason.
+/// Rejects all but some arguments of another derive.
 pub(crate) fn allow_only(attrs: &[Attribute], of: &str, keys: &[&str], reason: &str) -> syn::Result<()> {
     match arguments(attrs, of).into_iter().find(|argument| keys.iter().all(|key| argument.key != key)) {
         Some(Argument { key, .. }) => {

@@ -10,10 +10,11 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Fields, parse_macro_input};
 
-/// Declares a union of Kubernetes: of a struct its fields, of an enum with data its variants. An enum without data
-/// can then be a discriminator.
+/// Declares a Kubernetes union: the members are the fields of a struct or the variants of an enum with data. An enum
+/// without data can be used as a discriminator.
 ///
-/// The crate `fieldmanager` has it behind the feature `derive`; `fieldmanager::derive` says how it is used.
+/// Available as `fieldmanager::derive::KubeUnion` with the feature `derive`; see `fieldmanager::derive` for the
+/// documentation.
 #[proc_macro_derive(KubeUnion, attributes(kube_union, serde, schemars))]
 pub fn derive_kube_union(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -27,7 +28,7 @@ pub fn derive_kube_union(input: TokenStream) -> TokenStream {
         }
         Data::Enum(_) => of_sum::expand(&input),
         Data::Union(data) => {
-            let message = "a `union` of Rust has no wire form: expected a struct or an enum";
+            let message = "a Rust `union` has no wire format: expected a struct or an enum";
             Err(syn::Error::new(data.union_token.span, message))
         }
     };

@@ -1,4 +1,4 @@
-//! An enum with data: a sum type whose wire form is the struct of a union.
+//! Enums with data: sum types whose wire format is a struct with a union.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -10,12 +10,12 @@ use syn::{Attribute, DeriveInput, Generics, LitStr, Type, parse_quote};
 use crate::attributes::{self, OnType, OnUnion, OnVariant};
 use crate::names;
 
-/// The discriminator if the attribute does not name one.
+/// The default name of the discriminator.
 const DISCRIMINATOR: &str = "type";
 
 struct Member<'a> {
     ident: &'a Ident,
-    /// The field of the wire form, in Rust.
+    /// The Rust name of the field in the wire format.
     wire: Ident,
     field: String,
     value: String,
@@ -40,16 +40,16 @@ struct Sum<'a> {
 pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let mut on_type = OnType::read(&input.attrs)?;
     let on_union = on_type.one(&input.ident)?;
-    let reason = "the derive writes what serde would: the names of members can be changed, not the form";
+    let reason = "the derive implements the traits of serde: the names of members can be changed, but not the wire format";
     attributes::allow_only(&input.attrs, "serde", &["rename", "rename_all", "deny_unknown_fields"], reason)?;
     attributes::refuse(
         &input.attrs,
         "schemars",
         &["rename_all", "with", "transparent"],
-        "the derive writes the wire form",
+        "the derive defines the wire format",
     )?;
     if let Some(lifetime) = input.generics.lifetimes().next() {
-        let message = "a sum type owns what it reads: expected no lifetime";
+        let message = "a sum type owns its data: expected no lifetime";
         return Err(syn::Error::new(lifetime.lifetime.span(), message));
     }
     let container = names::container(input)?;
@@ -73,7 +73,7 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
-/// The variants. All faults at once.
+/// Returns the variants, or all errors.
 fn variants<'a>(
     container: &'a Container<'a>,
     on_union: &OnUnion,
@@ -96,7 +96,7 @@ fn variants<'a>(
     match faults {
         Some(faults) => Err(faults),
         None if sum.members.is_empty() => {
-            let message = "a union has members: expected a variant with data, such as `Git(Git)`";
+            let message = "a union must have members: expected a variant with data, such as `Git(Git)`";
             Err(syn::Error::new(container.ident.span(), message))
         }
         None => Ok(sum),
@@ -113,7 +113,7 @@ fn part<'a>(
     let attrs = &variant.original.attrs;
     let ident = &variant.original.ident;
     let on_variant = OnVariant::read(attrs)?;
-    let reason = "a variant is a field of the wire form, of which serde has the name";
+    let reason = "a variant is a field of the wire format, with its name in serde";
     attributes::allow_only(attrs, "serde", &["rename", "alias"], reason)?;
     attributes::refuse(attrs, "schemars", &["rename", "skip", "with"], reason)?;
     let misplaced = |given: Option<Span>, message: &str| match given {
@@ -125,33 +125,33 @@ fn part<'a>(
         let empty = sum.empty.iter().find(|empty| empty.value == value).map(|empty| empty.ident);
         match member.or(empty) {
             Some(other) => {
-                let message =
-                    format!("`{value}` is the value of `{other}` already: two variants need two values");
+                let message = format!(
+                    "`{value}` is already the value of `{other}`: variants must have distinct values"
+                );
                 Err(syn::Error::new(span, message))
             }
             None => Ok(()),
         }
     };
     if let Some(other) = &on_variant.other {
-        let message = "the variant for other values has none of its own";
+        let message = "the variant for other values has no value of its own";
         misplaced(on_variant.value.as_ref().or(on_variant.member.as_ref()).map(LitStr::span), message)?;
         misplaced(on_variant.optional.as_ref().map(Ident::span), message)?;
         let is_string = matches!(variant.fields.as_slice(), [field] if matches!(variant.style, Style::Newtype)
             && matches!(field.ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "String")));
         if !is_string {
-            let message =
-                format!("the variant keeps the value that is not known: expected `{ident}(String)`");
+            let message = format!("the variant stores the unknown value: expected `{ident}(String)`");
             return Err(syn::Error::new(other.span(), message));
         }
         if let Some(first) = sum.other.replace(ident) {
-            let message = format!("`{first}` is the variant for other values already");
+            let message = format!("`{first}` is already the variant for other values");
             return Err(syn::Error::new(other.span(), message));
         }
         return Ok(());
     }
     match (&variant.style, variant.fields.as_slice()) {
         (Style::Unit, _) => {
-            let message = "a variant without data is not a member: its value is that of `value = \"...\"`";
+            let message = "a variant without data is not a member: set its value with `value = \"...\"`";
             misplaced(on_variant.member.as_ref().map(LitStr::span), message)?;
             misplaced(
                 on_variant.optional.as_ref().map(Ident::span),
@@ -164,30 +164,30 @@ fn part<'a>(
             Ok(())
         }
         (Style::Newtype, [field]) => {
-            let message = "the value of a member is that of `member = \"...\"`";
+            let message = "a variant with data is a member: set its value with `member = \"...\"`";
             misplaced(on_variant.value.as_ref().map(LitStr::span), message)?;
             attributes::allow_only(
                 &field.original.attrs,
                 "serde",
                 &[],
-                "the derive writes what serde would",
+                "the derive implements the traits of serde",
             )?;
-            attributes::allow_only(&field.original.attrs, "schemars", &[], "it belongs to the variant")?;
+            attributes::allow_only(&field.original.attrs, "schemars", &[], "it must be on the variant")?;
             let inner = match (names::in_option(field.ty), &on_variant.optional) {
                 (Some(_), None) => {
-                    let message = "a value may select a member that is not set only if it is optional: add \
-                                   `#[kube_union(optional)]`, or leave out the `Option`";
+                    let message = "only an optional member may be selected without being set: add \
+                                   `#[kube_union(optional)]`, or remove the `Option`";
                     return Err(syn::Error::new_spanned(field.ty, message));
                 }
                 (None, Some(optional)) => {
                     let ty = field.ty.to_token_stream();
                     let message =
-                        format!("an optional member may be missing: expected `{ident}(Option<{ty}>)`");
+                        format!("an optional member may be absent: expected `{ident}(Option<{ty}>)`");
                     return Err(syn::Error::new(optional.span(), message));
                 }
                 (Some(_), Some(optional)) if on_union.deducing => {
-                    let message = "the list form of `x-kubernetes-unions`, which a union that deduces has, cannot say \
-                                   this: leave out `optional`";
+                    let message = "the list form of `x-kubernetes-unions`, which a deducing union uses, cannot express \
+                                   this: remove `optional`";
                     return Err(syn::Error::new(optional.span(), message));
                 }
                 (Some(inner), Some(_)) => inner,
@@ -198,13 +198,12 @@ fn part<'a>(
                 renames || attributes::arguments(attrs, "serde").iter().any(|it| it.key == "rename");
             let name = if is_named { name } else { RenameRule::CamelCase.apply_to_variant(&name) };
             if name == discriminator {
-                let message = format!(
-                    "`{name}` is the discriminator: a member needs another name, by `#[serde(rename)]`"
-                );
+                let message =
+                    format!("`{name}` is the discriminator: rename the member with `#[serde(rename)]`");
                 return Err(syn::Error::new(ident.span(), message));
             }
             if let Some(other) = sum.members.iter().find(|other| other.field == name) {
-                let message = format!("`{name}` is the field of `{}` already", other.ident);
+                let message = format!("`{name}` is already the field of `{}`", other.ident);
                 return Err(syn::Error::new(ident.span(), message));
             }
             let span = on_variant.member.as_ref().map_or(ident.span(), LitStr::span);
@@ -227,14 +226,14 @@ fn part<'a>(
         }
         _ => {
             let message = format!(
-                "a member is one field of the wire form: expected `{ident}(T)` with a type that has these fields"
+                "a member is one field of the wire format: expected `{ident}(T)` with a type that has these fields"
             );
             Err(syn::Error::new(ident.span(), message))
         }
     }
 }
 
-/// The variant that an object without discriminator is.
+/// Returns the variant selected by an absent discriminator.
 fn absent(sum: &Sum<'_>, on_union: &OnUnion) -> syn::Result<Option<usize>> {
     let found = match sum.empty.as_slice() {
         [_] => Some(0),
@@ -242,8 +241,8 @@ fn absent(sum: &Sum<'_>, on_union: &OnUnion) -> syn::Result<Option<usize>> {
     };
     match on_union.optional {
         Some(optional) if found.is_none() => {
-            let message = "an object without discriminator needs a variant: expected one without data, or of several the one with \
-                           `#[kube_union(value = \"\")]`";
+            let message = "an object without a discriminator needs a variant: expected one without data or, of several such \
+                           variants, one with `#[kube_union(value = \"\")]`";
             Err(syn::Error::new(optional, message))
         }
         Some(_) => Ok(found),
@@ -274,7 +273,7 @@ impl Parts<'_> {
         quote!(#krate::__private::schemars)
     }
 
-    /// The generics of the enum, with a trait for each of its types.
+    /// The generics of the enum, with a bound for each type parameter.
     fn bounded(&self, bound: &TokenStream) -> Generics {
         let mut generics = self.input.generics.clone();
         for parameter in generics.type_params_mut() {
@@ -314,7 +313,7 @@ impl Parts<'_> {
         }
     }
 
-    /// The struct that is read, and whose schema is that of the enum.
+    /// Generates the struct that is deserialized, and whose schema is that of the enum.
     fn wire(&self, on_union: &OnUnion, container: &Container<'_>) -> TokenStream {
         let Parts { input, krate, sum, discriminator, absent } = self;
         let (ident, wire) = (&input.ident, self.wire_ident());
@@ -333,7 +332,7 @@ impl Parts<'_> {
             let name = format!("{name}_for_{}", types.join("_and_"));
             quote!(#[schemars(rename = #name)])
         });
-        // Without this, serde asks for `T: Default`, because members have a default.
+        // By default, serde would require `T: Default`, because members have a default.
         let bounds = (!types.is_empty()).then(|| {
             let bounds: Vec<String> =
                 types.iter().map(|ty| format!("{ty}: {serde}::Deserialize<'de>")).collect();
@@ -377,7 +376,7 @@ impl Parts<'_> {
     fn aliases(&self, container: &Container<'_>, ident: &Ident) -> Vec<String> {
         let Data::Enum(variants) = &container.data else { return Vec::new() };
         let variant = variants.iter().find(|variant| variant.original.ident == *ident);
-        // The name of the variant itself is always among them.
+        // The list of aliases always contains the name of the variant itself.
         let own = variant.map(|variant| &variant.attrs.name().deserialize_name().value);
         let aliases = variant.into_iter().flat_map(|variant| variant.attrs.aliases());
         aliases.map(|alias| alias.value.clone()).filter(|alias| Some(alias) != own).collect()
@@ -425,7 +424,7 @@ impl Parts<'_> {
                     use ::core::{option::Option::Some, result::Result::{Err, Ok}};
                     let wire = <#wire #arguments as #serde::Deserialize>::deserialize(deserializer)?;
                     let value = wire.discriminator.as_deref();
-                    // A sum type has one union.
+                    // A sum type has exactly one union.
                     if let Some(union) = <Self as #krate::KubeUnion>::UNIONS.first() {
                         let selected = union.select(value, &[#(#set),*], &[#(#values),*], #absent, #has_other);
                         match selected.map_err(<__D::Error as #serde::de::Error>::custom)? {
@@ -436,7 +435,7 @@ impl Parts<'_> {
                             _ => {}
                         }
                     }
-                    // `select` returns a variant of this type.
+                    // `select` always returns a variant of this type.
                     Err(<__D::Error as #serde::de::Error>::custom("no variant of the union is selected"))
                 }
             }

@@ -1,4 +1,4 @@
-//! An enum without data: the values of a discriminator.
+//! Enums without data: values of a discriminator.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -14,14 +14,15 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let union = on_type.one(&input.ident)?;
     if let Some(literal) = &union.discriminator {
         let message = format!(
-            "`{}` has no variant with a member: give one data, or leave this out and use the enum as a discriminator",
+            "`{}` has no variant with a member: add data to a variant, or remove this attribute and use the enum as \
+             a discriminator",
             input.ident
         );
         return Err(syn::Error::new(literal.span(), message));
     }
     if is_marked {
         let message =
-            "an enum without data is a discriminator: this belongs to the struct that has the members";
+            "an enum without data is a discriminator: move this attribute to the struct with the members";
         return Err(syn::Error::new(union.attribute, message));
     }
     let container = names::container(input)?;
@@ -31,11 +32,11 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let mut values = Vec::new();
     for variant in variants {
         if let Some(attribute) = attributes::first_of_ours(&variant.original.attrs) {
-            let message = "a value of a discriminator has no arguments: its name is that of `#[serde(rename = \"...\")]`";
+            let message = "a value of a discriminator takes no arguments: set its name with `#[serde(rename = \"...\")]`";
             return Err(syn::Error::new_spanned(attribute, message));
         }
         let is_written = !(variant.attrs.skip_serializing() || variant.attrs.skip_deserializing());
-        // A variant for what is not known is not a value.
+        // A catch-all variant is not a value.
         if is_written && !variant.attrs.other() {
             values.push(names::on_wire(variant.attrs.name(), variant.ident.span())?);
         }

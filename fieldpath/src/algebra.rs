@@ -1,7 +1,7 @@
-//! The algebra of sets.
+//! Set algebra.
 //!
-//! Each operation returns one of its operands if the result is equal to it, skips subtrees that both operands share, and,
-//! if one operand is much smaller, walks only that one.
+//! Each operation returns one of its operands if the result equals it, skips subtrees shared by both operands, and
+//! walks only the smaller operand if the other one is much larger.
 
 use fieldmanager_schema::{Schema, TypeId};
 use fieldmanager_value::sorted::SortedMap;
@@ -11,14 +11,14 @@ use crate::set::{Node, Set};
 
 type Edits = Vec<(PathElement, Option<Node>)>;
 
-/// The ratio of sizes from which on the entries of the smaller operand are looked up in the larger one.
+/// The size ratio from which the entries of the smaller operand are looked up in the larger one.
 const MUCH_SMALLER: usize = 8;
 
 fn much_smaller(a: &Set, b: &Set) -> bool {
     a.0.len() * MUCH_SMALLER < b.0.len()
 }
 
-/// The entries of a set from the first to the last element of another set. Only these can be in both.
+/// The entries of a set between the first and the last element of another set. No other entry can be in both.
 fn entries_in_range_of<'s>(
     set: &'s Set,
     other: &'s Set,
@@ -29,15 +29,15 @@ fn entries_in_range_of<'s>(
     entries.take_while(move |(element, _)| last.is_some_and(|(last, _)| *element <= last))
 }
 
-/// From this number of entries on, checking first what two sets do not have in common pays.
+/// The number of entries from which checking for disjoint ranges pays off.
 const LARGE: usize = 49;
 
 fn both_large(a: &Set, b: &Set) -> bool {
     a.0.len().min(b.0.len()) >= LARGE
 }
 
-/// Whether two large sets have no element in common because one ends before the other starts. For small sets this check
-/// costs as much as it saves, so the result is false.
+/// Whether two large sets are disjoint because one ends before the other starts. For small sets this check costs as
+/// much as it saves, so the result is false.
 fn are_disjoint_by_range(a: &Set, b: &Set) -> bool {
     let before = |a: &Set, b: &Set| match (a.0.last(), b.0.first()) {
         (Some((last, _)), Some((first, _))) => last < first,
@@ -72,7 +72,7 @@ impl Node {
 }
 
 impl Set {
-    /// The paths that are in either set.
+    /// Returns the paths that are in either set.
     ///
     /// Behaviour: `Set.Union` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -113,7 +113,7 @@ impl Set {
         Set(base.0.with_edits(edits))
     }
 
-    /// The paths that are in both sets.
+    /// Returns the paths that are in both sets.
     ///
     /// Behaviour: `Set.Intersection` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -159,8 +159,8 @@ impl Set {
         Set(base.0.with_edits(edits))
     }
 
-    /// The paths that are in this set and not in the other. A parent in the other set does not remove its children, and
-    /// a child does not remove its parent.
+    /// Returns the paths that are in this set but not in the other. A path of the other set removes neither its
+    /// children nor its parents.
     ///
     /// Behaviour: `Set.Difference` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -176,7 +176,7 @@ impl Set {
         self.subtract(other, Node::difference)
     }
 
-    /// The paths of this set that are not in the other set and have no parent in it.
+    /// Returns the paths of this set that are not in the other set and have no ancestor in it.
     ///
     /// Behaviour: `Set.RecursiveDifference` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -192,7 +192,7 @@ impl Set {
         self.subtract(other, Node::recursive_difference)
     }
 
-    /// Subtracts node by node. `left` of two equal nodes must be empty.
+    /// Subtracts node by node. `left` must return an empty node for equal nodes.
     fn subtract(&self, other: &Set, left: fn(&Node, &Node) -> Node) -> Set {
         if self.is_empty() || other.is_empty() || are_disjoint_by_range(self, other) {
             return self.clone();
@@ -222,7 +222,7 @@ impl Set {
                 }
             }
         } else if both_large(self, other) {
-            // The result for two large sets is made from their differences; shared parts are not visited.
+            // Build the result of two large sets from their differences, without visiting shared subtrees.
             let mut rest = Vec::new();
             for (element, old, minus) in self.0.differences(&other.0) {
                 let node = match (old, minus) {
@@ -245,7 +245,7 @@ impl Set {
         Set(self.0.with_edits(edits))
     }
 
-    /// Whether every path of this set is in the other.
+    /// Whether every path of this set is in the other set.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -263,7 +263,7 @@ impl Set {
             })
     }
 
-    /// The paths that are not a prefix of another path of the set.
+    /// Returns the paths that are not a prefix of another path of the set.
     ///
     /// Behaviour: `Set.Leaves` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -278,8 +278,8 @@ impl Set {
         self.map_nodes(|_, node| node.with(node.member && node.children.is_empty(), node.children.leaves()))
     }
 
-    /// The set with each declared field that leads to one of its paths: a set with `.a.b` gets `.a` if the type declares
-    /// `a`. Entries of maps and items of lists are not added.
+    /// Returns the set extended by each declared field that is a prefix of one of its paths: a set with `.a.b` gains
+    /// `.a` if the type declares `a`. Map entries and list items are not added.
     ///
     /// Behaviour: `Set.EnsureNamedFieldsAreMembers` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -315,7 +315,7 @@ impl Set {
         })
     }
 
-    /// The set with each node replaced. Unchanged nodes are shared.
+    /// Returns the set with each node replaced by `f`. Unchanged nodes are shared.
     pub(crate) fn map_nodes(&self, f: impl Fn(&PathElement, &Node) -> Node) -> Set {
         let mut edits = Edits::new();
         for (element, node) in self.0.iter() {
@@ -358,8 +358,8 @@ mod tests {
         model.iter().map(|steps| path(steps)).collect()
     }
 
-    /// Short paths with few elements at the deeper levels and many at the first one, so that small and large maps
-    /// occur.
+    /// Short paths with few distinct elements at the deeper levels and many at the first one, so that both small and
+    /// large maps occur.
     fn model() -> impl Strategy<Value = Model> {
         let path = (0..90_u8, prop::collection::vec(0..5_u8, 0..3)).prop_map(|(first, mut rest)| {
             rest.insert(0, first);
@@ -377,10 +377,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn operations_agree_with_those_of_standard_sets(a in model(), b in model(), shared in model()) {
+        fn operations_match_btree_sets(a in model(), b in model(), shared in model()) {
             let a: Model = a.union(&shared).cloned().collect();
             let (x, base) = (set(&a), set(&shared));
-            // The first one shares nodes with `x`.
+            // The first operand shares nodes with `x`.
             for y in [x.difference(&base).union(&set(&b)), set(&b)] {
                 let b: Model = a.union(&b).chain(&b).filter(|p| y.has(&path(p))).cloned().collect();
                 let check = |got: Set, model: Model| {

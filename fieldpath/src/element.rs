@@ -1,13 +1,13 @@
-//! Elements of paths.
+//! Path elements.
 
 use std::fmt;
 
 use fieldmanager_value::go_format::write_value;
 use fieldmanager_value::{Map, Str, Value};
 
-/// One element of a path: it identifies a child of a map or list.
+/// An element of a path, which identifies a child of a map or list.
 ///
-/// Elements order as in `sigs.k8s.io/structured-merge-diff/v6/fieldpath`: fields, keys, values, indices.
+/// Elements are ordered as in `sigs.k8s.io/structured-merge-diff/v6/fieldpath`: fields, keys, values, indices.
 ///
 /// ```
 /// use fieldmanager_fieldpath::PathElement;
@@ -22,12 +22,12 @@ pub enum PathElement {
     Key(Map),
     /// The item of a set with this value.
     Value(Value),
-    /// The item of an atomic list at this position.
+    /// The item of an atomic list at this index.
     Index(i64),
 }
 
 impl PathElement {
-    /// The field with a name.
+    /// Creates a field element.
     ///
     /// ```
     /// use fieldmanager_fieldpath::PathElement;
@@ -37,7 +37,7 @@ impl PathElement {
         PathElement::Field(name.into())
     }
 
-    /// The item with these key fields, in any order.
+    /// Creates a key element from key fields in any order.
     ///
     /// ```
     /// use fieldmanager_fieldpath::PathElement;
@@ -48,7 +48,7 @@ impl PathElement {
         PathElement::Key(fields.into_iter().collect())
     }
 
-    /// The item with this value.
+    /// Creates a value element.
     ///
     /// ```
     /// use fieldmanager_fieldpath::PathElement;
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_element_takes_16_bytes() {
+    fn path_elements_are_16_bytes() {
         assert_eq!(size_of::<PathElement>(), 16);
     }
 

@@ -1,52 +1,52 @@
-//! Errors of reading paths and sets.
+//! Errors from parsing paths and sets.
 
 use fieldmanager_value::{MAX_DEPTH, TextPosition};
 
-/// Why a text is no path or no set of fields.
+/// An error from parsing a path or a set.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{Error, Path, Set};
 /// let error = "a..b".parse::<Path>().unwrap_err();
-/// assert_eq!(error.to_string(), "`a..b` is no field path: expected a field name at byte 2");
+/// assert_eq!(error.to_string(), "`a..b` is not a field path: expected a field name at byte 2");
 /// assert!(matches!(Set::from_json(br#"{"a":{}}"#), Err(Error::Element { .. })));
 /// assert!(matches!(Set::from_json(b"[]"), Err(Error::FieldsV1 { .. })));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A text is no path in field-path notation.
-    #[error("`{text}` is no field path: {message} at byte {at}")]
+    /// The input is not a path in field-path notation.
+    #[error("`{text}` is not a field path: {message} at byte {at}")]
     Path {
-        /// The text.
+        /// The input.
         text: String,
-        /// Where it stops being a path, in bytes from 0.
+        /// The byte offset of the error, counted from 0.
         at: usize,
-        /// What would be accepted there.
+        /// The expected input.
         message: String,
     },
-    /// A key of a FieldsV1 object is no path element.
-    #[error("key `{key}` is no path element: {message}")]
+    /// A key of a FieldsV1 object is not a path element.
+    #[error("key `{key}` is not a path element: {message}")]
     Element {
         /// The key.
         key: String,
-        /// What is wrong with it.
+        /// A description of the error.
         message: String,
     },
-    /// A text is no FieldsV1.
+    /// The input is not valid FieldsV1.
     #[error("not valid FieldsV1 at {position}: {message}")]
     FieldsV1 {
-        /// Where it stops being valid.
+        /// Where the error was detected.
         position: TextPosition,
-        /// What is wrong there.
+        /// A description of the error.
         message: String,
     },
-    /// A value is no FieldsV1.
+    /// The value is not valid FieldsV1.
     #[error("not valid FieldsV1: {message}")]
     Fields {
-        /// What is wrong.
+        /// A description of the error.
         message: String,
     },
-    /// A set nests deeper than the library accepts.
+    /// The set nests deeper than [`MAX_DEPTH`] levels.
     #[error("fields nest deeper than {MAX_DEPTH} levels")]
     TooDeep,
 }

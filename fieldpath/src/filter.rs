@@ -1,4 +1,4 @@
-//! Filters of sets.
+//! Filters on sets.
 
 use std::cmp::Ordering;
 
@@ -20,14 +20,14 @@ use crate::{Error, MAX_PATH_LENGTH, Node, Path, PathElement, Set};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// Selects all paths but those of the set and those below them.
+    /// Selects all paths except those of the set and their descendants.
     Exclude(Set),
-    /// Selects the paths that match.
+    /// Selects the matching paths.
     Include(Matcher),
 }
 
 impl Filter {
-    /// The selected paths of a set.
+    /// Returns the selected paths of a set.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Filter, Set};
@@ -44,7 +44,7 @@ impl Filter {
     }
 }
 
-/// One step of a pattern.
+/// A step of a pattern.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{ElementMatcher, Matcher, PathElement};
@@ -60,10 +60,10 @@ pub enum ElementMatcher {
     Element(PathElement),
 }
 
-/// A pattern of paths with wildcards, shaped like a set.
+/// A pattern of paths with wildcards, structured like a set.
 ///
-/// A path that leads to a match, and each path below a full match, is included. If one level has a wildcard and other
-/// steps, only the wildcard is used, as in the Go package.
+/// It selects the paths that match a prefix of a pattern and those that start with a complete match. If a level has
+/// both a wildcard and other steps, only the wildcard applies, as in the Go package.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{Matcher, Set};
@@ -75,21 +75,21 @@ pub enum ElementMatcher {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matcher {
-    /// Every path matches. `members` is empty then.
+    /// Every path matches; `members` is empty.
     all: bool,
-    /// Sorted and without duplicates; the wildcard is first.
+    /// Sorted, without duplicates. The wildcard sorts first.
     members: Vec<(ElementMatcher, Matcher)>,
 }
 
 impl Matcher {
-    /// Matches every path.
+    /// Creates a matcher that matches every path.
     pub fn all() -> Self {
         Matcher { all: true, members: Vec::new() }
     }
 
-    /// Matches the paths that start with these steps.
+    /// Creates a matcher for the paths that start with these steps.
     ///
-    /// Steps after the first [`MAX_PATH_LENGTH`] have no effect, because no path of a set is longer.
+    /// Steps after the first [`MAX_PATH_LENGTH`] have no effect, since no path of a set is longer.
     ///
     /// Behaviour: `PrefixMatcher` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     pub fn prefix(steps: impl IntoIterator<Item = ElementMatcher>) -> Self {
@@ -97,7 +97,7 @@ impl Matcher {
         Self::from_sorted(&[&steps])
     }
 
-    /// Matches the paths that start with one of the patterns, which must be sorted.
+    /// Creates a matcher for the paths that start with one of the patterns, which must be sorted.
     fn from_sorted(patterns: &[&[ElementMatcher]]) -> Self {
         if patterns.first().is_none_or(|first| first.is_empty()) {
             return Self::all();
@@ -111,8 +111,8 @@ impl Matcher {
         Matcher { all: false, members: members.collect() }
     }
 
-    /// Matches the paths that start with one of the patterns, in field-path notation with `.*` and `[*]` as wildcards.
-    /// Without a pattern every path matches. The cost is that of sorting the patterns.
+    /// Creates a matcher for the paths that start with one of the patterns, in field-path notation with `.*` and `[*]`
+    /// as wildcards. Without patterns, every path matches. The cost is that of sorting the patterns.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Matcher {
         Ok(Self::from_sorted(&patterns.iter().map(Vec::as_slice).collect::<Vec<_>>()))
     }
 
-    /// Matches the paths that one of both matches.
+    /// Returns a matcher for the paths that at least one of the two matches.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Matcher;
@@ -157,7 +157,7 @@ impl Matcher {
         Matcher { all: false, members }
     }
 
-    /// The paths of the set that match.
+    /// Returns the matching paths of the set.
     pub fn filter(&self, set: &Set) -> Set {
         if self.all {
             return set.clone();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_not_a_path_is_an_error() {
+    fn invalid_patterns_are_rejected() {
         assert!(Matcher::prefixes([".a."]).is_err());
     }
 }

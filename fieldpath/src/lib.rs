@@ -1,8 +1,8 @@
 //! Field paths and sets of field paths.
 //!
-//! A [`Path`] is the location of a field: `.spec.containers[name="app"].image`. A [`Set`] is a set of paths, stored as a
-//! persistent trie with shared subtrees; [FieldsV1](Set::to_json) is its JSON form. [`Owners`] maps the name of a
-//! manager to the set that it owns and the version of the object in which the paths are valid.
+//! A [`Path`] is the location of a field: `.spec.containers[name="app"].image`. A [`Set`] is a set of paths, stored as
+//! a persistent trie with shared subtrees; [FieldsV1](Set::to_json) is its JSON encoding. [`Owners`] maps each manager
+//! to the set that it owns and to the version of the object in which the paths are valid.
 //!
 //! ```
 //! use fieldmanager_fieldpath::{Path, Set};
@@ -17,7 +17,7 @@
 //!
 //! # What this crate knows
 //!
-//! Paths and sets, and which fields a struct of a schema declares. It does not know objects.
+//! Paths, sets, and the declared fields of the structs of a schema. It knows no objects.
 
 mod algebra;
 mod element;

@@ -1,4 +1,4 @@
-//! The owners of the fields of an object, and the versions at which they own them.
+//! Owners of the fields of an object.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use fieldmanager_value::sorted::{Iter, SortedMap};
 
 use crate::Set;
 
-/// A version of an object's type, `v1` or `apps/v1`.
+/// A version of an object's type, such as `v1` or `apps/v1`.
 ///
 /// ```
 /// use fieldmanager_fieldpath::ApiVersion;
@@ -19,7 +19,7 @@ use crate::Set;
 pub struct ApiVersion(Str);
 
 impl ApiVersion {
-    /// The text.
+    /// Returns the version as a string slice.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -49,7 +49,7 @@ impl fmt::Debug for ApiVersion {
     }
 }
 
-/// What one manager owns.
+/// The fields owned by one manager.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{Set, VersionedSet};
@@ -64,33 +64,33 @@ pub struct VersionedSet {
     set: Set,
     api_version: ApiVersion,
     applied: bool,
-    /// The type against which the set is known to need no reconciliation.
+    /// The type with which the set is known to need no reconciliation.
     reconciled: Option<Type>,
 }
 
 impl VersionedSet {
-    /// A set of fields of the object at a version; `applied` tells an applier from an updater.
+    /// Creates an entry for a set of fields of the object at a version. `applied` distinguishes appliers from updaters.
     pub fn new(set: Set, api_version: impl Into<ApiVersion>, applied: bool) -> Self {
         VersionedSet { set, api_version: api_version.into(), applied, reconciled: None }
     }
 
-    /// The fields.
+    /// The owned fields.
     pub fn set(&self) -> &Set {
         &self.set
     }
 
-    /// The version of the object in which the fields have these paths.
+    /// The version of the object in which these paths are valid.
     pub fn api_version(&self) -> &ApiVersion {
         &self.api_version
     }
 
-    /// Whether the manager applied; otherwise it updated.
+    /// Whether the manager owns the fields through apply rather than update.
     pub fn is_applied(&self) -> bool {
         self.applied
     }
 
-    /// The same manager's entry with other fields. If they were computed from the old ones at the same
-    /// type, they need no reconciliation either.
+    /// Returns the entry with another set. A recorded [reconciliation](Self::reconciled_with) is kept, which is correct
+    /// if the set is derived from the old one at the same type.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Set, VersionedSet};
@@ -104,7 +104,7 @@ impl VersionedSet {
         VersionedSet { set, ..self.clone() }
     }
 
-    /// Remembers that the set needs no reconciliation with a type, so that it need not be walked again.
+    /// Records that the set needs no reconciliation with a type, so the set is not walked again.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Set, VersionedSet};
@@ -141,11 +141,11 @@ impl fmt::Debug for VersionedSet {
     }
 }
 
-/// The owners of the fields of one object: the set of each manager, by name. Cloning is O(1).
+/// The owners of the fields of one object: a set per manager, keyed by name. Cloning is O(1).
 ///
-/// This is `fieldpath.ManagedFields` of the Go package. The entries of `metadata.managedFields`, which also have a time, an
-/// operation and a subresource, are `ManagedFields` of the crate `fieldmanager-managedfields`, whose identifiers are the
-/// names here.
+/// This corresponds to `fieldpath.ManagedFields` of the Go package. The entries of `metadata.managedFields`, which also
+/// have a time, an operation and a subresource, correspond to `ManagedFields` of the crate
+/// `fieldmanager-managedfields`, whose identifiers are the manager names of this type.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
@@ -159,7 +159,7 @@ impl fmt::Debug for VersionedSet {
 pub struct Owners(SortedMap<Str, VersionedSet>);
 
 impl Owners {
-    /// Without any manager.
+    /// Creates an empty map of owners.
     pub const fn new() -> Self {
         Owners(SortedMap::new())
     }
@@ -169,33 +169,33 @@ impl Owners {
         self.0.len()
     }
 
-    /// Whether no manager owns anything.
+    /// Whether there are no managers.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What a manager owns.
+    /// The fields owned by a manager.
     pub fn get(&self, manager: &str) -> Option<&VersionedSet> {
         self.0.get(manager)
     }
 
-    /// Sets what a manager owns and returns what it owned.
+    /// Sets the fields owned by a manager and returns the old entry.
     pub fn insert(&mut self, manager: impl Into<Str>, fields: VersionedSet) -> Option<VersionedSet> {
         self.0.insert(manager.into(), fields)
     }
 
-    /// Removes a manager and returns what it owned.
+    /// Removes a manager and returns its entry.
     pub fn remove(&mut self, manager: &str) -> Option<VersionedSet> {
         self.0.remove(manager)
     }
 
-    /// The managers, sorted by name.
+    /// Iterates over the managers, sorted by name.
     pub fn iter(&self) -> Iter<'_, Str, VersionedSet> {
         self.0.iter()
     }
 
-    /// The owners with the given managers set or, if their set is `None`, removed. The names must be sorted and free of
-    /// duplicates.
+    /// Returns the owners with each given manager set to its entry, or removed if the entry is `None`. The names must
+    /// be sorted, without duplicates.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
@@ -210,8 +210,9 @@ impl Owners {
         Owners(self.0.with_edits(edits))
     }
 
-    /// The changes from these owners to others: the fields that only one of the two sets has, the whole other set if the
-    /// version changed, and the sets of managers that only one side has. Managers without a change are omitted.
+    /// Returns the changes from these owners to others: the symmetric difference of the two sets of a manager, its
+    /// entire other set if the version changed, and the sets of managers present on only one side. Unchanged managers
+    /// are omitted.
     ///
     /// Behaviour: `ManagedFields.Difference` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
     ///
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn difference_is_symmetric_but_for_versions() {
+    fn difference_is_symmetric_except_for_versions() {
         let a: Owners = [
             ("changed", entry(r#"{"f:a":{},"f:b":{}}"#, "v1", true)),
             ("gone", entry(r#"{"f:a":{}}"#, "v1", true)),

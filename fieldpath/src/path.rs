@@ -1,4 +1,4 @@
-//! Paths.
+//! Field paths.
 
 use std::fmt;
 use std::ops::Deref;
@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 
 use crate::{Error, PathElement};
 
-/// Where a field is in an object. The empty path is the object itself.
+/// The location of a field in an object. The empty path is the object itself.
 ///
-/// A path is a vector of elements that reads as a slice of them; functions take `&[PathElement]`. A path of up to six
-/// elements, which nearly all paths of Kubernetes objects have at most, is not allocated.
+/// A path is a vector of elements that dereferences to a slice; functions take `&[PathElement]`. A path of up to six
+/// elements, which covers nearly all paths of Kubernetes objects, is stored inline.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{Path, PathElement};
@@ -26,12 +26,12 @@ use crate::{Error, PathElement};
 pub struct Path(SmallVec<[PathElement; 6]>);
 
 impl Path {
-    /// The empty path.
+    /// Creates an empty path.
     pub const fn new() -> Self {
         Path(SmallVec::new_const())
     }
 
-    /// Goes one step down.
+    /// Appends an element.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Path, PathElement};
@@ -45,7 +45,7 @@ impl Path {
         self.0.push(element);
     }
 
-    /// Goes one step up and returns the step taken back.
+    /// Removes and returns the last element.
     pub fn pop(&mut self) -> Option<PathElement> {
         self.0.pop()
     }
@@ -71,8 +71,8 @@ impl FromIterator<PathElement> for Path {
     }
 }
 
-/// Field-path notation, as Kubernetes sends it in conflicts. Names are not quoted: a name with a dot or
-/// bracket in it prints as it is and does not read back as the same path.
+/// Field-path notation, as used by Kubernetes in conflicts. Names are not quoted, so a name that contains a dot or
+/// bracket does not parse back to the same path.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|element| element.fmt(f))
@@ -85,7 +85,7 @@ impl fmt::Debug for Path {
     }
 }
 
-/// Reads field-path notation. The first dot may be left out; values in brackets are JSON.
+/// Parses field-path notation. The leading dot is optional; values in brackets are JSON.
 impl FromStr for Path {
     type Err = Error;
 
@@ -120,7 +120,7 @@ impl<'t> Reader<'t> {
         Error::Path { text: self.text.into(), at: self.at, message: message.into() }
     }
 
-    /// A name: up to the next dot or bracket.
+    /// Parses a name, which ends at the next dot or bracket.
     fn name(&mut self) -> Result<PathElement, Error> {
         let rest = self.rest();
         let end = rest.find(['.', '[']).unwrap_or(rest.len());
@@ -132,7 +132,7 @@ impl<'t> Reader<'t> {
         Ok(PathElement::field(name))
     }
 
-    /// The rest of an element after its opening bracket: `=value]`, `name=value,name=value]` or `index]`.
+    /// Parses the rest of an element after its opening bracket: `=value]`, `name=value,name=value]` or `index]`.
     fn brackets(&mut self) -> Result<PathElement, Error> {
         let rest = self.rest();
         if let Some(value) = rest.strip_prefix('=') {
@@ -175,7 +175,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A JSON value at the start of `text`, which is the rest.
+    /// Parses a JSON value at the start of `text`, which is the rest of the input.
     fn value(&mut self, text: &'t str) -> Result<Value, Error> {
         let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Value>();
         match stream.next() {
@@ -209,15 +209,15 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_located() {
+    fn errors_report_their_offset() {
         for (text, message) in [
-            (".", "`.` is no field path: expected a field name at byte 1"),
-            ("a..b", "`a..b` is no field path: expected a field name at byte 2"),
-            ("a[x]", "`a[x]` is no field path: expected [index], [=value] or [key=value] at byte 2"),
-            ("a[", "`a[` is no field path: expected [index], [=value] or [key=value] at byte 2"),
-            ("a[k=]", "`a[k=]` is no field path: expected a JSON value at byte 4"),
-            ("a[k=1", "`a[k=1` is no field path: expected `]` at byte 5"),
-            ("a[=1}", "`a[=1}` is no field path: expected `]` at byte 4"),
+            (".", "`.` is not a field path: expected a field name at byte 1"),
+            ("a..b", "`a..b` is not a field path: expected a field name at byte 2"),
+            ("a[x]", "`a[x]` is not a field path: expected [index], [=value] or [key=value] at byte 2"),
+            ("a[", "`a[` is not a field path: expected [index], [=value] or [key=value] at byte 2"),
+            ("a[k=]", "`a[k=]` is not a field path: expected a JSON value at byte 4"),
+            ("a[k=1", "`a[k=1` is not a field path: expected `]` at byte 5"),
+            ("a[=1}", "`a[=1}` is not a field path: expected `]` at byte 4"),
         ] {
             assert_eq!(text.parse::<Path>().unwrap_err().to_string(), message);
         }

@@ -8,20 +8,20 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::{Path, PathElement};
 
-/// The number of elements of the longest path that a [`Set`] can contain.
+/// The maximum number of elements of a path in a [`Set`].
 ///
-/// A path of `n` elements takes `n + 1` nested objects in FieldsV1, so with this limit each set can be written, and read
-/// again, within [`MAX_DEPTH`]. Where FieldsV1 is part of an object, the object adds the levels above it: four for
+/// A path of `n` elements takes `n + 1` nested objects in FieldsV1. With this limit, every set can be written and read
+/// again within [`MAX_DEPTH`]. If FieldsV1 is part of an object, the levels above it count too: four for
 /// `metadata.managedFields[0].fieldsV1`.
 pub const MAX_PATH_LENGTH: usize = MAX_DEPTH - 1;
 
-/// A set of paths: a persistent trie with sorted children. Cloning is O(1), and a set that is made from others shares
-/// their unchanged parts.
+/// A set of paths: a persistent trie with sorted children. Cloning is O(1), and a set derived from others shares their
+/// unchanged parts.
 ///
-/// That a path is in the set says nothing about its parents or children: a manager can own `.spec.replicas` and not
-/// `.spec`. The empty path is never in a set, because a manager does not own a whole object. A path of more than
-/// [`MAX_PATH_LENGTH`] elements is never in a set either, so recursion over a set is limited: whatever adds paths
-/// ignores longer ones. No typed value has a field with such a path, and FieldsV1 with one is an error.
+/// Membership of a path is independent of its parents and children: a manager may own `.spec.replicas` but not `.spec`.
+/// A set never contains the empty path, because a manager does not own a whole object. It also never contains a path of
+/// more than [`MAX_PATH_LENGTH`] elements, which bounds the recursion over a set: operations that add paths ignore
+/// longer ones. No typed value has a field with such a path, and FieldsV1 with such a path is rejected.
 ///
 /// Invariant: each node is a member or has children.
 ///
@@ -48,13 +48,13 @@ pub struct Set(pub(crate) SortedMap<PathElement, Node>);
 #[derive(Clone, Default)]
 pub struct Node {
     pub(crate) member: bool,
-    /// An upper bound of the depth of `children`.
+    /// An upper bound on the depth of `children`.
     pub(crate) levels: u16,
     pub(crate) children: Set,
 }
 
 impl Node {
-    /// A node without the paths that are too long for a set in which it is at the top.
+    /// Creates a node for the top level of a set, without the paths that exceed the length limit.
     #[inline]
     pub(crate) fn new(member: bool, children: Set) -> Node {
         // Most nodes have no children.
@@ -71,17 +71,17 @@ impl Node {
         Node { member, levels: children.levels(), children }
     }
 
-    /// A node whose children are at most as deep as those of this node.
+    /// Creates a node whose children are at most as deep as those of this node.
     pub(crate) fn with(&self, member: bool, children: Set) -> Node {
         Node { member, levels: self.levels, children }
     }
 
-    /// Whether the path that ends here is in the set.
+    /// Whether the path that ends at this node is in the set.
     pub fn is_member(&self) -> bool {
         self.member
     }
 
-    /// The longer paths, without the elements that lead to this node.
+    /// The longer paths, relative to this node.
     pub fn children(&self) -> &Set {
         &self.children
     }
@@ -90,7 +90,7 @@ impl Node {
         !self.member && self.children.is_empty()
     }
 
-    /// Whether both nodes share their children, so that they are equal without a comparison.
+    /// Whether both nodes share their children, which implies that they are equal.
     pub(crate) fn same(&self, other: &Node) -> bool {
         self.member == other.member && self.children.ptr_eq(&other.children)
     }
@@ -105,17 +105,17 @@ impl PartialEq for Node {
 impl Eq for Node {}
 
 impl Set {
-    /// The empty set. It allocates nothing.
+    /// Creates an empty set, without allocating.
     pub const fn new() -> Self {
         Set(SortedMap::new())
     }
 
-    /// Whether no path is in the set.
+    /// Whether the set contains no paths.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether both share one allocation, and are therefore equal.
+    /// Whether both sets share one allocation, which implies that they are equal.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -128,7 +128,7 @@ impl Set {
         self.0.ptr_eq(&other.0)
     }
 
-    /// The number of paths in the set. The cost is linear in the size of the set.
+    /// The number of paths in the set. Linear in the size of the set.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -140,7 +140,7 @@ impl Set {
         self.0.iter().map(|(_, node)| usize::from(node.member) + node.children.len()).sum()
     }
 
-    /// The number of elements of the longest path. The cost is at most linear in the size of the set.
+    /// The number of elements of the longest path. At most linear in the size of the set.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -154,8 +154,8 @@ impl Set {
         })
     }
 
-    /// A path of more than `length` elements, if the set has one. The cost is that of the top of the set where no path
-    /// is longer.
+    /// Returns a path of more than `length` elements, if the set contains one. If no path is that long, this usually
+    /// visits only the top level.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -186,7 +186,7 @@ impl Set {
         })
     }
 
-    /// An upper bound of the depth.
+    /// An upper bound on the depth.
     fn levels(&self) -> u16 {
         match self.0.as_slice() {
             Some(entries) => entries.iter().fold(0, |levels, (_, node)| levels.max(node.levels + 1)),
@@ -194,7 +194,7 @@ impl Set {
         }
     }
 
-    /// The paths of at most `length` elements.
+    /// Returns the paths of at most `length` elements.
     fn limited(&self, length: usize) -> Set {
         if length == 0 {
             return Set::new();
@@ -205,7 +205,7 @@ impl Set {
         })
     }
 
-    /// Adds a path, but not its parents. The empty path and a path of more than [`MAX_PATH_LENGTH`] elements are
+    /// Adds a path, but not its parents. The empty path and paths of more than [`MAX_PATH_LENGTH`] elements are
     /// ignored.
     ///
     /// ```
@@ -235,7 +235,7 @@ impl Set {
         self.0.insert(first.clone(), node);
     }
 
-    /// Whether a path is in the set.
+    /// Whether the set contains a path.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Path, Set};
@@ -264,7 +264,7 @@ impl Set {
         self.0.get(element)
     }
 
-    /// The paths that start with an element, without that element.
+    /// Returns the paths that start with an element, without that element.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{PathElement, Set};
@@ -276,7 +276,7 @@ impl Set {
         self.get(element).map(|node| node.children.clone()).unwrap_or_default()
     }
 
-    /// The first elements of all paths with their nodes, in order.
+    /// Iterates over the first elements of all paths with their nodes, in order.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -289,8 +289,8 @@ impl Set {
         self.0.iter()
     }
 
-    /// The paths: first those of one element, then those below each element, in order. Kubernetes lists conflicts in
-    /// this order.
+    /// Iterates over the paths: at each level, first the members, then the descendants of each element, in order.
+    /// Kubernetes lists conflicts in this order.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -315,7 +315,7 @@ impl<'a> Level<'a> {
     }
 }
 
-/// The iterator of [`Set::paths`].
+/// The iterator returned by [`Set::paths`].
 ///
 /// ```
 /// use fieldmanager_fieldpath::Set;
@@ -395,7 +395,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_paths_of_a_level_precede_those_below_it() {
+    fn paths_of_a_level_precede_their_descendants() {
         let mut set = Set::new();
         for text in ["b", "a.y", "a.x.z", "a.x", "c[=1]", "a"] {
             set.insert(&text.parse::<Path>().unwrap());

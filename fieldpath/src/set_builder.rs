@@ -1,4 +1,4 @@
-//! Construction of sets from the leaves up.
+//! Bottom-up construction of sets.
 
 use std::cmp::Ordering;
 
@@ -7,10 +7,10 @@ use fieldmanager_value::sorted::SortedMap;
 use crate::set::Node;
 use crate::{PathElement, Set};
 
-/// Builds a [`Set`] from the leaves up: the set below an element is built before the element is added.
+/// Builds a [`Set`] bottom-up: the set below an element is built before the element is added.
 ///
-/// All open levels are on one stack, so a level costs one allocation, that of its result. Elements of a level can come
-/// in any order and more than once; their paths are united.
+/// All open levels share one stack, so a level costs a single allocation, that of its result. Elements of a level may
+/// have any order and may repeat; the paths of repeated elements are merged.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
@@ -20,9 +20,9 @@ use crate::{PathElement, Set};
 /// assert_eq!(builder.build().to_string(), ".a\n.b");
 /// ```
 ///
-/// A [level](Self::open_level) can be similar to an existing set. The result then shares the nodes that both have, and a
-/// level that is equal to that set is that set and costs no allocation. A manager that applies the same configuration
-/// again owns the same set, and the items of a list, which mostly have the same fields, share theirs.
+/// A [level](Self::open_level) can refer to a similar existing set. The result then shares all nodes that both have in
+/// common, and a level equal to that set reuses it without allocating. A manager that applies the same configuration
+/// again owns the same set, and the items of a list, which usually have the same fields, share their sets.
 ///
 /// ```
 /// use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
@@ -42,30 +42,31 @@ pub struct SetBuilder {
     entries: Vec<(PathElement, Node)>,
 }
 
-/// Space for the open levels of most objects, in less than a kilobyte.
+/// The initial capacity: enough for the open levels of most objects, in less than a kilobyte.
 const ENTRIES: usize = 31;
 
-/// An open level of a [`SetBuilder`]. Levels are closed in the opposite order of their opening.
+/// An open level of a [`SetBuilder`]. Levels are closed in reverse order.
 pub struct Level<'s> {
     similar: &'s Set,
-    /// The entries of the similar set, or nothing if the set is empty or large.
+    /// The entries of the similar set, or an empty slice if the set is empty or large.
     entries: &'s [(PathElement, Node)],
-    /// How many of these entries precede the current element.
+    /// The number of these entries that precede the current element.
     at: usize,
     /// Whether the entry at `at` has the current element.
     found: bool,
-    /// The start of this level on the stack, or `None` while the level is equal to the first `at` entries.
+    /// The start of this level on the stack, or `None` while the level equals the first `at` entries.
     start: Option<usize>,
 }
 
 impl SetBuilder {
-    /// A builder with space for `n` elements.
+    /// Creates a builder with capacity for `n` elements.
     pub fn with_capacity(n: usize) -> Self {
         SetBuilder { entries: Vec::with_capacity(n) }
     }
 
-    /// Adds an element: the path that ends with it if `member` is set, and the paths below it. It adds nothing if there
-    /// is neither. Paths of more than [`MAX_PATH_LENGTH`](crate::MAX_PATH_LENGTH) elements are ignored.
+    /// Adds an element: the path that ends with it if `member` is set, and the paths below it. Adds nothing if `member`
+    /// is false and `children` is empty. Paths of more than [`MAX_PATH_LENGTH`](crate::MAX_PATH_LENGTH) elements are
+    /// ignored.
     pub fn push(&mut self, element: PathElement, member: bool, children: Set) {
         let node = Node::new(member, children);
         if !node.is_empty() {
@@ -73,12 +74,12 @@ impl SetBuilder {
         }
     }
 
-    /// The set of all elements that were added outside of a level.
+    /// Returns the set of all elements added outside of a level.
     pub fn build(mut self) -> Set {
         self.close(0)
     }
 
-    /// Opens a level. The set is one to share nodes with; it can be empty.
+    /// Opens a level. The result shares nodes with `similar`, which may be empty.
     #[inline]
     pub fn open_level<'s>(&mut self, similar: &'s Set) -> Level<'s> {
         if self.entries.capacity() == 0 {
@@ -89,8 +90,8 @@ impl SetBuilder {
         Level { similar, entries, at: 0, found: false, start }
     }
 
-    /// The node that the similar set has for the element that is pushed next. `order` compares an element with that one.
-    /// Calls must be in ascending order of elements.
+    /// Returns the node of the similar set for the next element to push. `order` compares its argument with that
+    /// element. Calls must be in ascending order of elements.
     #[inline]
     pub fn find<'s>(
         &mut self,
@@ -123,7 +124,7 @@ impl SetBuilder {
         None
     }
 
-    /// Adds an element to a level, as [`push`](Self::push) does.
+    /// Adds an element to a level, like [`push`](Self::push).
     #[inline]
     pub fn push_to(
         &mut self,
@@ -150,7 +151,7 @@ impl SetBuilder {
     ) {
         let node = Node::new(member, children);
         if node.is_empty() {
-            // The next search passes the entry of the similar set.
+            // The next search skips the entry of the similar set.
             level.found = false;
             return;
         }
@@ -169,7 +170,7 @@ impl SetBuilder {
         level.at += usize::from(found.is_some());
     }
 
-    /// Copies the entries that the level shares with the similar set so far to the stack.
+    /// Copies the entries that the level has in common with the similar set so far to the stack.
     fn diverge(&mut self, level: &mut Level<'_>) {
         if level.start.is_none() {
             level.start = Some(self.start());
@@ -177,7 +178,7 @@ impl SetBuilder {
         }
     }
 
-    /// Closes a level whose elements ascended.
+    /// Closes a level whose elements were pushed in ascending order.
     pub fn close_level(&mut self, mut level: Level<'_>) -> Set {
         if level.start.is_none() && level.at == level.entries.len() {
             return level.similar.clone();
@@ -186,14 +187,14 @@ impl SetBuilder {
         self.close_sorted(level.start.unwrap_or_default())
     }
 
-    /// Closes a level whose elements had any order. Entries with the same element are united.
+    /// Closes a level whose elements were pushed in any order. Entries with the same element are merged.
     pub fn close_unsorted_level(&mut self, mut level: Level<'_>) -> Set {
         self.diverge(&mut level);
         self.close(level.start.unwrap_or_default())
     }
 
-    /// The start of a level that is opened now and shares nothing. The readers of FieldsV1 push an element before they
-    /// read its children, which saves a move of the element.
+    /// Returns the start of a new level that shares nothing. The readers of FieldsV1 push an element before they read
+    /// its children, which avoids moving the element.
     #[inline(always)]
     pub(crate) fn start(&self) -> usize {
         self.entries.len()
@@ -206,7 +207,7 @@ impl SetBuilder {
         self.entries.extend(std::iter::once_with(entry));
     }
 
-    /// Sets the children of the last element. They nest at most `levels` levels.
+    /// Sets the children of the last element. They nest at most `levels` levels deep.
     #[inline(always)]
     pub(crate) fn set_below_last(&mut self, member: bool, levels: u16, children: Set) {
         if let Some((_, node)) = self.entries.last_mut() {
@@ -214,28 +215,28 @@ impl SetBuilder {
         }
     }
 
-    /// Removes the entries from `start` on, which ascend, and makes a set of them.
+    /// Drains the entries from `start` on, which ascend, into a set.
     pub(crate) fn close_sorted(&mut self, start: usize) -> Set {
         debug_assert!(self.entries.get(start..).is_some_and(|level| level.is_sorted_by(|a, b| a.0 < b.0)));
         Set(SortedMap::from_sorted_iter(self.entries.drain(start..)))
     }
 
-    /// Removes the entries from `start` on and makes a set of them.
+    /// Drains the entries from `start` on into a set.
     pub(crate) fn close(&mut self, start: usize) -> Set {
         let level = self.entries.get_mut(start..).unwrap_or_default();
         if !level.is_sorted_by(|a, b| a.0 < b.0) {
             if level.first().map(|entry| &entry.0) > level.last().map(|entry| &entry.0) {
-                // Elements that descend are sorted then.
+                // Descending elements are sorted after reversal.
                 level.reverse();
             }
             level.sort_by(|a, b| a.0.cmp(&b.0));
-            self.unite_equal(start);
+            self.merge_equal(start);
         }
         self.close_sorted(start)
     }
 
-    /// Unites the entries from `start` on that have the same element and are therefore side by side.
-    fn unite_equal(&mut self, start: usize) {
+    /// Merges adjacent entries from `start` on that have the same element.
+    fn merge_equal(&mut self, start: usize) {
         let level = self.entries.get(start..).unwrap_or_default();
         if level.is_sorted_by(|a, b| a.0 != b.0) {
             return;
@@ -261,7 +262,7 @@ mod tests {
         Set::from_json(text.as_bytes()).unwrap()
     }
 
-    /// Copies a set level by level with another one as the similar set.
+    /// Copies a set level by level, with another one as the similar set.
     fn copy(builder: &mut SetBuilder, from: &Set, similar: &Set) -> Set {
         let mut level = builder.open_level(similar);
         let empty = Set::new();
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_shares_its_equal_nodes_with_the_similar_set() {
+    fn copies_share_equal_nodes_with_the_similar_set() {
         let sets = [
             "{}",
             r#"{"f:a":{}}"#,
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_elements_are_united() {
+    fn repeated_elements_are_merged() {
         let mut builder = SetBuilder::default();
         for (name, below) in [("b", "{}"), ("a", r#"{"f:x":{}}"#), ("a", r#"{"f:y":{}}"#)] {
             builder.push(PathElement::field(name), true, set(below));

@@ -1,15 +1,15 @@
-//! The time of readers and matchers grows with the size of the input, not with its square.
+//! Growth tests: the time of readers and matchers is linear in the size of the input.
 
 use std::time::{Duration, Instant};
 
 use fieldmanager_fieldpath::{Matcher, Set};
 
-/// How many times the small input the large one is.
+/// The ratio of the sizes of the large and the small input.
 const TIMES: usize = 16;
 
-/// Compares one run on a large input with as many runs on a small input as make the same size. Both take about the same
-/// time if growth is linear, and the first takes 16 times as long if it is quadratic. Runs of similar length are
-/// interrupted equally on a busy machine.
+/// Compares one run on a large input with enough runs on a small input to process the same number of bytes. Both take
+/// about the same time if growth is linear; the first takes 16 times as long if it is quadratic. Runs of similar length
+/// are interrupted equally often on a busy machine.
 fn assert_linear(name: &str, size: usize, make: impl Fn(usize) -> String, run: impl Fn(&str)) {
     let (small, large) = (make(size), make(TIMES * size));
     let time = |times: usize, text: &str| {
@@ -37,13 +37,13 @@ fn read(text: &str) {
 }
 
 #[test]
-fn reading_is_linear_whatever_the_order_of_keys() {
+fn reading_is_linear_for_any_order_of_keys() {
     let key = |n: usize| format!(r#"k:{{\"name\":\"{n:06}\"}}"#);
     assert_linear("sorted", 500, |n| document((0..n).map(key)), read);
     assert_linear("reversed", 500, |n| document((0..n).rev().map(key)), read);
     assert_linear("shuffled", 500, |n| document((0..n).map(|i| key(i * 7919 % n))), read);
     assert_linear("equal", 500, |n| document((0..n).map(|_| key(1))), read);
-    assert_linear("two in turn", 500, |n| document((0..n).map(|i| key(i % 2))), read);
+    assert_linear("alternating", 500, |n| document((0..n).map(|i| key(i % 2))), read);
 }
 
 #[test]

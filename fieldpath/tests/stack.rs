@@ -1,4 +1,4 @@
-//! Every operation at the depth limit in a thread with a small stack.
+//! Stack usage of every operation at the depth limit.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::thread;
@@ -8,7 +8,7 @@ use fieldmanager_fieldpath::{
 };
 use fieldmanager_schema::Schema;
 
-/// The stack that the library promises to need at most.
+/// The maximum stack that the library requires.
 const STACK: usize = if cfg!(debug_assertions) { 512 * 1024 } else { 256 * 1024 };
 
 fn run(test: impl FnOnce() + Send + 'static) {
@@ -26,7 +26,7 @@ fn reading_and_writing_need_little_stack() {
         let set = Set::from_json(text.as_bytes()).unwrap();
         assert_eq!(set.depth(), MAX_PATH_LENGTH);
         assert_eq!(set.to_json(), text);
-        // White space makes the document one for the serde reader.
+        // Whitespace makes the fast reader fall back to the serde reader.
         assert_eq!(
             Set::from_json(text.replace(':', ": ").replace("f: ", "f:").as_bytes()).as_ref(),
             Ok(&set)

@@ -2,7 +2,7 @@
 
 use fieldmanager_invariants::{Cost, attacks, check_cost, run_cost};
 
-// The crate counts the allocations of a closure with an allocator of its own. What is loaded once is loaded before.
+// `allocation_counter` counts the allocations of a closure. Initialize lazily loaded data first, to exclude it.
 libfuzzer_sys::fuzz_target!(
     init: {
         run_cost(&attacks::merge_key(1));

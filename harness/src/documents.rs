@@ -258,20 +258,17 @@ mod tests {
     fn duplicate_keys_are_refused_in_json_and_yaml() {
         let long = "k".repeat(2_000);
         for (text, expected) in [
-            ("{\"a\": 1,\n \"a\": 2}", "not valid JSON at line 2 column 4: key `a` is there twice"),
+            ("{\"a\": 1,\n \"a\": 2}", "not valid JSON at line 2 column 4: duplicate key `a`"),
             (
                 "{\"a\": 1} {\"b\": {\"a\": 1, \"a\": 2}}",
-                "not valid JSON at line 1 column 27: key `a` is there twice",
+                "not valid JSON at line 1 column 27: duplicate key `a`",
             ),
-            (
-                "x: 1\n---\n{\"a\": 1, \"a\": 2}\n",
-                "not valid JSON at line 3 column 12: key `a` is there twice",
-            ),
-            ("{a: 1, a: 2}", "not valid YAML at line 1 column 8: key `a` is there twice"),
-            ("a: 1\na: 2\n", "not valid YAML at line 2 column 1: key `a` is there twice"),
+            ("x: 1\n---\n{\"a\": 1, \"a\": 2}\n", "not valid JSON at line 3 column 12: duplicate key `a`"),
+            ("{a: 1, a: 2}", "not valid YAML at line 1 column 8: duplicate key `a`"),
+            ("a: 1\na: 2\n", "not valid YAML at line 2 column 1: duplicate key `a`"),
             (
                 &format!("{{\"{long}\": 1, \"a\": 1, \"a\": 2}}"),
-                "not valid JSON at line 1 column 2019: key `a` is there twice",
+                "not valid JSON at line 1 column 2019: duplicate key `a`",
             ),
         ] {
             assert_eq!(parse_documents(text).unwrap_err().to_string(), expected, "{text:?}");

@@ -65,11 +65,11 @@ fn documents_that_are_no_scenarios() {
         ),
         (
             "schema: {}\nsteps: []\noptions: {ignoredFields: {v1: {a: {}}}}",
-            "line 3 column 31: .options.ignoredFields.v1: key `a` is no path element: expected a prefix like `f:`",
+            "line 3 column 31: .options.ignoredFields.v1: key `a` is not a path element: expected a prefix like `f:`",
         ),
         (
             "schema: {}\nsteps: []\noptions: {onlyFields: {v1: [.a, .a..b]}}",
-            "line 3 column 33: .options.onlyFields.v1[1]: `.a..b` is no field path: expected a field name at byte 3",
+            "line 3 column 33: .options.onlyFields.v1[1]: `.a..b` is not a field path: expected a field name at byte 3",
         ),
         (
             "schema: {}\nsteps: []\nconversion: {served: v1}",
@@ -190,7 +190,7 @@ fn files_that_cannot_be_read() {
         (
             "g.yaml",
             "{schema: {}, steps: []}\n---\na: 1\na: 2\n",
-            "g.yaml: line 4 column 1: expected YAML: key `a` is there twice",
+            "g.yaml: line 4 column 1: expected YAML: duplicate key `a`",
         ),
         (
             "h.yaml",

@@ -1,23 +1,23 @@
-//! Looks up the names of an object's entries in a struct, in order.
+//! Sequential lookup of an object's field names in a struct.
 
 use fieldmanager_value::Str;
 
 use crate::resolved::{Field, MapType, TypeId};
 
-/// Looks up names in a struct. Names in ascending order, as maps yield them, mostly need no search: the next name
-/// is one of the next declared fields.
+/// Looks up names in a struct. Ascending names, the order in which maps iterate, rarely need a search: the next name is
+/// usually one of the next declared fields.
 #[derive(Clone, Debug)]
 pub struct Along<'s> {
     map: &'s MapType,
-    /// The position after the field that was found last.
+    /// The position after the field of the last lookup.
     at: usize,
 }
 
-/// How many declared fields are compared before the index is searched. An object leaves fields out.
+/// The number of declared fields to compare before searching the index. Objects omit fields.
 const NEAR: usize = 4;
 
 impl<'s> Along<'s> {
-    /// The declared field of a name; see [`MapType::field`].
+    /// The declared field with a name; see [`MapType::field`].
     #[inline]
     pub fn field(&mut self, name: &Str) -> Option<&'s Field> {
         let next = self.map.fields.get(self.at..).unwrap_or_default();
@@ -31,12 +31,12 @@ impl<'s> Along<'s> {
         self.map.fields.get(at)
     }
 
-    /// The type of fields that are not declared.
+    /// The type of undeclared fields.
     pub fn element(&self) -> Option<TypeId> {
         self.map.element
     }
 
-    /// The type of the field of a name, declared or not; see [`MapType::type_of`].
+    /// The type of the field with a name, declared or not; see [`MapType::type_of`].
     #[inline]
     pub fn type_of(&mut self, name: &Str) -> Option<TypeId> {
         self.field(name).map(|field| field.ty).or(self.map.element)
@@ -44,7 +44,7 @@ impl<'s> Along<'s> {
 }
 
 impl MapType {
-    /// Looks up one name after the other.
+    /// Returns a cursor for sequential lookups.
     #[doc(hidden)]
     pub fn along(&self) -> Along<'_> {
         Along { map: self, at: 0 }
@@ -57,7 +57,7 @@ mod tests {
     use crate::Schema;
 
     #[test]
-    fn names_in_any_order_are_found() {
+    fn names_are_found_in_any_order() {
         let schema = Schema::from_yaml(
             "types: [{name: app, map: {fields: [
                 {name: image, type: {scalar: string}}, {name: replicas, type: {scalar: numeric}}]}}]",

@@ -1,4 +1,4 @@
-//! From definitions to the resolved form.
+//! Resolution of definitions.
 
 use std::sync::Arc;
 
@@ -23,15 +23,15 @@ pub(crate) fn schema(types: Vec<TypeDef>) -> Result<Schema, Error> {
         builder.push(None);
         if builder.by_name.insert(def.name.clone(), id).is_some() {
             builder.type_name = def.name.clone();
-            builder.place = place_of(def);
-            builder.fault("name is there twice");
+            builder.place = type_place(def);
+            builder.fault("duplicate name");
         }
     }
     for (i, def) in types.iter().enumerate() {
         builder.type_name = def.name.clone();
-        builder.place = place_of(def);
+        builder.place = type_place(def);
         let atom = builder.atom(&def.atom, false);
-        builder.note_place(i, &atom);
+        builder.record_place(i, &atom);
         if let Some(slot) = builder.atoms.get_mut(i) {
             *slot = Some(atom);
         }
@@ -39,24 +39,24 @@ pub(crate) fn schema(types: Vec<TypeDef>) -> Result<Schema, Error> {
     builder.finish(types)
 }
 
-fn place_of(def: &TypeDef) -> Place {
+fn type_place(def: &TypeDef) -> Place {
     Place::from([Step::Text(".types"), Step::Item("name", def.name.clone())])
 }
 
 #[derive(Default)]
 struct Builder {
     by_name: HashMap<Str, TypeId, RandomState>,
-    /// The first ones are the named types in order; none until it is resolved.
+    /// The named types in order, followed by inlined ones. `None` until resolved.
     atoms: Vec<Option<Atom>>,
-    /// Where those of them are written that are lists with keys.
+    /// The places of the lists with keys among them.
     places: HashMap<usize, Place, RandomState>,
-    /// Types that are another type with its relationship overridden.
+    /// Types that override the relationship of another type.
     overrides: HashMap<(TypeId, Relationship), TypeId, RandomState>,
     pending_overrides: Vec<(TypeId, TypeId, Relationship, Str, Place)>,
     faults: Vec<Fault>,
     type_name: Str,
     place: Place,
-    /// How many atoms the one that is resolved is in.
+    /// The number of atoms around the current one.
     depth: usize,
 }
 
@@ -83,8 +83,8 @@ impl Builder {
         id
     }
 
-    /// Notes where an atom is written if there may be something to say of it later.
-    fn note_place(&mut self, at: usize, atom: &Atom) {
+    /// Records the place of an atom that later checks may report on.
+    fn record_place(&mut self, at: usize, atom: &Atom) {
         if atom.list.as_ref().is_some_and(|list| !list.atomic && !list.keys.is_empty()) {
             self.places.insert(at, self.place.clone());
         }
@@ -111,7 +111,7 @@ impl Builder {
             },
             None => {
                 let atom = self.atom(&reference.inlined, true);
-                self.note_place(self.atoms.len(), &atom);
+                self.record_place(self.atoms.len(), &atom);
                 self.push(Some(atom))
             }
         };
@@ -131,7 +131,7 @@ impl Builder {
         let mut list = def.list.as_deref();
         let mut map = def.map.as_deref();
         if self.depth >= MAX_DEPTH && (list.is_some() || map.is_some()) {
-            self.fault(format!("types in place are nested deeper than {MAX_DEPTH} levels"));
+            self.fault(format!("inlined types are nested deeper than {MAX_DEPTH} levels"));
             (list, map) = (None, None);
         }
         self.depth += 1;
@@ -165,7 +165,7 @@ impl Builder {
             if let [a, b] = pair
                 && a.name == b.name
             {
-                self.fault(format!("field `{}` is there twice", a.name));
+                self.fault(format!("duplicate field `{}`", a.name));
             }
         }
         self.unions(&def.unions);
@@ -242,7 +242,7 @@ impl Builder {
                 self.fault("elementRelationship is set on a type that is neither map nor list");
             }
             let at = usize::try_from(id.0).unwrap_or(usize::MAX);
-            self.note_place(at, &atom);
+            self.record_place(at, &atom);
             if let Some(slot) = self.atoms.get_mut(at) {
                 *slot = Some(atom);
             }
@@ -253,7 +253,7 @@ impl Builder {
         self.atoms.get(usize::try_from(id.0).ok()?)?.as_ref()
     }
 
-    /// Checks the keys of associative lists and finds their defaults.
+    /// Checks the keys of associative lists and resolves their defaults.
     fn resolve_keys(&mut self) {
         let mut defaults = Vec::new();
         let mut faults = Vec::new();
@@ -286,7 +286,7 @@ impl Builder {
                     None => {
                         let names: Vec<&str> = map.fields.iter().map(|f| f.name.as_str()).collect();
                         fault(format!(
-                            "key `{}` is no field of the items, those are {}",
+                            "key `{}` is not a field of the items, expected one of {}",
                             key.name,
                             names.join(", ")
                         ));
@@ -304,18 +304,19 @@ impl Builder {
         }
     }
 
-    /// Leaves out unions whose discriminator is no field of the struct, or one that takes no text: nothing
-    /// could be deduced into it, and an object must not suffer from what only the schema got wrong. The
-    /// definitions keep them.
+    /// Removes unions whose discriminator is not a field of the struct or does not accept strings. Such a discriminator
+    /// cannot be set, and an object must remain valid despite a mistake in the schema. The definitions keep these
+    /// unions.
     fn drop_unusable_unions(&mut self) {
-        let takes_text = |atom: &Atom| matches!(atom.scalar, Some(Scalar::String | Scalar::Untyped));
-        let texts: Vec<bool> = self.atoms.iter().map(|atom| atom.as_ref().is_some_and(takes_text)).collect();
+        let accepts_strings = |atom: &Atom| matches!(atom.scalar, Some(Scalar::String | Scalar::Untyped));
+        let strings: Vec<bool> =
+            self.atoms.iter().map(|atom| atom.as_ref().is_some_and(accepts_strings)).collect();
         for map in self.atoms.iter_mut().flatten().filter_map(|atom| atom.map.as_mut()) {
             let mut unions = std::mem::take(&mut map.unions);
             unions.retain(|union| {
                 union.discriminator.as_ref().is_none_or(|name| {
                     let ty = map.type_of(name).and_then(|ty| usize::try_from(ty.0).ok());
-                    ty.and_then(|at| texts.get(at)).copied().unwrap_or_default()
+                    ty.and_then(|at| strings.get(at)).copied().unwrap_or_default()
                 })
             });
             map.unions = unions;
@@ -343,9 +344,9 @@ impl Builder {
     }
 }
 
-/// For each atom, whether a union lies in it or below it; in atomic parts only if these are asked for.
+/// For each atom, whether it or one of its descendants has a union. Atomic parts are included only if `atomic` is set.
 fn with_unions(atoms: &[Atom], atomic: bool) -> Vec<bool> {
-    // What leads to an atom: the search goes up from the structs that have unions.
+    // The parents of each atom: the search starts from the structs with unions and proceeds upwards.
     let mut parents: Vec<Vec<usize>> = vec![Vec::new(); atoms.len()];
     let mut found = vec![false; atoms.len()];
     let mut open = Vec::new();

@@ -1,10 +1,10 @@
-//! The definitions of a schema, as they are written in a file.
+//! Definitions of a schema, structured like a schema file.
 
 use fieldmanager_value::{Str, Value};
 
 use crate::nested::Nested;
 
-/// A named type. Every name occurs once in a schema.
+/// A named type. Names are unique within a schema.
 ///
 /// ```
 /// use fieldmanager_schema::{AtomDef, Scalar, Schema, TypeDef};
@@ -15,17 +15,17 @@ use crate::nested::Nested;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeDef {
-    /// The name by which references find the type.
+    /// The name used in references to the type.
     pub name: Str,
-    /// What the type may be.
+    /// The accepted kinds.
     pub atom: AtomDef,
 }
 
-/// What a type may be: any of the kinds that are set. Without any, no value fits the type.
+/// The kinds accepted by a type: any of those that are set. If none is set, no value is valid.
 ///
 /// ```
 /// use fieldmanager_schema::{AtomDef, MapDef, Scalar};
-/// // A number, or a map: `resources: 1` as well as `resources: {}`.
+/// // A number or a map: both `resources: 1` and `resources: {}` are valid.
 /// let either = AtomDef {
 ///     scalar: Some(Scalar::Numeric),
 ///     map: Some(MapDef::default().into()),
@@ -65,7 +65,7 @@ pub enum Scalar {
     String,
     /// A boolean.
     Boolean,
-    /// Any of them.
+    /// Any of these.
     Untyped,
 }
 
@@ -73,7 +73,7 @@ impl Scalar {
     /// All kinds.
     pub const ALL: [Scalar; 4] = [Scalar::Numeric, Scalar::String, Scalar::Boolean, Scalar::Untyped];
 
-    /// The name in schema files.
+    /// The name used in schema files.
     pub fn name(self) -> &'static str {
         match self {
             Scalar::Numeric => "numeric",
@@ -84,7 +84,7 @@ impl Scalar {
     }
 }
 
-/// How the parts of a list or map relate to each other.
+/// The ownership relationship between the parts of a list or map.
 ///
 /// ```
 /// use fieldmanager_schema::Relationship;
@@ -93,11 +93,11 @@ impl Scalar {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relationship {
-    /// Items of a list are matched by key or value. On a map it means the same as separable.
+    /// List items are identified by key or value. For a map, equivalent to `Separable`.
     Associative,
-    /// The whole has one set of owners, like a scalar.
+    /// The list or map has one set of owners, like a scalar.
     Atomic,
-    /// Every entry of a map has its own owners; the default for maps.
+    /// Each map entry has its own owners; the default for maps.
     Separable,
 }
 
@@ -106,7 +106,7 @@ impl Relationship {
     pub const ALL: [Relationship; 3] =
         [Relationship::Associative, Relationship::Atomic, Relationship::Separable];
 
-    /// The name in schema files.
+    /// The name used in schema files.
     pub fn name(self) -> &'static str {
         match self {
             Relationship::Associative => "associative",
@@ -116,11 +116,11 @@ impl Relationship {
     }
 }
 
-/// A reference to a named type, or a type in place.
+/// A reference to a named type, or an inlined type.
 ///
 /// ```
 /// use fieldmanager_schema::{Relationship, TypeRef};
-/// // The labels of a selector: the type is granular, this use of it is atomic.
+/// // The labels of a selector: the type is granular, but atomic in this field.
 /// let selector = TypeRef {
 ///     named: Some("labels".into()),
 ///     relationship: Some(Relationship::Atomic),
@@ -130,14 +130,14 @@ impl Relationship {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeRef {
-    /// The name of the type; then `inlined` is empty.
+    /// The name of the referenced type; `inlined` is empty in this case.
     pub named: Option<Str>,
-    /// The type in place.
+    /// The inlined type.
     pub inlined: AtomDef,
-    /// Overrides the relationship of the type that is referred to: of its map, or else of its list.
+    /// Overrides the relationship of the referenced type: that of its map or, if it has none, of its list.
     pub relationship: Option<Relationship>,
-    /// Whether null is a valid value, as `nullable` in OpenAPI. Kept; like the Go package, this library
-    /// accepts null everywhere.
+    /// Whether null is valid, as with `nullable` in OpenAPI. Preserved but not enforced: like the Go package, this
+    /// library accepts null everywhere.
     pub nullable: bool,
 }
 
@@ -156,13 +156,13 @@ pub struct TypeRef {
 pub struct ListDef {
     /// The type of the items.
     pub element: TypeRef,
-    /// Atomic or associative; there is no default.
+    /// Atomic or associative. Required.
     pub relationship: Option<Relationship>,
-    /// For an associative list of maps, the fields whose values identify an item.
+    /// For an associative list of maps, the fields that identify an item.
     pub keys: Vec<Str>,
 }
 
-/// A map, or a struct: the fields that are known and the type of all others.
+/// A map or a struct: declared fields and the type of all others.
 ///
 /// ```
 /// use fieldmanager_schema::{AtomDef, FieldDef, MapDef, Scalar, TypeRef};
@@ -172,19 +172,19 @@ pub struct ListDef {
 ///     ty: TypeRef { inlined, ..TypeRef::default() },
 ///     default: Some(1.into()),
 /// };
-/// // A struct: without `element` it takes no other field.
+/// // A struct: without `element`, undeclared fields are invalid.
 /// let spec = MapDef { fields: vec![replicas], ..MapDef::default() };
 /// assert!(spec.element.is_none());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapDef {
-    /// The fields, each name once.
+    /// The declared fields, with unique names.
     pub fields: Vec<FieldDef>,
-    /// Groups of fields of which one may be set.
+    /// Groups of fields of which at most one may be set.
     pub unions: Vec<Union>,
-    /// The type of fields that are not listed; without it no other field is accepted.
+    /// The type of undeclared fields. If `None`, undeclared fields are invalid.
     pub element: Option<TypeRef>,
-    /// Separable unless set.
+    /// The relationship; separable if `None`.
     pub relationship: Option<Relationship>,
 }
 
@@ -203,17 +203,17 @@ pub struct MapDef {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldDef {
-    /// The name in objects.
+    /// The name used in objects.
     pub name: Str,
     /// The type of the value.
     pub ty: TypeRef,
-    /// The value that an object without the field is taken to have. Only that of a list key matters here.
+    /// The value assumed for an object without the field. Only the defaults of list keys have an effect.
     pub default: Option<Value>,
 }
 
-/// A group of fields of a struct of which one may be set ("oneOf").
+/// A group of fields of a struct of which at most one may be set ("oneOf").
 ///
-/// The Go package's format, extended so that the forms of KEP-1027 survive a round trip.
+/// This is the format of the Go package, with extensions so that the declarations of KEP-1027 round-trip.
 ///
 /// ```
 /// use fieldmanager_schema::{Union, UnionField};
@@ -233,24 +233,24 @@ pub struct FieldDef {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Union {
-    /// The field whose value names the member that is set.
+    /// The field whose value names the selected member.
     pub discriminator: Option<Str>,
-    /// `deduceInvalidDiscriminator`: the discriminator follows the member that is set. A union without a
-    /// discriminator deduces anyway.
+    /// `deduceInvalidDiscriminator`: the discriminator follows the member that is set. A union without a discriminator
+    /// is always deduced.
     pub deduce: bool,
     /// The members.
     pub fields: Vec<UnionField>,
-    /// Values of the discriminator that select no member. Extension.
+    /// Discriminator values that select no member. Extension.
     pub empty_members: Vec<Str>,
-    /// Whether other values of the discriminator are invalid. Extension.
+    /// Whether undeclared discriminator values are invalid. Extension.
     pub closed: bool,
     /// Whether exactly one member must be set. Extension.
     pub required: bool,
 }
 
 impl Union {
-    /// Whether the discriminator follows the member that is set. Otherwise the discriminator is respected
-    /// as it is.
+    /// Whether the discriminator follows the member that is set. Otherwise the value of the discriminator takes
+    /// precedence.
     ///
     /// ```
     /// use fieldmanager_schema::Union;
@@ -262,7 +262,7 @@ impl Union {
         self.deduce || self.discriminator.is_none()
     }
 
-    /// The member that a value of the discriminator selects.
+    /// The member selected by a value of the discriminator.
     ///
     /// ```
     /// use fieldmanager_schema::{Union, UnionField};
@@ -275,8 +275,7 @@ impl Union {
         self.fields.iter().find(|field| field.value == value)
     }
 
-    /// Whether a value of the discriminator is one that the union declares: it selects a member, or says
-    /// that there is none.
+    /// Whether the union declares a value of the discriminator, either for a member or as an empty member.
     ///
     /// ```
     /// use fieldmanager_schema::Union;
@@ -287,7 +286,7 @@ impl Union {
         self.selected_by(value).is_some() || self.empty_members.iter().any(|known| *known == value)
     }
 
-    /// The values of the discriminator that the union declares, those that select members first.
+    /// The declared values of the discriminator: those of members first, then the empty members.
     ///
     /// ```
     /// use fieldmanager_schema::{Union, UnionField};
@@ -304,7 +303,7 @@ impl Union {
 ///
 /// ```
 /// use fieldmanager_schema::UnionField;
-/// // `type: RollingUpdate` selects it, and it may be left out even so.
+/// // Selected by `type: RollingUpdate`, which is valid even if the field is not set.
 /// let member = UnionField {
 ///     field: "rollingUpdate".into(),
 ///     value: "RollingUpdate".into(),
@@ -316,8 +315,8 @@ impl Union {
 pub struct UnionField {
     /// The name of the field.
     pub field: Str,
-    /// The value of the discriminator that selects it.
+    /// The value of the discriminator that selects the member.
     pub value: Str,
-    /// Whether the value may select it without its being set. Extension.
+    /// Whether the member may be selected without being set. Extension.
     pub optional: bool,
 }

@@ -1,8 +1,8 @@
-//! Errors of reading a schema.
+//! Errors from reading a schema.
 
 use std::fmt;
 
-/// One fault of a schema.
+/// A single error in a schema.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -14,11 +14,11 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The type it is in, where that has a name.
+    /// The name of the type that contains the error, if any.
     pub type_name: Option<String>,
-    /// The place in the schema document, in field-path notation.
+    /// The location in the schema document, in field-path notation.
     pub path: String,
-    /// What was found and what would be accepted.
+    /// A description of the error and of the accepted input.
     pub message: String,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why a document is no schema.
+/// An error from reading a schema.
 ///
 /// ```
 /// use fieldmanager_schema::{Error, Schema};
@@ -46,16 +46,16 @@ impl fmt::Display for Fault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The document is neither JSON nor YAML.
+    /// The document is neither valid JSON nor valid YAML.
     #[error(transparent)]
     Text(#[from] fieldmanager_value::Error),
-    /// The document can be read and is no valid schema. All faults that were found.
+    /// The document is not a valid schema. Contains all errors that were found.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Invalid(Vec<Fault>),
 }
 
 impl Error {
-    /// The faults of an invalid schema.
+    /// The errors of an invalid schema.
     pub fn faults(&self) -> &[Fault] {
         match self {
             Error::Invalid(faults) => faults,

@@ -1,8 +1,8 @@
-//! Schemas: what the types of an object are, and how their parts may be owned.
+//! Schemas: the types of the parts of an object and their ownership semantics.
 //!
-//! A schema is a list of named types. A type is a scalar, a list, a map, or a choice between these. Lists
-//! are *atomic* (one owner for the whole) or *associative* (items are matched by key, or by value in a
-//! set); maps are *separable* (every entry has its own owners) or *atomic*. The text format is that of
+//! A schema is a list of named types. A type is a scalar, a list, a map, or a choice of these. Lists are *atomic* (one
+//! set of owners for the entire list) or *associative* (items are identified by key, or by value in a set); maps are
+//! *separable* (each entry has its own owners) or *atomic*. Schemas are read and written in the format of
 //! `sigs.k8s.io/structured-merge-diff/v6/schema`, as YAML or JSON.
 //!
 //! ```
@@ -32,15 +32,15 @@
 //! # Ok::<(), fieldmanager_schema::Error>(())
 //! ```
 //!
-//! # Two forms
+//! # Definitions and resolved types
 //!
-//! [`TypeDef`] and its parts are the *definitions*, as they are written in a file. [`Schema`] also holds
-//! their *resolved* form: every reference is a [`TypeId`], field-level `elementRelationship` overrides are
-//! applied, and fields are found without allocation. Walkers borrow an [`Atom`]; nothing is cloned.
+//! [`TypeDef`] and its parts are the *definitions*, structured like a schema file. [`Schema`] also holds their
+//! *resolved* form: every reference is a [`TypeId`], field-level `elementRelationship` overrides are applied, and field
+//! lookups do not allocate. Walkers borrow an [`Atom`] and clone nothing.
 //!
 //! # What this crate knows
 //!
-//! Types, and the values of defaults. It knows no objects and no managers.
+//! Types and the default values of fields. It knows no objects and no managers.
 
 mod along;
 mod build;
@@ -60,7 +60,7 @@ pub use definition::{
 };
 pub use error::{Error, Fault};
 
-/// Items for the other crates of the workspace; no part of the public interface.
+/// Items shared by the crates of this workspace. Not part of the public API.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::along::Along;
@@ -69,7 +69,7 @@ pub mod internal {
 pub use nested::Nested;
 pub use resolved::{Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
 
-/// The name of the type that is atomic whatever it holds.
+/// The name of the type that is atomic for any value.
 ///
 /// ```
 /// use fieldmanager_schema::{Schema, UNTYPED_ATOMIC};
@@ -79,7 +79,7 @@ pub use resolved::{Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeI
 /// ```
 pub const UNTYPED_ATOMIC: &str = "__untyped_atomic_";
 
-/// The name of the type that is deduced from what it holds: maps are separable, lists atomic.
+/// The name of the type whose structure is deduced from the value: maps are separable, lists are atomic.
 ///
 /// ```
 /// use fieldmanager_schema::{Schema, UNTYPED_DEDUCED};

@@ -1,12 +1,12 @@
-//! Finds the position of a name in a list of names.
+//! An index of names.
 
 use ahash::RandomState;
 use fieldmanager_value::Str;
 use hashbrown::HashTable;
 
-/// A hash index of the fields of a struct. Every walk over an object looks its fields up, and one hash costs less
-/// than the string comparisons of a binary search. The keys of the hash are random: the author of a schema cannot
-/// choose names that collide.
+/// A hash index of the fields of a struct. Every walk over an object looks up its fields, and one hash costs less than
+/// the string comparisons of a binary search. The hash has random keys, so the author of a schema cannot choose
+/// colliding names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     hasher: RandomState,
@@ -14,7 +14,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The index of a list of names. Of equal names, the first is found.
+    /// Creates an index of a list of names. The first of equal names is found.
     pub(crate) fn new<'n, I>(names: I) -> Self
     where
         I: IntoIterator<Item = &'n Str>,
@@ -33,10 +33,10 @@ impl Names {
         Names { hasher, positions }
     }
 
-    /// The position of a name in the list that the index was made of; `name_at` returns the name at a position.
+    /// Returns the position of a name in the indexed list; `name_at` must return the name at a position.
     pub(crate) fn find<'n>(&self, name: &str, name_at: impl Fn(usize) -> Option<&'n Str>) -> Option<usize> {
         let is_same = |at: &usize| {
-            // Interned names are the same in memory in schemas and objects.
+            // Interned names share their allocation between schemas and objects.
             name_at(*at).is_some_and(|known| std::ptr::eq(known.as_str(), name) || *known == *name)
         };
         self.positions.find(self.hasher.hash_one(name), is_same).copied()
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn find_returns_the_position_of_every_name_and_nothing_for_others() {
+    fn find_returns_positions_of_known_names_only() {
         for n in [0, 1, 2, 3, 40, 1000, 40_000] {
             let all: Vec<Str> = (0..n).map(|i| format!("f{i:05}").into()).collect();
             let names = Names::new(&all);
@@ -61,13 +61,13 @@ mod tests {
         }
     }
 
-    /// Names that collided under a hash of the length and the first, middle and last byte.
+    /// Names that collide under a hash of the length and the first, middle and last byte.
     fn colliding(n: usize) -> Vec<Str> {
         (0..n).map(|i| format!("a{:06}m{:06}z", i % 1000, i / 1000).into()).collect()
     }
 
     #[test]
-    fn names_that_share_length_and_three_bytes_need_constant_work_each() {
+    fn lookups_take_constant_work_for_similar_names() {
         let compared_per_name = |n: usize| {
             let all = colliding(n);
             let names = Names::new(&all);

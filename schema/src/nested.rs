@@ -1,12 +1,12 @@
-//! Definitions in definitions.
+//! Nested definitions.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use fieldmanager_value::internal::level;
 
-/// A definition inside another one: a `Box` that is dropped, cloned, compared and printed at any depth of nesting without
-/// a stack overflow.
+/// A nested definition: a `Box` that can be dropped, cloned, compared and printed at any nesting depth without a stack
+/// overflow.
 ///
 /// ```
 /// use fieldmanager_schema::{AtomDef, ListDef, Relationship};
@@ -57,7 +57,7 @@ impl<T: Default + PartialEq> PartialEq for Nested<T> {
 }
 
 impl<T: Default + fmt::Debug> fmt::Debug for Nested<T> {
-    /// On one line: indenting each level would cost the square of the depth.
+    /// Prints on one line, since indentation would make the output quadratic in the depth.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         level(|| f.write_fmt(format_args!("{:?}", self.0)))
     }

@@ -1,5 +1,5 @@
-//! From a document to definitions: the schema of schemas, checked by hand so that every fault has its
-//! place and says what would be accepted.
+//! Parsing of schema documents. This validates them like the meta-schema, but by hand, so that every error reports its
+//! location and the accepted input.
 
 use ahash::RandomState;
 use fieldmanager_value::{Map, Str, Value};
@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::nested::Nested;
 use crate::place::{Place, Step};
 
-/// Reads definitions and collects faults.
+/// Parses definitions and collects errors.
 #[derive(Default)]
 pub(crate) struct Reader {
     pub(crate) faults: Vec<Fault>,
@@ -45,7 +45,7 @@ impl Reader {
         out
     }
 
-    /// The value as a map of the given fields; null counts as empty.
+    /// Returns the value as a map with the given fields; null is an empty map.
     fn map(&mut self, value: &Value, known: &[&str]) -> Option<Map> {
         let map = match value {
             Value::Null => Map::new(),
@@ -65,7 +65,7 @@ impl Reader {
         Some(map)
     }
 
-    /// The items of a list; null and absent count as empty.
+    /// Returns the items of a list; null and absent are an empty list.
     fn list(&mut self, value: Option<&Value>) -> Vec<Value> {
         match value {
             None | Some(Value::Null) => Vec::new(),
@@ -77,7 +77,7 @@ impl Reader {
         }
     }
 
-    /// A list whose items are identified by their `name`.
+    /// Parses a list whose items are identified by their `name`.
     fn named_list<T: Named>(
         &mut self,
         value: Option<&Value>,
@@ -96,7 +96,7 @@ impl Reader {
                 if read.name().is_empty() {
                     r.fault(format!("field `{}` is missing or empty", T::KEY));
                 } else if !seen.insert(read.name().clone()) {
-                    r.fault(format!("{} is there twice", T::KEY));
+                    r.fault(format!("duplicate {}", T::KEY));
                 }
                 out.push(read);
             });
@@ -104,7 +104,7 @@ impl Reader {
         out
     }
 
-    fn text(&mut self, map: &Map, name: &str) -> Option<Str> {
+    fn string(&mut self, map: &Map, name: &str) -> Option<Str> {
         match map.get(name)? {
             Value::Null => None,
             Value::String(text) => Some(text.into()),
@@ -128,7 +128,7 @@ impl Reader {
         }
     }
 
-    fn texts(&mut self, map: &Map, name: &str) -> Vec<Str> {
+    fn strings(&mut self, map: &Map, name: &str) -> Vec<Str> {
         self.at(Step::Field(name.into()), |r| {
             let items = r.list(map.get(name));
             let mut out = Vec::with_capacity(items.len());
@@ -145,7 +145,7 @@ impl Reader {
     }
 
     fn relationship(&mut self, map: &Map) -> Option<Relationship> {
-        let text = self.text(map, "elementRelationship")?;
+        let text = self.string(map, "elementRelationship")?;
         if text.is_empty() {
             return None;
         }
@@ -167,16 +167,17 @@ impl Reader {
             _ => None,
         };
         let map = self.map(value, &["name", "scalar", "list", "map", "untyped"]);
-        let def = map
-            .map(|map| TypeDef { name: self.text(&map, "name").unwrap_or_default(), atom: self.atom(&map) });
+        let def = map.map(|map| TypeDef {
+            name: self.string(&map, "name").unwrap_or_default(),
+            atom: self.atom(&map),
+        });
         self.type_name = outer;
         def
     }
 
-    /// The kinds of a type definition or reference. `untyped` is in the Go package's schema of schemas
-    /// and means nothing there either.
+    /// Parses the kinds of a type definition or reference. `untyped` is accepted and ignored, as in the Go package.
     fn atom(&mut self, map: &Map) -> AtomDef {
-        let scalar = self.text(map, "scalar").and_then(|text| {
+        let scalar = self.string(map, "scalar").and_then(|text| {
             let found = Scalar::ALL.into_iter().find(|s| text == s.name());
             if found.is_none() {
                 self.at(Step::Text(".scalar"), |r| {
@@ -200,15 +201,15 @@ impl Reader {
             let known = ["namedType", "scalar", "list", "map", "untyped", "elementRelationship", "nullable"];
             let map = r.map(&value, &known)?;
             let found = TypeRef {
-                named: r.text(&map, "namedType"),
+                named: r.string(&map, "namedType"),
                 inlined: r.atom(&map),
                 relationship: r.relationship(&map),
                 nullable: r.flag(&map, "nullable"),
             };
             if found.named.is_some() && !found.inlined.is_empty() {
-                r.fault("expected either namedType or a type in place, got both");
+                r.fault("expected either namedType or an inlined type, got both");
             }
-            // An empty reference is the same as none.
+            // An empty reference is the same as `None`.
             (found != TypeRef::default()).then_some(found)
         })
     }
@@ -218,7 +219,7 @@ impl Reader {
         Some(ListDef {
             element: self.type_ref(&map, "elementType").unwrap_or_default(),
             relationship: self.relationship(&map),
-            keys: self.texts(&map, "keys"),
+            keys: self.strings(&map, "keys"),
         })
     }
 
@@ -239,7 +240,7 @@ impl Reader {
     fn field_def(&mut self, value: &Value) -> Option<FieldDef> {
         let map = self.map(value, &["name", "type", "default"])?;
         Some(FieldDef {
-            name: self.text(&map, "name").unwrap_or_default(),
+            name: self.string(&map, "name").unwrap_or_default(),
             ty: self.type_ref(&map, "type").unwrap_or_default(),
             default: map.get("default").filter(|v| !v.is_null()).cloned(),
         })
@@ -250,10 +251,10 @@ impl Reader {
             ["discriminator", "deduceInvalidDiscriminator", "fields", "emptyMembers", "closed", "required"];
         let map = self.map(value, &known)?;
         Some(Union {
-            discriminator: self.text(&map, "discriminator"),
+            discriminator: self.string(&map, "discriminator"),
             deduce: self.flag(&map, "deduceInvalidDiscriminator"),
             fields: self.at(Step::Text(".fields"), |r| r.named_list(map.get("fields"), Self::union_field)),
-            empty_members: self.texts(&map, "emptyMembers"),
+            empty_members: self.strings(&map, "emptyMembers"),
             closed: self.flag(&map, "closed"),
             required: self.flag(&map, "required"),
         })
@@ -262,14 +263,14 @@ impl Reader {
     fn union_field(&mut self, value: &Value) -> Option<UnionField> {
         let map = self.map(value, &["fieldName", "discriminatorValue", "optional"])?;
         Some(UnionField {
-            field: self.text(&map, "fieldName").unwrap_or_default(),
-            value: self.text(&map, "discriminatorValue").unwrap_or_default(),
+            field: self.string(&map, "fieldName").unwrap_or_default(),
+            value: self.string(&map, "discriminatorValue").unwrap_or_default(),
             optional: self.flag(&map, "optional"),
         })
     }
 }
 
-/// A definition that is identified by one field in its list.
+/// A definition that is identified by one of its fields within a list.
 trait Named {
     const KEY: &'static str;
     fn name(&self) -> &Str;

@@ -1,19 +1,19 @@
-//! Where in a document a reader is.
+//! Locations in a document.
 
 use std::fmt;
 
 use fieldmanager_value::{Str, Value};
 
-/// A step down in a document.
+/// A step of a location.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// Written as it is, `.map.fields`.
+    /// Verbatim, such as `.map.fields`.
     Text(&'static str),
-    /// A field of any name.
+    /// A field with any name.
     Field(Str),
-    /// The item of a list at a position.
+    /// A list item, by index.
     Index(usize),
-    /// The item of a list that a field identifies, by the name of the field and its value.
+    /// A list item, by the name and value of its identifying field.
     Item(&'static str, Str),
 }
 
@@ -28,8 +28,8 @@ impl fmt::Display for Step {
     }
 }
 
-/// The way to a place. It becomes a text only when there is something to say of the place: a schema of
-/// thousands of types has as many places, and usually no fault.
+/// A location in a document. It is formatted only to report an error: a schema of thousands of types has as many
+/// locations, and usually no errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place(Vec<Step>);
 

@@ -1,4 +1,4 @@
-//! Constructors of [`Schema`]: from text, from a document, from definitions, and the deduced schema.
+//! Constructors of [`Schema`].
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,11 +13,11 @@ use crate::resolved::{Inner, Schema, Type, TypeId};
 use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, build};
 
 impl Schema {
-    /// Reads a schema from a YAML or JSON text in the Go package's format.
+    /// Parses a schema from YAML or JSON in the format of the Go package.
     ///
     /// # Errors
     ///
-    /// [`Error::Text`] if it is not YAML, [`Error::Invalid`] with every fault of the schema.
+    /// [`Error::Text`] if the input is not valid YAML, [`Error::Invalid`] with all errors of the schema.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -29,12 +29,12 @@ impl Schema {
         Self::from_value(&Value::from_yaml(text)?)
     }
 
-    /// Reads a schema from a document in the Go package's format.
+    /// Parses a schema from a document in the format of the Go package.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] with every fault: unknown fields and names, duplicates, and what
-    /// [`from_definitions`](Self::from_definitions) refuses.
+    /// [`Error::Invalid`] with all errors of the schema: unknown fields and names, duplicates, and the errors of
+    /// [`from_definitions`](Self::from_definitions).
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -54,11 +54,11 @@ impl Schema {
         }
     }
 
-    /// The schema of schema files; its type `schema` is that of a whole file. It describes itself.
+    /// The schema of schema files, which also describes itself. Its type `schema` is that of an entire file.
     ///
     /// # Errors
     ///
-    /// None in practice: the text is part of the library and read by a test.
+    /// None in practice: the document is part of the library and covered by a test.
     ///
     /// ```
     /// let schemas = fieldmanager_schema::Schema::meta_schema()?;
@@ -73,9 +73,9 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] with every fault: references to unknown types, associative lists with keys whose
-    /// items are no maps or have no such fields, lists without a relationship, overrides of the relationship
-    /// of a scalar, and unions that share members or discriminator values.
+    /// [`Error::Invalid`] with all errors: references to unknown types, lists without a relationship, associative lists
+    /// whose keys are not fields of their items, overrides of the relationship of a scalar, and unions that share
+    /// members or discriminator values.
     ///
     /// ```
     /// use fieldmanager_schema::{AtomDef, Scalar, Schema, TypeDef};
@@ -88,7 +88,7 @@ impl Schema {
         build::schema(types)
     }
 
-    /// The type whose structure is deduced from the value: maps are separable, lists atomic.
+    /// The type whose structure is deduced from the value: maps are separable, lists are atomic.
     ///
     /// ```
     /// let any = fieldmanager_schema::Schema::deduced();

@@ -1,4 +1,4 @@
-//! The resolved form of a schema: references are ids, fields are found without allocation.
+//! Resolved schemas: references are ids, and field lookups do not allocate.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -12,22 +12,22 @@ use crate::names::Names;
 use crate::similar::similar_names;
 use crate::write;
 
-/// A type of one schema, by number. It means nothing to another schema.
+/// The id of a type within its schema. Ids of different schemas are unrelated.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
 /// let schema = Schema::from_yaml("types: [{name: node, map: {elementType: {namedType: node}}}]")?;
 /// let node = schema.type_named("node").unwrap();
-/// // A recursive type leads to its own id.
+/// // A recursive type refers to its own id.
 /// assert_eq!(node.atom().map.as_ref().unwrap().element, Some(node.id()));
 /// # Ok::<(), fieldmanager_schema::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId(pub(crate) u32);
 
-/// A schema: named types with every reference resolved. Cloning is O(1).
+/// A schema: named types with all references resolved. Cloning is O(1).
 ///
-/// Two schemas are equal when their definitions are.
+/// Two schemas are equal if their definitions are equal.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -44,13 +44,13 @@ pub(crate) struct Inner {
     pub(crate) by_name: HashMap<Str, TypeId, RandomState>,
     pub(crate) atoms: Vec<Atom>,
     pub(crate) plain: bool,
-    /// For each atom, whether a union lies in it or below it, outside of atomic parts.
+    /// For each atom, whether it or a descendant has a union, excluding atomic parts.
     pub(crate) with_unions: Vec<bool>,
-    /// The same, with those in atomic parts.
+    /// The same, including atomic parts.
     pub(crate) with_atomic_unions: Vec<bool>,
 }
 
-/// What a type may be, with references resolved. See [`AtomDef`](crate::AtomDef).
+/// The kinds accepted by a type, with references resolved. See [`AtomDef`](crate::AtomDef).
 ///
 /// ```
 /// use fieldmanager_schema::{Scalar, Schema};
@@ -68,9 +68,9 @@ pub struct Atom {
     pub list: Option<ListType>,
     /// A map.
     pub map: Option<MapType>,
-    /// The name of the type, or of the type that it is written in.
+    /// The name of the type, or of the type that contains it.
     pub name: Str,
-    /// Whether the type is written in place rather than named.
+    /// Whether the type is inlined rather than named.
     pub inlined: bool,
 }
 
@@ -92,13 +92,13 @@ pub struct Atom {
 pub struct ListType {
     /// The type of the items.
     pub element: TypeId,
-    /// Whether the whole has one set of owners; otherwise the list is associative.
+    /// Whether the list has one set of owners. Otherwise it is associative.
     pub atomic: bool,
-    /// For an associative list of maps, the fields whose values identify an item. A set has none.
+    /// For an associative list of maps, the fields that identify an item. Empty for a set.
     pub keys: Vec<KeyField>,
 }
 
-/// A field whose value is a part of the key of an item.
+/// A field that is part of the key of an item.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -117,9 +117,9 @@ pub struct ListType {
 /// ```
 #[derive(Clone, Debug)]
 pub struct KeyField {
-    /// Its name.
+    /// The name of the field.
     pub name: Str,
-    /// The value of an item that does not have the field.
+    /// The value assumed for an item without the field.
     pub default: Option<Value>,
 }
 
@@ -142,17 +142,17 @@ pub struct KeyField {
 /// ```
 #[derive(Clone, Debug)]
 pub struct MapType {
-    /// Sorted by name.
+    /// The declared fields, sorted by name.
     pub(crate) fields: Vec<Field>,
     pub(crate) names: Names,
-    /// The type of fields that are not declared; without it there may be none.
+    /// The type of undeclared fields. If `None`, undeclared fields are invalid.
     pub element: Option<TypeId>,
-    /// Whether the whole has one set of owners.
+    /// Whether the map has one set of owners.
     pub atomic: bool,
-    /// Groups of fields of which one may be set, but for those whose discriminator is no field of the struct
-    /// or takes no text: they mean nothing.
+    /// Groups of fields of which at most one may be set. Unions whose discriminator is not a field of the struct or
+    /// does not accept strings are omitted, since they have no effect.
     pub unions: Vec<Union>,
-    /// Whether the type declares nothing and takes everything, as an object without a schema does.
+    /// Whether the type declares no fields and accepts any, like an object without a schema.
     pub untyped: bool,
 }
 
@@ -171,16 +171,16 @@ pub struct MapType {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Its name.
+    /// The name of the field.
     pub name: Str,
-    /// The type of its value.
+    /// The type of the value.
     pub ty: TypeId,
-    /// The value that an object without the field is taken to have.
+    /// The value assumed for an object without the field.
     pub default: Option<Value>,
 }
 
 impl MapType {
-    /// The declared field of a name.
+    /// The declared field with a name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.get(self.position(name)?)
     }
@@ -194,7 +194,7 @@ impl MapType {
         &self.fields
     }
 
-    /// The type of the field of a name, be it declared or not; none if no such field is accepted.
+    /// The type of the field with a name, declared or not. Returns `None` if the field is not accepted.
     ///
     /// ```
     /// use fieldmanager_schema::{Scalar, Schema};
@@ -211,8 +211,8 @@ impl MapType {
         self.field(name).map(|field| field.ty).or(self.element)
     }
 
-    /// The declared fields whose names are most like the given one, at most three, the best first. For
-    /// messages about fields that are not declared.
+    /// Returns at most three declared fields with similar names, the most similar first, for error messages about
+    /// undeclared fields.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -232,7 +232,7 @@ impl MapType {
 }
 
 impl Schema {
-    /// The type of a name.
+    /// The type with a name.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -246,7 +246,7 @@ impl Schema {
         Some(Type { schema: self.clone(), id })
     }
 
-    /// The names of the types, in the order of the schema.
+    /// Iterates over the names of the types, in the order of the schema.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -258,10 +258,9 @@ impl Schema {
         self.0.types.iter().map(|def| def.name.as_str())
     }
 
-    /// What a type may be.
+    /// The kinds accepted by a type.
     ///
-    /// An id of another schema gives an atom of this one that has nothing to do with it, or one that
-    /// accepts no value; it never panics.
+    /// For an id of another schema, this returns an unrelated atom or one that accepts no value. It never panics.
     ///
     /// ```
     /// use fieldmanager_schema::{Scalar, Schema};
@@ -274,8 +273,8 @@ impl Schema {
         usize::try_from(id.0).ok().and_then(|at| self.0.atoms.get(at)).unwrap_or(&NOTHING)
     }
 
-    /// Whether no type may be a map as well as an associative list. Then the field set of a value needs no
-    /// reconciliation with the type it was made by.
+    /// Whether no type accepts both maps and associative lists. In this case the field set of a value never needs to be
+    /// reconciled with the type from which it was derived.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -293,8 +292,8 @@ impl Schema {
         self.0.plain
     }
 
-    /// Whether a value of a type may hold a struct with a union, outside of atomic lists and maps. Where it
-    /// may not, nothing about unions needs to be looked at.
+    /// Whether a value of a type may contain a struct with a union outside of atomic lists and maps. If not, walks that
+    /// handle unions can skip it.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -314,7 +313,8 @@ impl Schema {
         usize::try_from(id.0).ok().and_then(|at| self.0.with_unions.get(at)).copied().unwrap_or_default()
     }
 
-    /// Whether a struct with unions is in a type or below it, atomic parts included: what validation looks at.
+    /// Whether a value of a type may contain a struct with a union, including atomic lists and maps. Validation uses
+    /// this.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -346,7 +346,7 @@ impl Schema {
         &self.0.types
     }
 
-    /// The schema as a document, in the Go package's format.
+    /// Returns the schema as a document in the format of the Go package.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -358,7 +358,7 @@ impl Schema {
         write::schema(&self.0.types)
     }
 
-    /// Whether both are the same schema in memory, so that ids of one mean the same to the other.
+    /// Whether both schemas share one allocation, so that ids are valid for both.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -373,7 +373,7 @@ impl Schema {
     }
 }
 
-/// An atom that accepts nothing.
+/// An atom that accepts no value.
 pub(crate) static NOTHING: LazyLock<Atom> =
     LazyLock::new(|| Atom { scalar: None, list: None, map: None, name: Str::default(), inlined: true });
 
@@ -413,23 +413,23 @@ impl Type {
         &self.schema
     }
 
-    /// The type's number in its schema.
+    /// The id of the type in its schema.
     pub fn id(&self) -> TypeId {
         self.id
     }
 
-    /// What the type may be.
+    /// The kinds accepted by the type.
     pub fn atom(&self) -> &Atom {
         self.schema.atom(self.id)
     }
 
-    /// The type's name.
+    /// The name of the type.
     pub fn name(&self) -> &str {
         &self.atom().name
     }
 }
 
-/// The same type of the same schema, in memory.
+/// Types are equal if they have the same id in the same allocation of a schema.
 impl PartialEq for Type {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id && self.schema.ptr_eq(&other.schema)

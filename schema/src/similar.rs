@@ -1,20 +1,20 @@
-//! Suggests known names for a misspelled one.
+//! Suggestions for misspelled names.
 
-/// Longer names get no suggestion, and are not suggested: the comparison of two names costs the product of their
+/// The maximum length of names to compare, since comparing two names takes time proportional to the product of their
 /// lengths.
 const LONGEST_NAME: usize = 64;
-/// Among more names than this, no suggestion is made.
+/// The maximum number of names to choose suggestions from.
 const MOST_NAMES: usize = 500;
-/// How many names are suggested at most.
+/// The maximum number of suggestions.
 const SUGGESTIONS: usize = 3;
 
-/// How many faults of one input get suggestions.
+/// The maximum number of errors with suggestions for one input.
 pub const FAULTS_WITH_SUGGESTIONS: usize = 10;
 
-/// The items whose names resemble a name most, at most three, the best first and equally good ones in their order.
-/// Upper and lower case are the same. `at_least` is the smallest accepted similarity, between 0 and 1.
+/// Returns at most three items whose names are similar to a name, the most similar first. Ties are ordered by item, and
+/// case is ignored. `at_least` is the minimum similarity, between 0 and 1.
 ///
-/// The work is bounded: names over 64 bytes and lists of over 500 names get no suggestions.
+/// The work is bounded: there are no suggestions for names of more than 64 bytes or from more than 500 names.
 pub fn similar_names<'n, T: Ord>(
     name: &str,
     known: impl IntoIterator<Item = (&'n str, T)>,
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_get_no_suggestion() {
+    fn long_names_have_no_suggestions() {
         for (length, expected) in [(64, 1), (65, 0)] {
             let known = "a".repeat(length);
             assert_eq!(similar(&known, std::slice::from_ref(&known)).len(), expected);
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn many_names_give_no_suggestion() {
+    fn large_sets_of_names_yield_no_suggestions() {
         for (n, expected) in [(500, 3), (501, 0)] {
             let known: Vec<String> = (0..n).map(|i| format!("field{i}")).collect();
             assert_eq!(similar("field1", &known).len(), expected);

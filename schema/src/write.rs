@@ -1,4 +1,4 @@
-//! From definitions back to a document.
+//! Conversion of definitions to a document.
 
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
@@ -7,7 +7,7 @@ use crate::definition::{
     AtomDef, FieldDef, ListDef, MapDef, Relationship, TypeDef, TypeRef, Union, UnionField,
 };
 
-/// Collects the members of a document that are worth writing.
+/// Collects the fields of a document, without those at their default.
 #[derive(Default)]
 struct Members(Map);
 
@@ -60,15 +60,15 @@ fn type_ref(reference: &TypeRef) -> Value {
         .into()
 }
 
-fn text(text: &Str) -> Value {
-    Value::from(text)
+fn string(string: &Str) -> Value {
+    Value::from(string)
 }
 
 fn list(list: &ListDef) -> Value {
     Members::default()
         .put("elementType", Some(type_ref(&list.element)))
         .relationship(list.relationship)
-        .list("keys", &list.keys, text)
+        .list("keys", &list.keys, string)
         .into()
 }
 
@@ -101,7 +101,7 @@ fn union(union: &Union) -> Value {
         .put("discriminator", union.discriminator.clone())
         .flag("deduceInvalidDiscriminator", union.deduce)
         .list("fields", &union.fields, member)
-        .list("emptyMembers", &union.empty_members, text)
+        .list("emptyMembers", &union.empty_members, string)
         .flag("closed", union.closed)
         .flag("required", union.required)
         .into()

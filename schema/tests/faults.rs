@@ -1,11 +1,11 @@
-//! Every fault of a schema, its place and its text.
+//! Every error of a schema, with its location and message.
 
 use fieldmanager_schema::{
     AtomDef, Error, Fault, FieldDef, MapDef, Relationship, Scalar, Schema, TypeDef, TypeRef,
 };
 use fieldmanager_value::Value;
 
-/// What it shows, a schema, and its faults.
+/// Rows of a description, a schema and its errors.
 fn check(rows: &[(&str, &str, &str)]) {
     for (name, schema, expected) in rows {
         let found = match Schema::from_yaml(schema) {
@@ -17,32 +17,32 @@ fn check(rows: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn not_yaml() {
+fn invalid_yaml_is_rejected() {
     check(&[
-        ("an open list", "types: [", "not valid YAML at line 1 column 8: unclosed bracket '['"),
+        ("an unclosed list", "types: [", "not valid YAML at line 1 column 8: unclosed bracket '['"),
         ("two documents", "types: []\n---\ntypes: []\n", "expected one document, found 2"),
         (
-            "a name that is there twice in a map",
+            "a duplicate key",
             "types: []\ntypes: []\n",
-            "not valid YAML at line 2 column 1: key `types` is there twice",
+            "not valid YAML at line 2 column 1: duplicate key `types`",
         ),
     ]);
 }
 
 #[test]
-fn wrong_kinds() {
+fn wrong_kinds_are_rejected() {
     check(&[
         ("a list for the schema", "[]", "expected map, got list"),
-        ("a text for the schema", "types", "expected map, got string"),
+        ("a string for the schema", "types", "expected map, got string"),
         ("a map for the types", "types: {}", ".types: expected list, got map"),
-        ("a text for a type", "types: [a]", ".types[0]: expected map, got string"),
+        ("a string for a type", "types: [a]", ".types[0]: expected map, got string"),
         (
             "a number for a name",
             "types: [{name: 1, scalar: string}]",
             ".types[0].name: expected string, got integer\n.types[0]: field `name` is missing or empty",
         ),
         (
-            "a text for a list type",
+            "a string for a list type",
             "types: [{name: a, list: b}]",
             r#"type `a`: .types[name="a"].list: expected map, got string"#,
         ),
@@ -52,7 +52,7 @@ fn wrong_kinds() {
             r#"type `a`: .types[name="a"].map: expected map, got list"#,
         ),
         (
-            "a text for a reference",
+            "a string for a reference",
             "types: [{name: a, map: {elementType: b}}]",
             r#"type `a`: .types[name="a"].map.elementType: expected map, got string"#,
         ),
@@ -62,7 +62,7 @@ fn wrong_kinds() {
             r#"type `a`: .types[name="a"].map.elementType.namedType: expected string, got integer"#,
         ),
         (
-            "a text for keys",
+            "a string for keys",
             "types: [{name: a, list: {elementRelationship: associative, elementType: {scalar: string}, keys: b}}]",
             r#"type `a`: .types[name="a"].list.keys: expected list, got string"#,
         ),
@@ -72,7 +72,7 @@ fn wrong_kinds() {
             r#"type `a`: .types[name="a"].list.keys[1]: expected string, got integer"#,
         ),
         (
-            "a text for nullable",
+            "a string for nullable",
             "types: [{name: a, map: {elementType: {scalar: string, nullable: b}}}]",
             r#"type `a`: .types[name="a"].map.elementType.nullable: expected boolean, got string"#,
         ),
@@ -92,7 +92,7 @@ fn wrong_kinds() {
             r#"type `a`: .types[name="a"].map.unions: expected list, got map"#,
         ),
         (
-            "texts for the flags of a union",
+            "strings for the flags of a union",
             "types: [{name: a, map: {unions: [{deduceInvalidDiscriminator: b, closed: b, required: b}]}}]",
             "type `a`: .types[name=\"a\"].map.unions[0].deduceInvalidDiscriminator: expected boolean, got string\ntype `a`: .types[name=\"a\"].map.unions[0].closed: expected boolean, got string\ntype `a`: .types[name=\"a\"].map.unions[0].required: expected boolean, got string",
         ),
@@ -100,12 +100,12 @@ fn wrong_kinds() {
 }
 
 #[test]
-fn null_and_absent_are_empty() {
+fn null_and_absent_fields_are_empty() {
     check(&[
         ("null for the schema", "null", "ok"),
-        ("nothing", "", "ok"),
+        ("an empty document", "", "ok"),
         ("null for the types", "types: null", "ok"),
-        ("a type of no kind", "types: [{name: a}]", "ok"),
+        ("a type without kinds", "types: [{name: a}]", "ok"),
         ("nulls in a type", "types: [{name: a, scalar: null, list: null, map: null, untyped: null}]", "ok"),
         ("an empty map type", "types: [{name: a, map: {}}]", "ok"),
         (
@@ -118,7 +118,7 @@ fn null_and_absent_are_empty() {
 }
 
 #[test]
-fn unknown_fields_and_names() {
+fn unknown_fields_and_names_are_rejected() {
     check(&[
         ("of the schema", "{types: [], kinds: []}", ".kinds: unknown field, accepted are types"),
         (
@@ -170,12 +170,12 @@ fn unknown_fields_and_names() {
 }
 
 #[test]
-fn names_are_there_once() {
+fn names_are_unique() {
     check(&[
         (
             "a type",
             "types: [{name: a, scalar: string}, {name: b, scalar: string}, {name: a, scalar: numeric}]",
-            r#".types[name="a"]: name is there twice"#,
+            r#".types[name="a"]: duplicate name"#,
         ),
         ("a type without a name", "types: [{scalar: string}]", ".types[0]: field `name` is missing or empty"),
         (
@@ -186,7 +186,7 @@ fn names_are_there_once() {
         (
             "a field",
             "types: [{name: a, map: {fields: [{name: b, type: {scalar: string}}, {name: b, type: {scalar: string}}]}}]",
-            r#"type `a`: .types[name="a"].map.fields[name="b"]: name is there twice"#,
+            r#"type `a`: .types[name="a"].map.fields[name="b"]: duplicate name"#,
         ),
         (
             "a field without a name",
@@ -196,7 +196,7 @@ fn names_are_there_once() {
         (
             "a member",
             "types: [{name: a, map: {unions: [{fields: [{fieldName: b}, {fieldName: b}]}]}}]",
-            r#"type `a`: .types[name="a"].map.unions[0].fields[fieldName="b"]: fieldName is there twice"#,
+            r#"type `a`: .types[name="a"].map.unions[0].fields[fieldName="b"]: duplicate fieldName"#,
         ),
         (
             "a member without a name",
@@ -207,22 +207,22 @@ fn names_are_there_once() {
 }
 
 #[test]
-fn references() {
+fn references_are_checked() {
     check(&[
         (
-            "to no type, with a hint",
+            "to an unknown type, with a suggestion",
             "types: [{name: container, scalar: string}, {name: a, map: {elementType: {namedType: contaner}}}]",
             r#"type `a`: .types[name="a"].map.elementType: unknown type `contaner`, did you mean `container`"#,
         ),
         (
-            "to no type",
+            "to an unknown type",
             "types: [{name: a, map: {elementType: {namedType: zzz}}}]",
             r#"type `a`: .types[name="a"].map.elementType: unknown type `zzz`"#,
         ),
         (
-            "named and in place",
+            "named and inlined",
             "types: [{name: a, map: {elementType: {namedType: a, scalar: string}}}]",
-            r#"type `a`: .types[name="a"].map.elementType: expected either namedType or a type in place, got both"#,
+            r#"type `a`: .types[name="a"].map.elementType: expected either namedType or an inlined type, got both"#,
         ),
         (
             "from a field",
@@ -238,33 +238,37 @@ fn references() {
 }
 
 #[test]
-fn relationships() {
+fn relationships_are_checked() {
     let list = |rest: &str| format!("types: [{{name: a, list: {{elementType: {{scalar: string}}{rest}}}}}]");
     check(&[
         (
-            "a list without one",
+            "a list without a relationship",
             &list(""),
             r#"type `a`: .types[name="a"].list: a list needs an elementRelationship, atomic or associative"#,
         ),
         (
-            "a list with that of maps",
+            "a list with the relationship of maps",
             &list(", elementRelationship: separable"),
             r#"type `a`: .types[name="a"].list: a list needs an elementRelationship, atomic or associative"#,
         ),
-        ("a list with that of sets", &list(", elementRelationship: associative"), "ok"),
-        ("a map with that of lists", "types: [{name: a, map: {elementRelationship: associative}}]", "ok"),
+        ("a set", &list(", elementRelationship: associative"), "ok"),
+        (
+            "a map with the relationship of lists",
+            "types: [{name: a, map: {elementRelationship: associative}}]",
+            "ok",
+        ),
         (
             "an override on a scalar",
             "types: [{name: s, scalar: string}, {name: a, map: {elementType: {namedType: s, elementRelationship: atomic}}}]",
             r#"type `a`: .types[name="a"].map.elementType: elementRelationship is set on a type that is neither map nor list"#,
         ),
         (
-            "an override on a scalar in place",
+            "an override on an inlined scalar",
             "types: [{name: a, map: {elementType: {scalar: string, elementRelationship: atomic}}}]",
             r#"type `a`: .types[name="a"].map.elementType: elementRelationship is set on a type that is neither map nor list"#,
         ),
         (
-            "an override on a list with that of maps",
+            "an override on a list with the relationship of maps",
             "types: [{name: l, list: {elementType: {scalar: string}, elementRelationship: atomic}},
                      {name: a, map: {elementType: {namedType: l, elementRelationship: separable}}}]",
             r#"type `a`: .types[name="a"].map.elementType: elementRelationship of a list must be atomic or associative"#,
@@ -273,7 +277,7 @@ fn relationships() {
 }
 
 #[test]
-fn keys() {
+fn keys_are_checked() {
     let list = |element: &str| {
         format!(
             "types: [{{name: a, list: {{elementRelationship: associative, keys: [id, name], elementType: {element}}}}}]"
@@ -281,24 +285,24 @@ fn keys() {
     };
     check(&[
         (
-            "that are no fields",
+            "undeclared fields",
             &list(
                 "{map: {fields: [{name: title, type: {scalar: string}}, {name: id, type: {scalar: string}}]}}",
             ),
-            r#"type `a`: .types[name="a"].list.keys: key `name` is no field of the items, those are id, title"#,
+            r#"type `a`: .types[name="a"].list.keys: key `name` is not a field of the items, expected one of id, title"#,
         ),
         (
             "of scalars",
             &list("{scalar: string}"),
             r#"type `a`: .types[name="a"].list.keys: an associative list with keys needs items that are maps"#,
         ),
-        ("of a map of any fields", &list("{map: {elementType: {scalar: string}}}"), "ok"),
+        ("of a map with undeclared fields", &list("{map: {elementType: {scalar: string}}}"), "ok"),
         ("of an atomic list", &list("{scalar: string}").replace("associative", "atomic"), "ok"),
     ]);
 }
 
 #[test]
-fn unions() {
+fn unions_are_checked() {
     let map = |unions: &str| {
         format!(
             "types: [{{name: a, map: {{fields: [{{name: d, type: {{scalar: string}}}}, {{name: x, type: {{scalar: numeric}}}}, {{name: u, type: {{scalar: string}}}}], unions: {unions}}}}}]"
@@ -306,36 +310,36 @@ fn unions() {
     };
     check(&[
         (
-            "fine",
+            "valid",
             &map(
                 "[{discriminator: d, fields: [{fieldName: x, discriminatorValue: X}, {fieldName: u, discriminatorValue: U}]}]",
             ),
             "ok",
         ),
         (
-            "that share a member",
+            "shared members",
             &map("[{fields: [{fieldName: x}]}, {fields: [{fieldName: u}, {fieldName: x}]}]"),
             r#"type `a`: .types[name="a"].map.unions[1].fields[fieldName="x"]: a field may belong to one union only"#,
         ),
         (
-            "that share a value",
+            "shared discriminator values",
             &map(
                 "[{discriminator: d, fields: [{fieldName: x, discriminatorValue: A}, {fieldName: u, discriminatorValue: A}]}]",
             ),
             r#"type `a`: .types[name="a"].map.unions[0].fields[fieldName="u"]: two fields have the discriminator value `A`"#,
         ),
         (
-            "whose discriminator is no field",
+            "an undeclared discriminator",
             &map("[{discriminator: e, fields: [{fieldName: x, discriminatorValue: A}]}]"),
             "ok",
         ),
         (
-            "whose discriminator takes no strings",
+            "a discriminator that is not a string",
             &map("[{discriminator: x, fields: [{fieldName: u, discriminatorValue: A}]}]"),
             "ok",
         ),
         (
-            "that share a value which nothing reads",
+            "shared values without a discriminator",
             &map(
                 "[{fields: [{fieldName: x, discriminatorValue: A}, {fieldName: u, discriminatorValue: A}]}]",
             ),
@@ -345,7 +349,7 @@ fn unions() {
 }
 
 #[test]
-fn every_fault_is_reported() {
+fn all_errors_are_reported() {
     let error = Schema::from_yaml(
         "
 types:
@@ -372,13 +376,13 @@ types:
             fault("b", r#".types[name="b"].map.fields[name="f"].type.scalar"#, scalar),
         ]
     );
-    // One line each.
+    // One line per error.
     assert_eq!(error.to_string().lines().count(), 3);
     assert!(matches!(error, Error::Invalid(_)));
     assert!(Schema::from_yaml("a: [").unwrap_err().faults().is_empty());
 }
 
-/// References are checked in definitions that were not read from a text, too.
+/// References are also checked in definitions that were not parsed.
 #[test]
 fn definitions_are_checked() {
     let faults = |types| match Schema::from_definitions(types) {
@@ -402,13 +406,13 @@ fn definitions_are_checked() {
         ])]),
         [
             r#"type `a`: .types[name="a"].map.fields[name="f"].type: unknown type `b`"#,
-            r#"type `a`: .types[name="a"].map: field `f` is there twice"#,
+            r#"type `a`: .types[name="a"].map: duplicate field `f`"#,
             r#"type `a`: .types[name="a"].map.fields[name="g"].type: elementRelationship is set on a type that is neither map nor list"#,
         ]
     );
 }
 
-/// Nesting is an error where it is read and never a stack overflow.
+/// Excessive nesting is an error, never a stack overflow.
 #[test]
 fn nesting_is_bounded() {
     let nested = |levels: usize| {
@@ -423,7 +427,7 @@ fn nesting_is_bounded() {
         let error = Schema::from_yaml(&nested(levels)).unwrap_err();
         assert_eq!(error.to_string(), "nesting is deeper than 256 levels", "{levels}");
     }
-    // A value that no text brought.
+    // A value that was not parsed.
     let mut reference = Value::Null;
     for _ in 0..120 {
         let inner = Value::Map([("elementType", reference)].into_iter().collect());

@@ -1,5 +1,4 @@
-//! What a schema is after it was read: definitions that are written back as they were, and types that are
-//! resolved.
+//! Round trips of definitions, and the resolved types.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its own schema must fail")]
 
@@ -66,7 +65,7 @@ fn field<'t>(ty: &'t Type, name: &str) -> &'t Atom {
 }
 
 #[test]
-fn definitions_are_written_back() {
+fn definitions_round_trip() {
     let read = schema();
     let document = read.to_value();
     assert_eq!(document, Value::from_yaml(SCHEMA).unwrap());
@@ -75,14 +74,14 @@ fn definitions_are_written_back() {
     assert!(!again.ptr_eq(&read));
     assert_eq!(again.definitions(), read.definitions());
     assert_eq!(Schema::from_definitions(read.definitions().to_vec()).unwrap(), read);
-    // As text, in both languages.
+    // As YAML and as JSON.
     assert_eq!(Schema::from_yaml(&document.to_yaml()).unwrap(), read);
     assert_eq!(Schema::from_yaml(&document.to_json()).unwrap(), read);
 }
 
-/// What says nothing is not written, so that schemas that mean the same are equal.
+/// Defaults are not written, so that equivalent schemas are equal.
 #[test]
-fn empty_attributes_are_not_written() {
+fn defaults_are_not_written() {
     let verbose = "
 types:
 - name: a
@@ -133,7 +132,7 @@ fn types_are_found_by_name() {
     assert!(!root.atom().inlined);
     assert!(root.schema().ptr_eq(&schema));
     assert_eq!(root, schema.type_named("root").unwrap());
-    // The same type of a schema that was read again is another one.
+    // The same type of a schema that was parsed again is not equal.
     assert_ne!(root, ty("root"));
     assert_eq!(format!("{root:?} {schema:?}"), format!("root {names:?}"));
 }
@@ -147,13 +146,13 @@ fn fields_are_resolved() {
     assert!(map.field("replica").is_none() && map.type_of("replica").is_none());
     assert_eq!(field(&root, "replicas").scalar, Some(Scalar::Numeric));
     assert!(field(&root, "replicas").inlined);
-    // A map of anything takes every field.
+    // A map with an element type accepts undeclared fields.
     let container = ty("container");
     assert_eq!(field(&container, "anything").scalar, Some(Scalar::Untyped));
     assert_eq!(field(&container, "name").scalar, Some(Scalar::String));
-    // A recursive type leads to itself.
+    // A recursive type refers to itself.
     assert_eq!(map.type_of("child"), Some(root.id()));
-    // A type of several kinds has each of them.
+    // A type may accept several kinds.
     let either = field(&root, "either");
     assert!(either.scalar.is_some() && either.list.is_some() && either.map.is_some());
     assert!(!either.map.as_ref().unwrap().atomic);
@@ -163,19 +162,19 @@ fn fields_are_resolved() {
 }
 
 #[test]
-fn overrides_make_types_of_their_own() {
+fn overrides_do_not_change_the_referenced_type() {
     let root = ty("root");
     assert!(!field(&root, "labels").map.as_ref().unwrap().atomic);
     assert!(field(&root, "selector").map.as_ref().unwrap().atomic);
     assert!(!field(&root, "containers").list.as_ref().unwrap().atomic);
     assert!(field(&root, "initContainers").list.as_ref().unwrap().atomic);
     assert!(!ty("strings").atom().map.as_ref().unwrap().atomic);
-    // The override keeps the name of what it overrides.
+    // The override keeps the name of the referenced type.
     assert_eq!(field(&root, "selector").name, "strings");
 }
 
 #[test]
-fn an_override_reaches_through_recursion() {
+fn overrides_apply_to_recursive_types() {
     let schema = Schema::from_yaml(
         "
 types:
@@ -191,7 +190,7 @@ types:
     let whole = field(&node, "whole").map.as_ref().unwrap();
     assert!(whole.atomic);
     assert!(!schema.atom(whole.type_of("parts").unwrap()).map.as_ref().unwrap().atomic);
-    // One type, however often it is referred to.
+    // Equal overrides share one type.
     assert_eq!(whole.type_of("whole"), node.atom().map.as_ref().unwrap().type_of("whole"));
 }
 
@@ -206,7 +205,7 @@ fn keys_have_the_defaults_of_their_fields() {
 }
 
 #[test]
-fn a_type_may_be_a_map_as_well_as_an_associative_list() {
+fn types_that_are_maps_and_associative_lists_are_polymorphic() {
     let plain = |kinds: &str| {
         Schema::from_yaml(&format!("types: [{{name: a, {kinds}}}]")).unwrap().has_no_polymorphic_types()
     };
@@ -221,7 +220,7 @@ fn a_type_may_be_a_map_as_well_as_an_associative_list() {
 }
 
 #[test]
-fn the_deduced_type() {
+fn the_deduced_schema_has_two_types() {
     let any = Schema::deduced();
     assert_eq!(any.name(), UNTYPED_DEDUCED);
     let names: Vec<&str> = any.schema().type_names().collect();
@@ -234,21 +233,21 @@ fn the_deduced_type() {
 }
 
 #[test]
-fn an_id_of_another_schema_does_no_harm() {
+fn ids_of_another_schema_do_not_panic() {
     let small = Schema::from_yaml("types: [{name: a, scalar: string}]").unwrap();
     let foreign = small.atom(ty("nothing").id());
     assert!(foreign.scalar.is_none() && foreign.list.is_none() && foreign.map.is_none());
 }
 
 #[test]
-fn names_of_kinds() {
+fn kinds_have_the_names_of_the_format() {
     assert_eq!(Scalar::ALL.map(Scalar::name), ["numeric", "string", "boolean", "untyped"]);
     assert_eq!(Relationship::ALL.map(Relationship::name), ["associative", "atomic", "separable"]);
 }
 
-/// The schema of Kubernetes itself, where it is at hand.
+/// Runs if the schema of Kubernetes is available.
 #[test]
-fn the_schema_of_kubernetes() {
+fn the_kubernetes_schema_round_trips() {
     let Some(shared) = std::env::var_os("FIELDMANAGER_SHARED") else {
         eprintln!("skipped: FIELDMANAGER_SHARED does not name a folder with data/kubernetes-schema.yaml");
         return;

@@ -1,4 +1,4 @@
-//! Schemas at the depth limit, and definitions of any depth, need no more than a small stack.
+//! Stack usage of schemas at the depth limit and of definitions of any depth.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_schema::{
@@ -7,10 +7,10 @@ use fieldmanager_schema::{
 use fieldmanager_testing::on_small_stack;
 use fieldmanager_value::{MAX_DEPTH, Value};
 
-/// Far more levels than any stack has room for.
+/// Far more levels than fit on any stack.
 const DEEP: usize = 10_000;
 
-/// A type in a type, and so on, as lists or as fields and elements of maps.
+/// Nested types, as lists or as fields and elements of maps.
 fn definitions(levels: usize, lists: bool, scalar: Scalar) -> Vec<TypeDef> {
     let mut atom = AtomDef { scalar: Some(scalar), ..AtomDef::default() };
     for level in 0..levels {
@@ -45,12 +45,12 @@ fn definitions_of_any_depth_are_dropped_compared_and_printed() {
 }
 
 #[test]
-fn definitions_that_nest_too_deeply_are_refused() {
+fn definitions_beyond_the_depth_limit_are_rejected() {
     on_small_stack("from_definitions", || {
         for lists in [true, false] {
             for levels in [MAX_DEPTH + 1, DEEP] {
                 let error = Schema::from_definitions(definitions(levels, lists, Scalar::String)).unwrap_err();
-                let expected = "types in place are nested deeper than 256 levels";
+                let expected = "inlined types are nested deeper than 256 levels";
                 assert!(error.to_string().ends_with(expected), "{error}");
                 assert_eq!(error.faults().len(), 1);
             }
@@ -65,10 +65,10 @@ fn definitions_that_nest_too_deeply_are_refused() {
 }
 
 #[test]
-fn a_schema_at_the_depth_limit_is_read_and_written() {
+fn schemas_at_the_depth_limit_round_trip() {
     on_small_stack("from_value", || {
         for lists in [true, false] {
-            // A list in a list takes two levels of the document, a field of a map in a map more.
+            // A list in a list takes two levels of the document; a field of a map in a map takes more.
             let deepest = (1..MAX_DEPTH).rev().find_map(|levels| {
                 let types = definitions(levels, lists, Scalar::String);
                 let document = Schema::from_definitions(types).ok()?.to_value();
@@ -85,7 +85,7 @@ fn a_schema_at_the_depth_limit_is_read_and_written() {
 }
 
 #[test]
-fn definitions_are_read_and_changed_through_the_box() {
+fn nested_definitions_can_be_modified() {
     let mut list = Nested::from(ListDef::default());
     list.keys.push("name".into());
     assert_eq!(list.clone().keys, ["name"]);

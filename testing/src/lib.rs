@@ -1,11 +1,11 @@
-//! Helpers and fixtures for the tests of several crates.
-#![allow(clippy::expect_used, reason = "a failure is the failure of a test")]
+//! Test helpers and fixtures shared by several crates.
+#![allow(clippy::expect_used, reason = "a panic fails the test")]
 
 mod nested;
 
 pub use nested::{NestedSchema, custom_resource_definition, map};
-/// A schema whose types nest in themselves: `root`, with maps, an associative list and a union, and `both`, which is a list,
-/// a map or a scalar.
+/// A schema with recursive types: `root`, with maps, an associative list and a union, and `both`, which is a list, a
+/// map or a scalar.
 pub const DEEP_SCHEMA: &str = "
 types:
 - name: root
@@ -30,16 +30,16 @@ types:
   scalar: untyped
 ";
 
-/// The stack on which every public function must run for input at the depth limit, in bytes.
+/// The stack size on which every public function must run for input at the depth limit, in bytes.
 pub const SMALL_STACK: usize = if cfg!(debug_assertions) { 512 << 10 } else { 256 << 10 };
 
-/// Runs a function in a thread with a stack of [`SMALL_STACK`] bytes. A stack overflow aborts the process; the name
-/// of the thread, which Rust reports then, is the name given here.
+/// Runs a function in a thread with a stack of [`SMALL_STACK`] bytes. A stack overflow aborts the process; Rust then
+/// reports `name`, the name of the thread.
 ///
-/// `STACK` in the environment sets another size, in KiB, to find out how much a function needs.
+/// The environment variable `STACK` overrides the size, in KiB, to determine the stack usage of a function.
 pub fn on_small_stack<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send + 'static) -> T {
     let kib = std::env::var("STACK").ok().and_then(|kib| kib.parse::<usize>().ok());
     let size = kib.map_or(SMALL_STACK, |kib| kib << 10);
     let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(size).spawn(f);
-    thread.expect("a thread starts").join().expect("the function does not panic")
+    thread.expect("the thread starts").join().expect("the function does not panic")
 }

@@ -1,27 +1,27 @@
-//! Schemas and objects that nest to a given depth.
+//! Schemas and objects with a given nesting depth.
 
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 
-/// A map of these entries.
+/// Creates a map with these entries.
 pub fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Value::Map(entries.into_iter().collect::<Map>())
 }
 
-/// How a schema contains another one.
+/// The way in which a schema contains another one.
 #[derive(Clone, Copy, Debug)]
 pub enum NestedSchema {
-    /// As a property.
+    /// As the schema of a property.
     Properties,
     /// As the schema of the values of a map.
     Additional,
     /// As the schema of the items of a list.
     Items,
-    /// As a property of an embedded resource.
+    /// As the schema of a property of an embedded resource.
     Resources,
 }
 
 impl NestedSchema {
-    /// Each of them.
+    /// All variants.
     pub const ALL: [NestedSchema; 4] =
         [NestedSchema::Properties, NestedSchema::Additional, NestedSchema::Items, NestedSchema::Resources];
 
@@ -49,12 +49,12 @@ impl NestedSchema {
         }
     }
 
-    /// A schema of strings below that many levels of this form.
+    /// A string schema nested in the given number of levels.
     pub fn schema(self, levels: usize) -> Value {
         (0..levels).fold(map([("type", "string".into())]), |below, _| self.wrap(below))
     }
 
-    /// An object of a schema of this form, with that many levels.
+    /// An object that matches [`schema`](Self::schema) with the given number of levels.
     pub fn object(self, levels: usize) -> Value {
         (0..levels).fold("x".into(), |below, _| match self {
             NestedSchema::Items => Value::from(vec![below]),
@@ -68,17 +68,17 @@ impl NestedSchema {
         })
     }
 
-    /// The result of `read` for the deepest schema that it accepts.
+    /// Returns the result of `read` for the deepest accepted schema.
     ///
     /// # Panics
     ///
-    /// If none is.
+    /// If no schema is accepted.
     pub fn deepest<T>(self, read: impl Fn(&Value) -> Option<T>) -> T {
         (1..=MAX_DEPTH).rev().find_map(|levels| read(&self.schema(levels))).expect("a schema is accepted")
     }
 }
 
-/// A `CustomResourceDefinition` for `Shop` with this schema in its one version.
+/// A `CustomResourceDefinition` of `Shop` with a single version that has this schema.
 pub fn custom_resource_definition(schema: Value) -> Value {
     let names = map([
         ("plural", "shops".into()),

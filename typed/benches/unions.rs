@@ -1,5 +1,5 @@
-//! What unions cost: normalizing an update and an apply of a pod, by a schema without unions and by the
-//! same schema with them, where nothing changed and where structs did.
+//! Cost of union normalization during update and apply of a pod. Compares a schema with unions to the same schema
+//! without them, for changed and unchanged objects.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use fieldmanager_value::Value;
 const CONTAINERS: usize = 20;
 const VOLUMES: usize = 100;
 
-/// A pod-like type: containers with a profile each, and volumes; unions in the items of both lists.
+/// A type similar to a pod: containers with a profile each, and volumes, with unions in the items of both lists.
 fn pod(unions: bool) -> Type {
     let union = |text: &str| if unions { text.to_owned() } else { String::new() };
     let text = format!(
@@ -69,7 +69,7 @@ fn object() -> Value {
     Value::from_yaml(&text).unwrap()
 }
 
-/// A configuration that touches one volume, or that is the whole object.
+/// A configuration with a single volume.
 fn one_volume(member: &str) -> Value {
     Value::from_yaml(&format!("volumes: [{{name: v7, {member}: {{name: x}}}}]")).unwrap()
 }
@@ -78,7 +78,7 @@ fn typed(ty: &Type, value: &Value) -> TypedValue {
     TypedValue::new(value.clone(), ty.clone(), Duplicates::Allow).unwrap()
 }
 
-/// The object read anew: nothing of it is shared with another.
+/// The object parsed again, so that it shares nothing with the original.
 fn reread(ty: &Type, value: &Value) -> TypedValue {
     typed(ty, &Value::from_json(value.to_json().as_str()).unwrap())
 }
@@ -95,21 +95,21 @@ fn update(c: &mut Criterion) {
         let anew = reread(&ty, &value);
         let changed = live.merge(&typed(&ty, &one_volume("secret"))).unwrap();
         let changed_anew = reread(&ty, changed.value());
-        let mut run = |what: &str, old: &TypedValue, new: &TypedValue| {
-            group.bench_function(format!("{what}/{name}"), |b| {
+        let mut run = |case: &str, old: &TypedValue, new: &TypedValue| {
+            group.bench_function(format!("{case}/{name}"), |b| {
                 b.iter(|| black_box(old).normalize_update(black_box(new)).unwrap());
             });
         };
         run("create", &null, &anew);
         run("unchanged, shared", &live, &shared);
-        run("unchanged, read anew", &live, &anew);
+        run("unchanged, parsed again", &live, &anew);
         run("one volume changed, shared", &live, &changed);
-        run("one volume changed, read anew", &live, &changed_anew);
+        run("one volume changed, parsed again", &live, &changed_anew);
     }
     group.finish();
 }
 
-/// The whole of what an update does beside it, to compare with.
+/// Normalization together with the rest of an update, for comparison.
 fn whole(c: &mut Criterion) {
     let mut group = c.benchmark_group("normalize_update and compare");
     let value = object();
@@ -118,8 +118,10 @@ fn whole(c: &mut Criterion) {
         let live = TypedValue::null(ty.clone()).normalize_update(&typed(&ty, &value)).unwrap().value;
         let anew = reread(&ty, &value);
         let changed = reread(&ty, live.merge(&typed(&ty, &one_volume("secret"))).unwrap().value());
-        for (what, new) in [("unchanged, read anew", &anew), ("one volume changed, read anew", &changed)] {
-            group.bench_function(format!("{what}/{name}"), |b| {
+        for (case, new) in
+            [("unchanged, parsed again", &anew), ("one volume changed, parsed again", &changed)]
+        {
+            group.bench_function(format!("{case}/{name}"), |b| {
                 b.iter(|| {
                     let normalized = live.normalize_update(black_box(new)).unwrap().value;
                     live.compare(&normalized).unwrap()
@@ -142,8 +144,8 @@ fn apply(c: &mut Criterion) {
             ("one volume, another member", one_volume("secret")),
             ("all, unchanged", value.clone()),
         ];
-        for (what, config) in cases {
-            group.bench_function(format!("{what}/{name}"), |b| {
+        for (case, config) in cases {
+            group.bench_function(format!("{case}/{name}"), |b| {
                 b.iter_batched(
                     || reread(&ty, &config),
                     |config| {
@@ -165,8 +167,8 @@ fn validate(c: &mut Criterion) {
     for (name, unions) in [("without unions", false), ("with unions", true)] {
         let ty = pod(unions);
         let (old, new) = (typed(&ty, &value), reread(&ty, &value));
-        for (what, ratcheting) in [("ratcheting", Ratcheting::On), ("all", Ratcheting::Off)] {
-            group.bench_function(format!("{what}/{name}"), |b| {
+        for (case, ratcheting) in [("ratcheting", Ratcheting::On), ("all", Ratcheting::Off)] {
+            group.bench_function(format!("{case}/{name}"), |b| {
                 b.iter(|| black_box(&old).validate_unions(black_box(&new), ratcheting));
             });
         }

@@ -1,4 +1,4 @@
-//! Comparing two values of one type.
+//! Comparison of two values of one type.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use crate::shape::{Shape, empty_type, entries, items, scalar_fault, shape};
 use crate::typed_value::TypedValue;
 use crate::validate::position;
 
-/// What changed from one value to another. No field is in more than one of the sets, but for an item that
-/// had duplicates and has none any more, or the reverse.
+/// The differences between two values. The sets are disjoint, except for an item with duplicates in only one of the
+/// values.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -32,21 +32,21 @@ use crate::validate::position;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Fields that only the second value has.
+    /// Fields that exist only in the second value.
     pub added: Set,
-    /// Fields that both have, with different values.
+    /// Fields that exist in both values and differ.
     pub modified: Set,
-    /// Fields that only the first value has.
+    /// Fields that exist only in the first value.
     pub removed: Set,
 }
 
 impl Comparison {
-    /// Whether nothing changed.
+    /// Whether there are no differences.
     pub fn is_same(&self) -> bool {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 
-    /// The comparison of the fields that a filter lets through.
+    /// Returns the comparison restricted to the fields that a filter selects.
     ///
     /// Behaviour: `Comparison.FilterFields` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
     ///
@@ -70,14 +70,14 @@ impl Comparison {
 }
 
 impl TypedValue {
-    /// What changed from this value to another of the same type.
+    /// Compares this value with another value of the same type.
     ///
-    /// Numbers are compared as numbers. Lists are compared by key or value, so that order does not matter;
-    /// atomic lists and maps as a whole. Items with the same key are compared as one.
+    /// Numbers are compared by value. Items of associative lists are matched by key or value, so their order does not
+    /// matter; atomic lists and maps are compared as a whole. Items with the same key are compared as a group.
     ///
     /// # Errors
     ///
-    /// [`Error::TypesDiffer`]; [`Error::Invalid`] if an item of either has lost its key.
+    /// [`Error::TypesDiffer`]; [`Error::Invalid`] if an item of either value lacks its key.
     ///
     /// Behaviour: `TypedValue.Compare` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
     ///
@@ -111,7 +111,7 @@ impl TypedValue {
     }
 }
 
-/// The part of one of the three sets at and below a place.
+/// The part of one of the three sets at and below a path.
 #[derive(Default)]
 struct Part {
     itself: bool,
@@ -119,13 +119,13 @@ struct Part {
 }
 
 impl Part {
-    fn unite(&mut self, other: Part) {
+    fn merge(&mut self, other: Part) {
         self.itself |= other.itself;
         self.below = self.below.union(&other.below);
     }
 }
 
-/// What changed at and below a place.
+/// The differences at and below a path.
 #[derive(Default)]
 struct Delta {
     added: Part,
@@ -134,14 +134,14 @@ struct Delta {
 }
 
 impl Delta {
-    fn unite(&mut self, other: Delta) {
-        self.added.unite(other.added);
-        self.modified.unite(other.modified);
-        self.removed.unite(other.removed);
+    fn merge(&mut self, other: Delta) {
+        self.added.merge(other.added);
+        self.modified.merge(other.modified);
+        self.removed.merge(other.removed);
     }
 }
 
-/// Collects what changed below a place from what changed in its children.
+/// Combines the differences of the children of a path.
 #[derive(Default)]
 struct DeltaBuilder {
     added: SetBuilder,
@@ -170,7 +170,7 @@ impl DeltaBuilder {
 
 struct Compare<'s> {
     schema: &'s Schema,
-    /// Of both values: every item has its key, and no two of a list have the same.
+    /// For both values: every item has its key, and the keys in each list are unique.
     keyed: bool,
     unique: bool,
     faults: Faults,
@@ -178,7 +178,7 @@ struct Compare<'s> {
 }
 
 impl Compare<'_> {
-    /// At least one of the values is there.
+    /// At least one of the values must be `Some`.
     fn values(&mut self, ty: TypeId, left: Option<&Value>, right: Option<&Value>) -> Delta {
         if let (Some(left), Some(right)) = (left, right)
             && self.keyed
@@ -201,7 +201,7 @@ impl Compare<'_> {
             (None, _) => right_shape,
             _ => {
                 if left_kinds != right_kinds {
-                    // A value of one kind became one of another: both are walked.
+                    // The kind of the value changed: walk both.
                     self.shaped(left_shape, left, right, &mut delta);
                 }
                 right_shape
@@ -218,15 +218,15 @@ impl Compare<'_> {
         delta
     }
 
-    /// What changed where only one side has a value: everything in it is added or removed. Kept apart from
+    /// The differences if only one side has a value, which are all added or all removed. Separate from
     /// [`values`](Self::values) to keep the stack frame of the recursion small.
     #[inline(never)]
     fn one_sided(&mut self, ty: TypeId, left: Option<&Value>, right: Option<&Value>) -> Option<Delta> {
         let atom = self.schema.atom(ty);
         let (value, itself, is_added) = match (left, right) {
-            (None, Some(value)) if can_be(atom, value) => (value, true, true),
-            (Some(value), None) if can_be(atom, value) => (value, true, false),
-            // Before its creation an object is null, which counts as a map without entries.
+            (None, Some(value)) if accepts_kind(atom, value) => (value, true, true),
+            (Some(value), None) if accepts_kind(atom, value) => (value, true, false),
+            // Before its creation an object is null, which is equivalent to an empty map.
             (Some(Value::Null), Some(value @ Value::Map(entries)))
                 if !entries.is_empty() && atom.map.as_ref().is_some_and(|map| !map.atomic) =>
             {
@@ -241,8 +241,8 @@ impl Compare<'_> {
         })
     }
 
-    /// Every field below a value that is on one side only. The set shares with `similar` what both have. Inlined, so
-    /// that a scalar costs no call.
+    /// All fields below a value that exists on one side only. The set shares the nodes that it has in common with
+    /// `similar`. Inlined to avoid a call for each scalar.
     #[inline]
     fn all(&mut self, ty: TypeId, value: &Value, similar: &Set) -> Set {
         match (shape(self.schema.atom(ty), Some(value)).1, value) {
@@ -256,7 +256,7 @@ impl Compare<'_> {
     fn all_items(&mut self, list: &ListType, items: &List) -> Set {
         let none = Set::new();
         let mut level = self.builder.open_level(&none);
-        // Most items of a list have the same fields as the one before.
+        // Most items of a list have the same fields as the previous one.
         let mut last = Set::new();
         for item in items {
             if let Ok(element) = element_of(list, item) {
@@ -286,7 +286,7 @@ impl Compare<'_> {
         self.builder.close_level(level)
     }
 
-    /// Compares two values taken for one shape; says whether that made them leaves.
+    /// Compares two values as a given shape. Returns whether they are leaves.
     fn shaped(
         &mut self,
         shape: Shape<'_>,
@@ -310,7 +310,7 @@ impl Compare<'_> {
                     leaf(left, right, delta);
                     return true;
                 }
-                delta.unite(level(|| match (old, new) {
+                delta.merge(level(|| match (old, new) {
                     (Some(old), Some(new)) if self.keyed && self.unique => self.unique_items(list, old, new),
                     _ => self.any_items(list, old, new),
                 }));
@@ -323,7 +323,7 @@ impl Compare<'_> {
                     return true;
                 }
                 let none = Map::new();
-                delta.unite(level(|| self.maps(map, old.unwrap_or(&none), new.unwrap_or(&none))));
+                delta.merge(level(|| self.maps(map, old.unwrap_or(&none), new.unwrap_or(&none))));
                 false
             }
             Shape::Nothing => false,
@@ -335,14 +335,14 @@ impl Compare<'_> {
         let mut along = map.along();
         if self.keyed {
             for (name, old, new) in left.differences(right) {
-                // Most fields of two objects are equal scalars, whose type does not matter.
+                // Most fields of two objects are equal scalars, whose type is irrelevant.
                 let is_same = old.is_some_and(|old| old.is_scalar() && Some(old) == new);
                 if !is_same {
                     self.field(along.type_of(name), name, old, new, &mut out);
                 }
             }
         } else {
-            // Shared entries may have faults.
+            // Shared entries may contain faults.
             for (name, old, new) in left.join(right) {
                 self.field(along.type_of(name), name, old, new, &mut out);
             }
@@ -383,8 +383,7 @@ impl Compare<'_> {
         out.push(|| element.clone(), delta);
     }
 
-    /// Items of lists without duplicates: those at the same place in memory are left out unseen, the rest
-    /// is matched.
+    /// Compares the items of lists without duplicates: items shared in memory are skipped, the others are matched.
     fn unique_items(&mut self, list: &ListType, left: &List, right: &List) -> Delta {
         let mut pairs = Vec::new();
         left.for_each_difference(right, |_, a, b| pairs.push((a, b)));
@@ -415,7 +414,7 @@ impl Compare<'_> {
         out.build()
     }
 
-    /// Items that are where they were: nothing was added, removed or moved.
+    /// Compares items at unchanged positions: none was added, removed or moved.
     fn same_items(&mut self, list: &ListType, pairs: &[(Option<&Value>, Option<&Value>)]) -> Delta {
         let mut out = DeltaBuilder::default();
         for (old, new) in pairs {
@@ -428,7 +427,7 @@ impl Compare<'_> {
         out.build()
     }
 
-    /// Items of any lists, duplicates included: several items with one key are compared as one.
+    /// Compares the items of any lists. Several items with the same key are compared as a group.
     fn any_items(&mut self, list: &ListType, left: Option<&List>, right: Option<&List>) -> Delta {
         let mut groups: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
         for (side, items) in [left, right].into_iter().enumerate() {
@@ -471,8 +470,8 @@ impl Compare<'_> {
     }
 }
 
-/// Whether a value is of a kind that a type allows, so that there is one way to walk it.
-fn can_be(atom: &Atom, value: &Value) -> bool {
+/// Whether a type accepts the kind of a value, so that there is a single way to walk it.
+fn accepts_kind(atom: &Atom, value: &Value) -> bool {
     match value {
         Value::List(_) => atom.list.is_some(),
         Value::Map(_) => atom.map.is_some(),

@@ -8,7 +8,7 @@ use fieldmanager_value::Value;
 
 use crate::items::ItemFault;
 
-/// What is wrong at one place of a value.
+/// A fault at one path of a value.
 ///
 /// ```
 /// use fieldmanager_typed::Fault;
@@ -19,29 +19,29 @@ use crate::items::ItemFault;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The value is of another kind than the type accepts.
+    /// The value has a kind that the type does not accept.
     Kind {
-        /// What would be accepted, in the schema's words.
+        /// The accepted kind, in the terms of the schema.
         expected: &'static str,
-        /// The value, as JSON, shortened.
+        /// The value as JSON, truncated.
         found: String,
     },
-    /// The struct does not declare a field of this name.
+    /// The struct does not declare a field with this name.
     NotDeclared {
-        /// Declared fields with a similar name, the most similar first.
+        /// Declared fields with similar names, the most similar first.
         nearest: Vec<String>,
     },
     /// Two items of an associative list have the same key or value.
     Duplicate,
-    /// An item of an associative list cannot be told apart from others.
+    /// An item of an associative list cannot be identified.
     Item(ItemFault),
-    /// A union's discriminator selects something else than the member that is set.
+    /// The discriminator of a union selects a member other than the one that is set.
     UnionContradiction {
         /// The discriminator field.
         discriminator: String,
-        /// Its value.
+        /// The value of the discriminator.
         value: String,
-        /// The member.
+        /// The member that is set.
         member: String,
     },
     /// Several members of a union are set.
@@ -49,21 +49,21 @@ pub enum Fault {
         /// The members that are set.
         members: Vec<String>,
     },
-    /// The value nests deeper than the library accepts.
+    /// The value nests deeper than the limit.
     TooDeep,
-    /// The type of the schema accepts nothing.
+    /// The type accepts no values.
     EmptyType {
-        /// The name of the type, or of the type that it is written in.
+        /// The name of the type, or of the type that contains it.
         name: String,
     },
 }
 
 impl Fault {
-    /// A fault of kind, with the offending value shortened for messages.
+    /// A kind fault. The value is truncated.
     pub(crate) fn kind(expected: &'static str, found: &Value) -> Self {
         const LONGEST: usize = 60;
         let mut text = match found {
-            // Large values would be rendered whole only to be cut.
+            // Formatting a large value only to truncate it would be wasteful.
             Value::List(_) | Value::Map(_) => found.kind().name().to_owned(),
             scalar => scalar.to_json(),
         };
@@ -75,7 +75,7 @@ impl Fault {
         Fault::Kind { expected, found: text }
     }
 
-    /// Whether the schema is to blame and not the value.
+    /// Whether this is a fault of the schema rather than of the value.
     pub fn is_schema_fault(&self) -> bool {
         matches!(self, Fault::EmptyType { .. })
     }
@@ -110,7 +110,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One fault and its place.
+/// A fault with its path.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -124,9 +124,9 @@ impl fmt::Display for Fault {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationError {
-    /// Where the fault is.
+    /// The path of the fault.
     pub path: Path,
-    /// What is wrong there.
+    /// The fault.
     pub fault: Fault,
 }
 
@@ -136,9 +136,9 @@ impl fmt::Display for ValidationError {
     }
 }
 
-/// What is wrong with a value: at least one fault, in the order of the value.
+/// The faults of a value, at least one, in the order of the value.
 ///
-/// The first 100 faults are listed and the others are counted, so that the size of the error is bounded.
+/// Only the first 100 faults are listed and the others are counted, to bound the size of the error.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -146,7 +146,7 @@ impl fmt::Display for ValidationError {
 /// use fieldmanager_value::Value;
 /// let ty = Schema::from_yaml("types: [{name: app, map: {}}]")?.type_named("app").unwrap();
 /// let errors = TypedValue::new(Value::from_yaml("{b: 1, a: 1}")?, ty, Duplicates::Refuse).unwrap_err();
-/// // In the order of the object, whose entries are sorted by name.
+/// // Entries are sorted by name, which determines the order.
 /// let paths: Vec<String> = errors.iter().map(|error| error.path.to_string()).collect();
 /// assert_eq!(paths, [".a", ".b"]);
 /// assert_eq!(errors.to_string().lines().count(), 2);
@@ -160,12 +160,12 @@ pub struct ValidationErrors {
 }
 
 impl ValidationErrors {
-    /// The listed faults.
+    /// Iterates over the listed faults.
     pub fn iter(&self) -> std::slice::Iter<'_, ValidationError> {
         self.listed.iter()
     }
 
-    /// How many more faults the value has.
+    /// The number of faults that are not listed.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -182,7 +182,7 @@ impl ValidationErrors {
         self.unlisted
     }
 
-    /// Whether one of the faults, listed or not, is a fault of the schema.
+    /// Whether any fault, listed or not, is a fault of the schema.
     pub fn is_schema_fault(&self) -> bool {
         self.schema_fault
     }
@@ -206,7 +206,7 @@ impl fmt::Display for ValidationErrors {
 
 impl std::error::Error for ValidationErrors {}
 
-/// Why two typed values cannot be merged or compared.
+/// An error from merging or comparing two typed values.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -221,7 +221,7 @@ impl std::error::Error for ValidationErrors {}
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// They are of different types, or of types of different schemas.
+    /// The values are of different types, or of types of different schemas.
     #[error("expected objects of one type, got `{left}` and `{right}`{}", if left == right { " of different schemas" } else { "" })]
     TypesDiffer {
         /// The type of the left object.
@@ -229,18 +229,18 @@ pub enum Error {
         /// The type of the right object.
         right: String,
     },
-    /// One of the values does not fit the type: the configuration has duplicates, or an item lost its key.
+    /// One of the values is invalid: the configuration has duplicates, or an item lacks its key.
     #[error(transparent)]
     Invalid(#[from] ValidationErrors),
 }
 
-/// How many faults of one value are listed.
+/// The maximum number of listed faults.
 const LISTED: usize = 100;
 
-/// Collects faults. Their paths are completed on the way up, so that a value without faults costs nothing.
+/// Collects faults. Paths are assembled on the way up, so a value without faults incurs no cost.
 #[derive(Default)]
 pub(crate) struct Faults {
-    /// With the path in reverse.
+    /// The paths are reversed.
     listed: Vec<(Vec<PathElement>, Fault)>,
     unlisted: usize,
     schema_fault: bool,
@@ -271,12 +271,12 @@ impl Faults {
         self.listed.len() < FAULTS_WITH_SUGGESTIONS
     }
 
-    /// How many faults there are: an argument of [`prefix`](Self::prefix) later.
+    /// The current number of faults, to be passed to [`prefix`](Self::prefix) later.
     pub(crate) fn mark(&self) -> usize {
         self.listed.len() + self.unlisted
     }
 
-    /// Puts an element before the paths of all faults since the mark.
+    /// Prepends an element to the paths of all faults since the mark.
     #[inline]
     pub(crate) fn prefix(&mut self, mark: usize, element: impl FnOnce() -> PathElement) {
         if mark < self.listed.len() {
@@ -292,7 +292,7 @@ impl Faults {
         }
     }
 
-    /// The faults as an error, if there are any.
+    /// Returns an error if there are faults.
     pub(crate) fn check(self) -> Result<(), ValidationErrors> {
         if self.listed.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Extracting items by path.
+//! Extraction of items by path.
 
 use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
 use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
@@ -8,7 +8,7 @@ use crate::items::element_of;
 use crate::shape::{Shape, shape};
 use crate::typed_value::{Known, TypedValue};
 
-/// What to do about the key fields of list items that are extracted in part.
+/// Determines whether the key fields of partially extracted list items are included.
 ///
 /// ```
 /// use fieldmanager_fieldpath::Set;
@@ -33,21 +33,21 @@ use crate::typed_value::{Known, TypedValue};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyFields {
-    /// Extract what the set says, and nothing else.
+    /// Extract only the items of the set.
     AsGiven,
-    /// Extract the key fields too, so that the items can be told apart.
+    /// Also extract the key fields, so that the items remain identifiable.
     Append,
 }
 
 impl TypedValue {
-    /// The value reduced to the items of a set. Give the [leaves](Set::leaves) of what a manager owns to get
-    /// what it applied.
+    /// Returns the value reduced to the items of a set. To obtain the fields that a manager applied, pass the
+    /// [leaves](Set::leaves) of its set.
     ///
-    /// A list item that is a member of the set without anything below it is extracted whole, and so are
-    /// atomic and empty lists and maps on the way.
+    /// A list item that is a member of the set without children is extracted as a whole, as are atomic and empty lists
+    /// and maps on the paths of the set.
     ///
-    /// Behaviour: `TypedValue.ExtractItems` of `sigs.k8s.io/structured-merge-diff/v6/typed`, but for a map
-    /// that is a member with more below it: that is reduced by what is below it.
+    /// Behaviour: `TypedValue.ExtractItems` of `sigs.k8s.io/structured-merge-diff/v6/typed`, except that a map that is
+    /// a member with children is reduced to these children.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -77,7 +77,7 @@ impl TypedValue {
     }
 }
 
-/// The paths of the key fields of every item on the way to the paths of a set.
+/// The paths of the key fields of all items on the paths of a set.
 fn with_keys(items: &Set) -> Set {
     let mut keys = SetBuilder::default();
     for (element, node) in items.nodes() {

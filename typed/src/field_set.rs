@@ -1,4 +1,4 @@
-//! The set of the fields of a value: what a manager owns that applies it.
+//! Field sets of values, which are the sets that appliers own.
 
 use std::cmp::Ordering;
 
@@ -12,9 +12,9 @@ use crate::shape::{Shape, shape};
 use crate::typed_value::TypedValue;
 
 impl TypedValue {
-    /// The fields of the value: leaves, list items, entries of maps that are not declared fields, and
-    /// declared fields that are null or empty maps. Of items with the same key, only the item itself; an
-    /// item that has lost its key counts as one with an empty key.
+    /// Returns the fields of the value: leaves, list items, entries of maps that are not declared fields, and declared
+    /// fields that are null or empty maps. For several items with the same key, only the item itself is included. An
+    /// item that lacks its key has an empty key.
     ///
     /// Behaviour: `TypedValue.ToFieldSet` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
     ///
@@ -31,8 +31,8 @@ impl TypedValue {
         self.field_set_sharing(&Set::new())
     }
 
-    /// The [fields](Self::field_set) of the value, sharing with another set what they have in common. Who applies
-    /// the same fields again owns the same set.
+    /// Returns the [fields](Self::field_set) of the value, sharing nodes with another set where they are equal. A
+    /// manager that applies the same fields again owns the same set.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -57,18 +57,18 @@ impl TypedValue {
     }
 }
 
-/// How many items are compared with each other to find out that a list has the elements of a set.
+/// The maximum number of items that are matched with the elements of a set by comparing all pairs.
 const FEW: usize = 16;
 
 struct Walk<'s> {
     schema: &'s Schema,
-    /// Whether every item has its keys, and no other item of its list has them.
+    /// Whether every item has its keys, and the keys in each list are unique.
     whole: bool,
     builder: SetBuilder,
 }
 
 impl Walk<'_> {
-    /// Whether the value itself is a field, and the fields below it. Inlined, so that a scalar costs no call.
+    /// Returns whether the value itself is a field, and the fields below it. Inlined to avoid a call for each scalar.
     #[inline]
     fn fields(&mut self, ty: TypeId, value: &Value, like: &Set) -> (bool, Set) {
         let schema = self.schema;
@@ -131,7 +131,7 @@ impl Walk<'_> {
         found.sort_by(|a, b| a.0.cmp(&b.0));
         let none = Set::new();
         let mut level = self.builder.open_level(&none);
-        // The fields of the item before, which this one mostly has too.
+        // The fields of the previous item, which most items have too.
         let mut last = Set::new();
         let mut found = found.into_iter().peekable();
         while let Some((element, item)) = found.next() {
@@ -151,11 +151,11 @@ impl Walk<'_> {
         self.builder.close_level(level)
     }
 
-    /// The set of a list whose items all have their keys, no two the same.
+    /// The set of a list whose items all have unique keys.
     fn whole_items(&mut self, list: &ListType, items: &List, like: &Set) -> Set {
         let none = Set::new();
         let mut level = self.builder.open_level(&none);
-        // Most items of a list have the same fields as the one before.
+        // Most items of a list have the same fields as the previous one.
         let mut last = Set::new();
         for item in items {
             if let Ok(element) = element_of(list, item) {
@@ -168,7 +168,7 @@ impl Walk<'_> {
         self.builder.close_unsorted_level(level)
     }
 
-    /// The set of a short list whose items have just the elements of another set: none has to be made.
+    /// The set of a short list whose items match the elements of another set, so none has to be built.
     fn same_items(&mut self, list: &ListType, items: &List, like: &Set) -> Option<Set> {
         let few = items.len() <= FEW && items.len() == like.nodes().take(FEW + 1).count();
         if !few || !self.whole {
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::Duplicates;
 
-    /// Ports by number.
+    /// Ports identified by number.
     const SCHEMA: &str = "
 types:
 - name: object
@@ -205,7 +205,7 @@ types:
 ";
 
     #[test]
-    fn keys_stay_as_they_are_written_whatever_the_other_set_has() {
+    fn shared_sets_keep_the_number_type_of_keys() {
         let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("object").unwrap();
         let set = |yaml: &str, like: &Set| {
             let value = Value::from_yaml(yaml).unwrap();
@@ -214,7 +214,7 @@ types:
         let none = Set::new();
         let (whole, float) =
             ("{ports: [{port: 1.5}, {port: 1, name: a}]}", "{ports: [{port: 1.5}, {port: 1.0, name: a}]}");
-        // Text writes both alike.
+        // The JSON encodings of both are equal.
         let key = |set: &Set| {
             let ports = set.with_prefix(&PathElement::field("ports"));
             let first = ports.nodes().next().map(|(element, _)| element.clone());
@@ -230,7 +230,7 @@ types:
     }
 
     #[test]
-    fn items_with_the_same_fields_share_them() {
+    fn items_with_equal_fields_share_their_sets() {
         let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("object").unwrap();
         let value = Value::from_yaml(
             "{ports: [{port: 2, name: a}, {port: 1}, {port: 3, name: b}, {port: 4, name: c}]}",

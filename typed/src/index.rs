@@ -1,7 +1,7 @@
-//! The index of an associative list: where the item of an element is.
+//! An index of an associative list, which maps the elements to positions.
 //!
-//! It is made once per list and, for large lists, lives with the list as its memo; a list that was made
-//! from another by editing gets the other's index, edited.
+//! It is built once per list and, for large lists, stored as the memo of the list. A list derived from another one by
+//! appending inherits the index of the other one with the appended items.
 
 use std::sync::Arc;
 
@@ -12,40 +12,41 @@ use fieldmanager_value::{List, Value};
 
 use crate::items::{ItemFault, element_of, has_element, same_element};
 
-/// Where the item of an element is in a list.
+/// The position of the item of an element in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// At this position only.
+    /// A single item at this index.
     One(usize),
-    /// At several.
+    /// Several items.
     Many,
 }
 
-/// The items of one list by element, for one way to tell them apart.
+/// The items of one list by element, for a given set of keys.
 pub(crate) struct Index {
     keys: Vec<KeyField>,
     slots: SortedMap<PathElement, Slot>,
-    /// Whether no two items have the same element.
+    /// Whether all elements are unique.
     unique: bool,
 }
 
-/// Finds items by other items, in a short list without making an index.
+/// Finds items by their element. Short lists are scanned without an index.
 pub(crate) enum Finder<'v> {
     Few(&'v List, &'v ListType),
     Many(&'v List, &'v ListType, Arc<Index>),
 }
 
 impl<'v> Finder<'v> {
-    /// None for a list with an item that has no element.
-    pub(crate) fn of(list: &'v List, ty: &'v ListType) -> Option<Self> {
+    /// Returns `None` for a list that has an item without an element.
+    pub(crate) fn new(list: &'v List, ty: &'v ListType) -> Option<Self> {
         if !list.keeps_memo() {
             return list.iter().all(|item| has_element(ty, item)).then_some(Finder::Few(list, ty));
         }
         Some(Finder::Many(list, ty, Index::of(list, ty).ok()?))
     }
 
-    /// The item with the element of another item, which has one, and its position; none if several have it.
-    pub(crate) fn like(&self, other: &Value) -> Option<(usize, &'v Value)> {
+    /// Returns the item with the same element as another item, which must have one, and its position. Returns `None` if
+    /// several items have that element.
+    pub(crate) fn find(&self, other: &Value) -> Option<(usize, &'v Value)> {
         match self {
             Finder::Few(list, ty) => {
                 let mut same = list.iter().enumerate().filter(|(_, item)| same_element(ty, item, other));
@@ -64,11 +65,11 @@ fn same_keys(a: &[KeyField], b: &[KeyField]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name && a.default == b.default)
 }
 
-/// The first item of a list that has no element, and its position.
+/// The position of the first item without an element, and the reason.
 pub(crate) type Broken = (usize, ItemFault);
 
 impl Index {
-    /// The index of a list: the one that lives with it, or a new one.
+    /// Returns the stored index of a list, or builds one.
     pub(crate) fn of(list: &List, ty: &ListType) -> Result<Arc<Index>, Broken> {
         list.memo_or_else(|index: &Index| same_keys(&index.keys, &ty.keys), || Index::make(list, ty))
     }
@@ -100,7 +101,7 @@ impl Index {
         self.unique
     }
 
-    /// Gives a list that was made from this index's list by appending items its index.
+    /// Stores the extended index with a list derived from this index's list by appending items.
     pub(crate) fn extend_to(&self, list: &List, appended: Vec<(PathElement, usize)>) {
         if !list.keeps_memo() {
             return;

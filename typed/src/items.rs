@@ -1,4 +1,4 @@
-//! How the items of associative lists are told apart.
+//! Identification of the items of associative lists.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{KeyField, ListType};
 use fieldmanager_value::{Map, MapBuilder, Value};
 
-/// Why an item of an associative list cannot be told apart from others.
+/// A reason why an item of an associative list cannot be identified.
 ///
 /// ```
 /// use fieldmanager_typed::ItemFault;
@@ -16,19 +16,19 @@ use fieldmanager_value::{Map, MapBuilder, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ItemFault {
-    /// In a list with keys, an item is no map.
+    /// The item of a list with keys is not a map.
     NotMap {
-        /// What it is.
+        /// The kind that was found.
         found: &'static str,
     },
-    /// In a list with keys, an item has none of them, and none has a default.
+    /// The item of a list with keys has none of them, and no key has a default.
     NoKeys {
         /// The names of the keys.
         keys: Vec<String>,
     },
-    /// In a set, an item is no scalar.
+    /// The item of a set is not a scalar.
     NotScalar {
-        /// What it is.
+        /// The kind that was found.
         found: &'static str,
     },
 }
@@ -37,7 +37,7 @@ impl fmt::Display for ItemFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ItemFault::NotMap { found } => {
-                write!(f, "expected map as item of an associative list with keys, got {found}")
+                write!(f, "expected map as an item of an associative list with keys, got {found}")
             }
             ItemFault::NoKeys { keys } => {
                 f.write_str("an item of an associative list must have one of its keys ")?;
@@ -47,14 +47,14 @@ impl fmt::Display for ItemFault {
                 Ok(())
             }
             ItemFault::NotScalar { found } => {
-                write!(f, "expected scalar as item of a set, got {found}")
+                write!(f, "expected scalar as an item of a set, got {found}")
             }
         }
     }
 }
 
-/// How many fields of an item are compared by address before its map is searched. Most names are interned, and the keys of
-/// most lists are among the first fields of an item.
+/// The number of fields of an item that are compared by address before its map is searched. Most names are interned,
+/// and the keys of most lists are among the first fields of an item.
 const NEAR: usize = 8;
 
 /// The value that an item has for a key of its list.
@@ -64,7 +64,7 @@ fn key_field<'v>(item: &'v Value, key: &KeyField) -> Option<&'v Value> {
     near.map(|(_, value)| value).or_else(|| fields.get(&key.name))
 }
 
-/// Whether an item of an associative list can be told apart from others.
+/// Whether an item of an associative list has an element.
 pub(crate) fn has_element(list: &ListType, item: &Value) -> bool {
     if list.keys.is_empty() {
         return item.is_scalar();
@@ -73,7 +73,7 @@ pub(crate) fn has_element(list: &ListType, item: &Value) -> bool {
         && list.keys.iter().any(|key| key.default.is_some() || key_field(item, key).is_some())
 }
 
-/// Whether two items, which have their keys, have the same element.
+/// Whether two items, which must have their keys, have the same element.
 pub(crate) fn same_element(list: &ListType, a: &Value, b: &Value) -> bool {
     if list.keys.is_empty() {
         return a == b;
@@ -84,30 +84,30 @@ pub(crate) fn same_element(list: &ListType, a: &Value, b: &Value) -> bool {
     })
 }
 
-/// Whether an item, which has its keys, has an element, written the same way: `1` is not taken for `1.0`.
+/// Whether an item, which must have its keys, has a given element with the same number types: `1` does not match `1.0`.
 pub(crate) fn is_element(list: &ListType, element: &PathElement, item: &Value) -> bool {
     match element {
         PathElement::Value(value) => list.keys.is_empty() && value.strict_eq(item),
         PathElement::Key(fields) => {
-            let mut wanted = 0;
+            let mut expected = 0;
             let same = list.keys.iter().all(|key| {
                 let known = fields.get(&key.name);
-                wanted += usize::from(known.is_some());
+                expected += usize::from(known.is_some());
                 match (known, key_field(item, key).or(key.default.as_ref())) {
                     (Some(known), Some(value)) => known.strict_eq(value),
                     (known, value) => known.is_none() && value.is_none(),
                 }
             });
-            same && wanted == fields.len() && !list.keys.is_empty()
+            same && expected == fields.len() && !list.keys.is_empty()
         }
         _ => false,
     }
 }
 
-/// The element by which an item of an associative list is found.
+/// Returns the element that identifies an item of an associative list.
 ///
-/// Key fields that an item lacks are taken from their defaults; one without a default is left out, which
-/// makes the item differ from all that have it.
+/// Missing key fields are replaced by their defaults; without a default they are omitted, so the item differs from all
+/// items that have the field.
 pub(crate) fn element_of(list: &ListType, item: &Value) -> Result<PathElement, ItemFault> {
     if list.keys.is_empty() {
         return if item.is_scalar() {

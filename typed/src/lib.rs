@@ -1,8 +1,8 @@
-//! Values of a type: what server-side apply does to one object and one configuration.
+//! Typed values: the operations of server-side apply on an object and a configuration.
 //!
-//! A [`TypedValue`] is a value that fits a type of a schema; it exists only validated. On it: the
-//! [set of its fields](TypedValue::field_set), [merging](TypedValue::merge) a configuration into it,
-//! [comparing](TypedValue::compare) it with another, [removing](TypedValue::remove_items) and
+//! A [`TypedValue`] is a value that has been validated against a type of a schema. It supports computing its [set of
+//! fields](TypedValue::field_set), [merging](TypedValue::merge) a configuration into it,
+//! [comparing](TypedValue::compare) it with another value, and [removing](TypedValue::remove_items) and
 //! [extracting](TypedValue::extract_items) items. [`reconcile`] adapts a field set to a changed schema.
 //!
 //! ```
@@ -23,8 +23,8 @@
 //!
 //! # Sharing
 //!
-//! Results share every part with their inputs that did not change, and walks skip what is shared: merging
-//! costs what the configuration holds, comparing what differs.
+//! Results share all unchanged parts with their inputs, and walks skip shared parts. The cost of a merge is
+//! proportional to the size of the configuration, that of a comparison to the number of differences.
 //!
 //! # What this crate knows
 //!

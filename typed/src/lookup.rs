@@ -1,4 +1,4 @@
-//! Finding what is at a path.
+//! Lookup of values by path.
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{Schema, TypeId};
@@ -8,7 +8,7 @@ use crate::index::{Index, Slot};
 use crate::typed_value::TypedValue;
 
 impl TypedValue {
-    /// What is at a path; nothing if there is nothing, or if several items have the key.
+    /// Returns the value at a path, or `None` if there is no value or if several items have the key.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Path;

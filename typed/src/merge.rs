@@ -1,4 +1,4 @@
-//! Merging a configuration into an object.
+//! Merging of a configuration into an object.
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
@@ -11,18 +11,17 @@ use crate::shape::{Shape, empty_type, entries, items, scalar_fault, shape};
 use crate::typed_value::{Known, TypedValue};
 
 impl TypedValue {
-    /// The object with a configuration merged over it.
+    /// Merges a configuration into the object.
     ///
-    /// Nothing is removed. Where both have a leaf, the configuration's is taken; maps are merged by field,
-    /// associative lists by key. A list keeps the order of the object where the configuration agrees with
-    /// it; items that the configuration orders otherwise follow the configuration, and its new items come
-    /// right before the next item that both have. An empty or null list or map in the configuration does
-    /// not empty the object's.
+    /// Nothing is removed. Leaves of the configuration replace those of the object; maps are merged by field and
+    /// associative lists by key. A list keeps the order of the object where the configuration agrees with it. Items in
+    /// a different order follow the configuration, and its new items are inserted before the next common item. An empty
+    /// or null list or map in the configuration does not clear that of the object.
     ///
     /// # Errors
     ///
-    /// [`Error::TypesDiffer`]; [`Error::Invalid`] if the configuration has duplicates, or an item of
-    /// either has lost its key.
+    /// [`Error::TypesDiffer`]; [`Error::Invalid`] if the configuration has duplicates, or an item of either value lacks
+    /// its key.
     ///
     /// Behaviour: `TypedValue.Merge` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
     ///
@@ -37,7 +36,7 @@ impl TypedValue {
     ///     let value = Value::from_yaml(yaml).unwrap();
     ///     TypedValue::new(value, schema.type_named("set").unwrap(), Duplicates::Refuse)
     /// };
-    /// // What both have follows the configuration, and what is new comes before it.
+    /// // Common items follow the configuration, and new items precede the next common item.
     /// let merged = set("[a, b, c]")?.merge(&set("[new, c, a]")?)?;
     /// assert_eq!(merged.value().to_json(), r#"["b","new","c","a"]"#);
     /// assert_eq!(set("[a]")?.merge(&set("[]")?)?.value().to_json(), r#"["a"]"#);
@@ -47,7 +46,8 @@ impl TypedValue {
         Ok(self.merge_tracked(config)?.object)
     }
 
-    /// As [`merge`](Self::merge), and reports whether the configuration has an empty map where the object has entries.
+    /// Merges like [`merge`](Self::merge), and reports whether the configuration has an empty map where the object has
+    /// entries.
     ///
     /// # Errors
     ///
@@ -95,17 +95,17 @@ pub struct MergedValue {
     pub shadowed_empty_map: bool,
 }
 
-/// What a part of the object becomes.
+/// The outcome of merging a part of the object.
 pub(crate) enum Merged {
-    /// It stays as it is.
+    /// The part is unchanged.
     Live,
-    /// It becomes another value.
+    /// The part is replaced.
     Other(Value),
 }
 
 pub(crate) struct Merge<'s> {
     pub(crate) schema: &'s Schema,
-    /// What is known of the object and of the configuration: it says which parts need no look for faults.
+    /// The known properties of the object and the configuration, which determine the parts to check for faults.
     pub(crate) live: Known,
     pub(crate) config: Known,
     pub(crate) faults: Faults,
@@ -113,7 +113,7 @@ pub(crate) struct Merge<'s> {
 }
 
 impl Merge<'_> {
-    /// The merged value; none only after a fault.
+    /// Returns the merged value, or `None` after a fault.
     pub(crate) fn values(&mut self, ty: TypeId, live: Option<&Value>, config: &Value) -> Option<Merged> {
         let Some(live) = live else {
             if !(self.config.keyed && self.config.unique) {
@@ -125,7 +125,7 @@ impl Merge<'_> {
         let (live_kinds, live_shape) = shape(atom, Some(live));
         let (config_kinds, config_shape) = shape(atom, Some(config));
         if live_kinds != config_kinds && !self.live.keyed {
-            // The object is replaced by a value of another kind; its faults count nevertheless.
+            // The object is replaced by a value of another kind, but its faults still count.
             match live_shape {
                 Shape::List(list) if !list.atomic => {
                     if let Some(items) = items(Some(live)) {
@@ -209,7 +209,7 @@ impl Merge<'_> {
                 && self.config.keyed
                 && old.strict_eq(value)
             {
-                // Most of what is applied is there already, and scalars: their type is of no interest.
+                // Most of the applied fields are unchanged scalars, whose type is irrelevant.
                 continue;
             }
             let mark = self.faults.mark();
@@ -238,7 +238,7 @@ impl Merge<'_> {
         if edits.is_empty() { Merged::Live } else { Merged::Other(Value::Map(live.with_edits(edits))) }
     }
 
-    /// Looks for the faults that merging a value with nothing would meet: items without keys and, in a
+    /// Checks for the faults that merging the value with an absent one would report: items without keys and, in a
     /// configuration, duplicates.
     fn check(&mut self, ty: TypeId, value: &Value, config: bool) {
         match shape(self.schema.atom(ty), Some(value)).1 {
@@ -288,8 +288,7 @@ impl Merge<'_> {
     }
 }
 
-/// The configuration's leaf, or the object's where they are the same to the letter, so that it stays
-/// shared.
+/// The leaf of the configuration, or that of the object if both are strictly equal, to preserve sharing.
 fn leaf(live: &Value, config: &Value) -> Merged {
     if live.strict_eq(config) { Merged::Live } else { Merged::Other(config.clone()) }
 }

@@ -1,4 +1,4 @@
-//! Merging associative lists: which items, and in which order.
+//! Merging of associative lists, and the order of the merged items.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::validate::position;
 struct Item<'v> {
     element: PathElement,
     value: &'v Value,
-    /// Where the object has it.
+    /// The item's position in the object, if any.
     live: Option<Slot>,
 }
 
 impl Merge<'_> {
-    /// Both lists have items. None only after a fault.
+    /// Merges two non-empty lists. Returns `None` only after a fault.
     pub(crate) fn lists(&mut self, list: &ListType, live: &List, config: &List) -> Option<List> {
         if self.is_aligned(list, live, config) {
             return self.aligned(list, live, config);
@@ -48,7 +48,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Whether the configuration's items are items of the object, in its order, as far as that can be said
+    /// Whether all items of the configuration are items of the object in the same order, as far as can be determined
     /// without an index.
     fn is_aligned(&self, list: &ListType, live: &List, config: &List) -> bool {
         let known = |known: Known| known.keyed && known.unique;
@@ -101,10 +101,10 @@ impl Merge<'_> {
         merged
     }
 
-    /// The items that both have come in the same order in both: the object's list is edited in place.
+    /// Edits the list of the object in place. The common items have the same order in both lists.
     fn in_place(&mut self, list: &ListType, live: &List, items: &[Item<'_>], index: &Index) -> Option<List> {
         let mut replaced = Vec::new();
-        // New items wait for the next item that both have, to stand before it.
+        // New items are inserted before the next common item.
         let mut waiting: Vec<(PathElement, Value)> = Vec::new();
         let mut inserted: Vec<(usize, Value)> = Vec::new();
         for item in items {
@@ -151,12 +151,12 @@ impl Merge<'_> {
         Some(merged.build())
     }
 
-    /// The general case, as the Go package orders items: the object's order, but items that both have
-    /// follow the configuration, and of items that the object has several times one stays.
+    /// The general case, which orders items like the Go package: in the order of the object, except that common items
+    /// follow the configuration, and of duplicate items in the object one is kept.
     fn reordered(&mut self, list: &ListType, live: &List, items: &[Item<'_>]) -> Option<List> {
         let by_element: BTreeMap<&PathElement, usize> =
             items.iter().enumerate().map(|(i, item)| (&item.element, i)).collect();
-        // For each item of the object, its place in the configuration.
+        // For each item of the object, its position in the configuration.
         let mut places = Vec::with_capacity(live.len());
         for value in live {
             let element = element_of(list, value).ok()?;
@@ -178,7 +178,7 @@ impl Merge<'_> {
                     next_shared = shared.next();
                     continue;
                 }
-                // Both have it, and another one is due first.
+                // The item is common, and another common item precedes it in the configuration.
                 Some((_, Some(place))) if r < items.len() && next_shared.is_some_and(|n| n != place) => {
                     l += 1;
                     continue;
@@ -202,7 +202,7 @@ impl Merge<'_> {
         Some(merged.build())
     }
 
-    /// Adds the item of the configuration at a place, merged with the object's if it has one such item.
+    /// Adds an item of the configuration, merged with the object's if that is unique.
     fn emit(
         &mut self,
         list: &ListType,
@@ -215,7 +215,7 @@ impl Merge<'_> {
         let item = items.get(place)?;
         let old = match item.live {
             Some(Slot::One(at)) => live.get(at),
-            // Of several items none is the one to merge with.
+            // Duplicate items have no item to merge with.
             Some(Slot::Many) => Some(&Value::Null),
             None => None,
         };
@@ -230,7 +230,7 @@ impl Merge<'_> {
     }
 }
 
-/// Whether the items that both lists have come in the same order in both, each once.
+/// Whether the common items are unique and have the same order in both lists.
 fn in_order(items: &[Item<'_>]) -> bool {
     let mut last = None;
     items.iter().all(|item| match item.live {

@@ -1,4 +1,4 @@
-//! Removing what a manager gave up, by looking only at what it owned.
+//! Removal of abandoned fields based only on the previously owned fields.
 
 use fieldmanager_fieldpath::{Node, PathElement, Set, SetBuilder};
 use fieldmanager_schema::{Schema, TypeId};
@@ -9,16 +9,15 @@ use crate::shape::{Shape, shape};
 use crate::typed_value::TypedValue;
 
 impl TypedValue {
-    /// The items that pruning removes: those that a manager owned last time and that none of the owners has
-    /// now. The first of the owners is the manager itself, with its new set; that set must be the field set
-    /// of a configuration that was merged into this value.
+    /// Returns the items to prune: those that the manager owned before and that are no longer owned by any of `owners`.
+    /// The first of the owners must be the manager's own new set, which must be the field set of a configuration that
+    /// was merged into this value.
     ///
-    /// Whoever owns a field owns its declared parents too, so that a list or map stays as long as anyone
-    /// owns a part of it; an item or entry that nobody owns goes with everything in it.
+    /// An owner of a field also owns its declared parents, so a list or map is kept as long as any part of it is owned.
+    /// An item or entry without owners is removed with all its content.
     ///
-    /// Returns none where the answer depends on more than the fields that are looked at: where an item may
-    /// lose its key, or a map may be left with nothing that could be owned. The caller then has to compare
-    /// the field sets of whole objects.
+    /// Returns `None` if the result depends on more than the examined fields: if an item could lose its key, or a map
+    /// could be left without fields that can be owned. The caller must then compare the field sets of entire objects.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -29,7 +28,7 @@ impl TypedValue {
     /// let object = TypedValue::new(value, Schema::deduced(), Duplicates::Refuse)?;
     /// let (last, now) = (Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?, Set::from_json(br#"{"f:b":{}}"#)?);
     /// assert_eq!(object.abandoned_items(&last, &[&now]).unwrap().to_string(), ".a");
-    /// // Someone else owns it, too.
+    /// // Another manager owns it too.
     /// assert!(object.abandoned_items(&last, &[&now, &last]).unwrap().is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -42,11 +41,11 @@ impl TypedValue {
     }
 }
 
-/// A child that is there.
+/// An existing child.
 struct Child<'v> {
     value: &'v Value,
     ty: TypeId,
-    /// A field that its struct declares: it may be in a set for the sake of its children only.
+    /// Whether its struct declares the field. A declared field may be in a set only because of its children.
     declared: bool,
 }
 
@@ -65,7 +64,7 @@ impl Walk<'_> {
                 continue;
             };
             if !owned(Some(before), child.declared) {
-                // The manager owned something in an item or entry that it did not own.
+                // The manager owned a field of an item or entry that it did not own itself.
                 return None;
             }
             if !self.is_field(&child) {
@@ -83,11 +82,11 @@ impl Walk<'_> {
             if before.children().is_empty() {
                 continue;
             }
-            // An owner of a part of what is atomic has not been reconciled; that is not for here.
+            // An owner of a part of an atomic value has not been reconciled, which is not supported here.
             if self.entries(&child).is_none() && self.items(&child).is_none() {
                 return None;
             }
-            // The manager's own set stays the first, so that what it still applies is skipped.
+            // The manager's own set remains the first, so that fields it still applies are skipped.
             let own = owners.first().and_then(|own| own.get(element));
             let none = Set::new();
             let own = own.map_or(&none, |node| node.children());
@@ -102,7 +101,7 @@ impl Walk<'_> {
         Some(gone.build())
     }
 
-    /// The child at an element: the outer none says that several items have the key.
+    /// Returns the child at an element. The outer `None` indicates several items with the same key.
     fn child<'v>(&self, ty: TypeId, value: &'v Value, element: &PathElement) -> Option<Option<Child<'v>>> {
         let atom = self.schema.atom(ty);
         Some(match (element, shape(atom, Some(value)).1, value) {
@@ -126,7 +125,7 @@ impl Walk<'_> {
         })
     }
 
-    /// The entries of a granular map that has some.
+    /// The entries of a non-empty granular map.
     fn entries<'v>(&self, child: &Child<'v>) -> Option<&'v Map> {
         match (shape(self.schema.atom(child.ty), Some(child.value)).1, child.value) {
             (Shape::Map(map), Value::Map(entries)) if !map.atomic && !entries.is_empty() => Some(entries),
@@ -134,7 +133,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The items of an associative list, which may have none.
+    /// The items of an associative list, possibly empty.
     fn items<'v>(&self, child: &Child<'v>) -> Option<&'v fieldmanager_value::List> {
         match (shape(self.schema.atom(child.ty), Some(child.value)).1, child.value) {
             (Shape::List(list), Value::List(items)) if !list.atomic => Some(items),
@@ -142,7 +141,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the path of a child is in the field set of the object, or on the way to such a path.
+    /// Whether the path of a child is in the field set of the object, or is a prefix of such a path.
     fn is_field(&self, child: &Child<'_>) -> bool {
         if !child.declared {
             return true;
@@ -157,14 +156,14 @@ impl Walk<'_> {
         self.items(child).is_none_or(|items| !items.is_empty())
     }
 
-    /// Whether the path of a child that someone owns is surely still in the field set, or on the way to such
-    /// a path, when everything that nobody owns is gone.
+    /// Whether the path of an owned child is certain to remain in the field set, or to remain a prefix of such a path,
+    /// after the removal of all fields without owners.
     fn stays_a_field(&self, element: &PathElement, child: &Child<'_>, owners: &[&Set]) -> bool {
         let is_owned = |element: &PathElement, declared: bool| {
             owners.iter().any(|set| owned(set.get(element), declared))
         };
         if let PathElement::Key(keys) = element {
-            // Without its key fields it would not be the same item, and without any field no item at all.
+            // Without its key fields the item would have another key, and without any field it would not be an item.
             let mut present = keys.iter().filter(|(name, _)| child.value.get(name).is_some()).peekable();
             return present.peek().is_some()
                 && present.all(|(name, _)| is_owned(&PathElement::Field(name.clone()), true));
@@ -188,12 +187,12 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a set has a path, or, where it is a declared field, anything below it.
+/// Whether a set contains a path or, for a declared field, any path below it.
 fn owned(node: Option<&Node>, declared: bool) -> bool {
     node.is_some_and(|node| node.is_member() || (declared && !node.children().is_empty()))
 }
 
-/// Whether a set has everything that another has at an element.
+/// Whether a set contains all paths of another set at an element.
 fn covers(own: Option<&Node>, before: &Node) -> bool {
     own.is_some_and(|own| {
         (own.is_member() || !before.is_member()) && before.children().is_subset(own.children())
@@ -222,7 +221,7 @@ types:
     - {name: tags, type: {list: {elementType: {scalar: string}, elementRelationship: associative}}}
 ";
 
-    fn given_up(object: &str, last: &str, own: &str, other: &str) -> Option<String> {
+    fn abandoned(object: &str, last: &str, own: &str, other: &str) -> Option<String> {
         let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("root").unwrap();
         let object = TypedValue::new(Value::from_yaml(object).unwrap(), ty, Duplicates::Refuse).unwrap();
         let set = |text: &str| Set::from_json(text.as_bytes()).unwrap();
@@ -231,34 +230,34 @@ types:
     }
 
     #[test]
-    fn fields_without_owners_are_removed() {
+    fn fields_without_owners_are_abandoned() {
         let object = "{a: 1, inner: {a: 1, b: 2}, labels: {x: u, z: w}, tags: [s, t]}";
         let last = r#"{"f:a":{},"f:inner":{"f:a":{}},"f:labels":{"f:x":{}},"f:tags":{"v:\"s\"":{}}}"#;
-        // Nobody else owns anything: the parents that it owned alone go whole.
+        // There are no other owners: parents that only this manager owned are removed as a whole.
         assert_eq!(
-            given_up(object, last, r#"{"f:b":{}}"#, "{}").unwrap(),
+            abandoned(object, last, r#"{"f:b":{}}"#, "{}").unwrap(),
             r#"{"f:a":{},"f:inner":{},"f:labels":{},"f:tags":{}}"#
         );
         let other = r#"{"f:inner":{"f:b":{}},"f:labels":{"f:z":{}},"f:tags":{"v:\"t\"":{}}}"#;
         assert_eq!(
-            given_up(object, last, r#"{"f:a":{}}"#, other).unwrap(),
+            abandoned(object, last, r#"{"f:a":{}}"#, other).unwrap(),
             r#"{"f:inner":{"f:a":{}},"f:labels":{"f:x":{}},"f:tags":{"v:\"s\"":{}}}"#
         );
-        assert_eq!(given_up(object, last, last, "{}").unwrap(), "{}");
+        assert_eq!(abandoned(object, last, last, "{}").unwrap(), "{}");
     }
 
     #[test]
-    fn doubtful_cases_are_left_to_the_rule_itself() {
+    fn undecidable_cases_return_none() {
         // The item would lose its key.
         let last = r#"{"f:list":{"k:{\"a\":1}":{".":{},"f:a":{},"f:b":{}}}}"#;
         let other = r#"{"f:list":{"k:{\"a\":1}":{".":{},"f:b":{}}}}"#;
-        assert_eq!(given_up("{list: [{a: 1, b: 2}]}", last, "{}", other), None);
-        // The map would be left with a list that has nothing to own.
+        assert_eq!(abandoned("{list: [{a: 1, b: 2}]}", last, "{}", other), None);
+        // The map would be left with a list that contains no fields to own.
         let last = r#"{"f:inner":{"f:a":{},"f:b":{}}}"#;
-        assert_eq!(given_up("{inner: {a: 1, tags: []}}", last, r#"{"f:inner":{}}"#, "{}"), None);
-        // Something in an item that was not owned itself.
+        assert_eq!(abandoned("{inner: {a: 1, tags: []}}", last, r#"{"f:inner":{}}"#, "{}"), None);
+        // A field of an item that was not owned itself.
         let last = r#"{"f:list":{"k:{\"a\":1}":{"f:b":{}}}}"#;
-        assert_eq!(given_up("{list: [{a: 1, b: 2}]}", last, "{}", "{}"), Some("{\"f:list\":{}}".into()));
-        assert_eq!(given_up("{list: [{a: 1, b: 2}]}", last, r#"{"f:list":{"k:{\"a\":2}":{}}}"#, "{}"), None);
+        assert_eq!(abandoned("{list: [{a: 1, b: 2}]}", last, "{}", "{}"), Some("{\"f:list\":{}}".into()));
+        assert_eq!(abandoned("{list: [{a: 1, b: 2}]}", last, r#"{"f:list":{"k:{\"a\":2}":{}}}"#, "{}"), None);
     }
 }

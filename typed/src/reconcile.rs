@@ -1,15 +1,15 @@
-//! Adapting a field set to a schema that changed since the set was made.
+//! Adaptation of field sets to changed schemas.
 
 use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
 use fieldmanager_schema::{Schema, Type, TypeId};
 
 use crate::shape::{Shape, shape};
 
-/// The set adapted to the type, or none if it need not be.
+/// Returns the set adapted to the type, or `None` if it needs no change.
 ///
-/// A list or map that was granular when the set was made and is atomic now is owned as a whole by whoever
-/// owned a part of it. The other way round nothing is done, as in the Go package: the owner of the whole
-/// keeps just that. Maps without a declared structure are left alone.
+/// An owner of a part of a list or map that is now atomic becomes an owner of the entire list or map. The opposite
+/// change has no effect, as in the Go package: the owner of the entire list or map keeps only that path. Maps without a
+/// declared structure are not changed.
 ///
 /// ```
 /// use fieldmanager_fieldpath::Set;
@@ -36,13 +36,13 @@ pub fn reconcile(set: &Set, ty: &Type) -> Option<Set> {
     children(ty.schema(), &below, set)
 }
 
-/// Which type the children of a granular type have.
+/// The types of the children of a granular type.
 enum Below<'s> {
     Fields(&'s fieldmanager_schema::MapType),
     Items(TypeId),
 }
 
-/// How to go on below a type; nothing if it is atomic, a scalar, or without structure.
+/// The types of the children of a type, or `None` if it is atomic, a scalar, or without structure.
 fn below(schema: &Schema, ty: TypeId) -> Option<Below<'_>> {
     match shape(schema.atom(ty), None).1 {
         Shape::Map(map) if !map.untyped && !map.atomic => Some(Below::Fields(map)),
@@ -59,7 +59,7 @@ fn is_atomic(schema: &Schema, ty: TypeId) -> bool {
     }
 }
 
-/// The set adapted to the types of its children, or none if it need not be.
+/// Returns the set adapted to the types of its children, or `None` if it needs no change.
 fn children(schema: &Schema, types: &Below<'_>, set: &Set) -> Option<Set> {
     let mut edits: Vec<(&PathElement, bool, Set)> = Vec::new();
     for (element, node) in set.nodes() {

@@ -1,4 +1,4 @@
-//! Removing items by path.
+//! Removal of items by path.
 
 use fieldmanager_fieldpath::{PathElement, Set};
 use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
@@ -9,10 +9,10 @@ use crate::shape::{Shape, shape};
 use crate::typed_value::{Known, TypedValue};
 
 impl TypedValue {
-    /// The value without the items of a set: fields of maps, and items of lists.
+    /// Returns the value without the items of a set, which are fields of maps and items of lists.
     ///
-    /// A list or map that loses its last item becomes null, and so does one that is empty or atomic and has
-    /// paths of the set below it, as in v6.4.2 of the Go package (`TypedValue.RemoveItems`).
+    /// A list or map that loses its last item becomes null, and so does an empty or atomic list or map with paths of
+    /// the set below it. This matches `TypedValue.RemoveItems` of v6.4.2 of the Go package.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -105,7 +105,7 @@ impl Remove<'_> {
             }
             let less = self.value(list.element, item, node.children());
             changed |= !less.ptr_eq(item);
-            self.look_at_key(list, element.as_ref(), &less);
+            self.check_key(list, element.as_ref(), &less);
             rest.push(less);
             left += 1;
         }
@@ -116,8 +116,8 @@ impl Remove<'_> {
         }
     }
 
-    /// An item that was cut may have lost its key, or got the key of another.
-    fn look_at_key(&mut self, list: &ListType, before: Option<&PathElement>, item: &Value) {
+    /// A reduced item may have lost its key, or now have the key of another item.
+    fn check_key(&mut self, list: &ListType, before: Option<&PathElement>, item: &Value) {
         match element_of(list, item) {
             Err(_) => self.known.keyed = false,
             Ok(after) if Some(&after) != before => self.known.unique = false,

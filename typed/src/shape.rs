@@ -1,26 +1,26 @@
-//! Which of the kinds that a type allows a value is taken for.
+//! Selection among the kinds that a type accepts.
 
 use fieldmanager_schema::{Atom, ListType, MapType, Scalar};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::error::Fault;
 
-/// How a value of a type is walked.
+/// The kind as which a value is walked.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape<'s> {
     Scalar(Scalar),
     List(&'s ListType),
     Map(&'s MapType),
-    /// The type accepts nothing.
+    /// The type accepts no value.
     Nothing,
 }
 
-/// Which kinds remain possible; two values of one type are alike when these are equal.
+/// The kinds that remain possible. Two values of one type have the same kind if these are equal.
 pub(crate) type Kinds = (bool, bool, bool);
 
-/// The kinds and shape of a value, as the Go package deduces them: a value of a kind that the type allows
-/// is of that kind alone. Anything else, null and absence included, leaves all kinds open, and the value is
-/// walked as the first of map, scalar and list.
+/// Returns the kinds and the shape of a value, like the Go package: a value of an accepted kind has only that kind. Any
+/// other value, including null and an absent one, leaves all kinds open and is walked as a map, scalar or list, in this
+/// order of precedence.
 pub(crate) fn shape<'s>(atom: &'s Atom, value: Option<&Value>) -> (Kinds, Shape<'s>) {
     match value {
         Some(value) if value.is_scalar() => {
@@ -50,17 +50,17 @@ pub(crate) fn shape<'s>(atom: &'s Atom, value: Option<&Value>) -> (Kinds, Shape<
     (kinds, shape)
 }
 
-/// A list with items; null, absence, the empty list and other kinds are none.
+/// The items of a non-empty list, otherwise `None`.
 pub(crate) fn items(value: Option<&Value>) -> Option<&List> {
     value.and_then(Value::as_list).filter(|list| !list.is_empty())
 }
 
-/// A map with entries; null, absence, the empty map and other kinds are none.
+/// The entries of a non-empty map, otherwise `None`.
 pub(crate) fn entries(value: Option<&Value>) -> Option<&Map> {
     value.and_then(Value::as_map).filter(|map| !map.is_empty())
 }
 
-/// Whether a value that is not null fits a scalar.
+/// Whether a non-null value is valid for a scalar type.
 #[inline]
 pub(crate) fn fits(scalar: Scalar, value: &Value) -> bool {
     match scalar {
@@ -71,7 +71,7 @@ pub(crate) fn fits(scalar: Scalar, value: &Value) -> bool {
     }
 }
 
-/// What is wrong with a value as a scalar. Null and absence are always accepted.
+/// The fault of a value as a scalar. Null and absent values are always valid.
 pub(crate) fn scalar_fault(scalar: Scalar, value: Option<&Value>) -> Option<Fault> {
     let value = value.filter(|value| !value.is_null())?;
     let expected = match scalar {

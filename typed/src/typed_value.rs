@@ -8,11 +8,11 @@ use fieldmanager_value::Value;
 use crate::error::{Error, ValidationErrors};
 use crate::validate::{self, Duplicates};
 
-/// A value that fits a type. Cloning is O(1).
+/// A value that is valid for a type. Cloning is O(1).
 ///
-/// It exists only validated: [`new`](Self::new) checks, and what is made from typed values fits by
-/// construction. One exception is inherited from the Go package: removing a key field from an item by its
-/// path leaves an item without its key; merging or comparing such a value is an error.
+/// A typed value is always validated: [`new`](Self::new) validates, and values derived from typed values are valid by
+/// construction. The exception, inherited from the Go package, is that removing a key field of an item by its path
+/// leaves the item without its key; merging or comparing such a value is an error.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -30,14 +30,14 @@ pub struct TypedValue {
     pub(crate) known: Known,
 }
 
-/// What is known of the lists and unions of a value; it decides which walks may skip what.
+/// The known properties of the lists and unions of a value, which determine the parts that walks may skip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     /// Every item has its key.
     pub(crate) keyed: bool,
-    /// No two items of a list have the same key. Not knowing is no fault.
+    /// The keys in each list are unique. Always correct to be false.
     pub(crate) unique: bool,
-    /// Its unions were normalized: normalizing again, without a change, does nothing.
+    /// The unions are normalized: normalizing an unchanged value has no effect.
     pub(crate) normalized: bool,
 }
 
@@ -54,12 +54,12 @@ impl Known {
 }
 
 impl TypedValue {
-    /// A value as one of a type.
+    /// Validates a value against a type.
     ///
     /// # Errors
     ///
-    /// Every place where the value does not fit the type: wrong kinds, fields that are not declared (with
-    /// the nearest that are), list items without keys, and duplicates unless they are allowed.
+    /// Every fault of the value: wrong kinds, undeclared fields (with similar declared ones), list items without keys,
+    /// and duplicates unless they are allowed.
     ///
     /// Behaviour: `AsTyped` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
     ///
@@ -88,7 +88,7 @@ impl TypedValue {
         Ok(TypedValue { value, ty, known: Known { keyed: true, unique, normalized } })
     }
 
-    /// Null, which is the object before there is one. It fits every type.
+    /// Null, the object before its creation. It is valid for every type.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -105,13 +105,13 @@ impl TypedValue {
         &self.value
     }
 
-    /// The value, without its type.
+    /// Returns the value without its type.
     pub fn into_value(self) -> Value {
         self.value
     }
 
-    /// Whether every item of an associative list is known to have its keys. Removing a key field by its path
-    /// leaves an item without it, and then some operations find a fault that others do not look for.
+    /// Whether every item of an associative list is known to have its keys. Removing a key field by its path leaves an
+    /// item without it; operations on such a value differ in the faults that they detect.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -127,7 +127,7 @@ impl TypedValue {
         &self.ty
     }
 
-    /// Checks that another value is of the same type, that is of the same type of an equal schema.
+    /// Checks that another value has the same type of the same or an equal schema.
     pub(crate) fn check_type(&self, other: &TypedValue) -> Result<(), Error> {
         let same =
             self.ty == other.ty || (self.ty.id() == other.ty.id() && self.ty.schema() == other.ty.schema());

@@ -1,4 +1,4 @@
-//! Validation: whether a value fits a type.
+//! Validation of values against types.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::index::Index;
 use crate::items::element_of;
 use crate::shape::{Shape, empty_type, fits, scalar_fault, shape};
 
-/// Whether two items of an associative list may have the same key or value.
+/// Determines whether several items of an associative list may have the same key or value.
 ///
 /// ```
 /// use fieldmanager_schema::Schema;
@@ -27,13 +27,13 @@ use crate::shape::{Shape, empty_type, fits, scalar_fault, shape};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
-    /// They may not: for configurations that are applied.
+    /// Reject duplicates, for configurations to apply.
     Refuse,
-    /// They may: for live objects, which may have been stored before they were checked.
+    /// Accept duplicates, for live objects, which may have been stored before this validation.
     Allow,
 }
 
-/// Finds every fault; says whether the value is free of duplicates.
+/// Collects all faults. Returns whether the value is free of duplicates.
 pub(crate) fn validate(value: &Value, ty: &Type, duplicates: Duplicates) -> Result<bool, ValidationErrors> {
     let mut walk =
         Walk { schema: ty.schema(), duplicates, unique: true, depth: 0, faults: Faults::default() };
@@ -93,7 +93,7 @@ impl Walk<'_> {
         let mut along = map.along();
         for (name, value) in entries {
             match along.type_of(name) {
-                Some(ty) if self.is_good_scalar(ty, value) => {}
+                Some(ty) if self.is_valid_scalar(ty, value) => {}
                 Some(ty) => self.child(ty, value, || PathElement::Field(name.clone())),
                 None => self.not_declared(map, name),
             }
@@ -110,9 +110,9 @@ impl Walk<'_> {
         self.faults.push_at(PathElement::Field(name.clone()), Fault::NotDeclared { nearest });
     }
 
-    /// Most of an object is scalars without faults.
+    /// Most values in an object are valid scalars.
     #[inline]
-    fn is_good_scalar(&self, ty: TypeId, value: &Value) -> bool {
+    fn is_valid_scalar(&self, ty: TypeId, value: &Value) -> bool {
         self.schema.atom(ty).scalar.is_some_and(|scalar| fits(scalar, value))
     }
 
@@ -128,7 +128,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The items of a short list: every element is compared with those before it.
+    /// Validates the items of a short list by comparing each element with the previous ones.
     fn few_items(&mut self, list: &ListType, items: &List) {
         let mut seen: Vec<PathElement> = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
@@ -145,7 +145,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The items of a long list: makes the index that stays with the list.
+    /// Validates the items of a long list and builds the index that is stored with the list.
     fn many_items(&mut self, list: &ListType, items: &List) {
         if Index::of(items, list).is_ok_and(|index| index.is_unique()) {
             for item in items {
@@ -175,7 +175,7 @@ impl Walk<'_> {
     }
 }
 
-/// The place of an item that has no element of its own.
+/// The path element of an item that has no element of its own.
 pub(crate) fn position(at: usize) -> PathElement {
     PathElement::Index(i64::try_from(at).unwrap_or(i64::MAX))
 }

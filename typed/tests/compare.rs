@@ -1,4 +1,4 @@
-//! Comparing: every row was answered by the Go package first.
+//! Comparison. Expected results are those of the Go package.
 
 mod common;
 
@@ -7,8 +7,8 @@ use fieldmanager_fieldpath::{Filter, Matcher, Set};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{List, Map, Value};
 
-/// What it shows, the field before and after, and what changed: `+` added, `~` modified, `-` removed. A
-/// value that is empty text is a field that is not there.
+/// A description, the field before and after, and the changes: `+` added, `~` modified, `-` removed. An empty string
+/// stands for an absent field.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 fn changes(old: &TypedValue, new: &TypedValue) -> String {
@@ -31,35 +31,35 @@ fn check(field: &str, rows: &[Row]) {
 }
 
 #[test]
-fn scalars() {
+fn scalars_are_compared_by_value() {
     check(
         "any",
         &[
-            ("the same", "1", "1", ""),
-            ("a number is a number", "1", "1.0", ""),
-            ("another", "1", "2", "~.any"),
-            ("of another kind", "1", "'1'", "~.any"),
-            ("new", "", "1", "+.any"),
-            ("gone", "1", "", "-.any"),
+            ("equal", "1", "1", ""),
+            ("an equal number", "1", "1.0", ""),
+            ("a different value", "1", "2", "~.any"),
+            ("a different kind", "1", "'1'", "~.any"),
+            ("added", "", "1", "+.any"),
+            ("removed", "1", "", "-.any"),
             ("null over a value", "1", "null", "~.any"),
             ("a value over null", "null", "1", "~.any"),
-            ("null that is new", "", "null", "+.any"),
-            ("null that is gone", "null", "", "-.any"),
+            ("an added null", "", "null", "+.any"),
+            ("a removed null", "null", "", "-.any"),
             ("null twice", "null", "null", ""),
         ],
     );
 }
 
 #[test]
-fn maps() {
+fn maps_are_compared_by_entry() {
     check(
         "labels",
         &[
             ("entries", "{a: x, b: z, c: w}", "{b: v, c: w, d: u}", "+.labels.d ~.labels.b -.labels.a"),
-            ("a new map", "", "{a: x}", "+.labels +.labels.a"),
-            ("a map that is gone", "{a: x}", "", "-.labels -.labels.a"),
-            ("an empty map that is new", "", "{}", "+.labels"),
-            ("an empty map that is gone", "{}", "", "-.labels"),
+            ("an added map", "", "{a: x}", "+.labels +.labels.a"),
+            ("a removed map", "{a: x}", "", "-.labels -.labels.a"),
+            ("an added empty map", "", "{}", "+.labels"),
+            ("a removed empty map", "{}", "", "-.labels"),
             ("emptied", "{a: x}", "{}", "-.labels.a"),
             ("filled", "{}", "{a: x}", "+.labels.a"),
             ("null over a map", "{a: x}", "null", "-.labels.a"),
@@ -71,12 +71,12 @@ fn maps() {
         "nested",
         &[
             (
-                "inside",
+                "nested maps",
                 "{a: {x: 1, z: 2}, b: {x: 1}}",
                 "{a: {x: 1, z: 3}, c: {x: 1}}",
                 "+.nested.c +.nested.c.x ~.nested.a.z -.nested.b -.nested.b.x",
             ),
-            ("emptied inside", "{a: {x: 1}}", "{a: {}}", "-.nested.a.x"),
+            ("a nested map emptied", "{a: {x: 1}}", "{a: {}}", "-.nested.a.x"),
         ],
     );
     check(
@@ -89,7 +89,7 @@ fn maps() {
                 "~.inner.inner.text -.inner.inner.flag",
             ),
             (
-                "a struct that is new",
+                "an added struct",
                 "",
                 "{num: 1, inner: {num: 2}}",
                 "+.inner +.inner.inner +.inner.num +.inner.inner.num",
@@ -99,15 +99,15 @@ fn maps() {
 }
 
 #[test]
-fn atomic_values_change_as_a_whole() {
+fn atomic_values_are_compared_as_a_whole() {
     check(
         "args",
         &[
-            ("the same", "[a, b]", "[a, b]", ""),
-            ("in another order", "[a, b]", "[b, a]", "~.args"),
+            ("equal", "[a, b]", "[a, b]", ""),
+            ("a different order", "[a, b]", "[b, a]", "~.args"),
             ("longer", "[a]", "[a, b]", "~.args"),
-            ("new", "", "[a]", "+.args"),
-            ("gone", "[a]", "", "-.args"),
+            ("added", "", "[a]", "+.args"),
+            ("removed", "[a]", "", "-.args"),
             ("emptied", "[a]", "[]", "~.args"),
         ],
     );
@@ -115,7 +115,7 @@ fn atomic_values_change_as_a_whole() {
         "selector",
         &[
             ("one entry", "{a: x, b: z}", "{a: x, b: w}", "~.selector"),
-            ("new", "", "{a: x}", "+.selector"),
+            ("added", "", "{a: x}", "+.selector"),
             ("null over empty", "{}", "null", "~.selector"),
         ],
     );
@@ -135,10 +135,10 @@ fn lists_are_compared_by_item() {
         &[
             ("order does not matter", "[a, b, c]", "[c, a, b]", ""),
             ("items", "[a, b]", "[b, c]", r#"+.set[="c"] -.set[="a"]"#),
-            ("numbers are numbers", "[1]", "[1.0]", ""),
-            ("a new list", "", "[a]", r#"+.set +.set[="a"]"#),
-            ("a list that is gone", "[a]", "", r#"-.set -.set[="a"]"#),
-            ("an empty list that is new", "", "[]", "+.set"),
+            ("equal numbers", "[1]", "[1.0]", ""),
+            ("an added list", "", "[a]", r#"+.set +.set[="a"]"#),
+            ("a removed list", "[a]", "", r#"-.set -.set[="a"]"#),
+            ("an added empty list", "", "[]", "+.set"),
             ("emptied", "[a]", "[]", r#"-.set[="a"]"#),
             ("null over an empty list", "[]", "null", "~.set"),
             ("null over a list", "[a]", "null", r#"-.set[="a"]"#),
@@ -154,13 +154,13 @@ fn lists_are_compared_by_item() {
                 r#"+.items[name="a"].tags[="u"] ~.items[name="b"].value -.items[name="a"].tags[="t"]"#,
             ),
             (
-                "a new item",
+                "an added item",
                 "[{name: a}]",
                 "[{name: b, value: 1}, {name: a}]",
                 r#"+.items[name="b"] +.items[name="b"].name +.items[name="b"].value"#,
             ),
             (
-                "an item that is gone",
+                "a removed item",
                 "[{name: a}, {name: b, value: 1}]",
                 "[{name: a}]",
                 r#"-.items[name="b"] -.items[name="b"].name -.items[name="b"].value"#,
@@ -171,13 +171,13 @@ fn lists_are_compared_by_item() {
         "ports",
         &[
             (
-                "the default written out",
+                "an explicit default",
                 "[{port: 80}]",
                 "[{port: 80, protocol: TCP}]",
                 r#"+.ports[port=80,protocol="TCP"].protocol"#,
             ),
             (
-                "another key",
+                "a different key",
                 "[{port: 80}]",
                 "[{port: 81}]",
                 r#"+.ports[port=81,protocol="TCP"] +.ports[port=81,protocol="TCP"].port -.ports[port=80,protocol="TCP"] -.ports[port=80,protocol="TCP"].port"#,
@@ -187,29 +187,29 @@ fn lists_are_compared_by_item() {
 }
 
 #[test]
-fn duplicates_count_as_one() {
+fn duplicates_are_compared_as_a_group() {
     check(
         "set",
         &[
             ("before and after", "[a, a]", "[a, a]", ""),
-            ("before and after, more of them", "[a, a]", "[a, a, a]", r#"~.set[="a"]"#),
+            ("before and after, in different numbers", "[a, a]", "[a, a, a]", r#"~.set[="a"]"#),
             ("before only", "[a, a]", "[a]", r#"+.set[="a"] -.set[="a"]"#),
             ("after only", "[a]", "[a, a]", r#"+.set[="a"] -.set[="a"]"#),
-            ("new", "[b]", "[b, a, a]", r#"+.set[="a"]"#),
-            ("gone", "[b, a, a]", "[b]", r#"-.set[="a"]"#),
+            ("added", "[b]", "[b, a, a]", r#"+.set[="a"]"#),
+            ("removed", "[b, a, a]", "[b]", r#"-.set[="a"]"#),
         ],
     );
     check(
         "items",
         &[
             (
-                "the same",
+                "equal",
                 "[{name: a, value: 1}, {name: a, value: 2}]",
                 "[{name: a, value: 1}, {name: a, value: 2}]",
                 "",
             ),
             (
-                "turned round",
+                "reversed",
                 "[{name: a, value: 1}, {name: a, value: 2}]",
                 "[{name: a, value: 2}, {name: a, value: 1}]",
                 r#"~.items[name="a"]"#,
@@ -237,7 +237,7 @@ fn duplicates_count_as_one() {
 }
 
 #[test]
-fn types_of_several_kinds() {
+fn values_of_several_kinds_are_compared_per_kind() {
     check(
         "kinds",
         &[
@@ -255,9 +255,9 @@ fn types_of_several_kinds() {
     );
 }
 
-/// Two objects that share all but one item, and long lists that do not share anything.
+/// Two objects that share all items but one, and long lists that share nothing.
 #[test]
-fn sharing_and_size_make_no_difference() {
+fn sharing_and_size_do_not_affect_the_result() {
     let object = |value: &dyn Fn(usize) -> i64| {
         let item = |i| {
             Value::Map(Map::from_iter([("name", Value::from(format!("i{i}"))), ("value", value(i).into())]))
@@ -276,7 +276,7 @@ fn sharing_and_size_make_no_difference() {
 }
 
 #[test]
-fn a_filter_reduces_all_three_sets() {
+fn filters_apply_to_all_three_sets() {
     let (old, new) =
         (live("{num: 1, text: a, labels: {a: x}}"), live("{num: 2, flag: true, labels: {b: x}}"));
     let compared = old.compare(&new).unwrap();
@@ -292,7 +292,7 @@ fn a_filter_reduces_all_three_sets() {
 }
 
 #[test]
-fn an_item_that_lost_its_key_is_an_error() {
+fn items_without_their_key_are_an_error() {
     let cut = live("items: [{name: a, value: 1}]").remove_items(&set(r#".items[name="a"].name"#));
     let fault = "error: .items[0]: an item of an associative list must have one of its keys `name`";
     assert_eq!(changes(&cut, &live("{}")), fault);

@@ -1,10 +1,10 @@
-//! Field sets: every row was answered by the Go package first.
+//! Field sets. Expected results are those of the Go package.
 
 mod common;
 
 use common::{live, paths, set};
 
-/// What it shows, an object, and the paths of its fields.
+/// Rows of a description, an object and the paths of its fields.
 fn check(rows: &[(&str, &str, &str)]) {
     for (name, object, expected) in rows {
         let fields = live(object).field_set();
@@ -14,9 +14,9 @@ fn check(rows: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn leaves_and_empty_values() {
+fn leaves_and_empty_values_are_fields() {
     check(&[
-        ("nothing", "{}", ""),
+        ("an empty object", "{}", ""),
         ("null", "null", ""),
         ("scalars", "{num: 1, text: a, flag: false, any: 1.5}", ".any .flag .num .text"),
         (
@@ -30,16 +30,12 @@ fn leaves_and_empty_values() {
 }
 
 #[test]
-fn maps_and_structs() {
+fn entries_of_maps_are_fields() {
     check(&[
-        ("entries and not their map", "{labels: {a: x, b: null}}", ".labels.a .labels.b"),
-        (
-            "entries that are maps are fields",
-            "{nested: {a: {x: 1}, b: {}}}",
-            ".nested.a .nested.b .nested.a.x",
-        ),
-        ("structs are not", "{inner: {num: 1, inner: {text: a}}}", ".inner.num .inner.inner.text"),
-        ("atomic maps are one field", "{selector: {a: x, b: z}}", ".selector"),
+        ("entries without their map", "{labels: {a: x, b: null}}", ".labels.a .labels.b"),
+        ("entries that are maps", "{nested: {a: {x: 1}, b: {}}}", ".nested.a .nested.b .nested.a.x"),
+        ("structs are not fields", "{inner: {num: 1, inner: {text: a}}}", ".inner.num .inner.inner.text"),
+        ("an atomic map is one field", "{selector: {a: x, b: z}}", ".selector"),
         (
             "without a schema",
             "{deduced: {a: {b: 1}, c: [1, 2], d: null}}",
@@ -49,7 +45,7 @@ fn maps_and_structs() {
 }
 
 #[test]
-fn lists() {
+fn items_of_associative_lists_are_fields() {
     check(&[
         ("items of sets", "{set: [b, a, 1, true]}", r#".set[=1] .set[="a"] .set[="b"] .set[=true]"#),
         (
@@ -63,14 +59,14 @@ fn lists() {
             r#".ports[port=80,protocol="TCP"] .ports[port=80,protocol="UDP"] .ports[port=80,protocol="TCP"].port .ports[port=80,protocol="UDP"].port .ports[port=80,protocol="UDP"].protocol .ports[port=80,protocol="UDP"].title"#,
         ),
         (
-            "items that lack a key",
+            "items without a key field",
             "{ports: [{title: a}]}",
             r#".ports[protocol="TCP"] .ports[protocol="TCP"].title"#,
         ),
-        ("atomic lists are one field", "{args: [a, b]}", ".args"),
-        ("items of a set twice", "{set: [a, b, a]}", r#".set[="a"] .set[="b"]"#),
+        ("an atomic list is one field", "{args: [a, b]}", ".args"),
+        ("duplicate items of a set", "{set: [a, b, a]}", r#".set[="a"] .set[="b"]"#),
         (
-            "items with one key twice",
+            "duplicate items with keys",
             "{items: [{name: a, value: 1}, {name: a}, {name: b}]}",
             r#".items[name="a"] .items[name="b"] .items[name="b"].name"#,
         ),
@@ -78,7 +74,7 @@ fn lists() {
 }
 
 #[test]
-fn types_of_several_kinds() {
+fn values_of_several_kinds_have_the_fields_of_their_kind() {
     check(&[
         ("as a scalar", "{kinds: a}", ".kinds"),
         ("as a set", "{kinds: [a, b]}", r#".kinds[="a"] .kinds[="b"]"#),
@@ -88,9 +84,9 @@ fn types_of_several_kinds() {
     ]);
 }
 
-/// Cutting an object into items may take their keys; they still are fields, of one item without a name.
+/// Removing items can remove their keys. Such items are still fields, as an item with an empty key.
 #[test]
-fn items_without_their_key() {
+fn items_without_their_key_have_an_empty_key() {
     let cut = live("items: [{name: a, value: 1}, {name: b}]").remove_items(&set(r#".items[name="a"].name"#));
     assert_eq!(paths(&cut.field_set()), r#".items[] .items[name="b"] .items[].value .items[name="b"].name"#);
 }

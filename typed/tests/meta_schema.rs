@@ -1,4 +1,4 @@
-//! The schema of schemas describes itself and the schemas of the project.
+//! The meta-schema describes itself and the schemas of the project.
 
 use fieldmanager_schema::Schema;
 use fieldmanager_typed::{Duplicates, TypedValue};
@@ -13,23 +13,23 @@ fn check(text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn it_describes_itself() {
+fn meta_schema_describes_itself() {
     assert_eq!(check(include_str!("../../schema/src/meta_schema.yaml")), Ok(()));
 }
 
 #[test]
-fn it_describes_the_example() {
+fn meta_schema_describes_the_example() {
     assert_eq!(check(include_str!("../../examples/deployment/schema.yaml")), Ok(()));
 }
 
 #[test]
-fn schemas_and_their_output_fit_the_meta_schema() {
+fn serialized_schemas_match_the_meta_schema() {
     let schema = Schema::from_yaml(include_str!("../../examples/deployment/schema.yaml")).unwrap();
     assert_eq!(check(&schema.to_value().to_yaml()), Ok(()));
 }
 
 #[test]
-fn it_refuses_what_the_reader_refuses() {
+fn invalid_schemas_are_rejected() {
     for text in ["types: [{name: a, scalr: string}]", "types: [{name: a}, {name: a}]", "types: {a: 1}", "[]"]
     {
         assert!(check(text).is_err(), "{text}");

@@ -1,4 +1,4 @@
-//! Adapting field sets to a changed schema: every row was answered by the Go package first.
+//! Adaptation of field sets to a changed schema. Expected results are those of the Go package.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its own table must fail")]
 
@@ -8,8 +8,8 @@ use common::{paths, set, value};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue, reconcile};
 
-/// The type of the field `f` of an object.
-fn of(field: &str) -> Type {
+/// The type of an object with a field `f` of the given type.
+fn object_type(field: &str) -> Type {
     let schema = format!(
         "
 types:
@@ -46,28 +46,28 @@ const ITEMS_ATOMIC_INSIDE: &str = "{list: {elementRelationship: associative, key
 const DEDUCED: &str = "{namedType: __untyped_deduced_}";
 const UNTYPED_ATOMIC: &str = "{namedType: __untyped_atomic_}";
 
-/// What it shows, the type that a value had when it was applied, the type that it has, the value, the
-/// fields before, and the fields after.
+/// A description, the type of the value when it was applied, the current type, the value, and the fields before and
+/// after.
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
 
 fn check(rows: &[Row]) {
     for (name, old, new, object, before, after) in rows {
         let object = value(&format!("{{f: {object}}}"));
-        let fields = TypedValue::new(object, of(old), Duplicates::Refuse).unwrap().field_set();
+        let fields = TypedValue::new(object, object_type(old), Duplicates::Refuse).unwrap().field_set();
         assert_eq!(paths(&fields), *before, "{name}");
-        let adapted = reconcile(&fields, &of(new));
+        let adapted = reconcile(&fields, &object_type(new));
         assert_eq!(adapted.is_some(), before != after, "{name}");
         assert_eq!(paths(&adapted.unwrap_or(fields)), *after, "{name}");
     }
 }
 
 #[test]
-fn granular_becomes_atomic() {
+fn granular_to_atomic_replaces_the_parts_by_the_whole() {
     check(&[
         ("a map", MAP, MAP_ATOMIC, "{a: x, b: z}", ".f.a .f.b", ".f"),
         ("a struct", STRUCT, STRUCT_ATOMIC, "{a: x}", ".f.a", ".f"),
         ("a set", SET, LIST_ATOMIC, "[p, q]", r#".f[="p"] .f[="q"]"#, ".f"),
-        ("maps in a map", MAPS, MAPS_ATOMIC, "{a: {x: u}, b: {}}", ".f.a .f.b .f.a.x", ".f.a .f.b"),
+        ("nested maps", MAPS, MAPS_ATOMIC, "{a: {x: u}, b: {}}", ".f.a .f.b .f.a.x", ".f.a .f.b"),
         (
             "a map in an item",
             ITEMS,
@@ -80,17 +80,17 @@ fn granular_becomes_atomic() {
 }
 
 #[test]
-fn atomic_becomes_granular() {
+fn atomic_to_granular_keeps_the_set() {
     check(&[
         ("a map", MAP_ATOMIC, MAP, "{a: x}", ".f", ".f"),
         ("a list", LIST_ATOMIC, SET, "[p, q]", ".f", ".f"),
         ("a struct", STRUCT_ATOMIC, STRUCT, "{a: x}", ".f", ".f"),
-        ("maps in a map", MAPS_ATOMIC, MAPS, "{a: {x: u}}", ".f.a", ".f.a"),
+        ("nested maps", MAPS_ATOMIC, MAPS, "{a: {x: u}}", ".f.a", ".f.a"),
     ]);
 }
 
 #[test]
-fn unchanged_relationships_keep_the_set() {
+fn unchanged_types_keep_the_set() {
     check(&[
         ("a map", MAP, MAP, "{a: x}", ".f.a", ".f.a"),
         ("an empty map", MAP, MAP_ATOMIC, "{}", ".f", ".f"),
@@ -106,9 +106,9 @@ fn unchanged_relationships_keep_the_set() {
     ]);
 }
 
-/// A type that takes everything says nothing about the structure of what it takes.
+/// A type that accepts any value does not define its structure.
 #[test]
-fn types_without_structure() {
+fn types_without_structure_keep_the_set() {
     check(&[
         ("deduced to declared", DEDUCED, MAP, "{a: x}", ".f.a", ".f.a"),
         ("deduced to atomic", DEDUCED, MAP_ATOMIC, "{a: x}", ".f.a", ".f"),
@@ -120,11 +120,11 @@ fn types_without_structure() {
 }
 
 #[test]
-fn sets_that_fit_no_field() {
-    let ty = of(MAP);
+fn paths_that_match_no_field_are_kept() {
+    let ty = object_type(MAP);
     for fields in [".gone.a .other", ".f[=1]", r#".f[name="a"].x"#, ".other.x", ""] {
         assert_eq!(reconcile(&set(fields), &ty), None, "{fields}");
     }
-    let ty = of(MAP_ATOMIC);
+    let ty = object_type(MAP_ATOMIC);
     assert_eq!(paths(&reconcile(&set(".gone.a .f .f.a .other"), &ty).unwrap()), ".f .other .gone.a");
 }

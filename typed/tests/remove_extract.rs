@@ -1,5 +1,4 @@
-//! Removing and extracting items: every row was answered by the Go package first, but for those that say
-//! otherwise.
+//! Removal and extraction of items. Expected results are those of the Go package unless noted otherwise.
 
 mod common;
 
@@ -7,8 +6,8 @@ use common::{live, set, value};
 use fieldmanager_typed::KeyFields;
 
 #[test]
-fn remove() {
-    /// What it shows, the object, the paths to remove, and the rest.
+fn items_are_removed() {
+    /// Rows of a description, the object, the paths to remove and the result.
     fn check_remove(rows: &[(&str, &str, &str, &str)]) {
         for (name, object, items, expected) in rows {
             let rest = live(object).remove_items(&set(items));
@@ -16,29 +15,29 @@ fn remove() {
         }
     }
     check_remove(&[
-        ("nothing", "{num: 1}", "", "{num: 1}"),
-        ("a field that is not there", "{num: 1}", ".text", "{num: 1}"),
+        ("an empty set", "{num: 1}", "", "{num: 1}"),
+        ("an absent field", "{num: 1}", ".text", "{num: 1}"),
         ("a field", "{num: 1, text: a}", ".num", "{text: a}"),
         ("the last field", "{num: 1}", ".num", "null"),
         ("an entry", "{labels: {a: x, b: z}}", ".labels.a", "{labels: {b: z}}"),
         ("the last entry", "{labels: {a: x}}", ".labels.a", "{labels: null}"),
-        ("a map and all in it", "{num: 1, labels: {a: x}}", ".labels", "{num: 1}"),
-        ("a map goes before its entries", "{num: 1, labels: {a: x, b: z}}", ".labels .labels.a", "{num: 1}"),
+        ("an entire map", "{num: 1, labels: {a: x}}", ".labels", "{num: 1}"),
+        ("a map and some of its entries", "{num: 1, labels: {a: x, b: z}}", ".labels .labels.a", "{num: 1}"),
         (
-            "inside of an atomic map",
+            "a path inside an atomic map",
             "{num: 1, selector: {a: x, b: z}}",
             ".selector.a",
             "{num: 1, selector: null}",
         ),
         ("an atomic map", "{num: 1, selector: {a: x}}", ".selector", "{num: 1}"),
-        ("inside of an atomic list", "{num: 1, args: [a, b]}", ".args[0]", "{args: null, num: 1}"),
-        ("inside of an empty map", "{num: 1, labels: {}}", ".labels.a", "{labels: null, num: 1}"),
-        ("inside of an empty list", "{num: 1, set: []}", ".set[=1]", "{num: 1, set: null}"),
+        ("a path inside an atomic list", "{num: 1, args: [a, b]}", ".args[0]", "{args: null, num: 1}"),
+        ("a path inside an empty map", "{num: 1, labels: {}}", ".labels.a", "{labels: null, num: 1}"),
+        ("a path inside an empty list", "{num: 1, set: []}", ".set[=1]", "{num: 1, set: null}"),
         ("an item of a set", "{set: [1, a, 2]}", ".set[=1]", "{set: [a, 2]}"),
         ("an item by an equal number", "{set: [1, a]}", ".set[=1.0]", "{set: [a]}"),
         ("the last item of a set", "{set: [1], num: 1}", ".set[=1]", "{num: 1, set: null}"),
-        ("an item that is not there", "{set: [1]}", ".set[=2]", "{set: [1]}"),
-        ("every one of several items", "{set: [1, a, 1]}", ".set[=1]", "{set: [a]}"),
+        ("an absent item", "{set: [1]}", ".set[=2]", "{set: [1]}"),
+        ("duplicate items", "{set: [1, a, 1]}", ".set[=1]", "{set: [a]}"),
         (
             "an item with its fields",
             "{items: [{name: a, value: 1}, {name: b}]}",
@@ -64,14 +63,14 @@ fn remove() {
             "{ports: [{port: 81}]}",
         ),
         (
-            "inside of a set in an item",
+            "a path inside a set in an item",
             "{items: [{name: a, tags: [t, u]}]}",
             r#".items[name="a"].tags[="t"]"#,
             "{items: [{name: a, tags: [u]}]}",
         ),
-        ("a path that goes through a scalar", "{num: 1}", ".num.x", "{num: 1}"),
+        ("a path inside a scalar", "{num: 1}", ".num.x", "{num: 1}"),
         (
-            "in structs of structs",
+            "in nested structs",
             "{inner: {inner: {num: 1, text: a}}}",
             ".inner.inner.num",
             "{inner: {inner: {text: a}}}",
@@ -88,8 +87,8 @@ fn remove() {
 }
 
 #[test]
-fn extract() {
-    /// What it shows, the object, the paths to extract, and what is extracted without and with key fields.
+fn items_are_extracted() {
+    /// Rows of a description, the object, the paths to extract, and the results without and with key fields.
     fn check_extract(rows: &[(&str, &str, &str, &str, &str)]) {
         for (name, object, items, plain, keyed) in rows {
             for (key_fields, expected) in [(KeyFields::AsGiven, plain), (KeyFields::Append, keyed)] {
@@ -99,9 +98,9 @@ fn extract() {
         }
     }
     check_extract(&[
-        ("nothing", "{num: 1}", "", "null", "null"),
+        ("an empty set", "{num: 1}", "", "null", "null"),
         ("a field", "{num: 1, text: a}", ".num", "{num: 1}", "{num: 1}"),
-        ("a field that is not there", "{num: 1}", ".text", "null", "null"),
+        ("an absent field", "{num: 1}", ".text", "null", "null"),
         ("a field that is null", "{num: null, text: a}", ".num", "{num: null}", "{num: null}"),
         ("an entry", "{labels: {a: x, b: z}}", ".labels.a", "{labels: {a: x}}", "{labels: {a: x}}"),
         ("an empty map", "{labels: {}, num: 1}", ".labels", "{labels: {}}", "{labels: {}}"),
@@ -113,7 +112,7 @@ fn extract() {
             "{selector: {a: x, b: z}}",
         ),
         (
-            "inside of an atomic map",
+            "a path inside an atomic map",
             "{selector: {a: x, b: z}, num: 1}",
             ".selector.a",
             "{selector: {a: x, b: z}}",
@@ -121,7 +120,7 @@ fn extract() {
         ),
         ("an atomic list", "{args: [a, b], num: 1}", ".args", "{args: [a, b]}", "{args: [a, b]}"),
         ("an item of a set", "{set: [1, 2, 1.5]}", ".set[=2]", "{set: [2]}", "{set: [2]}"),
-        ("an item that is not there", "{set: [1]}", ".set[=2]", "{set: null}", "{set: null}"),
+        ("an absent item", "{set: [1]}", ".set[=2]", "{set: null}", "{set: null}"),
         (
             "an item",
             "{items: [{name: a, value: 1}, {name: b}]}",
@@ -157,9 +156,9 @@ fn extract() {
             "{items: [{tags: [u]}]}",
             "{items: [{name: a, tags: [u]}]}",
         ),
-        ("several items of one key", "{set: [1, 2, 1]}", ".set[=1]", "{set: [1, 1]}", "{set: [1, 1]}"),
+        ("duplicate items", "{set: [1, 2, 1]}", ".set[=1]", "{set: [1, 1]}", "{set: [1, 1]}"),
         (
-            "in structs of structs",
+            "in nested structs",
             "{inner: {inner: {num: 1, text: a}}}",
             ".inner.inner.num",
             "{inner: {inner: {num: 1}}}",
@@ -176,18 +175,18 @@ fn extract() {
     ]);
 }
 
-/// Here the Go package goes on below a map with the set of the map's siblings; this library does not.
+/// Unlike this library, the Go package descends below such a map with the set of the map's siblings.
 #[test]
-fn a_map_that_is_in_the_set_is_reduced_by_what_is_below_it() {
+fn maps_with_children_in_the_set_are_reduced_to_them() {
     let object = live("{labels: {a: x, b: z}, num: 1}");
     let part = |items| object.extract_items(&set(items), KeyFields::AsGiven).into_value().to_json();
     assert_eq!(part(".labels .labels.a"), r#"{"labels":{"a":"x"}}"#);
     assert_eq!(part(".labels"), r#"{"labels":null}"#);
 }
 
-/// What a manager applied comes back from what it owns.
+/// The configuration can be extracted by the set of its applier.
 #[test]
-fn extracting_what_was_applied_gives_the_configuration() {
+fn extracting_the_applied_fields_returns_the_configuration() {
     let config = "{num: 1, labels: {a: x}, selector: {b: z}, set: [1, a], args: [p, q], flag: null,
                    items: [{name: a, value: 1, tags: [t]}, {name: b}], inner: {text: a}}";
     let owned = live(config).field_set();

@@ -1,4 +1,4 @@
-//! Values at the depth limit need no more than a small stack.
+//! Stack usage of operations on values at the depth limit.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fieldmanager_fieldpath::{MAX_PATH_LENGTH, Set};
@@ -28,7 +28,7 @@ impl Form {
         }
     }
 
-    /// A value of as many levels as values may have, with `leaf` in the deepest.
+    /// A value of the maximum depth that contains `leaf` at the deepest level.
     fn value(self, leaf: i64) -> Value {
         let map = |entries: Vec<(&str, Value)>| Value::Map(entries.into_iter().collect());
         let mut value = map(vec![("id", 1.into()), ("other", leaf.into())]);
@@ -66,7 +66,7 @@ fn check(name: &str, f: fn(&TypedValue, &TypedValue)) {
 }
 
 #[test]
-fn an_invalid_value_is_refused_on_a_small_stack() {
+fn invalid_values_are_rejected_on_a_small_stack() {
     for form in Form::ALL {
         let mut value = form.value(1);
         for _ in 0..3 {
@@ -98,7 +98,7 @@ fn compare_runs_on_a_small_stack() {
 }
 
 #[test]
-fn field_sets_are_made_on_a_small_stack() {
+fn field_sets_are_computed_on_a_small_stack() {
     check("field_set", |a, b| {
         let set = a.field_set();
         assert_eq!(b.field_set_sharing(&set).is_empty(), set.is_empty());

@@ -1,4 +1,4 @@
-//! What must hold for the unions of any two objects.
+//! Properties of union normalization and validation.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use fieldmanager_value::Value;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-/// A struct with a union of every form, inside itself, in a keyed list and in a map.
+/// A struct with a union of every form. It is nested in its members, in a keyed list and in a map.
 static ROOT: LazyLock<Type> = LazyLock::new(|| {
     let unions = [
         ("p", ""),
@@ -21,13 +21,13 @@ static ROOT: LazyLock<Type> = LazyLock::new(|| {
     ];
     let mut fields = String::new();
     let mut all = String::new();
-    for (prefix, what) in unions {
+    for (prefix, attributes) in unions {
         fields += &format!("    - {{name: {prefix}Type, type: {{scalar: string}}}}\n");
         for member in ["A", "B", "C"] {
             fields += &format!("    - {{name: {prefix}{member}, type: {{namedType: member}}}}\n");
         }
         all += &format!(
-            "    - {{{what}fields: [{{fieldName: {prefix}A, discriminatorValue: A}},
+            "    - {{{attributes}fields: [{{fieldName: {prefix}A, discriminatorValue: A}},
         {{fieldName: {prefix}B, discriminatorValue: B}},
         {{fieldName: {prefix}C, discriminatorValue: C, optional: true}}]}}\n"
         );
@@ -69,7 +69,7 @@ fn member(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Option<Value>> {
     ]
 }
 
-/// The fields of two unions, chosen from the six, so that objects stay small.
+/// The fields of two of the six unions, which keeps objects small.
 fn fields(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Vec<(String, Value)>> {
     let union = move |prefix: &'static str| {
         let members = [member(inner.clone()), member(inner.clone()), member(inner.clone())];
@@ -121,7 +121,7 @@ fn typed(value: &Value) -> TypedValue {
     TypedValue::new(value.clone(), ROOT.clone(), Duplicates::Allow).unwrap()
 }
 
-/// The old object, or none, and a new one; often one that differs from the old in a few fields only.
+/// An old object or null, and a new object, which often differs from the old one in a few fields only.
 fn pair() -> impl Strategy<Value = (Value, Value)> {
     let overlay = |old: &Value, new: &Value| {
         let mut all = old.as_map().cloned().unwrap_or_default();
@@ -140,9 +140,9 @@ fn pair() -> impl Strategy<Value = (Value, Value)> {
     ]
 }
 
-/// Runs a property on pairs of which the second is normalized against the first.
+/// The second object normalized against the first.
 fn normalized(old: &Value, new: &Value) -> Option<TypedValue> {
-    // A contradiction is refused, and then there is nothing to be said of the result.
+    // A contradiction is rejected, so there is no result to check.
     Some(typed(old).normalize_update(&typed(new)).ok()?.value)
 }
 
@@ -152,7 +152,7 @@ fn several_set(faults: &[fieldmanager_typed::UnionFault]) -> Vec<String> {
     several.map(|fault| fault.path.to_string()).collect()
 }
 
-/// Structs with more than one member of a union set, by a plain walk.
+/// The paths of structs with several members of a union set, found by a simple walk.
 fn crowded(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Map(map) => {
@@ -186,7 +186,7 @@ fn idempotent(old: &Value, new: &Value) -> TestCaseResult {
         let again = typed(old).normalize_update(&once).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(again.value.value(), once.value());
         prop_assert!(again.changes.is_empty());
-        // And the next write of the same changes nothing either.
+        // Writing the same object again changes nothing.
         let next = once.normalize_update(&once).unwrap();
         prop_assert_eq!(next.value.value(), once.value());
         let reread = typed(once.value());
@@ -200,13 +200,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn normalizing_is_idempotent((old, new) in pair()) {
+    fn normalization_is_idempotent((old, new) in pair()) {
         idempotent(&old, &new)?;
     }
 
-    /// Members are only removed and discriminators only set: nothing else changes, and what changes is listed.
+    /// Normalization only removes members and sets discriminators, and lists every change.
     #[test]
-    fn normalizing_changes_what_it_lists((old, new) in pair()) {
+    fn normalization_lists_its_changes((old, new) in pair()) {
         if let Ok(result) = typed(&old).normalize_update(&typed(&new)) {
             prop_assert_eq!(result.changes.is_empty(), *result.value.value() == new);
             let compared = typed(&new).compare(&result.value).unwrap();
@@ -219,9 +219,9 @@ proptest! {
         }
     }
 
-    /// A normalized object has several members set only where validation says so.
+    /// Validation reports every union with several members set in a normalized object.
     #[test]
-    fn validation_reports_what_normalization_leaves((old, new) in pair()) {
+    fn validation_reports_remaining_conflicts((old, new) in pair()) {
         if let Some(result) = normalized(&old, &new) {
             let faults = typed(&old).validate_unions(&result, Ratcheting::Off);
             let mut crowded_at = Vec::new();
@@ -230,9 +230,9 @@ proptest! {
         }
     }
 
-    /// A valid object that says what it means stays as it is, whatever valid object it replaces; so do its parts.
+    /// A valid and settled object is not changed, regardless of the valid object that it replaces.
     #[test]
-    fn a_valid_object_stays_as_it_is((old, new) in pair(), repair in prop::bool::weighted(0.9)) {
+    fn valid_objects_are_not_changed((old, new) in pair(), repair in prop::bool::weighted(0.9)) {
         let repaired = |value: Value| if repair { valid_part(&value) } else { value };
         let (old, new) = (repaired(old), repaired(new));
         let valid = |value: &Value| typed(value).validate_unions(&typed(value), Ratcheting::Off).is_empty();
@@ -246,27 +246,27 @@ proptest! {
         }
     }
 
-    /// Ratcheting never invents a fault, and against itself an object has none.
+    /// Ratcheting adds no faults, and an object has no faults when compared with itself.
     #[test]
     fn ratcheting_only_removes_faults((old, new) in pair()) {
         let all = typed(&old).validate_unions(&typed(&new), Ratcheting::Off);
         let left = typed(&old).validate_unions(&typed(&new), Ratcheting::On);
         prop_assert!(left.iter().all(|fault| all.contains(fault)));
         prop_assert!(typed(&new).validate_unions(&typed(&new), Ratcheting::On).is_empty());
-        // What is wrong does not depend on what was before.
+        // Without ratcheting, faults do not depend on the old object.
         prop_assert_eq!(typed(&Value::Null).validate_unions(&typed(&new), Ratcheting::Off), all);
     }
 
-    /// Parts that are shared with a normalized object are left out: the result is that of a walk of it all.
+    /// Skipping parts that are shared with a normalized object does not affect the result.
     #[test]
-    fn sharing_changes_nothing((old, first) in pair(), extra in object(0)) {
+    fn sharing_does_not_affect_the_result((old, first) in pair(), extra in object(0)) {
         if let Some(live) = normalized(&old, &first) {
             let mut edited = live.value().as_map().cloned().unwrap_or_default();
             for (name, value) in extra.as_map().into_iter().flatten() {
                 edited.insert(name.as_str(), value.clone());
             }
             let edited = Value::Map(edited);
-            // The same object, with nothing shared.
+            // The same object without sharing.
             let copy = Value::from_json(edited.to_json().as_str()).unwrap();
             let shared = live.normalize_update(&typed(&edited)).map(|n| n.value.into_value());
             let unshared = typed(live.value()).normalize_update(&typed(&copy)).map(|n| n.value.into_value());
@@ -274,9 +274,9 @@ proptest! {
         }
     }
 
-    /// A configuration that is accepted by itself is accepted again and stays, and sets one member at most.
+    /// A normalized configuration is accepted again without changes, and sets at most one member per union.
     #[test]
-    fn a_normalized_configuration_is_one(config in object(1)) {
+    fn normalization_of_configurations_is_idempotent(config in object(1)) {
         let nothing = typed(&Value::Null);
         if let Ok(once) = nothing.normalize_config(&typed(&config)) {
             let again = nothing.normalize_config(&once.value).unwrap();
@@ -288,7 +288,7 @@ proptest! {
     }
 }
 
-/// Objects in an atomic list, an atomic map and an atomic struct: a list, the entries of a map, and the struct.
+/// Contents of atomic values: the items of a list, the entries of a map, and a struct.
 type Frozen = (Vec<Value>, Vec<(usize, Value)>, Option<Value>);
 
 fn frozen() -> impl Strategy<Value = Frozen> {
@@ -296,7 +296,7 @@ fn frozen() -> impl Strategy<Value = Frozen> {
     (prop::collection::vec(object(0), 0..3), map, prop::option::of(object(0)))
 }
 
-/// The object with atomic parts.
+/// Adds atomic values to an object.
 fn with_frozen(object: &Value, (list, entries, whole): &Frozen) -> Value {
     let mut all = object.as_map().cloned().unwrap_or_default();
     all.insert("frozen", Value::List(list.iter().cloned().collect()));
@@ -311,13 +311,13 @@ fn sealed(entries: &[(usize, Value)]) -> fieldmanager_value::Map {
     entries.iter().map(|(name, value)| (format!("k{name}"), value.clone())).collect()
 }
 
-/// The faults of an object by itself, as they are below a path.
+/// The faults of a stand-alone object, with a path prefix.
 fn faults_at(path: &str, object: &Value) -> Vec<String> {
     let faults = typed(&Value::Null).validate_unions(&typed(object), Ratcheting::Off);
     faults.iter().map(|fault| format!("{path}{}: {}", fault.path, fault.message)).collect()
 }
 
-/// The faults that validation has to find in atomic parts.
+/// The expected faults of the atomic list and the atomic map.
 fn faults_of_frozen((list, entries, _): &Frozen) -> [Vec<String>; 2] {
     let list = list.iter().enumerate().flat_map(|(i, item)| faults_at(&format!(".frozen[{i}]"), item));
     let entries = sealed(entries);
@@ -337,21 +337,21 @@ fn faults_below(path: &str, old: &Value, new: &Value, ratcheting: Ratcheting) ->
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is in atomic parts is not normalized, and does not change how the rest is.
+    /// Atomic values are not normalized, and do not affect the normalization of the rest.
     #[test]
-    fn atomic_parts_are_not_normalized((old, new) in pair(), before in frozen(), after in frozen()) {
+    fn atomic_values_are_not_normalized((old, new) in pair(), before in frozen(), after in frozen()) {
         let expected = normalized(&old, &new).map(|value| with_frozen(value.value(), &after));
         let (old, new) = (with_frozen(&old, &before), with_frozen(&new, &after));
         prop_assert_eq!(normalized(&old, &new).map(TypedValue::into_value), expected);
-        // In a configuration neither.
+        // The same holds for configurations.
         let config = with_frozen(&Value::Map(Default::default()), &after);
         let normal = typed(&Value::Null).normalize_config(&typed(&config)).unwrap();
         prop_assert_eq!(normal.value.value(), &config);
     }
 
-    /// Validation finds in atomic parts what it finds in an object by itself, with the positions of items in paths.
+    /// The faults of atomic values are those of their parts, with list items identified by index.
     #[test]
-    fn validation_looks_inside_atomic_parts((old, new) in pair(), before in frozen(), after in frozen()) {
+    fn validation_covers_atomic_values((old, new) in pair(), before in frozen(), after in frozen()) {
         let (old, new) = (with_frozen(&old, &before), with_frozen(&new, &after));
         let [list, map] = faults_of_frozen(&after);
         prop_assert_eq!(faults_below(".frozen", &old, &new, Ratcheting::Off), list);
@@ -360,9 +360,9 @@ proptest! {
         prop_assert_eq!(faults_below(".whole", &old, &new, Ratcheting::Off), whole);
     }
 
-    /// With ratcheting, an atomic list or map has all its faults or none: none if it is what it was.
+    /// With ratcheting, all faults of an atomic list or map are reported, or none if it is unchanged.
     #[test]
-    fn ratcheting_compares_atomic_parts_as_a_whole(
+    fn ratcheting_compares_atomic_values_as_a_whole(
         (old, new) in pair(), before in frozen(), after in frozen(), same in prop::bool::weighted(0.4),
     ) {
         let after = if same { before.clone() } else { after };
@@ -376,7 +376,7 @@ proptest! {
     }
 }
 
-/// An object with the faults of its unions taken out: nearly always a valid one.
+/// Removes the faults of the unions of an object, so that it is almost always valid.
 fn valid_part(value: &Value) -> Value {
     let Value::Map(map) = value else {
         return value.clone();
@@ -386,7 +386,7 @@ fn valid_part(value: &Value) -> Value {
     };
     let child = |value: &Value| match value {
         Value::List(items) => Value::List(items.iter().map(valid_part).collect()),
-        // A map of structs, or a member that is a struct around one.
+        // A map of structs, or a member that wraps a struct.
         Value::Map(entries) => each(entries),
         scalar => scalar.clone(),
     };
@@ -417,14 +417,14 @@ fn valid_part(value: &Value) -> Value {
     Value::Map(out)
 }
 
-/// Whether nothing is left to normalize, whatever was before: the discriminators of deducing unions are there where
-/// members are, and none with a value that is not known stands beside a member. Such a value clears what was set
-/// before it came.
+/// Whether nothing is left to normalize, regardless of the old object: deducing unions with a set member have a
+/// discriminator, and no member is set together with an undeclared discriminator value, which would clear previously
+/// set members.
 fn settled(value: &Value) -> bool {
     match value {
         Value::Map(map) => {
             let union_settled = |prefix: &&str| {
-                let name = |what: &str| format!("{prefix}{what}");
+                let name = |suffix: &str| format!("{prefix}{suffix}");
                 let member =
                     ["A", "B", "C"].iter().any(|m| map.get(&name(m)).is_some_and(|value| !value.is_null()));
                 match map.get(&name("Type")).and_then(Value::as_str).unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! Validation of unions: every fault with its text and path, all at once, and ratcheting.
+//! Validation of unions: the messages and paths of all faults, and ratcheting.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use fieldmanager_schema::Schema;
 use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
 
-/// Members `a` (optional where `b` is not), `b` and `c` of unions that differ in one thing each.
+/// Unions that differ in one attribute each, with the members `a` (optional), `b` and `c`.
 const UNIONS: &[(&str, &str)] = &[
     ("plain", ""),
     ("plainRequired", "required: true, "),
@@ -79,7 +79,7 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     Schema::from_yaml(&(text + OTHERS)).unwrap()
 });
 
-/// Faults of an update from `old` (`null` for a create) to `new`.
+/// The faults of an update from `old` (`null` for a create) to `new`.
 fn faults(name: &str, old: &str, new: &str, ratcheting: Ratcheting) -> Vec<String> {
     let ty = SCHEMA.type_named(name).unwrap();
     let typed =
@@ -91,13 +91,13 @@ fn faults(name: &str, old: &str, new: &str, ratcheting: Ratcheting) -> Vec<Strin
     faults.iter().map(ToString::to_string).collect()
 }
 
-/// Objects and their faults, whatever they replace.
+/// Checks the faults of objects, which must not depend on the object that they replace.
 fn check(types: &[&str], rows: &[(&str, &[&str])]) {
     for name in types {
-        for (new, wanted) in rows {
+        for (new, expected) in rows {
             for old in ["null", "{}", "{type: A, a: 1}", new] {
                 let got = faults(name, old, new, Ratcheting::Off);
-                assert_eq!(got, *wanted, "{name}: {old} -> {new}");
+                assert_eq!(got, *expected, "{name}: {old} -> {new}");
             }
         }
     }
@@ -133,14 +133,14 @@ fn valid_objects_have_no_faults() {
         &["plain", "plainRequired"],
         &[("{a: 1}", &[]), ("{type: B, a: 1}", &[]), ("{type: X, a: 1}", &[])],
     );
-    // A discriminator may select an optional member that is not set; a declared empty value selects none.
+    // A discriminator may select an optional member that is not set; a declared empty value selects no member.
     check(&["deducing", "respecting", "emptiable", "closed", "closedEmptiable"], &[("{type: A}", &[])]);
     check(&["deducing", "respecting", "emptiable", "closed", "closedEmptiable"], &[("{type: None}", &[])]);
     check(ALL, &[("null", &[])]);
 }
 
 #[test]
-fn several_members_set() {
+fn several_set_members_are_reported() {
     check(
         &["plain"],
         &[
@@ -149,7 +149,7 @@ fn several_members_set() {
         ],
     );
     check(&["plainRequired"], &[("{a: 1, b: {}}", &["must specify exactly one of: `a`, `b`, `c`"])]);
-    // The client must change the discriminator if it changes members.
+    // A client that changes members must also change the discriminator.
     check(
         &["deducing", "respecting", "emptiable", "closed", "closedEmptiable"],
         &[
@@ -181,7 +181,7 @@ fn several_members_set() {
             ],
         )],
     );
-    // Of a value that is not known nobody can say what it selects, but not several.
+    // An undeclared value may select one member, but not several.
     check(
         OPEN,
         &[(
@@ -192,7 +192,7 @@ fn several_members_set() {
 }
 
 #[test]
-fn a_member_that_the_discriminator_does_not_select() {
+fn unselected_members_are_reported() {
     check(
         &["deducing", "respecting", "emptiable", "closed", "closedEmptiable"],
         &[
@@ -218,7 +218,7 @@ fn a_member_that_the_discriminator_does_not_select() {
 }
 
 #[test]
-fn a_selected_member_that_is_not_set() {
+fn missing_selected_members_are_reported() {
     check(
         &["deducing", "respecting", "emptiable", "closed", "closedEmptiable"],
         &[
@@ -230,7 +230,7 @@ fn a_selected_member_that_is_not_set() {
 }
 
 #[test]
-fn a_value_outside_a_closed_list() {
+fn undeclared_values_of_closed_unions_are_reported() {
     check(
         &["closed"],
         &[
@@ -254,7 +254,7 @@ fn a_value_outside_a_closed_list() {
             &[".type: Unsupported value: \"a\": supported values: \"A\", \"B\", \"C\", \"\", \"None\""],
         )],
     );
-    // In a list that is not closed it may be the API's own.
+    // In an open list, the API may define the value.
     check(OPEN, &[("{type: Own}", &[]), ("{type: Own, a: 1}", &[])]);
     for new in ["{type: Localhost, localhostProfile: x}", "{type: RuntimeDefault}"] {
         assert_eq!(faults("profile", "null", new, Ratcheting::Off), [""; 0], "{new}");
@@ -262,7 +262,7 @@ fn a_value_outside_a_closed_list() {
 }
 
 #[test]
-fn a_missing_discriminator() {
+fn missing_discriminators_are_reported() {
     let message = ".type: must be set to one of: \"A\", \"B\", \"C\", \"None\"";
     check(
         &["respecting"],
@@ -281,7 +281,7 @@ fn a_missing_discriminator() {
 }
 
 #[test]
-fn no_member_in_a_union_that_requires_one() {
+fn missing_members_of_required_unions_are_reported() {
     check(&["plainRequired"], &[("{}", &["must specify one of: `a`, `b`, `c`"])]);
     check(&["plainRequired"], &[("{a: null}", &["must specify one of: `a`, `b`, `c`"])]);
     check(&["deducingRequired"], &[("{}", &["must specify one of: `a`, `b`, `c`"])]);
@@ -296,16 +296,16 @@ fn no_member_in_a_union_that_requires_one() {
                 "{type: B}",
                 &["must specify one of: `a`, `b`, `c`", ".b: must be specified when `type` is \"B\""],
             ),
-            // Its own word for nothing does not help.
+            // An undeclared value does not satisfy the requirement.
             ("{type: Own}", &["must specify one of: `a`, `b`, `c`"]),
         ],
     );
-    // A declared empty value is a member that has no field.
+    // A declared empty value counts as a member without a field.
     check(&["deducingRequired"], &[("{type: None}", &[])]);
 }
 
 #[test]
-fn every_fault_at_once_with_its_place() {
+fn all_faults_are_reported_with_their_path() {
     let new = "
         spec: {inner: {type: Own}}
         p: 1
@@ -314,7 +314,7 @@ fn every_fault_at_once_with_its_place() {
         byName: {k: {a: 1, u: 1}}
         atomicItems: [{type: A, b: 1}]
         atomicStruct: {type: A, b: 1, u: 1, v: 1}";
-    let wanted = [
+    let expected = [
         "must specify at most one of: `p`, `q`",
         ".atomicItems[0].a: must be specified when `type` is \"A\"",
         ".atomicItems[0].b: may only be specified when `type` is \"B\"",
@@ -331,11 +331,11 @@ fn every_fault_at_once_with_its_place() {
     ];
     let mut got = faults("root", "null", new, Ratcheting::Off);
     got.sort();
-    let mut sorted = wanted.map(str::to_owned).to_vec();
+    let mut sorted = expected.map(str::to_owned).to_vec();
     sorted.sort();
     assert_eq!(got, sorted);
-    assert_eq!(faults("root", "null", new, Ratcheting::On).len(), wanted.len());
-    assert_eq!(faults("root", new, new, Ratcheting::Off).len(), wanted.len());
+    assert_eq!(faults("root", "null", new, Ratcheting::On).len(), expected.len());
+    assert_eq!(faults("root", new, new, Ratcheting::Off).len(), expected.len());
     assert_eq!(faults("root", new, new, Ratcheting::On), [""; 0]);
 }
 
@@ -343,37 +343,37 @@ fn every_fault_at_once_with_its_place() {
 fn ratcheting_compares_atomic_lists_and_maps_as_a_whole() {
     let list = "{atomicItems: [{name: x, type: A, b: 1, u: 1}, {name: w, type: B, b: 1, u: 1}]}";
     assert_eq!(faults("root", list, list, Ratcheting::On), [""; 0]);
-    // The item at fault is the same; another one is not.
+    // The item with the fault is unchanged, but another item differs.
     let changed = "{atomicItems: [{name: x, type: A, b: 1, u: 1}, {name: z, type: B, b: 1, u: 1}]}";
-    let wanted = [
+    let expected = [
         ".atomicItems[0].a: must be specified when `type` is \"A\"",
         ".atomicItems[0].b: may only be specified when `type` is \"B\"",
     ];
-    assert_eq!(faults("root", list, changed, Ratcheting::On), wanted);
-    // An atomic struct has a place of its own: only what is in it is compared as a whole.
+    assert_eq!(faults("root", list, changed, Ratcheting::On), expected);
+    // The unions of an atomic struct itself are compared individually; only its content is compared as a whole.
     let old = "{atomicStruct: {name: x, type: A, b: 1, u: 1}}";
     let new = "{atomicStruct: {name: z, type: A, b: 1, u: 1}}";
     assert_eq!(faults("root", old, new, Ratcheting::On), [""; 0]);
     assert_eq!(faults("root", old, new, Ratcheting::Off).len(), 2);
 }
 
-/// Old, new, and the faults that ratcheting leaves.
+/// Checks the faults that ratcheting reports.
 fn check_ratcheting(types: &[&str], rows: &[(&str, &str, &[&str])]) {
     for name in types {
-        for (old, new, wanted) in rows {
+        for (old, new, expected) in rows {
             let got = faults(name, old, new, Ratcheting::On);
-            assert_eq!(got, *wanted, "{name}: {old} -> {new}");
+            assert_eq!(got, *expected, "{name}: {old} -> {new}");
             assert!(!faults(name, old, new, Ratcheting::Off).is_empty(), "{name}: {old} -> {new}");
         }
     }
 }
 
 #[test]
-fn ratcheting_lets_through_what_was_wrong_before() {
+fn ratcheting_ignores_existing_faults() {
     check_ratcheting(
         &["deducing", "respecting", "closed"],
         &[
-            // Same members, same discriminator: other changes are fine.
+            // Unchanged members and discriminator: other changes do not matter.
             ("{type: B, c: []}", "{type: B, c: []}", &[]),
             ("{type: B, c: []}", "{type: B, c: [x], other: o}", &[]),
             ("{type: B, b: {}, c: []}", "{type: B, b: {x: 1}, c: []}", &[]),
@@ -390,7 +390,7 @@ fn ratcheting_lets_through_what_was_wrong_before() {
 }
 
 #[test]
-fn ratcheting_reports_what_became_wrong_or_differently_wrong() {
+fn ratcheting_reports_new_and_changed_faults() {
     let missing = ".b: must be specified when `type` is \"B\"";
     let misplaced = ".c: may only be specified when `type` is \"C\"";
     check_ratcheting(
@@ -412,7 +412,7 @@ fn ratcheting_reports_what_became_wrong_or_differently_wrong() {
                     misplaced,
                 ],
             ),
-            // There was nothing to be as wrong.
+            // There is no old object.
             ("null", "{type: B}", &[missing]),
         ],
     );
@@ -428,8 +428,8 @@ fn ratcheting_reports_what_became_wrong_or_differently_wrong() {
 }
 
 #[test]
-fn ratcheting_goes_by_union_and_by_item() {
-    // One union of the struct is as wrong as before, the other newly so.
+fn ratcheting_compares_each_union_and_item() {
+    // One union of the struct has an existing fault, the other a new one.
     check_ratcheting(
         &["root"],
         &[
@@ -438,7 +438,7 @@ fn ratcheting_goes_by_union_and_by_item() {
                 "{items: [{name: x, type: A, u: 1, v: 1}]}",
                 &[".items[name=\"x\"]: must specify exactly one of: `u`, `v`"],
             ),
-            // By key and not by place; an item that is new has nothing before it.
+            // Items are matched by key, not by position; a new item has no predecessor.
             (
                 "{items: [{name: x, type: A, u: 1}]}",
                 "{items: [{name: w, type: A, u: 1}, {name: x, type: A, u: 1}]}",

@@ -1,4 +1,4 @@
-//! Validation: every fault, its place and its text.
+//! Validation: all faults with their paths and messages.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn validate(object: Value, duplicates: Duplicates) -> Result<TypedValue, Validat
     TypedValue::new(object, root(), duplicates)
 }
 
-/// What it shows, an object, and its faults, or `ok`.
+/// Rows of a description, an object, and its faults or `ok`.
 fn check(mode: &str, rows: &[(&str, &str, &str)]) {
     let duplicates = if mode == "allow" { Duplicates::Allow } else { Duplicates::Refuse };
     for (name, object, expected) in rows {
@@ -28,17 +28,17 @@ fn check(mode: &str, rows: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn kinds() {
+fn kinds_are_checked() {
     check(
         "refuse",
         &[
+            ("all kinds", "{num: 1.5, text: '', flag: false, any: a, labels: {a: b}, args: [a, a]}", "ok"),
             (
-                "everything at once",
-                "{num: 1.5, text: '', flag: false, any: a, labels: {a: b}, args: [a, a]}",
+                "null is valid everywhere",
+                "{num: null, labels: null, set: null, kinds: null, inner: null}",
                 "ok",
             ),
-            ("null fits everything", "{num: null, labels: null, set: null, kinds: null, inner: null}", "ok"),
-            ("null is an object", "null", "ok"),
+            ("a null object", "null", "ok"),
             ("numeric", "{num: '1'}", ".num: expected numeric, got \"1\""),
             ("string", "{text: 1}", ".text: expected string, got 1"),
             ("boolean", "{flag: 'true'}", ".flag: expected boolean, got \"true\""),
@@ -48,7 +48,7 @@ fn kinds() {
             ("a map for a list", "{set: {a: 1}}", ".set: expected list, got map"),
             ("a scalar for a list", "{args: 1.0}", ".args: expected list, got 1"),
             ("a map for a scalar", "{num: {}}", ".num: expected numeric, got map"),
-            ("an object that is none", "text", "expected map, got \"text\""),
+            ("a string for the object", "text", "expected map, got \"text\""),
             ("in an entry", "{labels: {a: x, b: 1}}", ".labels.b: expected string, got 1"),
             ("in an atomic list", "{args: [a, 1]}", ".args[1]: expected string, got 1"),
             ("in an atomic map", "{selector: {a: true}}", ".selector.a: expected string, got true"),
@@ -58,15 +58,15 @@ fn kinds() {
                 r#".items[name="a"].value: expected numeric, got "x""#,
             ),
             (
-                "in a struct of a struct",
+                "in a nested struct",
                 "{inner: {inner: {num: x}}}",
                 r#".inner.inner.num: expected numeric, got "x""#,
             ),
-            ("a number in a set of texts", "{kinds: [1]}", ".kinds[=1]: expected string, got 1"),
-            ("a scalar that is none of several kinds", "{kinds: 1}", ".kinds: expected string, got 1"),
+            ("a number in a set of strings", "{kinds: [1]}", ".kinds[=1]: expected string, got 1"),
+            ("a scalar of none of several kinds", "{kinds: 1}", ".kinds: expected string, got 1"),
             ("a map of several kinds", "{kinds: {a: b}}", r#".kinds.a: expected numeric, got "b""#),
             (
-                "every fault, in the order of the object",
+                "all faults, in the order of the object",
                 "{text: 1, flag: 1, args: [1, a, 2]}",
                 ".args[0]: expected string, got 1\n.args[2]: expected string, got 2\n\
                  .flag: expected boolean, got 1\n.text: expected string, got 1",
@@ -76,41 +76,41 @@ fn kinds() {
 }
 
 #[test]
-fn a_long_value_is_shortened() {
+fn long_values_are_truncated() {
     let long = format!("{{num: {}}}", "é".repeat(40));
     let error = validate(value(&long), Duplicates::Refuse).unwrap_err().to_string();
-    // 60 bytes at most, the quote and whole characters only.
+    // At most 60 bytes, including the quote, without splitting a character.
     assert_eq!(error, format!(".num: expected numeric, got \"{}…", "é".repeat(29)));
 }
 
 #[test]
-fn fields_that_are_not_declared() {
+fn undeclared_fields_are_reported() {
     check(
         "refuse",
         &[
             (
-                "with the nearest",
+                "with a similar field",
                 "{label: {a: b}}",
                 ".label: field not declared in schema, the nearest declared are `labels`",
             ),
             (
-                "whatever the case",
+                "in a different case",
                 "{NUM: 1}",
                 ".NUM: field not declared in schema, the nearest declared are `num`",
             ),
-            ("with nothing near", "{zzz: 1}", ".zzz: field not declared in schema"),
+            ("without a similar field", "{zzz: 1}", ".zzz: field not declared in schema"),
             (
                 "in an item",
                 "{items: [{name: a, tag: [t]}]}",
                 r#".items[name="a"].tag: field not declared in schema, the nearest declared are `tags`"#,
             ),
-            ("null as well", "{zzz: null}", ".zzz: field not declared in schema"),
+            ("with a null value", "{zzz: null}", ".zzz: field not declared in schema"),
         ],
     );
 }
 
 #[test]
-fn several_nearest_fields() {
+fn several_similar_fields_are_suggested() {
     let schema = "
 types:
 - name: root
@@ -131,7 +131,7 @@ types:
 }
 
 #[test]
-fn the_first_100_faults_are_listed_and_the_first_10_have_suggestions() {
+fn listed_faults_and_suggestions_are_limited() {
     let schema = "types: [{name: root, map: {fields: [{name: replicas, type: {scalar: numeric}}]}}]";
     let ty = Schema::from_yaml(schema).unwrap().type_named("root").unwrap();
     let unknown: fieldmanager_value::Map =
@@ -144,23 +144,23 @@ fn the_first_100_faults_are_listed_and_the_first_10_have_suggestions() {
 }
 
 #[test]
-fn items_of_associative_lists() {
+fn items_of_associative_lists_are_checked() {
     check(
         "refuse",
         &[
             ("scalars of every kind", "{set: [1, a, true, 1.5]}", "ok"),
-            ("a map in a set", "{set: [{a: 1}]}", ".set[0]: expected scalar as item of a set, got map"),
-            ("a list in a set", "{set: [1, [2]]}", ".set[1]: expected scalar as item of a set, got list"),
-            ("null in a set", "{set: [null]}", ".set[0]: expected scalar as item of a set, got null"),
+            ("a map in a set", "{set: [{a: 1}]}", ".set[0]: expected scalar as an item of a set, got map"),
+            ("a list in a set", "{set: [1, [2]]}", ".set[1]: expected scalar as an item of a set, got list"),
+            ("null in a set", "{set: [null]}", ".set[0]: expected scalar as an item of a set, got null"),
             (
                 "a scalar in a list with keys",
                 "{items: [a]}",
-                ".items[0]: expected map as item of an associative list with keys, got string",
+                ".items[0]: expected map as an item of an associative list with keys, got string",
             ),
             (
                 "null in a list with keys",
                 "{items: [null]}",
-                ".items[0]: expected map as item of an associative list with keys, got null",
+                ".items[0]: expected map as an item of an associative list with keys, got null",
             ),
             (
                 "no key",
@@ -175,7 +175,7 @@ fn items_of_associative_lists() {
 }
 
 #[test]
-fn no_key_of_several() {
+fn items_without_any_of_several_keys_are_reported() {
     let schema = "
 types:
 - name: root
@@ -191,7 +191,7 @@ types:
 }
 
 #[test]
-fn duplicates_are_refused() {
+fn duplicates_are_rejected() {
     check(
         "refuse",
         &[
@@ -202,7 +202,7 @@ fn duplicates_are_refused() {
                 "{set: [1, 1, 1]}",
                 ".set[=1]: duplicate entries for one key\n.set[=1]: duplicate entries for one key",
             ),
-            ("a number and a text", "{set: [1, '1']}", "ok"),
+            ("a number and a string", "{set: [1, '1']}", "ok"),
             (
                 "by key",
                 "{items: [{name: a, value: 1}, {name: a, value: 2}]}",
@@ -216,7 +216,7 @@ fn duplicates_are_refused() {
             ("another second key", "{ports: [{port: 80}, {port: 80, protocol: UDP}]}", "ok"),
             ("in an atomic list", "{args: [a, a]}", "ok"),
             (
-                "inside of an item",
+                "inside an item",
                 "{items: [{name: a, tags: [t, t]}]}",
                 r#".items[name="a"].tags[="t"]: duplicate entries for one key"#,
             ),
@@ -232,7 +232,7 @@ fn duplicates_are_accepted_in_live_objects() {
             ("in a set", "{set: [a, b, a]}", "ok"),
             ("by key", "{items: [{name: a, value: 1}, {name: a, value: 2}]}", "ok"),
             (
-                "their other faults are not",
+                "other faults in duplicates",
                 "{items: [{name: a, value: x}, {name: a, value: 2}]}",
                 r#".items[name="a"].value: expected numeric, got "x""#,
             ),
@@ -240,9 +240,9 @@ fn duplicates_are_accepted_in_live_objects() {
     );
 }
 
-/// Lists above a certain size are checked by an index.
+/// Long lists are validated with an index.
 #[test]
-fn long_lists() {
+fn duplicates_in_long_lists_are_detected() {
     let object = |items: Vec<String>| {
         let items: List = items.into_iter().map(Value::from).collect();
         Value::Map(Map::single("set", items))
@@ -270,7 +270,7 @@ fn nesting_is_bounded() {
 }
 
 #[test]
-fn a_type_that_accepts_nothing_is_the_schema_s_fault() {
+fn types_that_accept_no_value_are_schema_faults() {
     let errors = validate(value("{nothing: 1, text: 1}"), Duplicates::Refuse).unwrap_err();
     assert_eq!(
         errors.to_string(),
@@ -281,9 +281,9 @@ fn a_type_that_accepts_nothing_is_the_schema_s_fault() {
     assert!(validate(value("{nothing: null}"), Duplicates::Refuse).is_err());
 }
 
-/// Callers find the place and the reason without reading the text.
+/// Callers can inspect the path and the reason without parsing the message.
 #[test]
-fn faults_are_data() {
+fn faults_are_structured() {
     let errors = validate(value("{set: [1, 1], label: 1, items: [{}]}"), Duplicates::Refuse).unwrap_err();
     let found: Vec<(String, Fault)> = errors.iter().map(|e| (e.path.to_string(), e.fault.clone())).collect();
     let expected = [
@@ -295,7 +295,7 @@ fn faults_are_data() {
 }
 
 #[test]
-fn values_are_found_by_path() {
+fn get_returns_the_value_at_a_path() {
     let object = live(
         "{num: 1, labels: {a: x}, set: [p, q, q], args: [u, v], ports: [{port: 80, title: a}],
           items: [{name: a, value: 1}, {name: b, value: 2}, {name: b}], deduced: {a: {b: [5]}}}",

@@ -1,32 +1,32 @@
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-/// The extension of a schema that declares unions.
+/// The schema extension that declares unions.
 pub const EXTENSION: &str = "x-kubernetes-unions";
 
-/// A member of a union, as it is on the wire.
+/// A member of a union in its wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The name of the field.
     pub field: &'static str,
-    /// The value of the discriminator that selects the field.
+    /// The value of the discriminator that selects the member.
     pub value: &'static str,
-    /// Whether the value may be given while the field is not set.
+    /// Whether the member may be selected without being set.
     pub optional: bool,
 }
 
-/// A union, as `#[derive(KubeUnion)]` reads it from a type.
+/// A union declared with `#[derive(KubeUnion)]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// The name of the field that says which member is set, if there is one.
+    /// The name of the discriminator field, if the union has one.
     pub discriminator: Option<&'static str>,
-    /// Whether the discriminator follows the members. Otherwise it is respected as it is.
+    /// Whether the discriminator follows the members. Otherwise the value of the discriminator takes precedence.
     pub deducing: bool,
-    /// The members, in the order of the type.
+    /// The members, in declaration order.
     pub members: &'static [Member],
-    /// All values of the discriminator. Those that belong to no member select no field.
+    /// All values of the discriminator. Values without a member select none.
     pub values: &'static [&'static str],
-    /// Whether the discriminator may be left out, which says that no member is set.
+    /// Whether the discriminator may be absent, in which case no member is set.
     pub absent: bool,
 }
 
@@ -38,10 +38,10 @@ impl Declaration {
         values.filter(|value| self.members.iter().all(|member| member.value != *value))
     }
 
-    /// Writes `x-kubernetes-unions` into the schema of the type: a map on the property of a discriminator that is
-    /// respected, a list on the struct for a union that deduces or has no discriminator.
+    /// Adds `x-kubernetes-unions` to the schema of the type. A respecting union is declared by a map on the property of
+    /// its discriminator; a deducing union, or one without a discriminator, by a list on the struct.
     ///
-    /// A schema that does not have the property is left as it is.
+    /// A schema without the property of the discriminator is not changed.
     ///
     /// ```
     /// use fieldmanager_union::{Declaration, Member};
@@ -69,7 +69,7 @@ impl Declaration {
                 let fields: Map<String, Value> =
                     self.members.iter().map(|member| (member.field.into(), member.value.into())).collect();
                 entry.insert("fields-to-discriminateBy".into(), fields.into());
-                // A struct may have unions of other origin.
+                // The schema may already declare other unions.
                 let unions = schema.ensure_object().entry(EXTENSION).or_insert_with(|| json!([]));
                 if let Value::Array(unions) = unions {
                     unions.push(entry.into());
@@ -78,7 +78,7 @@ impl Declaration {
         }
     }
 
-    /// As [`extend`](Self::extend), and restricts the discriminator to its values: what the sum type needs, whose
+    /// Like [`extend`](Self::extend), but also restricts the discriminator to its values. Used for sum types, whose
     /// discriminator has no type of its own.
     pub fn extend_sum(&self, schema: &mut Schema) {
         if let Some(property) = self.discriminator.and_then(|name| property(schema, name)) {

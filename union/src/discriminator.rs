@@ -1,5 +1,5 @@
-/// Types that a discriminator may have: an enum without data that derives [`KubeUnion`](macro@crate::KubeUnion), a
-/// `String`, and an `Option` of either.
+/// A type that can be used as a discriminator: an enum without data that derives [`KubeUnion`](macro@crate::KubeUnion),
+/// a `String`, or an `Option` of either.
 ///
 /// ```
 /// use fieldmanager::derive::{Discriminator, KubeUnion};
@@ -15,7 +15,7 @@
 /// assert_eq!(<Option<SourceType>>::VALUES, ["git", ""]);
 /// ```
 ///
-/// Nothing else is one:
+/// Other types are rejected:
 ///
 /// ```compile_fail,E0277
 /// # use fieldmanager::derive::KubeUnion;
@@ -35,11 +35,11 @@
     note = "add `#[derive(KubeUnion)]` to the enum, so that its values can be checked against the members"
 )]
 pub trait Discriminator {
-    /// The values, as they are on the wire.
+    /// The values in their wire format.
     const VALUES: &'static [&'static str];
-    /// Whether there are other values than those, as in a string.
+    /// Whether other values are possible, as for a string.
     const OPEN: bool = false;
-    /// Whether the discriminator may be left out.
+    /// Whether the discriminator may be absent.
     const OPTIONAL: bool = false;
 }
 
@@ -55,13 +55,13 @@ impl<D: Discriminator> Discriminator for Option<D> {
     const OPTIONAL: bool = true;
 }
 
-/// Whether a member can be selected.
+/// Whether a value is possible, so that its member can be selected.
 #[doc(hidden)]
 pub const fn has_value<D: Discriminator>(value: &str) -> bool {
     D::OPEN || contains(D::VALUES, value)
 }
 
-/// The first value that selects no member.
+/// Returns the first value that selects no member.
 #[doc(hidden)]
 pub const fn value_without_member<D: Discriminator>(members: &[&str]) -> Option<&'static str> {
     let mut rest = D::VALUES;
@@ -84,7 +84,7 @@ const fn contains(mut values: &[&str], value: &str) -> bool {
     false
 }
 
-/// `==` is not `const`.
+/// A `const` replacement for `==`.
 const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
     loop {
         match (a, b) {
@@ -95,7 +95,7 @@ const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
     }
 }
 
-/// A message of the compiler, put together from parts. What does not fit is cut off.
+/// A compiler message assembled from parts, truncated to 256 bytes.
 #[doc(hidden)]
 pub struct Message {
     bytes: [u8; 256],

@@ -10,13 +10,14 @@ pub use declaration::{Declaration, EXTENSION, Member};
 pub use discriminator::Discriminator;
 pub use wire::ReadError;
 
-/// Types that declare unions: what [`derive(KubeUnion)`](macro@KubeUnion) implements.
+/// A type that declares unions. Implemented by [`derive(KubeUnion)`](macro@KubeUnion).
 pub trait KubeUnion {
-    /// The unions: one of an enum, one or several of a struct.
+    /// The unions of the type: one for an enum, one or several for a struct.
     const UNIONS: &'static [Declaration];
 
-    /// Writes the unions into the schema of the type. Name it in `#[schemars(transform = ...)]` of a struct: one derive
-    /// cannot change what another writes, and the derive refuses a struct that does not have the attribute.
+    /// Adds the unions to the schema of the type. A struct must refer to this function in `#[schemars(transform =
+    /// ...)]`, because a derive cannot change the output of another one. The derive rejects a struct without this
+    /// attribute.
     fn kube_union(schema: &mut schemars::Schema) {
         for union in Self::UNIONS {
             union.extend(schema);
@@ -24,7 +25,7 @@ pub trait KubeUnion {
     }
 }
 
-/// For the code that the derive writes. Not part of the public interface.
+/// Used by generated code. Not part of the public API.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::discriminator::{Message, has_value, value_without_member};

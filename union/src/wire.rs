@@ -2,19 +2,19 @@ use std::fmt;
 
 use crate::Declaration;
 
-/// What a sum type is to read: a member, a value without a member, or the variant for other values.
+/// The variant of a sum type selected by an object.
 #[doc(hidden)]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Selected {
     /// The member with this index.
     Member(usize),
-    /// The value with this index that selects no member.
+    /// The value with this index, which selects no member.
     Empty(usize),
-    /// A value that is not known.
+    /// An unknown value.
     Other,
 }
 
-/// Why an object is no value of a sum type.
+/// An error from deserializing a sum type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -31,7 +31,7 @@ pub enum ReadError {
         discriminator: &'static str,
         /// The value of the discriminator that selects the member.
         wanted: &'static str,
-        /// The value of the discriminator, if there is one.
+        /// The value of the discriminator, if present.
         value: Option<String>,
     },
     /// The discriminator selects a member that is not set.
@@ -43,20 +43,20 @@ pub enum ReadError {
         /// The value of the discriminator.
         value: &'static str,
     },
-    /// There is neither a discriminator nor a member.
+    /// Neither the discriminator nor a member is present.
     Missing {
         /// The name of the discriminator.
         discriminator: &'static str,
-        /// The values that the discriminator can have.
+        /// The supported values of the discriminator.
         supported: &'static [&'static str],
     },
-    /// The value of the discriminator is not known.
+    /// The value of the discriminator is unknown.
     Unsupported {
         /// The name of the discriminator.
         discriminator: &'static str,
-        /// The value.
+        /// The value of the discriminator.
         value: String,
-        /// The values that the discriminator can have.
+        /// The supported values of the discriminator.
         supported: &'static [&'static str],
     },
 }
@@ -99,10 +99,10 @@ fn list(names: &[&str], quote: char) -> String {
 }
 
 impl Declaration {
-    /// Decides which variant an object is, by the value of its discriminator and by which members are set.
+    /// Selects the variant of an object by the value of its discriminator and the members that are set.
     ///
-    /// `empty` are the values of the variants without a member, `absent` is the index of the one that an object
-    /// without discriminator is.
+    /// `empty` contains the values of the variants without a member, and `absent` is the index of the variant selected
+    /// by an absent discriminator.
     #[doc(hidden)]
     pub fn select(
         &self,
@@ -124,7 +124,7 @@ impl Declaration {
             }
         };
         let selected = |value: &str| self.members.iter().position(|member| member.value == value);
-        // What is written beside the members that nothing selects.
+        // Returns the selection if no member is set, otherwise an error for the unselected member.
         let alone = |selected: Selected, value: Option<&str>| match one {
             None => Ok(selected),
             Some((_, member)) => Err(ReadError::NotSelected {
@@ -134,7 +134,7 @@ impl Declaration {
                 value: value.map(str::to_owned),
             }),
         };
-        // Where the discriminator may be left out, it may be empty.
+        // If the discriminator may be absent, an empty string is treated as absent.
         match value.filter(|value| !(self.absent && value.is_empty() && !empty.contains(&""))) {
             None => match (one, absent) {
                 (Some((member, _)), _) if self.deducing => Ok(Selected::Member(member)),

@@ -18,7 +18,7 @@ enum SourceType {
     None,
 }
 
-/// Where it is.
+/// The location.
 #[derive(Serialize, Deserialize, Clone, Debug, JsonSchema, KubeUnion)]
 #[kube_union(discriminator = "sourceType", optional)]
 #[schemars(transform = Source::kube_union, extend("x-kubernetes-map-type" = "granular"))]
@@ -38,7 +38,7 @@ fn schema<T: JsonSchema>() -> Value {
 }
 
 #[test]
-fn respecting_union_is_on_the_discriminator() {
+fn respecting_unions_are_declared_on_the_discriminator() {
     let schema = schema::<Source>();
     assert_eq!(
         schema["properties"]["sourceType"]["x-kubernetes-unions"],
@@ -50,13 +50,13 @@ fn respecting_union_is_on_the_discriminator() {
     );
     assert_eq!(schema.get("x-kubernetes-unions"), None);
     assert_eq!(schema["x-kubernetes-map-type"], "granular");
-    assert_eq!(schema["description"], "Where it is.");
+    assert_eq!(schema["description"], "The location.");
 }
 
 #[derive(JsonSchema, KubeUnion)]
 #[kube_union(discriminator = "type", optional)]
 #[schemars(transform = Self::kube_union)]
-#[allow(dead_code, reason = "only the schema is looked at")]
+#[allow(dead_code, reason = "only the schema is used")]
 struct Open {
     r#type: String,
     #[kube_union(member = "Git")]
@@ -64,7 +64,7 @@ struct Open {
 }
 
 #[derive(JsonSchema, KubeUnion)]
-#[allow(dead_code, reason = "only the schema is looked at")]
+#[allow(dead_code, reason = "only the schema is used")]
 enum Only {
     Git,
 }
@@ -72,7 +72,7 @@ enum Only {
 #[derive(JsonSchema, KubeUnion)]
 #[kube_union(discriminator = "type", optional)]
 #[schemars(transform = Self::kube_union)]
-#[allow(dead_code, reason = "only the schema is looked at")]
+#[allow(dead_code, reason = "only the schema is used")]
 struct Absent<T> {
     r#type: Option<Only>,
     #[kube_union(member)]
@@ -80,7 +80,7 @@ struct Absent<T> {
 }
 
 #[test]
-fn discriminator_that_may_be_missing_declares_the_empty_string() {
+fn optional_discriminators_declare_the_empty_string() {
     for schema in [schema::<Open>(), schema::<Absent<Git>>()] {
         let unions = json!({"fieldMembers": {"Git": {"name": "git"}, "": null}});
         assert_eq!(schema["properties"]["type"]["x-kubernetes-unions"], unions);
@@ -90,7 +90,7 @@ fn discriminator_that_may_be_missing_declares_the_empty_string() {
 #[derive(JsonSchema, KubeUnion)]
 #[kube_union(discriminator = "type", deducing)]
 #[schemars(transform = Self::kube_union)]
-#[allow(dead_code, reason = "only the schema is looked at")]
+#[allow(dead_code, reason = "only the schema is used")]
 struct Deducing {
     r#type: Option<SourceType>,
     #[kube_union(member)]
@@ -102,7 +102,7 @@ struct Deducing {
 #[derive(JsonSchema, KubeUnion)]
 #[kube_union(deducing)]
 #[schemars(transform = Self::kube_union)]
-#[allow(dead_code, reason = "only the schema is looked at")]
+#[allow(dead_code, reason = "only the schema is used")]
 struct Bare {
     #[kube_union(member)]
     run: Option<String>,
@@ -111,7 +111,7 @@ struct Bare {
 }
 
 #[test]
-fn deducing_union_is_on_the_struct() {
+fn deducing_unions_are_declared_on_the_struct() {
     assert_eq!(
         schema::<Deducing>()["x-kubernetes-unions"],
         json!([{"discriminator": "type", "fields-to-discriminateBy": {"git": "Git", "image": "OciImage"}}]),
@@ -123,7 +123,7 @@ fn deducing_union_is_on_the_struct() {
 }
 
 #[derive(JsonSchema, KubeUnion)]
-#[allow(dead_code, reason = "only the schema is looked at")]
+#[allow(dead_code, reason = "only the schema is used")]
 enum ExposeType {
     Port,
     #[serde(rename = "")]
@@ -137,8 +137,8 @@ enum ExposeType {
 #[kube_union(name = "step", deducing, discriminator = "step")]
 #[schemars(transform = Self::kube_union)]
 #[serde(rename_all = "camelCase")]
-#[allow(dead_code, reason = "only the schema is looked at")]
-#[allow(clippy::duplicated_attributes, reason = "two unions deduce")]
+#[allow(dead_code, reason = "only the schema is used")]
+#[allow(clippy::duplicated_attributes, reason = "two unions are deducing")]
 struct Several<T> {
     r#type: SourceType,
     expose_type: ExposeType,
@@ -153,7 +153,7 @@ struct Several<T> {
     port: Option<i32>,
     #[kube_union(member, union = "trigger")]
     webhook: Option<String>,
-    // Values of two unions may be equal.
+    // Different unions may have equal values.
     #[kube_union(member = "Git", union = "trigger")]
     schedule: Option<String>,
     #[kube_union(member, union = "step")]
@@ -161,7 +161,7 @@ struct Several<T> {
 }
 
 #[test]
-fn each_of_several_unions_is_where_its_form_has_it() {
+fn several_unions_are_declared_in_their_own_form() {
     let schema = schema::<Several<Git>>();
     assert_eq!(
         schema["properties"]["type"]["x-kubernetes-unions"],
@@ -187,7 +187,7 @@ fn each_of_several_unions_is_where_its_form_has_it() {
 #[derive(JsonSchema, KubeUnion)]
 #[kube_union(name = "only", deducing)]
 #[schemars(transform = Self::kube_union)]
-#[allow(dead_code, reason = "only the schema is looked at")]
+#[allow(dead_code, reason = "only the schema is used")]
 struct NamedOnce {
     #[kube_union(member)]
     run: Option<String>,
@@ -196,7 +196,7 @@ struct NamedOnce {
 }
 
 #[test]
-fn members_of_a_single_union_need_not_name_it() {
+fn members_of_a_single_union_may_omit_its_name() {
     assert_eq!(
         schema::<NamedOnce>()["x-kubernetes-unions"],
         json!([{"fields-to-discriminateBy": {"run": "Run", "wait": "Wait"}}]),
@@ -216,7 +216,7 @@ mod without_the_facade {
 
     #[derive(JsonSchema, KubeUnion)]
     #[kube_union(crate = "fieldmanager_union")]
-    #[allow(dead_code, reason = "only the schema is looked at")]
+    #[allow(dead_code, reason = "only the schema is used")]
     enum Kind {
         Name,
     }
@@ -224,7 +224,7 @@ mod without_the_facade {
     #[derive(JsonSchema, KubeUnion)]
     #[kube_union(discriminator = "kind", crate = "fieldmanager_union")]
     #[schemars(transform = Struct::kube_union)]
-    #[allow(dead_code, reason = "only the schema is looked at")]
+    #[allow(dead_code, reason = "only the schema is used")]
     struct Struct {
         kind: Kind,
         #[kube_union(member)]
@@ -232,9 +232,9 @@ mod without_the_facade {
     }
 
     #[test]
-    fn path_of_the_crate_can_be_given() {
-        // Imported names do not change what the derive writes.
-        #[allow(unused_imports, reason = "the names are there to shadow those of the prelude")]
+    fn path_of_the_crate_is_configurable() {
+        // Imported names do not affect the generated code.
+        #[allow(unused_imports, reason = "the names shadow those of the prelude")]
         use Sum::*;
         let schema = schema_for!(Sum).to_value();
         assert!(schema["properties"]["type"]["x-kubernetes-unions"].is_object());

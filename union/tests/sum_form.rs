@@ -16,7 +16,7 @@ struct Image {
     tag: String,
 }
 
-/// Where it is.
+/// The location.
 #[derive(Clone, Debug, PartialEq, KubeUnion)]
 enum Source {
     /// A repository.
@@ -57,100 +57,109 @@ fn image() -> Image {
     Image { tag: "t".into() }
 }
 
-fn both_ways<T: Serialize + for<'a> Deserialize<'a> + PartialEq + std::fmt::Debug>(value: &T, json: &Value) {
+fn assert_round_trip<T: Serialize + for<'a> Deserialize<'a> + PartialEq + std::fmt::Debug>(
+    value: &T,
+    json: &Value,
+) {
     assert_eq!(serde_json::to_value(value).unwrap(), *json);
     assert_eq!(serde_json::from_value::<T>(json.clone()).unwrap(), *value);
     assert_eq!(serde_json::from_str::<T>(&json.to_string()).unwrap(), *value);
 }
 
-fn refused<T: for<'a> Deserialize<'a> + std::fmt::Debug>(json: Value) -> String {
+fn read_error<T: for<'a> Deserialize<'a> + std::fmt::Debug>(json: Value) -> String {
     serde_json::from_value::<T>(json).unwrap_err().to_string()
 }
 
 #[test]
-fn variants_are_members_side_by_side() {
-    both_ways(&Source::Git(git()), &json!({"type": "Git", "git": {"url": "u"}}));
-    both_ways(&Source::OciImage(image()), &json!({"type": "OciImage", "ociImage": {"tag": "t"}}));
-    both_ways(&Source::None, &json!({"type": "None"}));
+fn variants_are_member_fields() {
+    assert_round_trip(&Source::Git(git()), &json!({"type": "Git", "git": {"url": "u"}}));
+    assert_round_trip(&Source::OciImage(image()), &json!({"type": "OciImage", "ociImage": {"tag": "t"}}));
+    assert_round_trip(&Source::None, &json!({"type": "None"}));
     let null = json!({"type": "Git", "git": {"url": "u"}, "ociImage": null});
     assert_eq!(serde_json::from_value::<Source>(null).unwrap(), Source::Git(git()));
 }
 
 #[test]
 fn names_and_values_follow_the_attributes() {
-    both_ways(&Sink::Git(1), &json!({"kind": "GitRepo", "git": 1}));
-    both_ways(&Sink::<u8>::OciImage(None), &json!({"kind": "OciImage"}));
-    both_ways(&Sink::<u8>::OciImage(Some(image())), &json!({"kind": "OciImage", "oci_image": {"tag": "t"}}));
-    both_ways(&Sink::<u8>::None, &json!({"kind": "Nothing"}));
-    both_ways(&Old::Image(image()), &json!({"type": "Image", "img": {"tag": "t"}}));
+    assert_round_trip(&Sink::Git(1), &json!({"kind": "GitRepo", "git": 1}));
+    assert_round_trip(&Sink::<u8>::OciImage(None), &json!({"kind": "OciImage"}));
+    assert_round_trip(
+        &Sink::<u8>::OciImage(Some(image())),
+        &json!({"kind": "OciImage", "oci_image": {"tag": "t"}}),
+    );
+    assert_round_trip(&Sink::<u8>::None, &json!({"kind": "Nothing"}));
+    assert_round_trip(&Old::Image(image()), &json!({"type": "Image", "img": {"tag": "t"}}));
     let alias = json!({"kind": "GitRepo", "repo": 2});
     assert_eq!(serde_json::from_value::<Sink<u8>>(alias).unwrap(), Sink::Git(2));
     assert!(
-        refused::<Sink<u8>>(json!({"kind": "GitRepo", "git": 1, "x": 1})).starts_with("unknown field `x`")
+        read_error::<Sink<u8>>(json!({"kind": "GitRepo", "git": 1, "x": 1})).starts_with("unknown field `x`")
     );
 }
 
 #[test]
-fn two_members_are_an_error_that_names_both() {
+fn several_members_are_rejected() {
     let both = json!({"type": "Git", "git": {"url": "u"}, "ociImage": {"tag": "t"}});
-    assert_eq!(refused::<Source>(both), "must specify at most one of: `git`, `ociImage`, got all of them");
+    assert_eq!(read_error::<Source>(both), "must specify at most one of: `git`, `ociImage`, got all of them");
     let both = json!({"git": {"url": "u"}, "ociImage": {"tag": "t"}});
-    assert_eq!(refused::<Source>(both), "must specify at most one of: `git`, `ociImage`, got all of them");
+    assert_eq!(read_error::<Source>(both), "must specify at most one of: `git`, `ociImage`, got all of them");
 }
 
 #[test]
-fn discriminator_and_member_must_agree() {
+fn contradictory_discriminators_are_rejected() {
     assert_eq!(
-        refused::<Source>(json!({"type": "None", "git": {"url": "u"}})),
+        read_error::<Source>(json!({"type": "None", "git": {"url": "u"}})),
         r#"`git` may only be specified when `type` is "Git", got "None""#,
     );
     assert_eq!(
-        refused::<Source>(json!({"git": {"url": "u"}})),
+        read_error::<Source>(json!({"git": {"url": "u"}})),
         r#"`git` may only be specified when `type` is "Git", got no value"#,
     );
-    assert_eq!(refused::<Source>(json!({"type": "Git"})), r#"`git` must be specified when `type` is "Git""#);
     assert_eq!(
-        refused::<Source>(json!({})),
+        read_error::<Source>(json!({"type": "Git"})),
+        r#"`git` must be specified when `type` is "Git""#
+    );
+    assert_eq!(
+        read_error::<Source>(json!({})),
         r#"missing field `type`: supported values: "Git", "OciImage", "None""#,
     );
 }
 
 #[test]
-fn unknown_value_is_an_error_or_the_other_variant() {
+fn unknown_values_are_an_error_or_the_other_variant() {
     assert_eq!(
-        refused::<Source>(json!({"type": "Queue", "queue": {}})),
+        read_error::<Source>(json!({"type": "Queue", "queue": {}})),
         r#"unsupported value of `type`: "Queue": supported values: "Git", "OciImage", "None""#,
     );
-    both_ways(&Sink::<u8>::Other("Queue".into()), &json!({"kind": "Queue"}));
+    assert_round_trip(&Sink::<u8>::Other("Queue".into()), &json!({"kind": "Queue"}));
     assert_eq!(
-        refused::<Sink<u8>>(json!({"kind": "Queue", "git": 1})),
+        read_error::<Sink<u8>>(json!({"kind": "Queue", "git": 1})),
         r#"`git` may only be specified when `kind` is "GitRepo", got "Queue""#,
     );
 }
 
 #[test]
-fn missing_discriminator_is_the_variant_without_data() {
+fn absent_discriminators_select_the_variant_without_data() {
     assert_eq!(serde_json::from_value::<Sink<u8>>(json!({})).unwrap(), Sink::None);
     assert_eq!(serde_json::from_value::<Sink<u8>>(json!({"kind": ""})).unwrap(), Sink::None);
     assert_eq!(serde_json::from_value::<Old>(json!({})).unwrap(), Old::None);
     assert_eq!(
-        refused::<Sink<u8>>(json!({"git": 1})),
+        read_error::<Sink<u8>>(json!({"git": 1})),
         r#"`git` may only be specified when `kind` is "GitRepo", got no value"#,
     );
 }
 
 #[test]
-fn deducing_union_reads_its_member_without_discriminator() {
+fn deducing_unions_are_read_without_a_discriminator() {
     let read = |json| serde_json::from_value::<Old>(json).unwrap();
     assert_eq!(read(json!({"git": {"url": "u"}})), Old::Git(git()));
     assert_eq!(read(json!({"type": "", "git": {"url": "u"}})), Old::Git(git()));
 }
 
 #[test]
-fn schema_has_members_values_and_the_union() {
+fn schema_contains_members_values_and_the_union() {
     let schema = schema_for!(Source).to_value();
     assert_eq!(schema["title"], "Source");
-    assert_eq!(schema["description"], "Where it is.");
+    assert_eq!(schema["description"], "The location.");
     assert_eq!(schema["required"], json!(["type"]));
     assert_eq!(
         schema["properties"]["type"],
@@ -167,7 +176,7 @@ fn schema_has_members_values_and_the_union() {
 }
 
 #[test]
-fn schema_of_a_generic_sum_names_its_types() {
+fn schema_name_of_a_generic_sum_contains_its_types() {
     let schema = schema_for!(Sink<u8>).to_value();
     assert_eq!(schema["title"], "Sink_for_uint8");
     assert_eq!(schema["additionalProperties"], false);
@@ -181,7 +190,7 @@ fn schema_of_a_generic_sum_names_its_types() {
 }
 
 #[test]
-fn deducing_sum_declares_the_list_form() {
+fn deducing_sums_use_the_list_form() {
     let schema = schema_for!(Old).to_value();
     assert_eq!(
         schema["x-kubernetes-unions"],
@@ -206,9 +215,9 @@ struct OldBuild {
 }
 
 #[test]
-fn sum_may_be_flattened_into_a_struct() {
+fn sums_can_be_flattened_into_structs() {
     let build = Build { name: "b".into(), source: Source::Git(git()) };
-    both_ways(&build, &json!({"name": "b", "type": "Git", "git": {"url": "u"}}));
+    assert_round_trip(&build, &json!({"name": "b", "type": "Git", "git": {"url": "u"}}));
     let schema = schema_for!(Build).to_value();
     assert!(schema["properties"]["type"]["x-kubernetes-unions"].is_object());
     assert_eq!(schema["required"], json!(["name", "type"]));

@@ -1,6 +1,6 @@
-//! What the compiler says of declarations that are wrong.
+//! Compiler errors for invalid declarations.
 
 #[test]
-fn errors_are_at_the_attribute() {
+fn invalid_declarations_do_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }

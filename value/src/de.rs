@@ -1,4 +1,4 @@
-//! Any `Deserialize` type out of a value.
+//! Deserialization of values into Rust types.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
@@ -8,12 +8,12 @@ use serde::de::{
 
 use crate::{Error, Kind, List, MAX_DEPTH, Str, Value, deep};
 
-/// Makes an instance of any `Deserialize` type from a value. This, with [`to_value`](crate::to_value),
-/// is what reflection is in the Go package.
+/// Deserializes a value into any `Deserialize` type. Together with [`to_value`](crate::to_value), it replaces the
+/// reflection of the Go package.
 ///
 /// # Errors
 ///
-/// [`Error::Conversion`] with what the type says is wrong; [`Error::TooDeep`].
+/// [`Error::Conversion`] with the error message of the type; [`Error::TooDeep`].
 ///
 /// ```
 /// use fieldmanager_value::{Value, from_value};
@@ -30,7 +30,7 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
     T::deserialize(value)
 }
 
-/// Whether lists and maps nest at most this many levels.
+/// Whether lists and maps nest at most `levels` deep.
 fn nests_at_most(value: &Value, levels: usize) -> bool {
     match (value, levels.checked_sub(1)) {
         (Value::List(list), Some(left)) => list.iter().all(|item| nests_at_most(item, left)),
@@ -131,10 +131,10 @@ impl<'de> Deserializer<'de> for Value {
 }
 
 fn not_an_enum(found: Kind) -> Error {
-    de::Error::custom(format_args!("expected the name of a variant or a map with one entry, found {found}"))
+    de::Error::custom(format_args!("expected a variant name or a map with one entry, found {found}"))
 }
 
-/// An enum: its tag and, unless it is a unit variant, its content.
+/// An enum value: its tag and, unless it is a unit variant, its content.
 struct Variant {
     tag: Str,
     content: Option<Value>,

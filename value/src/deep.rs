@@ -1,29 +1,29 @@
-//! Walks over values of any depth, and walks whose levels take so much stack that 256 of them do not fit a small one.
+//! Stack management for recursive walks.
 
-/// How much stack a level of a walk may take before it is checked again.
+/// The stack that one level of a walk may use before the next check, in bytes.
 const LEVEL: usize = 64 * 1024;
-/// How much is allocated when the stack is at its end.
+/// The size of a newly allocated stack segment, in bytes.
 const SEGMENT: usize = 1024 * 1024;
 
-/// Does a level of a recursive walk over a value on a stack that has room for it.
+/// Runs one level of a recursive walk, on a new stack segment if the current one is nearly full.
 ///
-/// What is read from JSON or YAML nests at most [`MAX_DEPTH`](crate::MAX_DEPTH) levels, but a program can make values
-/// of any depth, and at least dropping them cannot fail.
+/// Values read from JSON or YAML nest at most [`MAX_DEPTH`](crate::MAX_DEPTH) levels. A program can build deeper
+/// values, and dropping them must not overflow the stack.
 #[inline]
 pub fn level<R>(walk: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(LEVEL, SEGMENT, walk)
 }
 
-/// How much stack the walks of other packages over values of [`MAX_DEPTH`](crate::MAX_DEPTH) levels may take.
+/// The stack reserved for a third-party walk over a value of [`MAX_DEPTH`](crate::MAX_DEPTH) levels, in bytes.
 const ROOM: usize = if cfg!(debug_assertions) { 8 << 20 } else { 1 << 20 };
 
-/// Runs a function that does not check the stack at each level, such as one of another package, with room for
-/// [`MAX_DEPTH`](crate::MAX_DEPTH) levels.
+/// Runs a recursive function that does not check the stack itself, such as one of a third-party crate, with enough
+/// stack for [`MAX_DEPTH`](crate::MAX_DEPTH) levels.
 pub fn with_room<R>(walk: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(ROOM, ROOM, walk)
 }
 
-/// Drops a list or a map as a level of a walk. Not inlined, since every drop of a scalar would be larger by it.
+/// Drops a list or a map as one level of a walk. Not inlined, to keep the drop code of scalars small.
 #[inline(never)]
 pub(crate) fn drop_level<T>(node: T) {
     level(|| drop(node));

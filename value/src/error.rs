@@ -1,8 +1,8 @@
-//! Errors of reading and converting values.
+//! Errors from reading and converting values.
 
 use std::fmt;
 
-/// A place in a text: both numbers start at 1.
+/// A position in the input. Lines and columns are counted from 1.
 ///
 /// ```
 /// use fieldmanager_value::{Error, Value};
@@ -12,9 +12,9 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPosition {
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The column, from 1.
+    /// The column, counted from 1.
     pub column: usize,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for TextPosition {
     }
 }
 
-/// Why a text is no value, or a value no instance of a type.
+/// An error from reading a document or converting a value.
 ///
 /// ```
 /// use fieldmanager_value::{Error, Value};
@@ -36,32 +36,33 @@ impl fmt::Display for TextPosition {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is not JSON, or has a key twice where [`Value::from_json_strict`](crate::Value::from_json_strict) reads it.
+    /// The input is not valid JSON, or contains a duplicate key in
+    /// [`Value::from_json_strict`](crate::Value::from_json_strict).
     #[error("not valid JSON at {position}: {message}")]
     Json {
-        /// Where the text stops being valid.
+        /// Where the error was detected.
         position: TextPosition,
-        /// What was found there.
+        /// A description of the error.
         message: String,
     },
-    /// The text is not YAML, or its aliases stand for more than is accepted.
+    /// The input is not valid YAML, or exceeds a limit on aliases.
     #[error("not valid YAML{}: {message}", position.map(|p| format!(" at {p}")).unwrap_or_default())]
     Yaml {
-        /// Where the text stops being valid, where the parser knows.
+        /// Where the error was detected, if the parser reports it.
         position: Option<TextPosition>,
-        /// What was found there.
+        /// A description of the error.
         message: String,
     },
-    /// A text holds another number of documents than the one that is wanted.
+    /// The input contains a different number of documents than the expected one.
     #[error("expected one document, found {found}")]
     Documents {
-        /// How many documents there are.
+        /// The number of documents.
         found: usize,
     },
-    /// Lists and maps nest deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
+    /// Lists and maps nest more than [`MAX_DEPTH`](crate::MAX_DEPTH) levels deep.
     #[error("nesting is deeper than {} levels", crate::MAX_DEPTH)]
     TooDeep,
-    /// A float that JSON cannot express.
+    /// A float that JSON cannot represent.
     #[error("number {found} is not finite: only finite numbers are accepted")]
     NotFinite {
         /// `NaN`, `inf` or `-inf`.
@@ -70,30 +71,30 @@ pub enum Error {
     /// A map key that is not a string.
     #[error("map key {found} is not a string: only strings are accepted as map keys")]
     KeyNotString {
-        /// What was found.
+        /// The key that was found, as JSON.
         found: String,
     },
-    /// A type's own conversion failed.
+    /// A conversion to or from a Rust type failed.
     #[error("{message}")]
     Conversion {
-        /// What the type said.
+        /// The error message of the type.
         message: String,
     },
 }
 
 impl serde::ser::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        of_message(message.to_string())
+        from_message(message.to_string())
     }
 }
 
 impl serde::de::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        of_message(message.to_string())
+        from_message(message.to_string())
     }
 }
 
-/// A value that is too deep reports that to any format as a message, so also to this one.
-fn of_message(message: String) -> Error {
+/// Restores [`Error::TooDeep`], which serde formats report as a message.
+fn from_message(message: String) -> Error {
     if message == Error::TooDeep.to_string() { Error::TooDeep } else { Error::Conversion { message } }
 }

@@ -1,19 +1,19 @@
-//! Strings as JSON writes them.
+//! JSON string escaping.
 
-/// Which characters of a string are escaped.
+/// Selects the characters that are escaped in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// Those that JSON asks for: quotes, backslashes and control characters.
+    /// The characters that JSON requires: quotes, backslashes and control characters.
     Json,
-    /// Also `<`, `>`, `&` and the two line separators of Unicode, as `json-iterator` does in its mode that is compatible
-    /// with Go's standard library. Structured-merge-diff writes with it.
+    /// Also `<`, `>`, `&`, U+2028 and U+2029, like `json-iterator` in the mode that is compatible with Go's standard
+    /// library. Structured-merge-diff uses this mode.
     Html,
-    /// The same characters, as Go's `encoding/json` does: backspace is `\b` and form feed is `\f`, which the others write as
-    /// `\u0008` and `\u000c`.
+    /// The same characters, like Go's `encoding/json`: backspace is `\b` and form feed is `\f`, which the other modes
+    /// write as `\u0008` and `\u000c`.
     Go,
 }
 
-/// Appends a JSON string.
+/// Appends a string as a JSON string literal.
 ///
 /// ```
 /// use fieldmanager_value::{Escape, write_string};
@@ -27,11 +27,12 @@ pub fn write_string(out: &mut String, text: &str, escape: Escape) {
     out.push('"');
 }
 
-/// Whether no byte is escaped. False for some strings of which none is, see [`Str::needs_no_escape`](crate::Str).
+/// Whether the string contains no character to escape. May return false for a string without such a character, see
+/// [`Str::needs_no_escape`](crate::Str).
 ///
-/// Looks at eight bytes at a time; the last eight overlap those before them.
+/// Processes eight bytes at a time; the last word overlaps the one before it.
 #[inline]
-pub(crate) fn needs_none(text: &str, escape: Escape) -> bool {
+pub(crate) fn needs_no_escape(text: &str, escape: Escape) -> bool {
     let bytes = text.as_bytes();
     let special = |word: &[u8; 8]| has_special(u64::from_ne_bytes(*word), escape);
     match bytes.last_chunk() {
@@ -43,30 +44,30 @@ pub(crate) fn needs_none(text: &str, escape: Escape) -> bool {
     }
 }
 
-/// A word with the same byte at all eight positions.
+/// A word that contains the same byte eight times.
 const fn repeat(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// Whether JSON escapes one of eight bytes, or one is, or may begin, a character that is escaped inside HTML.
+/// Whether one of eight bytes needs an escape, or may start a character that does.
 #[inline]
 fn has_special(word: u64, escape: Escape) -> bool {
     let zeros = |word: u64| word.wrapping_sub(repeat(1)) & !word;
-    // Toggling the bit that separates a quote from a space moves the quote, and nothing else, below 0x21.
+    // Toggling the bit that distinguishes a quote from a space moves only the quote below 0x21.
     let low = (word ^ repeat(b'"' ^ b' ')).wrapping_sub(repeat(b' ' + 1)) & !word;
     let mut found = low | zeros(word ^ repeat(b'\\'));
     if escape != Escape::Json {
-        // `<` and `>` differ in one bit. 0xe2 begins the two line separators.
+        // `<` and `>` differ in one bit. 0xe2 is the first byte of U+2028 and U+2029.
         found |= zeros((word | repeat(b'<' ^ b'>')) ^ repeat(b'>'));
         found |= zeros(word ^ repeat(b'&')) | zeros(word ^ repeat(0xe2));
     }
     found & repeat(0x80) != 0
 }
 
-/// Appends what is between the quotes.
+/// Appends the string, escaped, without the surrounding quotes.
 #[inline]
 pub(crate) fn write_content(out: &mut String, text: &str, escape: Escape) {
-    if needs_none(text, escape) {
+    if needs_no_escape(text, escape) {
         out.push_str(text);
     } else {
         write_escaped(out, text, escape);
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_that_needs_an_escape_is_found_at_every_position() {
+    fn bytes_to_escape_are_detected_at_every_position() {
         for byte in 0..0x80_u8 {
             for length in 1..50 {
                 for at in [0, 1, length / 2, length - 1] {
@@ -116,12 +117,12 @@ mod tests {
                     let text = String::from_utf8(bytes).unwrap();
                     let json = matches!(byte, b'"' | b'\\' | 0..0x20);
                     let html = json || matches!(byte, b'<' | b'>' | b'&');
-                    assert_eq!(needs_none(&text, Escape::Json), !json, "{text:?}");
-                    assert_eq!(needs_none(&text, Escape::Html), !html, "{text:?}");
+                    assert_eq!(needs_no_escape(&text, Escape::Json), !json, "{text:?}");
+                    assert_eq!(needs_no_escape(&text, Escape::Html), !html, "{text:?}");
                 }
             }
         }
-        assert!(needs_none("", Escape::Html) && needs_none(&"é".repeat(20), Escape::Html));
-        assert!(!needs_none("a line separator\u{2028}", Escape::Html));
+        assert!(needs_no_escape("", Escape::Html) && needs_no_escape(&"é".repeat(20), Escape::Html));
+        assert!(!needs_no_escape("a line separator\u{2028}", Escape::Html));
     }
 }

@@ -1,17 +1,17 @@
-//! Strings and numbers as Go formats them, for paths and messages that are equal to those of Kubernetes.
+//! Formatting of strings and numbers like Go, for paths and messages that match those of Kubernetes.
 
 use std::fmt::{Result, Write};
 
 use crate::Value;
 
-/// Writes a value as `value.ToString` of `sigs.k8s.io/structured-merge-diff/v6` does: strings quoted, lists in brackets,
-/// maps as their entries.
+/// Formats a value like `value.ToString` of `sigs.k8s.io/structured-merge-diff/v6`: strings are quoted, lists are
+/// written in brackets, and maps as a sequence of entries.
 pub fn write_value(f: &mut impl Write, value: &Value) -> Result {
     match value {
         Value::Null => f.write_str("null"),
         Value::Bool(b) => write!(f, "{b}"),
         Value::Int(i) => write!(f, "{i}"),
-        // All digits of a large integer, so that it can be read back.
+        // Write all digits of a large integer, so it can be parsed back.
         Value::Float(x) if x.trunc() == *x && x.abs() < I64_END => {
             write!(f, "{}{}", if x.is_sign_negative() { "-" } else { "" }, x.abs() as i64)
         }
@@ -37,11 +37,11 @@ pub fn write_value(f: &mut impl Write, value: &Value) -> Result {
     }
 }
 
-/// 2 to the power of 63, the least float that is greater than every `i64`.
+/// 2^63, the smallest float that exceeds every `i64`.
 const I64_END: f64 = 9_223_372_036_854_775_808.0;
 
-/// Writes a float with as few digits as identify it, and with an exponent below 1e-4 and from `10^exponent` on: 21 for
-/// the verb `%v`, 6 for `%#v`.
+/// Formats a float with the fewest digits that identify it. Numbers below 1e-4 and numbers of at least `10^exponent`
+/// use scientific notation; `exponent` is 21 for the verb `%v` and 6 for `%#v`.
 pub fn write_float(f: &mut impl Write, number: f64, exponent: i32) -> Result {
     if !number.is_finite() {
         return f.write_str(match number {
@@ -59,7 +59,7 @@ pub fn write_float(f: &mut impl Write, number: f64, exponent: i32) -> Result {
     write!(f, "{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
 }
 
-/// Writes a string with the verb `%q`.
+/// Formats a string with the verb `%q`.
 pub fn write_quoted(f: &mut impl Write, text: &str) -> Result {
     f.write_char('"')?;
     for c in text.chars() {
@@ -82,7 +82,7 @@ pub fn write_quoted(f: &mut impl Write, text: &str) -> Result {
     f.write_char('"')
 }
 
-/// A string with the verb `%q`.
+/// Returns a string formatted with the verb `%q`.
 ///
 /// ```
 /// use fieldmanager_value::go_format::quote;
@@ -95,7 +95,7 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Writes a string as the `time` package quotes it: all but printable ASCII as bytes in hexadecimal.
+/// Quotes a string like Go's `time` package: bytes outside printable ASCII are written in hexadecimal.
 pub fn quote_in_time_error(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -110,9 +110,9 @@ pub fn quote_in_time_error(text: &str) -> String {
     out
 }
 
-/// Whether a character is printable: letters, marks, numbers, punctuation, symbols and the ASCII space.
+/// Whether a character is a letter, mark, number, punctuation, symbol or the ASCII space.
 ///
-/// Behaviour: Go's `unicode.IsPrint`, with the version of Unicode of Rust's standard library.
+/// Equivalent to Go's `unicode.IsPrint`, with the Unicode version of Rust's standard library.
 ///
 /// ```
 /// use fieldmanager_value::go_format::is_print;
@@ -120,7 +120,7 @@ pub fn quote_in_time_error(text: &str) -> String {
 /// assert!(!is_print('\u{a0}') && !is_print('\u{200b}') && !is_print('\n'));
 /// ```
 pub fn is_print(c: char) -> bool {
-    // `escape_debug` of a string escapes the same characters, and a mark at its start.
+    // `escape_debug` of a string escapes the same characters, plus a combining mark at the start.
     c.is_ascii_graphic() || c == ' ' || (!c.is_ascii() && format!("a{c}").escape_debug().eq(['a', c]))
 }
 
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_written_as_the_go_package_writes_them() {
+    fn values_are_formatted_like_the_go_package() {
         for (json, text) in [
             ("null", "null"),
             ("true", "true"),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_quoted_as_with_the_verb_q() {
+    fn strings_are_quoted_like_the_verb_q() {
         for (text, quoted) in [
             ("", r#""""#),
             ("a \"b\" \\", r#""a \"b\" \\""#),

@@ -1,8 +1,8 @@
-//! Sharing of strings that occur often.
+//! Interning of frequent strings.
 //!
-//! Most strings of a Kubernetes object are names of fields, and most of these are the same few hundred names in all
-//! objects. Each of them is allocated once per process: a lookup returns it without allocation, and its clones are not
-//! counted, so threads do not contend for a counter. Which strings are interned changes no result.
+//! Most strings of a Kubernetes object are field names, and most of these belong to the same few hundred names in all
+//! objects. Each of them is allocated once per process: a lookup returns it without allocating, and cloning it updates
+//! no reference count, so threads do not contend. The choice of interned strings affects no result.
 
 use std::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
@@ -11,14 +11,14 @@ use ahash::RandomState;
 use arcstr::ArcStr;
 use hashbrown::HashTable;
 
-/// The field names of the Kubernetes API, and a few frequent values. This is data for speed: nothing depends on which
-/// names are in it.
+/// Field names of the Kubernetes API and a few frequent values. The list only affects speed.
 const KUBERNETES_NAMES: &str = include_str!("kubernetes_names.txt");
 
-/// The length of the longest string that is looked up.
+/// The maximum length of an interned string, in bytes.
 const LONGEST: usize = 64;
 
-/// How many names of one document are remembered. An object has fewer distinct names, unless it is made to fill memory.
+/// The maximum number of names interned per document, which bounds the memory of a hostile document. Ordinary objects
+/// have fewer distinct names.
 const NAMES_PER_DOCUMENT: usize = 1024;
 
 static STATIC: LazyLock<InternTable> = LazyLock::new(|| {
@@ -62,7 +62,7 @@ fn hash(hasher: &RandomState, text: &str) -> u64 {
     hasher.finish()
 }
 
-/// The string, static if it is one of the names of Kubernetes.
+/// Returns the shared static string if `text` is a Kubernetes name, otherwise a new one.
 pub(crate) fn intern_static(text: &str) -> ArcStr {
     if text.len() > LONGEST {
         return ArcStr::from(text);
@@ -70,7 +70,7 @@ pub(crate) fn intern_static(text: &str) -> ArcStr {
     STATIC.get(STATIC.hash(text), text).cloned().unwrap_or_else(|| ArcStr::from(text))
 }
 
-/// Shares the field names of one document.
+/// Interns the field names of one document.
 pub(crate) struct DocumentNames {
     shared: &'static InternTable,
     own: InternTable,
@@ -81,7 +81,7 @@ impl DocumentNames {
         DocumentNames { shared: &STATIC, own: InternTable::new(STATIC.hasher.clone()) }
     }
 
-    /// The name: static, or shared with an earlier one of the document, or a new string.
+    /// Returns the static name, the name interned earlier in this document, or a new string.
     pub(crate) fn intern(&mut self, name: &str) -> ArcStr {
         if name.len() > LONGEST {
             return ArcStr::from(name);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_kubernetes_are_static_and_need_no_escape() {
+    fn kubernetes_names_are_static_and_need_no_escape() {
         for name in KUBERNETES_NAMES.split_whitespace() {
             let string = intern_static(name);
             assert!(ArcStr::is_static(&string) && ArcStr::ptr_eq(&string, &intern_static(name)), "{name}");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_shares_its_names_up_to_a_limit() {
+    fn names_are_interned_per_document_up_to_a_limit() {
         let mut names = DocumentNames::new();
         let first = names.intern("ourOwnField");
         assert!(ArcStr::ptr_eq(&first, &names.intern("ourOwnField")));

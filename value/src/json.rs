@@ -1,4 +1,4 @@
-//! JSON text in and out.
+//! JSON encoding and decoding.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use crate::reader::Reader;
 use crate::{Error, MAX_DEPTH, TextPosition, Value, deep, number};
 
 impl Value {
-    /// Reads one JSON document, as the decoder of an apiserver does.
+    /// Parses a JSON document like the decoder of the apiserver.
     ///
-    /// Of duplicate keys the last is kept. An integer beyond `i64` becomes the nearest float, and `-0` is a float, so that it
-    /// is written as it was read. A lone surrogate (`"\ud800"`) is read as U+FFFD.
+    /// The last of several duplicate keys wins. An integer outside the range of `i64` becomes the nearest float, and
+    /// `-0` is a float, so it round-trips. A lone surrogate (`"\ud800"`) becomes U+FFFD.
     ///
     /// # Errors
     ///
-    /// [`Error::Json`] with the position where the text stops being valid; [`Error::TooDeep`].
+    /// [`Error::Json`] with the position of the syntax error; [`Error::TooDeep`].
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -27,29 +27,30 @@ impl Value {
         read(text, false)
     }
 
-    /// Reads one JSON document as [`from_json`](Self::from_json) does, and refuses duplicate keys: in a file that a
-    /// person writes, one of them is a mistake.
+    /// Parses a JSON document like [`from_json`](Self::from_json), but rejects duplicate keys. Intended for files
+    /// written by hand, where a duplicate key is a mistake.
     ///
     /// # Errors
     ///
-    /// As [`from_json`](Self::from_json); [`Error::Json`] with the end of the second key for a key that is there twice.
+    /// Those of [`from_json`](Self::from_json); [`Error::Json`] with the end position of the second occurrence of a
+    /// duplicate key.
     ///
     /// ```
     /// use fieldmanager_value::Value;
     /// let error = Value::from_json_strict("{\"a\": 1, \"a\": 2}").unwrap_err();
-    /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 12: key `a` is there twice");
+    /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 12: duplicate key `a`");
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_json_strict(text: &str) -> Result<Value, Error> {
         read(text, true)
     }
 
-    /// Reads one JSON document from bytes. See [`from_json`](Self::from_json). Each byte that is not UTF-8 is read as
+    /// Parses a JSON document from bytes like [`from_json`](Self::from_json). Each byte that is not valid UTF-8 becomes
     /// U+FFFD.
     ///
     /// # Errors
     ///
-    /// As [`from_json`](Self::from_json). Columns behind a byte that is not UTF-8 count U+FFFD in its place.
+    /// Those of [`from_json`](Self::from_json). Columns after an invalid byte count the U+FFFD that replaces it.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -64,8 +65,8 @@ impl Value {
         }
     }
 
-    /// The value as compact JSON, map keys sorted, floats as Go writes them. A float that is not finite
-    /// becomes `null`.
+    /// Returns the value as compact JSON with sorted keys and floats formatted like Go. Floats that are not finite are
+    /// written as `null`.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -79,7 +80,7 @@ impl Value {
         out
     }
 
-    /// Appends the value as compact JSON. See [`to_json`](Self::to_json).
+    /// Appends the value as compact JSON, see [`to_json`](Self::to_json).
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -91,7 +92,7 @@ impl Value {
         self.write_json_escaped(out, Escape::Json);
     }
 
-    /// Appends the value as compact JSON, with names and strings escaped as `escape` says.
+    /// Appends the value as compact JSON, with names and strings escaped according to `escape`.
     ///
     /// ```
     /// use fieldmanager_value::{Escape, Value};
@@ -148,8 +149,8 @@ impl Value {
         }
     }
 
-    /// The value as JSON over several lines, indented by two spaces. What nests deeper than [`MAX_DEPTH`] levels is
-    /// written on one line, since the indentation would be longer than the value.
+    /// Returns the value as JSON indented by two spaces. Parts nested deeper than [`MAX_DEPTH`] levels are written on
+    /// one line, since their indentation would exceed their content.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -213,7 +214,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Appends what is between the quotes. Static strings need no escape.
+/// Appends a string without the surrounding quotes. Static strings need no escape.
 #[inline]
 fn write_text(out: &mut String, text: &str, is_static: bool, escape: Escape) {
     if is_static { out.push_str(text) } else { write_content(out, text, escape) }
@@ -233,14 +234,14 @@ fn read(text: &str, strict: bool) -> Result<Value, Error> {
 
 fn read_once(text: &str, reader: &mut Reader) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    // The reader bounds the depth itself, with an error of its own.
+    // The reader enforces its own depth limit.
     deserializer.disable_recursion_limit();
     let value = reader.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     value.map_err(|error| {
         if reader.too_deep {
             return Error::TooDeep;
         }
-        // The position is a field of its own: cut serde_json's rendering of it off.
+        // The position is a separate field, so strip it from the message of serde_json.
         let message = error.to_string();
         let suffix = format!(" at line {} column {}", error.line(), error.column());
         Error::Json {
@@ -250,7 +251,7 @@ fn read_once(text: &str, reader: &mut Reader) -> Result<Value, Error> {
     })
 }
 
-/// Bytes with U+FFFD for each byte that is not part of a character, as Go's decoder reads them.
+/// Replaces each invalid byte by U+FFFD, like Go's decoder.
 fn replace_invalid_utf8(text: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for chunk in text.utf8_chunks() {
@@ -260,8 +261,8 @@ fn replace_invalid_utf8(text: &[u8]) -> String {
     out
 }
 
-/// JSON in which the escape of each lone surrogate, which `serde_json` refuses, is replaced by that of U+FFFD, as which
-/// Go reads it. `None` if there is none. The length is the same, so errors keep their positions.
+/// Replaces the escape of each lone surrogate, which `serde_json` rejects, by that of U+FFFD, like Go. Returns `None`
+/// if there are no lone surrogates. The length does not change, so error positions stay valid.
 fn replace_lone_surrogates(text: &str) -> Option<String> {
     let mut bytes = text.as_bytes().to_vec();
     let (mut at, mut in_string, mut replaced) = (0, false, false);
@@ -291,7 +292,7 @@ enum Surrogate {
     Low,
 }
 
-/// The surrogate that bytes begin with, as an escape.
+/// The surrogate whose escape the bytes start with.
 fn surrogate(bytes: &[u8]) -> Option<Surrogate> {
     match bytes {
         [b'\\', b'u', b'd' | b'D', second, third, fourth, ..]
@@ -339,27 +340,27 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_duplicate_keys_is_kept() {
+    fn the_last_duplicate_key_wins() {
         let value = Value::from_json(r#"{"b": 1, "a": 1, "b": 2}"#).unwrap();
         assert_eq!(value.to_json(), r#"{"a":1,"b":2}"#);
     }
 
     #[test]
-    fn a_strict_reader_refuses_duplicate_keys_at_the_second() {
+    fn strict_reader_rejects_duplicate_keys() {
         let error = |text: &str| Value::from_json_strict(text).unwrap_err().to_string();
         assert_eq!(
             error("{\"b\": 1, \"a\": {\n \"c\": 1, \"b\": 1, \"c\": 2}}"),
-            "not valid JSON at line 2 column 20: key `c` is there twice"
+            "not valid JSON at line 2 column 20: duplicate key `c`"
         );
-        // Keys are compared as they are read: escapes and lone surrogates are resolved.
-        assert!(error(r#"{"a": 1, "\u0061": 1}"#).ends_with("key `a` is there twice"));
-        assert!(error(r#"{"\ud800": 1, "\ufffd": 1}"#).ends_with("key `\u{fffd}` is there twice"));
+        // Keys are compared after decoding escapes and replacing lone surrogates.
+        assert!(error(r#"{"a": 1, "\u0061": 1}"#).ends_with("duplicate key `a`"));
+        assert!(error(r#"{"\ud800": 1, "\ufffd": 1}"#).ends_with("duplicate key `\u{fffd}`"));
         for n in [2, 15, 16, 17, 18, 100] {
             let keys: Vec<String> = (0..n).rev().map(|i| format!("\"k{i:03}\": -0")).collect();
             assert!(Value::from_json_strict(&format!("{{{}}}", keys.join(","))).is_ok());
             for at in [0, n / 2, n - 1] {
                 let message = error(&format!("{{{},{}}}", keys.join(","), keys[at]));
-                assert!(message.ends_with("is there twice"), "{message}");
+                assert!(message.contains("duplicate key"), "{message}");
             }
         }
         let json = r#"{"a":{"b":1},"c":[{"b":1},{"b":1}]}"#;
@@ -367,12 +368,12 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_escaped_as_each_encoder_of_go_does() {
+    fn strings_are_escaped_like_each_go_encoder() {
         let text: String = (0..0x30_u8)
             .map(char::from)
             .chain("<=>?@[\\]\u{7f}é\u{2027}\u{2028}\u{2029}😀".chars())
             .collect();
-        // What `encoding/json` of Go 1.26 writes for this text.
+        // The output of `encoding/json` in Go 1.26.
         let go = concat!(
             r#""\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\b\t\n\u000b\f\r\u000e\u000f\u0010\u0011"#,
             r#"\u0012\u0013\u0014\u0015\u0016\u0017\u0018\u0019\u001a\u001b\u001c\u001d\u001e\u001f"#,
@@ -417,9 +418,9 @@ mod tests {
         assert_eq!(Value::from_json(&maps), Err(Error::TooDeep));
     }
 
-    /// What `sigs.k8s.io/json` reads, with which an apiserver decodes.
+    /// Expected values are those of `sigs.k8s.io/json`, the decoder of the apiserver.
     #[test]
-    fn lone_surrogates_and_invalid_utf8_are_read_as_go_reads_them() {
+    fn lone_surrogates_and_invalid_utf8_are_decoded_like_go() {
         for (text, json) in [
             (&br#""\ud800""#[..], "\"\u{fffd}\""),
             (br#""\udc00x""#, "\"\u{fffd}x\""),
@@ -445,14 +446,14 @@ mod tests {
     }
 
     #[test]
-    fn negative_zero_is_a_float_and_written_as_it_was_read() {
+    fn negative_zero_is_a_float_and_round_trips() {
         let list = Value::from_json(r#"["-0\"-0",-0,-0.0,-0e0,-0E1,1e-0,0,-0 ,[-0]]"#).unwrap();
         assert_eq!(list.to_json(), r#"["-0\"-0",-0,-0,-0,-0,1,0,-0,[-0]]"#);
         assert!(Value::from_json("-0").unwrap().strict_eq(&Value::Float(-0.0)));
     }
 
     #[test]
-    fn errors_have_the_position_of_the_fault() {
+    fn syntax_errors_report_their_position() {
         for (text, message) in [
             ("", "not valid JSON at line 1 column 0: EOF while parsing a value"),
             ("{\n  \"a\": nul}", "not valid JSON at line 2 column 11: expected ident"),

@@ -1,9 +1,8 @@
 //! Persistent immutable value trees.
 //!
-//! A [`Value`] is what a Kubernetes object is made of: null, boolean, integer, float, string, list and
-//! map. Cloning one is O(1), an edit shares every untouched part with the original, and equality starts
-//! with pointer identity, so that comparing two objects that share structure costs what differs and not
-//! what is there.
+//! A [`Value`] represents a Kubernetes object or a part of it: null, boolean, integer, float, string, list or map.
+//! Cloning is O(1), an edited copy shares every unchanged part with the original, and comparison checks pointer
+//! identity first. Comparing two objects that share structure therefore costs in proportion to their differences.
 //!
 //! ```
 //! use fieldmanager_value::Value;
@@ -20,13 +19,13 @@
 //!
 //! # What this crate knows
 //!
-//! Values, their order, and their JSON and YAML texts. It knows no schema and no Kubernetes object.
+//! Values, their order, and their JSON and YAML encodings. It knows no schemas and no Kubernetes objects.
 //!
 //! # Numbers
 //!
-//! An integer that fits an `i64` stays an integer; any other number is a float, as in the JSON decoder of
-//! the Kubernetes apiserver. Integers and floats compare by their exact mathematical value. JSON and YAML
-//! texts cannot bring in NaN or an infinity: they are refused.
+//! An integer that fits in an `i64` is kept as an integer; any other number is a float, as in the JSON decoder of the
+//! Kubernetes apiserver. Integers and floats compare by their exact mathematical value. The JSON and YAML readers
+//! reject NaN and infinities.
 
 mod de;
 mod deep;
@@ -51,7 +50,7 @@ mod value;
 mod yaml;
 mod yaml_scalar;
 
-/// What the crates of this workspace share and no program should use.
+/// Items shared by the crates of this workspace. Not part of the public API.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::deep::{level, with_room};
@@ -68,11 +67,11 @@ pub use string::Str;
 pub use text::Text;
 pub use value::{Kind, Value};
 
-/// The deepest nesting of lists and maps that a text or a serialized type may have.
+/// The maximum nesting depth of lists and maps in a document or a serialized type.
 ///
-/// Every recursive walk of the library is bounded by this limit, so that hostile input is an error
-/// ([`Error::TooDeep`]) and never a stack overflow. Kubernetes objects stay far below it: the deepest
-/// nesting seen in a real custom resource definition is under 60.
+/// This limit bounds every recursive walk of the library, so hostile input returns [`Error::TooDeep`] instead of
+/// overflowing the stack. Kubernetes objects stay well below it: the deepest known custom resource definition nests
+/// fewer than 60 levels.
 ///
 /// ```
 /// use fieldmanager_value::{MAX_DEPTH, Value};

@@ -1,29 +1,30 @@
-//! Which large lists were made from which, and by changing what.
+//! Edit history of large lists.
 
 use std::sync::Arc;
 
-/// How many changes a list remembers: beyond that, comparing two lists item by item is no great loss.
+/// The maximum number of recorded changes. Beyond it, comparing two lists item by item costs little more.
 const CHANGES: usize = 64;
 
-/// How many of the lists that it was made from a list remembers.
+/// The maximum number of recorded ancestors.
 const ANCESTORS: usize = 16;
 
-/// Where a large list comes from.
+/// The edit history of a large list.
 ///
-/// Two lists that share a persistent vector differ only in what was changed since one was made from the other, or
-/// both from a third. Comparing them by their chunks would touch every chunk; by this it touches what changed.
+/// Two lists that share a persistent vector differ only in the positions changed since one was derived from the other,
+/// or both from a common ancestor. Comparing their chunks would visit every chunk; the lineage yields only the changed
+/// positions.
 #[derive(Default)]
 pub(crate) struct Lineage {
-    /// Tells the list from every other one: nobody else has this allocation as long as somebody remembers it.
+    /// Identifies the list. No other list has the same allocation while a lineage refers to it.
     id: Arc<()>,
-    /// Positions that were replaced or appended, in the order in which that was done.
+    /// The replaced or appended positions, in the order of the edits.
     changes: Vec<usize>,
-    /// The lists it was made from, the oldest first, and how many of the changes came before each.
+    /// The lists from which this one was derived, oldest first, each with the number of changes recorded before it.
     ancestors: Vec<(Arc<()>, usize)>,
 }
 
 impl Lineage {
-    /// The lineage of a list that is made from this one by changing some positions.
+    /// The lineage of a list derived from this one by changing some positions.
     pub(crate) fn child(&self, positions: Vec<usize>) -> Self {
         if positions.len() > CHANGES {
             return Lineage::default();
@@ -32,7 +33,7 @@ impl Lineage {
         let mut ancestors = self.ancestors.clone();
         ancestors.push((self.id.clone(), changes.len()));
         changes.extend(positions);
-        // The oldest are forgotten first, and with them the changes that nobody else needs.
+        // Discard the oldest ancestors first, together with the changes that no other ancestor needs.
         let is_old = |at: &usize| changes.len() - at > CHANGES;
         let old = ancestors.iter().take_while(|(_, at)| is_old(at)).count();
         ancestors.drain(..old.max(ancestors.len().saturating_sub(ANCESTORS)));
@@ -44,7 +45,7 @@ impl Lineage {
         Lineage { id: Arc::default(), changes, ancestors }
     }
 
-    /// The positions, sorted, at which two lists may differ; none if they are not known to be related.
+    /// The sorted positions at which two lists may differ, or `None` if they are not known to be related.
     pub(crate) fn between(&self, other: &Lineage) -> Option<Vec<usize>> {
         let common = self.and_ancestors().find_map(|(id, mine)| {
             let theirs = other.and_ancestors().find(|(known, _)| Arc::ptr_eq(known, id))?.1;
@@ -58,7 +59,7 @@ impl Lineage {
         Some(positions)
     }
 
-    /// The list itself and those that it was made from, the latest first, with the changes since.
+    /// The list itself and its ancestors, latest first, each with the changes made since.
     fn and_ancestors(&self) -> impl Iterator<Item = (&Arc<()>, &[usize])> {
         let since = |at: &usize| self.changes.get(*at..).unwrap_or_default();
         let ancestors = self.ancestors.iter().rev().map(move |(id, at)| (id, since(at)));
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_between_relatives_are_their_positions() {
+    fn between_returns_the_changes_of_related_lists() {
         let root = Lineage::default();
         let a = root.child(vec![3, 1]);
         let b = root.child(vec![5]);
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn ancestors_and_changes_are_bounded() {
+    fn history_is_bounded() {
         let root = Lineage::default();
         let mut last = root.child(vec![0]);
         for i in 0..1000 {

@@ -12,11 +12,11 @@ use triomphe::ThinArc;
 use crate::lineage::Lineage;
 use crate::{Value, deep};
 
-/// The number of items up to which a list is one shared slice: an edit copies it, and looking for an item walks it.
-/// A longer list is a persistent vector and can have a memo.
+/// The maximum number of items of a list stored as one shared slice, which an edit copies and a lookup scans. A longer
+/// list is a persistent vector and can store a memo.
 const SMALL: usize = 32;
 
-/// Something derived from a list and kept with it.
+/// Data derived from a list and stored with it.
 type Memo = Arc<dyn Any + Send + Sync>;
 
 struct Large {
@@ -25,10 +25,10 @@ struct Large {
     lineage: Lineage,
 }
 
-/// A slice of items; a list of more than [`SMALL`] items has an empty slice, and its items in [`Large`].
+/// A slice of items. A list of more than [`SMALL`] items has an empty slice and stores its items in [`Large`].
 type Node = ThinArc<Option<Box<Large>>, Value>;
 
-/// A persistent list: cloning is O(1), edits share what they do not touch.
+/// A persistent list: cloning is O(1), and an edited copy shares its unchanged items.
 ///
 /// ```
 /// use fieldmanager_value::{List, Value};
@@ -44,7 +44,7 @@ pub struct List(Option<Node>);
 
 impl Drop for List {
     fn drop(&mut self) {
-        // Of a shared list only the count is dropped.
+        // Dropping a shared list only decrements its reference count.
         if self.0.as_ref().is_some_and(|node| ThinArc::strong_count(node) == 1) {
             deep::drop_level(self.0.take());
         }
@@ -57,12 +57,12 @@ enum Repr<'a> {
 }
 
 impl List {
-    /// The empty list. It allocates nothing.
+    /// Creates an empty list, without allocating.
     pub const fn new() -> Self {
         List(None)
     }
 
-    /// Whether both are the same allocation, and therefore equal.
+    /// Whether both lists are the same allocation, which implies that they are equal.
     ///
     /// ```
     /// use fieldmanager_value::{List, Value};
@@ -88,12 +88,12 @@ impl List {
         }
     }
 
-    /// The list of the items that an iterator gives.
+    /// Creates a list from an iterator of known length.
     #[inline]
-    pub(crate) fn of(mut items: impl ExactSizeIterator<Item = Value>) -> Self {
+    pub(crate) fn from_exact(mut items: impl ExactSizeIterator<Item = Value>) -> Self {
         match items.len() {
             0 => List(None),
-            // By reference, as for maps.
+            // Passed by reference, as for maps.
             1..=SMALL => List(Some(ThinArc::from_header_and_iter(None, &mut items))),
             _ => Self::from_vector(items.collect(), Lineage::default()),
         }
@@ -104,7 +104,7 @@ impl List {
         List(Some(ThinArc::from_header_and_iter(Some(Box::new(large)), std::iter::empty::<Value>())))
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         match self.repr() {
             Repr::Slice(items) => items.len(),
@@ -112,12 +112,12 @@ impl List {
         }
     }
 
-    /// Whether there is no item.
+    /// Whether the list has no items.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The item at a position, from 0.
+    /// The item at an index, counted from 0.
     pub fn get(&self, at: usize) -> Option<&Value> {
         match self.repr() {
             Repr::Slice(items) => items.get(at),
@@ -125,7 +125,7 @@ impl List {
         }
     }
 
-    /// The items in order.
+    /// Iterates over the items in order.
     pub fn iter(&self) -> Iter<'_> {
         match self.repr() {
             Repr::Slice(items) => Iter { items: items.iter(), following: None },
@@ -136,7 +136,7 @@ impl List {
         }
     }
 
-    /// Puts an item in the place of another and returns that; nothing happens past the end.
+    /// Replaces the item at an index and returns the old one. Does nothing if the index is out of bounds.
     ///
     /// ```
     /// use fieldmanager_value::{List, Value};
@@ -150,7 +150,7 @@ impl List {
         Some(old)
     }
 
-    /// Adds an item at the end. To make a list of many items, collect them or use a [`ListBuilder`].
+    /// Appends an item. To create a list of many items, collect them or use a [`ListBuilder`].
     ///
     /// ```
     /// use fieldmanager_value::{List, Value};
@@ -162,7 +162,7 @@ impl List {
         *self = self.with_edits(Vec::new(), vec![item]);
     }
 
-    /// Removes the item at a position and returns it; nothing happens past the end.
+    /// Removes and returns the item at an index. Does nothing if the index is out of bounds.
     ///
     /// ```
     /// use fieldmanager_value::{List, Value};
@@ -177,8 +177,8 @@ impl List {
         Some(old)
     }
 
-    /// The list with some items replaced and some appended, in one step. Positions past the end are
-    /// ignored. The new list has no memo.
+    /// Returns the list with some items replaced and some appended, in one step. Indices out of bounds are ignored. The
+    /// new list has no memo.
     ///
     /// ```
     /// use fieldmanager_value::{List, Value};
@@ -201,7 +201,7 @@ impl List {
                     }
                 }
                 copy.extend(appended);
-                Self::of(copy.into_iter())
+                Self::from_exact(copy.into_iter())
             }
             Repr::Large(large) => {
                 let mut items = large.items.clone();
@@ -219,9 +219,9 @@ impl List {
         }
     }
 
-    /// Calls `f` for every position at which the two lists do not hold the very same item, with the
-    /// items there. Of two large lists that were made from each other by few edits only these are looked at;
-    /// otherwise shared stretches are skipped.
+    /// Calls `f` with every index at which the two lists do not share the same item, and the items at that index. For
+    /// two large lists of which one was derived from the other by few edits, this visits only the edited items;
+    /// otherwise it skips shared chunks.
     ///
     /// ```
     /// use fieldmanager_value::{List, Value};
@@ -289,7 +289,7 @@ impl List {
         slice.into_iter().chain(large.into_iter().flatten())
     }
 
-    /// Whether the list keeps what is derived from it: a list that is walked faster than looked up does not.
+    /// Whether the list is large enough to store a memo. Scanning a smaller list is faster than a lookup in a memo.
     ///
     /// ```
     /// use fieldmanager_value::{List, Value};
@@ -300,10 +300,10 @@ impl List {
         matches!(self.repr(), Repr::Large(_))
     }
 
-    /// Something derived from the list: what is kept with it if that is a `T` and `fits`, otherwise what `make`
-    /// returns, which is then [kept](Self::set_memo).
+    /// Returns data derived from the list: the stored memo if it is a `T` and `fits` accepts it, otherwise the result
+    /// of `make`, which is then [stored](Self::set_memo).
     ///
-    /// This is how an index of a keyed list lives with the list, while this crate does not know what keys are.
+    /// A keyed list stores its index this way, while this crate knows nothing about keys.
     ///
     /// # Errors
     ///
@@ -338,11 +338,11 @@ impl List {
         Ok(made)
     }
 
-    /// Keeps something derived from the list with it, for as long as the list lives; an edited list does
-    /// not inherit it. Only the first memo is kept, and only by a list that [keeps one](Self::keeps_memo).
+    /// Stores data derived from the list for the lifetime of the list. An edited list does not inherit it. Only the
+    /// first memo is stored, and only if [`keeps_memo`](Self::keeps_memo) is true.
     pub fn set_memo<T: Any + Send + Sync>(&self, memo: Arc<T>) {
         if let Repr::Large(large) = self.repr() {
-            // A second memo is dropped: it was derived from the same items.
+            // Drop a second memo, since it was derived from the same items.
             let _ = large.memo.set(memo);
         }
     }
@@ -363,7 +363,7 @@ impl Eq for List {}
 
 impl FromIterator<Value> for List {
     fn from_iter<I: IntoIterator<Item = Value>>(items: I) -> Self {
-        Self::of(items.into_iter().collect::<Vec<_>>().into_iter())
+        Self::from_exact(items.into_iter().collect::<Vec<_>>().into_iter())
     }
 }
 
@@ -382,7 +382,7 @@ impl fmt::Debug for List {
     }
 }
 
-/// The items of a [`List`] in order.
+/// Iterates over the items of a [`List`] in order.
 ///
 /// ```
 /// use fieldmanager_value::{List, Value};
@@ -391,20 +391,20 @@ impl fmt::Debug for List {
 /// assert_eq!((items.len(), items.next()), (2, Some(&Value::from(1))));
 /// ```
 pub struct Iter<'a> {
-    /// Those of the slice, or of the leaf.
+    /// The items of the slice or of the current leaf.
     items: std::slice::Iter<'a, Value>,
-    /// What follows the leaf, in a large list.
+    /// The leaves after the current one, for a large list.
     following: Option<Box<Following<'a>>>,
 }
 
 struct Following<'a> {
     leaves: Chunks<'a, Value, DefaultSharedPtr>,
-    /// How many items they have.
+    /// The number of items in these leaves.
     len: usize,
 }
 
 impl<'a> Iter<'a> {
-    /// The first item of the leaf after the one that is at its end.
+    /// Advances to the next leaf and returns its first item.
     #[cold]
     fn next_leaf(&mut self) -> Option<&'a Value> {
         let following = self.following.as_mut()?;
@@ -434,7 +434,7 @@ impl<'a> Iterator for Iter<'a> {
 
 impl ExactSizeIterator for Iter<'_> {}
 
-/// Makes a [`List`] item by item.
+/// Builds a [`List`] item by item.
 ///
 /// ```
 /// use fieldmanager_value::{ListBuilder, Value};
@@ -447,19 +447,19 @@ impl ExactSizeIterator for Iter<'_> {}
 pub struct ListBuilder(Vec<Value>);
 
 impl ListBuilder {
-    /// A builder with room for `n` items.
+    /// Creates a builder with capacity for `n` items.
     pub fn with_capacity(n: usize) -> Self {
         ListBuilder(Vec::with_capacity(n))
     }
 
-    /// Adds an item at the end.
+    /// Appends an item.
     pub fn push(&mut self, item: Value) {
         self.0.push(item);
     }
 
-    /// The list.
+    /// Returns the list.
     pub fn build(self) -> List {
-        List::of(self.0.into_iter())
+        List::from_exact(self.0.into_iter())
     }
 }
 
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_large_list_keeps_a_memo_and_only_the_first() {
+    fn only_large_lists_store_a_memo_and_only_the_first() {
         let memo = |list: &List, new: u32| *list.memo_or_else(|_| true, || Ok::<_, ()>(new)).unwrap();
         let large: List = (0..=SMALL as i64).map(Value::Int).collect();
         assert_eq!((memo(&large, 7), memo(&large.clone(), 8)), (7, 7));
@@ -491,16 +491,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn edits_equal_those_of_a_vector(
+        fn edits_match_a_vec(
             mut model in prop::collection::vec(any::<u8>(), 0..200),
             edits in prop::collection::vec((0..3, any::<prop::sample::Index>(), any::<u8>()), 0..60),
         ) {
             let mut subject = list(&model);
-            for (what, at, item) in edits {
+            for (edit, at, item) in edits {
                 let before = subject.clone();
                 let old_model = model.clone();
                 let at = at.index(model.len().max(1));
-                match what {
+                match edit {
                     0 => { subject.push(Value::Int(item.into())); model.push(item); }
                     1 if at < model.len() => { subject.remove(at); model.remove(at); }
                     2 if at < model.len() => { subject.set(at, Value::Int(item.into())); model[at] = item; }

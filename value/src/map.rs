@@ -5,8 +5,8 @@ use std::fmt;
 use crate::sorted::{Differences, Iter, Join, Seek, SortedMap};
 use crate::{Str, Value, deep};
 
-/// A persistent map from names to values, sorted by name: cloning is O(1), edits share what they do not
-/// touch.
+/// A persistent map from names to values, sorted by name: cloning is O(1), and an edited copy shares its unchanged
+/// entries.
 ///
 /// ```
 /// use fieldmanager_value::{Map, Value};
@@ -21,7 +21,7 @@ pub struct Map(SortedMap<Str, Value>);
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // Of a shared map only the count is dropped.
+        // Dropping a shared map only decrements its reference count.
         if self.0.is_unique() {
             deep::drop_level(std::mem::take(&mut self.0));
         }
@@ -29,12 +29,12 @@ impl Drop for Map {
 }
 
 impl Map {
-    /// The empty map. It allocates nothing.
+    /// Creates an empty map, without allocating.
     pub const fn new() -> Self {
         Map(SortedMap::new())
     }
 
-    /// The map of one entry.
+    /// Creates a map with one entry.
     ///
     /// ```
     /// use fieldmanager_value::{Map, Value};
@@ -45,7 +45,7 @@ impl Map {
         Map(SortedMap::single(name.into(), value.into()))
     }
 
-    /// Whether both are the same allocation, and therefore equal.
+    /// Whether both maps are the same allocation, which implies that they are equal.
     ///
     /// ```
     /// use fieldmanager_value::Map;
@@ -57,32 +57,32 @@ impl Map {
         self.0.ptr_eq(&other.0)
     }
 
-    /// The map of some entries; of entries with one name the last is kept. That they are sorted, without two of one
-    /// name, is said by whoever knows it.
+    /// Creates a map from its entries; the last entry with a given name wins. `sorted` asserts that the names strictly
+    /// ascend.
     #[inline]
-    pub(crate) fn of(entries: impl ExactSizeIterator<Item = (Str, Value)>, sorted: bool) -> Self {
+    pub(crate) fn from_exact(entries: impl ExactSizeIterator<Item = (Str, Value)>, sorted: bool) -> Self {
         Map(match sorted {
             true => SortedMap::from_sorted_iter(entries),
             false => SortedMap::from_unsorted(entries.collect()),
         })
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no entry.
+    /// Whether the map has no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The value at a name.
+    /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
-    /// The entry at a name: the map's own, shared copy of the name, and the value.
+    /// The entry with a name: the shared name stored in the map, and the value.
     ///
     /// ```
     /// use fieldmanager_value::{Map, Value};
@@ -94,7 +94,7 @@ impl Map {
         self.0.get_key_value(name)
     }
 
-    /// A way to look up names that come in ascending order, at the cost of one walk of the map.
+    /// Returns a cursor for looking up ascending names in a single walk of the map.
     ///
     /// ```
     /// use fieldmanager_value::{Map, Value};
@@ -107,7 +107,7 @@ impl Map {
         self.0.seek()
     }
 
-    /// Whether there is an entry at a name, be its value null or not.
+    /// Whether the map has an entry with a name, even if its value is null.
     ///
     /// ```
     /// use fieldmanager_value::{Map, Value};
@@ -118,13 +118,13 @@ impl Map {
         self.0.contains_key(name)
     }
 
-    /// The entries, sorted by name bytewise.
+    /// Iterates over the entries, sorted bytewise by name.
     #[inline]
     pub fn iter(&self) -> Iter<'_, Str, Value> {
         self.0.iter()
     }
 
-    /// Puts a value at a name and returns the one that was there.
+    /// Sets the value of a name and returns the old one.
     ///
     /// ```
     /// use fieldmanager_value::{Map, Value};
@@ -135,7 +135,7 @@ impl Map {
         self.0.insert(name.into(), value.into())
     }
 
-    /// Removes the entry at a name and returns its value.
+    /// Removes the entry with a name and returns its value.
     ///
     /// ```
     /// use fieldmanager_value::{Map, Value};
@@ -147,8 +147,8 @@ impl Map {
         self.0.remove(name)
     }
 
-    /// The map with each of the given names set to its value, or removed where that is none. The names
-    /// must be sorted and free of duplicates.
+    /// Returns the map with each given name set to its value, or removed if the value is `None`. The names must be
+    /// sorted, without duplicates.
     ///
     /// ```
     /// use fieldmanager_value::{Map, Value};
@@ -161,7 +161,7 @@ impl Map {
         Map(self.0.with_edits(edits))
     }
 
-    /// The entries of both maps by name, those with one name together.
+    /// Iterates over the union of the names of both maps, with the value from each map.
     ///
     /// ```
     /// use fieldmanager_value::Map;
@@ -174,7 +174,7 @@ impl Map {
         self.0.join(&other.0)
     }
 
-    /// The same, where equal entries may be left out: the cost is what differs.
+    /// Like [`join`](Self::join), but may omit equal entries, so the cost is proportional to the differences.
     ///
     /// ```
     /// use fieldmanager_value::{Map, Value};
@@ -198,7 +198,7 @@ impl PartialEq for Map {
 impl Eq for Map {}
 
 impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Map {
-    /// Of entries with one name, the last is kept.
+    /// The last entry with a given name wins.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         entries.into_iter().map(|(name, value)| (name.into(), value.into())).collect::<MapBuilder>().build()
     }
@@ -220,7 +220,7 @@ impl fmt::Debug for Map {
     }
 }
 
-/// Makes a [`Map`] entry by entry, in any order; of entries with one name, the last is kept.
+/// Builds a [`Map`] entry by entry, in any order. The last entry with a given name wins.
 ///
 /// ```
 /// use fieldmanager_value::{MapBuilder, Value};
@@ -233,7 +233,7 @@ impl fmt::Debug for Map {
 pub struct MapBuilder(Vec<(Str, Value)>);
 
 impl MapBuilder {
-    /// A builder with room for `n` entries.
+    /// Creates a builder with capacity for `n` entries.
     pub fn with_capacity(n: usize) -> Self {
         MapBuilder(Vec::with_capacity(n))
     }
@@ -243,7 +243,7 @@ impl MapBuilder {
         self.0.push((name, value));
     }
 
-    /// The map.
+    /// Returns the map.
     pub fn build(self) -> Map {
         Map(SortedMap::from_unsorted(self.0))
     }

@@ -1,24 +1,24 @@
-//! The names of a map's entries, while a text is read.
+//! Detection of duplicate keys while reading a document.
 
 use ahash::RandomState;
 use hashbrown::HashSet;
 
 use crate::{Str, Value};
 
-/// Up to here the keys of a map are compared one by one, which is faster than to hash them.
+/// The maximum number of keys compared one by one, which is faster than hashing them.
 const FEW_KEYS: usize = 16;
 
-/// What is known of the names of a map's entries.
+/// The known properties of the names of a map's entries.
 pub(crate) enum Names {
-    /// They ascend, as programs write them: the last one is the greatest.
+    /// The names ascend, so the last one is the greatest. Programs usually write maps in this order.
     Ascending,
     Unordered,
-    /// All of them, if they do not ascend and are not few.
+    /// All names, if they are unordered and many.
     Set(HashSet<Str, RandomState>),
 }
 
 impl Names {
-    /// Notes the name of the next entry. False if an entry has it.
+    /// Records the name of the next entry. Returns false if an earlier entry has it.
     pub(crate) fn add(&mut self, entries: &[(Str, Value)], name: &Str) -> bool {
         if let Names::Set(names) = self {
             return names.insert(name.clone());

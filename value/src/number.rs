@@ -1,17 +1,17 @@
-//! The text of numbers, as Go's JSON encoders write it.
+//! Formatting of numbers like Go's JSON encoders.
 
 use std::fmt::Write;
 
-/// 2 to the power of 53: from here on a float is whole, and not every integer is a float.
+/// 2^53: from here on every float is a whole number, and not every integer is a float.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// 2 to the power of 63, the first float above every `i64`.
+/// 2^63, the smallest float that exceeds every `i64`.
 const I64_END: f64 = 9_223_372_036_854_775_808.0;
 
-/// Appends the JSON text of a float: the shortest one that reads back as the same number, with an
-/// exponent only below 1e-6 and from 1e21 on, as Go's `encoding/json` writes it. `1.0` is written `1`.
+/// Appends a float as JSON like Go's `encoding/json`: with the fewest digits that parse back to the same number, and in
+/// scientific notation only below 1e-6 and from 1e21 on. `1.0` is written as `1`.
 ///
-/// A number that is not finite has no JSON text; `null` is written for it.
+/// A number that is not finite is written as `null`.
 ///
 /// ```
 /// let mut text = String::new();
@@ -24,7 +24,7 @@ pub fn write_number(out: &mut String, number: f64) {
         return;
     }
     let size = number.abs();
-    // The shortest digits of a large whole number read back as another integer: all of them are written.
+    // The shortest digits of a large whole number may parse as another integer, so write all digits.
     if (EXACT..I64_END).contains(&size) {
         let _ = write!(out, "{}", number as i64);
         return;
@@ -43,9 +43,9 @@ pub fn write_number(out: &mut String, number: f64) {
     };
 }
 
-/// Appends the text of an integer.
+/// Appends an integer.
 pub(crate) fn write_integer(out: &mut String, number: i64) {
-    // Most are small, and then this is far less work than formatting.
+    // Most integers have one digit, and appending it is much cheaper than formatting.
     if let Ok(digit @ 0..=9) = u8::try_from(number) {
         out.push(char::from(b'0' + digit));
         return;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn floats_are_written_as_go_writes_them() {
+    fn floats_are_formatted_like_go() {
         for (number, text) in [
             (0.0, "0"),
             (-0.0, "-0"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_written_digit_by_digit() {
+    fn integers_are_formatted_with_all_digits() {
         let sizes = (0..64).map(|bits| 1_i64 << bits).chain((0..19).map(|n| 10_i64.pow(n)));
         for near in sizes.flat_map(|size| [size.wrapping_sub(1), size, size.wrapping_add(1)]) {
             for number in [near, near.wrapping_neg()] {

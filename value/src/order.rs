@@ -1,11 +1,11 @@
-//! Equality, order and hash of values, with numbers taken as numbers.
+//! Equality, order and hash of values. Numbers compare by their mathematical value.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use crate::{List, Map, Value, deep};
 
-/// Rank of a kind in the order of all values.
+/// The rank of a kind in the order of values.
 fn rank(value: &Value) -> u8 {
     match value {
         Value::Int(_) | Value::Float(_) => 0,
@@ -17,16 +17,16 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// A total order of floats in which both zeros are one number and NaN is the smallest.
+/// Totally orders floats. Both zeros are equal, and NaN is the smallest number.
 fn compare_floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| b.is_nan().cmp(&a.is_nan()))
 }
 
-/// 2 to the power of 63, the first float above every `i64`.
+/// 2^63, the smallest float that exceeds every `i64`.
 const I64_END: f64 = 9_223_372_036_854_775_808.0;
 
-/// Compares without rounding: converting the integer to a float would make 2^53 and 2^53 + 1 equal, and
-/// the order would not be transitive.
+/// Compares without rounding. Converting the integer to a float would make 2^53 and 2^53 + 1 equal, and the order would
+/// not be transitive.
 fn compare_int_float(int: i64, float: f64) -> Ordering {
     if float.is_nan() {
         Ordering::Greater
@@ -35,7 +35,7 @@ fn compare_int_float(int: i64, float: f64) -> Ordering {
     } else if float < -I64_END {
         Ordering::Greater
     } else {
-        // In range, so that the truncation is exact.
+        // The float is in range, so the truncation is exact.
         let whole = float.trunc();
         int.cmp(&(whole as i64))
             .then_with(|| 0.0_f64.partial_cmp(&(float - whole)).unwrap_or(Ordering::Equal))
@@ -91,7 +91,7 @@ impl Hash for Value {
             Value::Null => {}
             Value::Bool(b) => b.hash(state),
             Value::Int(i) => i.hash(state),
-            // A float that is a whole number in range equals an integer and must hash like it.
+            // A float that is a whole number in range equals an integer, so their hashes must match.
             Value::Float(f) if f.trunc() == *f && *f < I64_END && *f >= -I64_END => {
                 (*f as i64).hash(state);
             }
@@ -110,7 +110,7 @@ impl PartialOrd for List {
     }
 }
 
-/// Item by item, the shorter list first.
+/// Lexicographic by item.
 impl Ord for List {
     fn cmp(&self, other: &Self) -> Ordering {
         if self.ptr_eq(other) {
@@ -133,7 +133,7 @@ impl PartialOrd for Map {
     }
 }
 
-/// Entry by entry in the order of names, the shorter map first.
+/// Lexicographic by entry.
 impl Ord for Map {
     fn cmp(&self, other: &Self) -> Ordering {
         if self.ptr_eq(other) {
@@ -162,7 +162,7 @@ mod tests {
         hasher.finish()
     }
 
-    /// Values in ascending order; those of one line are equal.
+    /// Values in ascending order. The values of an inner vector are equal.
     fn ladder() -> Vec<Vec<Value>> {
         let parse = |text: &str| Value::from_json(text).unwrap();
         vec![
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_total_and_hash_and_equality_follow_it() {
+    fn order_is_total_and_consistent_with_equality_and_hash() {
         let ladder = ladder();
         for (i, left) in ladder.iter().enumerate() {
             for (j, right) in ladder.iter().enumerate() {

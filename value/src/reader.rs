@@ -1,4 +1,4 @@
-//! Values out of any serde format.
+//! Deserialization of values from any serde format.
 
 use std::fmt;
 
@@ -8,21 +8,20 @@ use crate::intern::DocumentNames;
 use crate::names::Names;
 use crate::{Error, List, MAX_DEPTH, Map, Str, Value, deep};
 
-/// The first size of the stacks: most objects fit, and it is below the size that allocators treat as large.
+/// The initial capacity of the stacks: enough for most objects, and below the size that allocators treat as large.
 const ROOM: usize = 40;
 
-/// Builds the values of one document: shares repeated field names and bounds the depth.
+/// Builds the values of one document. Interns field names and enforces the depth limit.
 pub(crate) struct Reader {
     names: DocumentNames,
-    /// The entries of all maps that have not ended, those of the innermost map last. One stack for all maps saves a
-    /// vector per map.
+    /// The entries of all open maps, those of the innermost map last. A shared stack saves one vector per map.
     entries: Vec<(Str, Value)>,
-    /// The items of all lists that have not ended.
+    /// The items of all open lists.
     items: Vec<Value>,
     depth: usize,
-    /// Whether a map that has a key twice is refused. Otherwise the last of them is kept.
+    /// Whether duplicate keys are rejected. Otherwise the last one wins.
     strict: bool,
-    /// Whether reading failed because the nesting is deeper than the limit.
+    /// Whether reading failed because the nesting exceeds the limit.
     pub(crate) too_deep: bool,
 }
 
@@ -57,36 +56,36 @@ impl<'de> DeserializeSeed<'de> for &mut Reader {
     }
 }
 
-/// Where a value that is read goes.
-trait Place {
+/// The destination of a value.
+trait Destination {
     fn put(self, reader: &mut Reader, value: Value);
 }
 
-/// An entry of the innermost open map, with its name.
-impl Place for Str {
+/// The name of an entry: the value belongs to the innermost open map.
+impl Destination for Str {
     #[inline(always)]
     fn put(self, reader: &mut Reader, value: Value) {
         reader.entries.push((self, value));
     }
 }
 
-/// The next item of the innermost open list.
+/// The value is the next item of the innermost open list.
 struct Item;
 
-impl Place for Item {
+impl Destination for Item {
     #[inline(always)]
     fn put(self, reader: &mut Reader, value: Value) {
         reader.items.push(value);
     }
 }
 
-/// Reads a value to its place. A value that were returned would be copied at each call on the way.
+/// Reads a value and stores it at its destination. Returning the value would copy it at each level of calls.
 struct At<'r, P> {
     reader: &'r mut Reader,
     place: P,
 }
 
-impl<P: Place> At<'_, P> {
+impl<P: Destination> At<'_, P> {
     #[inline(always)]
     fn put<E>(self, value: Value) -> Result<(), E> {
         self.place.put(self.reader, value);
@@ -98,7 +97,7 @@ impl<P: Place> At<'_, P> {
     }
 }
 
-impl<'de, P: Place> DeserializeSeed<'de> for At<'_, P> {
+impl<'de, P: Destination> DeserializeSeed<'de> for At<'_, P> {
     type Value = ();
 
     #[inline]
@@ -107,7 +106,7 @@ impl<'de, P: Place> DeserializeSeed<'de> for At<'_, P> {
     }
 }
 
-impl<'de, P: Place> Visitor<'de> for At<'_, P> {
+impl<'de, P: Destination> Visitor<'de> for At<'_, P> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,7 +169,7 @@ impl<'de, P: Place> Visitor<'de> for At<'_, P> {
             Ok(())
         })?;
         reader.depth -= 1;
-        let list = List::of(reader.items.drain(start..));
+        let list = List::from_exact(reader.items.drain(start..));
         place.put(reader, Value::List(list));
         Ok(())
     }
@@ -184,7 +183,7 @@ impl<'de, P: Place> Visitor<'de> for At<'_, P> {
             while let Some(name) = entries.next_key_seed(Name(&mut reader.names))? {
                 let before = reader.entries.get(start..).unwrap_or_default();
                 if reader.strict && !names.add(before, &name) {
-                    return Err(serde::de::Error::custom(format_args!("key `{name}` is there twice")));
+                    return Err(serde::de::Error::custom(format_args!("duplicate key `{name}`")));
                 }
                 sorted = sorted && before.last().is_none_or(|(last, _)| *last < name);
                 entries.next_value_seed(At { reader: &mut *reader, place: name })?;
@@ -192,7 +191,7 @@ impl<'de, P: Place> Visitor<'de> for At<'_, P> {
             Ok(())
         })?;
         reader.depth -= 1;
-        let map = Map::of(reader.entries.drain(start..), sorted);
+        let map = Map::from_exact(reader.entries.drain(start..), sorted);
         place.put(reader, Value::Map(map));
         Ok(())
     }
@@ -213,7 +212,7 @@ impl Visitor<'_> for Name<'_> {
     type Value = Str;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string as map key")
+        f.write_str("a string as a map key")
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Str, E> {

@@ -1,17 +1,17 @@
-//! Values into any serde format, and any `Serialize` type into a value.
+//! Serialization of values into any serde format, and of Rust types into values.
 
 use serde::ser::{self, Serialize, SerializeMap, Serializer};
 
 use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, Value, deep};
 
-/// Fails on a value that nests deeper than [`MAX_DEPTH`] levels.
+/// Returns an error if the value nests deeper than [`MAX_DEPTH`] levels.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Nested { value: self, left: MAX_DEPTH }.serialize(serializer)
     }
 }
 
-/// A value below others, and how many levels may follow.
+/// A nested value and the number of levels that it may contain.
 struct Nested<'v> {
     value: &'v Value,
     left: usize,
@@ -25,45 +25,45 @@ impl Serialize for Nested<'_> {
             Value::Int(i) => serializer.serialize_i64(*i),
             Value::Float(f) => serializer.serialize_f64(*f),
             Value::String(s) => serializer.serialize_str(s),
-            Value::List(list) => deep::level(|| list_of(list, self.left, serializer)),
-            Value::Map(map) => deep::level(|| map_of(map, self.left, serializer)),
+            Value::List(list) => deep::level(|| serialize_list(list, self.left, serializer)),
+            Value::Map(map) => deep::level(|| serialize_map(map, self.left, serializer)),
         }
     }
 }
 
-fn list_of<S: Serializer>(list: &List, left: usize, serializer: S) -> Result<S::Ok, S::Error> {
-    let left = below(left)?;
+fn serialize_list<S: Serializer>(list: &List, left: usize, serializer: S) -> Result<S::Ok, S::Error> {
+    let left = one_level_less(left)?;
     serializer.collect_seq(list.iter().map(|value| Nested { value, left }))
 }
 
-fn map_of<S: Serializer>(map: &Map, left: usize, serializer: S) -> Result<S::Ok, S::Error> {
-    let left = below(left)?;
+fn serialize_map<S: Serializer>(map: &Map, left: usize, serializer: S) -> Result<S::Ok, S::Error> {
+    let left = one_level_less(left)?;
     serializer.collect_map(map.iter().map(|(name, value)| (name, Nested { value, left })))
 }
 
-fn below<E: ser::Error>(left: usize) -> Result<usize, E> {
+fn one_level_less<E: ser::Error>(left: usize) -> Result<usize, E> {
     left.checked_sub(1).ok_or_else(|| E::custom(Error::TooDeep))
 }
 
 impl Serialize for List {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        list_of(self, MAX_DEPTH, serializer)
+        serialize_list(self, MAX_DEPTH, serializer)
     }
 }
 
 impl Serialize for Map {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        map_of(self, MAX_DEPTH, serializer)
+        serialize_map(self, MAX_DEPTH, serializer)
     }
 }
 
-/// Makes a value from any `Serialize` type. This, with [`from_value`](crate::from_value), is what
-/// reflection is in the Go package.
+/// Serializes any `Serialize` type into a value. Together with [`from_value`](crate::from_value), it replaces the
+/// reflection of the Go package.
 ///
 /// # Errors
 ///
-/// [`Error::NotFinite`] for NaN and the infinities, [`Error::KeyNotString`] for map keys that are neither
-/// strings nor scalars with a plain text, [`Error::TooDeep`], and what the type itself reports.
+/// [`Error::NotFinite`] for NaN and infinities; [`Error::KeyNotString`] for map keys other than strings, integers and
+/// booleans; [`Error::TooDeep`]; and the errors of the type itself.
 ///
 /// ```
 /// use fieldmanager_value::to_value;
@@ -283,7 +283,7 @@ impl SerializeMap for Entries {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
         self.name = Some(match key.serialize(self.value)? {
             Value::String(name) => name.into(),
-            // As serde_json does, keys that are numbers or booleans are written as strings.
+            // Integer and boolean keys become strings, as in serde_json.
             scalar @ (Value::Int(_) | Value::Bool(_)) => Str::from(scalar.to_json()),
             other => return Err(Error::KeyNotString { found: other.to_json() }),
         });
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn values_without_json_are_refused() {
+    fn values_that_json_cannot_represent_are_rejected() {
         assert_eq!(
             to_value(&[f64::NAN]).unwrap_err().to_string(),
             "number NaN is not finite: only finite numbers are accepted"

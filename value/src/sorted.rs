@@ -1,9 +1,9 @@
-//! A persistent sorted map that is small when it holds little.
+//! A persistent sorted map that is compact while it is small.
 //!
 //! A Kubernetes object has hundreds of small maps and a few large ones, and a node of a persistent tree is expensive
-//! for a small map. So a [`SortedMap`] that was made at once is one shared sorted slice. An edit copies the
-//! slice of a small map. The first edit of a larger one makes a persistent tree of it, which stays with the map,
-//! so that all maps that are made from it share the tree. Field sets use the same map.
+//! for a small map. A [`SortedMap`] therefore starts as one shared sorted slice. Editing a small map copies the slice.
+//! The first edit of a larger map converts it to a persistent tree, which is kept with the map, so every map derived
+//! from it shares the tree. Field sets use the same type.
 //!
 //! ```
 //! use fieldmanager_value::sorted::SortedMap;
@@ -30,22 +30,22 @@ pub use self::differences::Differences;
 pub use self::walk::{Iter, Join, Joined, Seek};
 use self::walk::{joined, lower_bound_by};
 
-/// The number of entries up to which an edit copies the slice.
+/// The maximum number of entries of a map whose slice is copied by an edit.
 ///
-/// Chosen by measurement: at this size a copy costs about what an edit of a tree does, while reading and memory stay
-/// several times cheaper.
+/// Measured: at this size a copy costs about as much as an edit of a tree, while reading and memory are several times
+/// cheaper.
 const SMALL: usize = 48;
 
-/// A slice of entries. A map of more than [`SMALL`] entries has a place for its tree, which is set when it is first
-/// needed; a map that was made by editing a tree has the tree alone, and an empty slice.
+/// A slice of entries. A map of more than [`SMALL`] entries also has a cell for its tree, which the first edit fills; a
+/// map derived by editing a tree has only the tree and an empty slice.
 type Node<K, V> = ThinArc<Option<Box<Tree<K, V>>>, (K, V)>;
 
 type Tree<K, V> = OnceLock<OrdMap<K, V>>;
 
-/// A persistent map in key order.
+/// A persistent map sorted by key.
 ///
-/// Invariant: the slice is sorted and free of duplicates; a map without a slice has a tree of more than `SMALL`
-/// entries; the empty map has no node at all.
+/// Invariants: the slice is sorted, without duplicates; a map without a slice has a tree of more than `SMALL` entries;
+/// the empty map has no node.
 ///
 /// ```
 /// use fieldmanager_value::sorted::SortedMap;
@@ -75,12 +75,12 @@ impl<K, V> Default for SortedMap<K, V> {
 }
 
 impl<K, V> SortedMap<K, V> {
-    /// The empty map. It allocates nothing.
+    /// Creates an empty map, without allocating.
     pub const fn new() -> Self {
         SortedMap(None)
     }
 
-    /// Whether both are the same allocation, and therefore equal.
+    /// Whether both maps are the same allocation, which implies that they are equal.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -96,12 +96,12 @@ impl<K, V> SortedMap<K, V> {
         }
     }
 
-    /// Whether no other map is the same allocation.
+    /// Whether no other map shares the allocation.
     pub(crate) fn is_unique(&self) -> bool {
         self.0.as_ref().is_some_and(|node| ThinArc::strong_count(node) == 1)
     }
 
-    /// Whether there is no entry.
+    /// Whether the map has no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -117,12 +117,12 @@ impl<K, V> SortedMap<K, V> {
         }
     }
 
-    /// The tree, if there is one already.
+    /// The tree, if it has been built.
     fn tree(&self) -> Option<&OrdMap<K, V>> {
         self.0.as_ref()?.header.header.as_ref()?.get()
     }
 
-    /// The entries as a slice, unless the map was made by editing a large one.
+    /// The entries as a slice, or `None` if the map was derived from a large one by an edit.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -136,7 +136,7 @@ impl<K, V> SortedMap<K, V> {
         }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         match self.repr() {
             Repr::Slice(entries) => entries.len(),
@@ -146,7 +146,7 @@ impl<K, V> SortedMap<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
-    /// The entry with the least key.
+    /// The entry with the smallest key.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -177,7 +177,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         entry.map(|(key, value)| (key, value))
     }
 
-    /// The map of the given entries, which must be sorted by key and free of duplicates.
+    /// Creates a map from entries that are sorted by key, without duplicates.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -189,7 +189,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         Self::from_sorted_iter(entries.into_iter())
     }
 
-    /// The map of the entries that an iterator gives, which must be sorted by key and free of duplicates.
+    /// Creates a map from an iterator over entries that are sorted by key, without duplicates.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -203,16 +203,16 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
             0 => return SortedMap(None),
             n => (n > SMALL).then(Box::default),
         };
-        // An iterator is of several words; moving it right after it was made stalls.
+        // Pass the iterator by reference: it is several words long, and moving it right after its construction stalls.
         SortedMap(Some(ThinArc::from_header_and_iter(tree, &mut entries)))
     }
 
-    /// The map of one entry.
+    /// Creates a map with one entry.
     pub fn single(key: K, value: V) -> Self {
         SortedMap(Some(ThinArc::from_header_and_iter(None, [(key, value)].into_iter())))
     }
 
-    /// The map of the given entries in any order; of entries with one key, the last is kept.
+    /// Creates a map from entries in any order. The last entry with a given key wins.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -221,7 +221,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// ```
     pub fn from_unsorted(mut entries: Vec<(K, V)>) -> Self {
         if !entries.is_sorted_by(|a, b| a.0 < b.0) {
-            // A stable sort keeps the order of duplicates, of which the last must stay.
+            // A stable sort keeps the order of duplicates, the last of which wins.
             entries.sort_by(|a, b| a.0.cmp(&b.0));
             entries.reverse();
             entries.dedup_by(|a, b| a.0 == b.0);
@@ -230,7 +230,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         Self::from_sorted(entries)
     }
 
-    /// The value at a key.
+    /// The value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -238,7 +238,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         self.get_key_value(key).map(|(_, value)| value)
     }
 
-    /// The entry at a key.
+    /// The entry with a key.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -258,7 +258,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         }
     }
 
-    /// A way to look up keys that come in ascending order, at the cost of one walk of the map.
+    /// Returns a cursor for looking up ascending keys in a single walk of the map.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -273,7 +273,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         }
     }
 
-    /// Whether there is an entry at a key.
+    /// Whether the map has an entry with a key.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -281,7 +281,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         self.get_key_value(key).is_some()
     }
 
-    /// The entries in key order.
+    /// Iterates over the entries in key order.
     pub fn iter(&self) -> Iter<'_, K, V> {
         match self.repr() {
             Repr::Slice(entries) => Iter::of_slice(entries),
@@ -289,14 +289,14 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         }
     }
 
-    /// Puts a value at a key and returns the one that was there.
+    /// Sets the value of a key and returns the old one.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         let old = self.get(&key).cloned();
         *self = self.with_edits(vec![(key, Some(value))]);
         old
     }
 
-    /// Removes the entry at a key and returns its value.
+    /// Removes the entry with a key and returns its value.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -306,9 +306,9 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         Some(old)
     }
 
-    /// The map with each of the given keys set to its value, or removed where that is none.
+    /// Returns the map with each given key set to its value, or removed if the value is `None`.
     ///
-    /// The keys must be sorted and free of duplicates. Without any the result is this very map.
+    /// The keys must be sorted, without duplicates. Without edits, the result shares the allocation of this map.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -341,7 +341,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
                     tree.insert(key, value);
                     changed = true;
                 }
-                // To remove what is not there would copy the nodes on the way to it.
+                // Removing an absent key would copy the nodes on the path to it.
                 None if tree.contains_key(&key) => {
                     tree.remove(&key);
                     changed = true;
@@ -363,7 +363,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         let mut rest = self.as_slice().unwrap_or_default();
         let mut entries = Vec::with_capacity(rest.len() + edits.len());
         for (key, value) in edits {
-            // Edits are often of one entry after the other.
+            // Adjacent entries are often edited together.
             let at = match rest.first() {
                 Some((known, _)) if *known < key => lower_bound_by(rest, |(known, _)| *known >= key),
                 _ => 0,
@@ -380,7 +380,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         Self::from_sorted(entries)
     }
 
-    /// The entries of both maps in key order, those with one key together.
+    /// Iterates over the union of the keys of both maps in order, with the value from each map.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;
@@ -392,10 +392,10 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         joined(self.iter(), other.iter())
     }
 
-    /// The entries of both maps in key order, where equal entries may be left out.
+    /// Like [`join`](Self::join), but may omit equal entries.
     ///
-    /// Of two large maps that were made from each other, or both from a third, the nodes that they share are
-    /// skipped, so that the cost is what differs. Other maps are joined: their equal entries are yielded too.
+    /// For two large maps with a common origin, this skips shared nodes, so the cost is proportional to the
+    /// differences. Other maps are joined, and their equal entries are yielded too.
     ///
     /// ```
     /// use fieldmanager_value::sorted::SortedMap;

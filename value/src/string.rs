@@ -10,10 +10,10 @@ use arcstr::ArcStr;
 use crate::escape::{self, Escape};
 use crate::intern::intern_static;
 
-/// An immutable string that is shared when it is cloned.
+/// An immutable string that is shared by its clones.
 ///
-/// It is one pointer wide, so that a [`Value`](crate::Value) stays 16 bytes. It orders and hashes as a `str`: bytewise,
-/// which is how the Go package orders field names.
+/// A `Str` is one pointer wide, which keeps a [`Value`](crate::Value) at 16 bytes. It orders and hashes like a `str`:
+/// bytewise, which is how the Go package orders field names.
 ///
 /// ```
 /// use fieldmanager_value::Str;
@@ -25,12 +25,12 @@ use crate::intern::intern_static;
 pub struct Str(ArcStr);
 
 impl Str {
-    /// The text.
+    /// Returns the string slice.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// Whether both are the same allocation. Two empty strings always are.
+    /// Whether both strings are the same allocation. Two empty strings always are.
     ///
     /// ```
     /// use fieldmanager_value::Str;
@@ -44,9 +44,9 @@ impl Str {
 }
 
 impl Str {
-    /// Whether JSON writes it without escapes, also inside HTML as Go's encoder writes it: without quotes, backslashes,
-    /// control characters, `<`, `>`, `&` and the two line separators of Unicode. False for some other strings too, with
-    /// characters from U+2000 to U+2FFF.
+    /// Whether JSON and Go's HTML-safe JSON write the string without escapes: it contains no quotes, backslashes,
+    /// control characters, `<`, `>`, `&`, U+2028 or U+2029. May also return false for a string with other characters
+    /// from U+2000 to U+2FFF.
     ///
     /// ```
     /// use fieldmanager_value::Str;
@@ -55,16 +55,16 @@ impl Str {
     /// ```
     #[inline]
     pub fn needs_no_escape(&self) -> bool {
-        self.is_static() || escape::needs_none(self, Escape::Html)
+        self.is_static() || escape::needs_no_escape(self, Escape::Html)
     }
 
-    /// Whether it is one of the interned names of Kubernetes, which need no escape, or empty.
+    /// Whether the string is an interned Kubernetes name, which needs no escape, or empty.
     #[inline]
     pub(crate) fn is_static(&self) -> bool {
         ArcStr::is_static(&self.0)
     }
 
-    /// A string from the interner.
+    /// Wraps a string returned by the interner.
     pub(crate) fn interned(string: ArcStr) -> Str {
         Str(string)
     }
@@ -76,7 +76,7 @@ impl Ord for Str {
         if self.ptr_eq(other) {
             return Ordering::Equal;
         }
-        // Names side by side mostly differ in the first byte, which saves the call that compares the rest.
+        // Adjacent names usually differ in the first byte. Comparing it first avoids a call.
         let (a, b) = (self.as_bytes(), other.as_bytes());
         a.first().cmp(&b.first()).then_with(|| a.cmp(b))
     }
@@ -109,7 +109,7 @@ impl AsRef<str> for Str {
     }
 }
 
-/// A field name of the Kubernetes API is made without allocation.
+/// Does not allocate for a field name of the Kubernetes API.
 impl From<&str> for Str {
     fn from(text: &str) -> Self {
         Str(intern_static(text))
@@ -166,8 +166,8 @@ impl serde::Serialize for Str {
 
 impl<'de> serde::Deserialize<'de> for Str {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl serde::de::Visitor<'_> for Text {
+        struct StrVisitor;
+        impl serde::de::Visitor<'_> for StrVisitor {
             type Value = Str;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
@@ -179,7 +179,7 @@ impl<'de> serde::Deserialize<'de> for Str {
                 Ok(Str::from(text))
             }
         }
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(StrVisitor)
     }
 }
 
@@ -188,9 +188,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_of_every_length_are_ordered_bytewise() {
+    fn strings_are_ordered_bytewise_at_every_length() {
         let mut strings = vec![String::new()];
-        // Lengths around 8 and 16, with strings that differ in the last bytes only, and with prefixes of each other.
+        // Lengths around 8 and 16, strings that differ only in the last bytes, and prefixes of each other.
         for n in 0..20 {
             let start = "abcdefghijklmnopqrst".get(..n).unwrap_or_default();
             let ends = ["", "\0", "\0\0", "a", "\u{7f}", "\u{80}", "é", "zz", "\u{ffff}", "\u{10000}"];

@@ -1,4 +1,4 @@
-//! Texts as values.
+//! String values.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,14 +8,14 @@ use std::ops::Deref;
 use crate::Str;
 use crate::escape::{self, Escape};
 
-/// So many bytes stand in the value itself, which has sixteen: one says what it is, and one how many there are.
+/// The maximum length of an inline string. A value has sixteen bytes: one for the kind and one for the length.
 pub(crate) const SHORT: usize = 14;
 
-/// A text as a value: immutable, and cloned without allocation.
+/// A string value: immutable, and cloned without allocation.
 ///
-/// Most texts of an object that are no names of fields are short, and each stands there once: addresses, versions,
-/// quantities, names of ports. A text of up to 14 bytes stands in the value itself; a longer one is a [`Str`]. Which of
-/// the two it is shows in time and memory only.
+/// Most strings of an object other than field names are short and occur once: addresses, versions, quantities, port
+/// names. A string of up to 14 bytes is stored inline; a longer one is a [`Str`]. The representation affects only time
+/// and memory.
 ///
 /// ```
 /// use fieldmanager_value::{Str, Text, Value};
@@ -27,7 +27,7 @@ pub(crate) const SHORT: usize = 14;
 #[derive(Clone)]
 pub struct Text(Repr);
 
-/// A text that fits is `Short`, always: so texts in different forms differ.
+/// Strings that fit are always `Short`, so two different representations are never equal.
 #[derive(Clone)]
 enum Repr {
     Short(heapless::String<SHORT, u8>),
@@ -35,19 +35,19 @@ enum Repr {
 }
 
 impl Text {
-    /// A text that is not short.
+    /// Wraps a string that is too long to be stored inline.
     pub(crate) fn long(text: Str) -> Text {
         debug_assert!(text.len() > SHORT);
         Text(Repr::Shared(text))
     }
 
-    /// A short text, or what is made of a longer one.
+    /// Stores the string inline if it fits, otherwise the result of `long`.
     #[inline(always)]
     pub(crate) fn short_or(text: &str, long: impl FnOnce() -> Str) -> Text {
         heapless::String::try_from(text).map_or_else(|_| Text::long(long()), |short| Text(Repr::Short(short)))
     }
 
-    /// The text.
+    /// Returns the string slice.
     #[inline]
     pub fn as_str(&self) -> &str {
         match &self.0 {
@@ -56,7 +56,7 @@ impl Text {
         }
     }
 
-    /// What it shares with its clones; none if it is short.
+    /// The shared allocation, or `None` if the string is stored inline.
     ///
     /// ```
     /// use fieldmanager_value::{Str, Text};
@@ -71,7 +71,7 @@ impl Text {
         }
     }
 
-    /// Whether both are the same allocation, or short and equal.
+    /// Whether both strings are the same allocation, or inline and equal.
     ///
     /// ```
     /// use fieldmanager_value::Text;
@@ -87,7 +87,7 @@ impl Text {
         }
     }
 
-    /// Whether JSON writes it without escapes; see [`Str::needs_no_escape`].
+    /// Whether JSON writes the string without escapes, see [`Str::needs_no_escape`].
     ///
     /// ```
     /// use fieldmanager_value::Text;
@@ -95,10 +95,10 @@ impl Text {
     /// ```
     #[inline]
     pub fn needs_no_escape(&self) -> bool {
-        self.is_static() || escape::needs_none(self, Escape::Html)
+        self.is_static() || escape::needs_no_escape(self, Escape::Html)
     }
 
-    /// Whether it is one of the interned names of Kubernetes, which need no escape.
+    /// Whether the string is an interned Kubernetes name, which needs no escape.
     #[inline]
     pub(crate) fn is_static(&self) -> bool {
         matches!(&self.0, Repr::Shared(text) if text.is_static())
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use crate::Value;
 
-    /// Texts around the length from which on they are shared, of one byte a character and of more.
+    /// Strings of lengths around the inline limit, with characters of one and more bytes.
     fn texts() -> Vec<String> {
         let mut texts = Vec::new();
         for n in 0..20 {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_what_they_were_made_of() {
+    fn texts_keep_their_content() {
         for text in texts() {
             let made = Text::from(text.as_str());
             assert_eq!(made, *text);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_ordered_and_hashed_as_strings_are() {
+    fn texts_order_and_hash_like_strings() {
         let hash = |text: &dyn Fn(&mut DefaultHasher)| {
             let mut hasher = DefaultHasher::new();
             text(&mut hasher);

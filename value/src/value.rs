@@ -1,14 +1,13 @@
-//! The value itself.
+//! The value type.
 
 use std::fmt;
 
 use crate::{List, Map, Str, Text, deep};
 
-/// What a Kubernetes object is made of.
+/// A Kubernetes object or a part of it.
 ///
-/// Cloning is O(1). Equality, order and hash take numbers as numbers: `1 == 1.0`. The order is total:
-/// numbers, strings, booleans, lists, maps, null, as `sigs.k8s.io/structured-merge-diff/v6/value.Compare`
-/// sorts them.
+/// Cloning is O(1). Equality, order and hash compare numbers by value: `1 == 1.0`. The order is total: numbers,
+/// strings, booleans, lists, maps, null, as in `sigs.k8s.io/structured-merge-diff/v6/value.Compare`.
 ///
 /// ```
 /// use fieldmanager_value::Value;
@@ -19,24 +18,24 @@ use crate::{List, Map, Str, Text, deep};
 /// ```
 #[derive(Clone, Default)]
 pub enum Value {
-    /// Nothing; in an object, a key that is there without a value.
+    /// Null, such as the value of a key without a value.
     #[default]
     Null,
-    /// True or false.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// Any other number. NaN equals itself here and sorts before all other numbers.
+    /// Any other number. Unlike in IEEE 754, NaN equals itself, and it sorts before all other numbers.
     Float(f64),
-    /// A text.
+    /// A string.
     String(Text),
     /// A list.
     List(List),
-    /// A map from names to values, also an object or a struct.
+    /// A map from names to values, such as an object or a struct.
     Map(Map),
 }
 
-/// The kind of a [`Value`], as messages name it.
+/// The kind of a [`Value`], as used in error messages.
 ///
 /// ```
 /// use fieldmanager_value::{Kind, Value};
@@ -56,7 +55,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name that messages use.
+    /// The name used in error messages.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Null => "null",
@@ -90,17 +89,17 @@ impl Value {
         }
     }
 
-    /// Whether it is null.
+    /// Whether the value is null.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 
-    /// Whether it is an integer or a float.
+    /// Whether the value is an integer or a float.
     pub fn is_number(&self) -> bool {
         matches!(self, Value::Int(_) | Value::Float(_))
     }
 
-    /// Whether it is a number, a string or a boolean. Null is none of them.
+    /// Whether the value is a number, a string or a boolean. Null is not a scalar.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -111,7 +110,7 @@ impl Value {
         !matches!(self, Value::Null | Value::List(_) | Value::Map(_))
     }
 
-    /// The boolean, if it is one.
+    /// The boolean, if the value is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(b) => Some(*b),
@@ -119,7 +118,7 @@ impl Value {
         }
     }
 
-    /// The integer, if it is one. A float is none, whatever its value.
+    /// The integer, if the value is one. A float never is, even if it is a whole number.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -133,7 +132,7 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// The string, if the value is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(s) => Some(s),
@@ -141,7 +140,7 @@ impl Value {
         }
     }
 
-    /// The list, if it is one.
+    /// The list, if the value is one.
     pub fn as_list(&self) -> Option<&List> {
         match self {
             Value::List(list) => Some(list),
@@ -149,7 +148,7 @@ impl Value {
         }
     }
 
-    /// The map, if it is one.
+    /// The map, if the value is one.
     pub fn as_map(&self) -> Option<&Map> {
         match self {
             Value::Map(map) => Some(map),
@@ -157,7 +156,7 @@ impl Value {
         }
     }
 
-    /// The value at a name, if this is a map that has it.
+    /// The value of a name, if the value is a map that contains it.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -171,8 +170,8 @@ impl Value {
         self.as_map()?.get(name)
     }
 
-    /// Whether both are the same allocation or the same scalar, to the bit. What this says is equal is
-    /// equal; what it says is not may still be.
+    /// Whether both values are the same allocation or bitwise the same scalar. Implies equality; the converse does not
+    /// hold.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -193,7 +192,7 @@ impl Value {
         }
     }
 
-    /// Whether both are equal and written the same way: unlike `==` this tells `1` from `1.0`.
+    /// Whether both values are equal and have the same number types: unlike `==`, this distinguishes `1` from `1.0`.
     ///
     /// ```
     /// use fieldmanager_value::Value;

@@ -1,7 +1,7 @@
-//! YAML text in and out.
+//! YAML encoding and decoding.
 //!
-//! Values are composed from the parser's events with a stack of our own, so that the depth of a document
-//! is bounded by [`MAX_DEPTH`] and never by the thread's stack.
+//! Values are built from parser events with an explicit stack, so [`MAX_DEPTH`] bounds the depth of a document, not the
+//! size of the thread's stack.
 
 use std::borrow::Cow;
 
@@ -14,33 +14,32 @@ use crate::names::Names;
 use crate::yaml_scalar::resolve;
 use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, TextPosition, Value};
 
-/// The most nodes that one YAML text may have with its aliases expanded. Lists of 100,000 items with some
-/// fields each stay below it; a document whose aliases multiply does not.
+/// The maximum number of nodes in a YAML document after alias expansion. Lists of 100,000 items with some fields each
+/// stay below it; a document with exponentially growing aliases does not.
 const MAX_NODES: u64 = 4_000_000;
 
-/// The most bytes of strings and keys that the aliases of one YAML text may stand for: ten times what etcd accepts as one
-/// object.
+/// The maximum total size of the strings and keys that aliases expand to, in bytes: ten times the maximum size of an
+/// object in etcd.
 const MAX_ALIAS_BYTES: u64 = 16 << 20;
 
 impl Value {
-    /// Reads a text that holds one YAML (or JSON) document. An empty text is null.
+    /// Parses a single YAML (or JSON) document. Empty input is null.
     ///
-    /// Plain scalars are taken as kubectl takes them: `yes`, `no`, `on` and `off` are booleans too. Merge
-    /// keys (`<<`) are expanded.
+    /// Plain scalars are resolved like in kubectl: `yes`, `no`, `on` and `off` are booleans. Merge keys (`<<`) are
+    /// expanded.
     ///
     /// # Errors
     ///
-    /// [`Error::Yaml`] with the position: the text is not YAML, has a key twice, has a number that is not
-    /// finite, has more than 4,000,000 nodes with its aliases expanded, or aliases that stand for more than 16 MiB of
-    /// strings and keys; [`Error::TooDeep`];
-    /// [`Error::Documents`] if there is more than one document.
+    /// [`Error::Yaml`] with the position, if the input is not valid YAML, has a duplicate key, has a number that is not
+    /// finite, has more than 4,000,000 nodes after alias expansion, or has aliases that expand to more than 16 MiB of
+    /// strings and keys; [`Error::TooDeep`]; [`Error::Documents`] if there is more than one document.
     ///
     /// ```
     /// use fieldmanager_value::Value;
     /// let value = Value::from_yaml("a: 1\nb: [x, null]\n")?;
     /// assert_eq!(value.to_json(), r#"{"a":1,"b":["x",null]}"#);
     /// let error = Value::from_yaml("a: 1\na: 2\n").unwrap_err();
-    /// assert_eq!(error.to_string(), "not valid YAML at line 2 column 1: key `a` is there twice");
+    /// assert_eq!(error.to_string(), "not valid YAML at line 2 column 1: duplicate key `a`");
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_yaml(text: &str) -> Result<Value, Error> {
@@ -51,11 +50,11 @@ impl Value {
         }
     }
 
-    /// Reads every document of a YAML stream; empty and null documents are left out.
+    /// Parses all documents of a YAML stream. Empty and null documents are skipped.
     ///
     /// # Errors
     ///
-    /// As [`from_yaml`](Self::from_yaml).
+    /// Those of [`from_yaml`](Self::from_yaml).
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -69,8 +68,8 @@ impl Value {
         Ok(documents)
     }
 
-    /// The value as YAML, map keys sorted, lists not indented under their key, as kubectl writes it.
-    /// Texts that YAML would take for something else are quoted.
+    /// Returns the value as YAML in the style of kubectl: keys are sorted, and lists are not indented below their key.
+    /// Strings that YAML would resolve to another type are quoted.
     ///
     /// ```
     /// use fieldmanager_value::Value;
@@ -84,12 +83,12 @@ impl Value {
             prefer_block_scalars: true,
             folded_wrap_chars: usize::MAX,
         };
-        // Writing to a string fails on no value: keys are strings and nothing is tagged. JSON is YAML too.
+        // Serialization cannot fail, since keys are strings and nothing is tagged. JSON is valid YAML.
         serde_saphyr::to_string_with_options(self, options).unwrap_or_else(|_| self.to_json())
     }
 }
 
-/// A value, how many nodes and how many bytes of strings and keys it has with its aliases expanded, and how deep it nests.
+/// A value with its number of nodes and its size of strings and keys after alias expansion, and its depth.
 #[derive(Clone, Default)]
 struct Node {
     value: Value,
@@ -114,11 +113,11 @@ enum Key {
     Merge,
 }
 
-/// A list or map whose end has not been seen.
+/// A list or map whose end has not been parsed.
 struct Open {
     content: Content,
     anchor: usize,
-    /// The nodes below, the bytes of their strings and keys, and the depth of the deepest of them.
+    /// The number of descendants, the size of their strings and keys, and the depth of the deepest one.
     nodes: u64,
     bytes: u64,
     depth: usize,
@@ -128,7 +127,7 @@ struct Composer {
     names: DocumentNames,
     documents: Vec<Value>,
     open: Vec<Open>,
-    /// Values by anchor. Sharing makes an alias cheap; what it stands for is counted all the same.
+    /// Values by anchor. Sharing makes aliases cheap, but their expansion still counts towards the limits.
     anchors: HashMap<usize, Node, RandomState>,
     nodes: u64,
     alias_bytes: u64,
@@ -150,7 +149,7 @@ fn compose(text: &str) -> Result<Vec<Value>, Error> {
         nodes: 0,
         alias_bytes: 0,
     };
-    // One more than is accepted, so that too deep a text is our own error.
+    // Allow one level more than the limit, so that our own error is reported.
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH + 1;
     options.block_nesting_limit = MAX_DEPTH + 1;
@@ -203,7 +202,7 @@ impl Composer {
                     self.alias_bytes = self.alias_bytes.saturating_add(target.bytes);
                     if self.alias_bytes > MAX_ALIAS_BYTES {
                         let message = format!(
-                            "the aliases stand for more than {MAX_ALIAS_BYTES} bytes of strings and keys"
+                            "the aliases expand to more than {MAX_ALIAS_BYTES} bytes of strings and keys"
                         );
                         return Err(fault(span, message));
                     }
@@ -241,7 +240,7 @@ impl Composer {
         let plain = style == ScalarStyle::Plain;
         let name = match resolve(&text) {
             Ok(Value::String(_)) => Str::interned(self.names.intern(&text)),
-            // As in the JSON that kubectl makes of it.
+            // Convert scalars to strings like kubectl, which converts YAML to JSON.
             Ok(value) if plain => Str::from(value.to_json()),
             _ => Str::interned(self.names.intern(&text)),
         };
@@ -254,17 +253,17 @@ impl Composer {
             }
             *bytes = bytes.saturating_add(name.len() as u64);
             if !names.add(entries, &name) {
-                return Err(fault(span, format!("key `{name}` is there twice")));
+                return Err(fault(span, format!("duplicate key `{name}`")));
             }
             *key = Some(Key::Name(name));
         }
         Ok(())
     }
 
-    /// Puts a complete node where it belongs.
+    /// Adds a complete node to the innermost open list or map, or to the documents.
     fn node(&mut self, node: Node, anchor: usize, span: &Span) -> Result<(), Error> {
         self.nodes = self.nodes.saturating_add(1);
-        // Open nodes are bounded as they are opened; an alias brings in depth of its own.
+        // Open nodes are checked when they are opened; an alias adds its own depth.
         if self.open.len() + node.depth > MAX_DEPTH {
             return Err(Error::TooDeep);
         }
@@ -315,7 +314,8 @@ fn map(entries: Vec<(Str, Value)>, merged: &[Map]) -> Map {
     if merged.is_empty() {
         return entries.into_iter().collect::<MapBuilder>().build();
     }
-    // The last of equal names stays: explicit entries behind merged ones, early merges behind late ones.
+    // The last entry with a name wins: explicit entries override merged ones, and earlier merge keys override later
+    // ones.
     let inherited = merged.iter().rev().flatten();
     inherited
         .map(|(name, value)| (name.clone(), value.clone()))
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_is_written_as_kubectl_writes_it() {
+    fn yaml_is_written_in_the_style_of_kubectl() {
         let value = Value::from_json(r#"{"spec":{"ports":[{"name":"a","port":1}],"x":{}},"kind":"Pod"}"#);
         assert_eq!(
             value.unwrap().to_yaml(),
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn anchors_merge_keys_and_tags_are_understood() {
+    fn anchors_merge_keys_and_tags_are_resolved() {
         let text = "base: &b {x: 1, y1: 2}\nuse: {<<: *b, x: 3}\nlist: {<<: [{a: 1}, {a: 2, c: 3}]}\n\
                     same: *b\ns: !!str 12\nf: !!float 1\n1: one\nyes: two\n";
         let json = r#"{"1":"one","base":{"x":1,"y1":2},"f":1,"list":{"a":1,"c":3},"s":"12","same":{"x":1,"y1":2},"true":"two","use":{"x":3,"y1":2}}"#;
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_has_several_documents() {
+    fn a_stream_may_contain_several_documents() {
         let all = Value::all_from_yaml("---\na: 1\n---\n# nothing\n---\n- 2\n").unwrap();
         assert_eq!(all.iter().map(Value::to_json).collect::<Vec<_>>(), [r#"{"a":1}"#, "[2]"]);
         assert_eq!(Value::from_yaml("a: 1\n---\nb: 1\n"), Err(Error::Documents { found: 2 }));
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_texts_are_errors() {
+    fn hostile_input_is_rejected() {
         let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
         for i in 1..30 {
             let alias = format!("*a{}", i - 1);
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_behind_aliases_are_limited() {
+    fn the_size_of_expanded_aliases_is_limited() {
         let text = |bytes: usize, aliases: usize| {
             format!("a: &a {}\nb: [{}]\n", "x".repeat(bytes), ["*a"; 64].get(..aliases).unwrap().join(","))
         };
@@ -446,9 +446,9 @@ mod tests {
         assert!(Value::from_yaml(&text(mebibyte, 16)).is_ok());
         assert_eq!(
             Value::from_yaml(&text(mebibyte, 17)).unwrap_err().to_string(),
-            "not valid YAML at line 2 column 53: the aliases stand for more than 16777216 bytes of strings and keys"
+            "not valid YAML at line 2 column 53: the aliases expand to more than 16777216 bytes of strings and keys"
         );
-        // Keys, keys that are aliases, and aliases of aliases count too.
+        // Keys, keys that are aliases, and nested aliases also count.
         let long = "k".repeat(1000);
         let lines =
             |line: &str, n: usize| (0..n).map(|i| line.replace('#', &i.to_string())).collect::<String>();
@@ -459,19 +459,19 @@ mod tests {
             format!("a: &a {long}\nb: &b [{list}]\n{}", lines("c#: *b\n", 28)),
         ] {
             let error = Value::from_yaml(&text).unwrap_err().to_string();
-            assert!(error.contains("the aliases stand for more than"), "{error}");
+            assert!(error.contains("the aliases expand to more than"), "{error}");
         }
     }
 
     #[test]
-    fn duplicate_keys_are_found_in_every_order_and_size() {
+    fn duplicate_keys_are_rejected_in_maps_of_any_order_and_size() {
         for n in [2, 15, 16, 17, 18, 100] {
             for at in [0, 1, n / 2, n - 1] {
                 let mut keys: Vec<String> = (0..n).rev().map(|i| format!("k{i:03}: {i}\n")).collect();
                 assert_eq!(Value::from_yaml(&keys.concat()).unwrap().as_map().unwrap().len(), n);
                 keys.push(keys[at].clone());
                 let error = Value::from_yaml(&keys.concat()).unwrap_err().to_string();
-                assert!(error.contains(&format!("line {} column 1: key `k", n + 1)), "{error}");
+                assert!(error.contains(&format!("line {} column 1: duplicate key `k", n + 1)), "{error}");
             }
         }
     }
@@ -487,7 +487,7 @@ mod tests {
             };
             (0..3).map(|_| run()).min().unwrap_or_default()
         };
-        // Eight times the keys: linear work takes about 8 times as long, quadratic work 64 times.
+        // With eight times as many keys, linear work takes about 8 times as long and quadratic work 64 times.
         let (few, many) = (time(&text(2_500)), time(&text(20_000)));
         assert!(many < few * 28, "{few:?} {many:?}");
     }

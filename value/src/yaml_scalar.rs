@@ -1,13 +1,13 @@
-//! What a plain YAML scalar means, by the rules of the Go decoder that kubectl and the apiserver use.
+//! Resolution of plain YAML scalars, following the Go decoder that kubectl and the apiserver use.
 
 use std::borrow::Cow;
 
 use crate::Value;
 
-/// A number that YAML can write and JSON cannot.
+/// A number that YAML can represent and JSON cannot.
 pub(crate) struct NotFinite;
 
-/// The meaning of a plain scalar: null, a boolean, a number, or else a string.
+/// Resolves a plain scalar to null, a boolean, a number or, by default, a string.
 pub(crate) fn resolve(text: &str) -> Result<Value, NotFinite> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -43,7 +43,8 @@ fn number(text: &str) -> Result<Value, NotFinite> {
     }
 }
 
-/// Decimal, or with the prefixes `0x`, `0o`, `0b` or `0`. Beyond `i64` the nearest float, as in JSON.
+/// Parses a decimal integer, or one with the prefix `0x`, `0o`, `0b` or `0`. Outside the range of `i64` the result is
+/// the nearest float, as in JSON.
 fn integer(text: &str) -> Option<Value> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -70,7 +71,7 @@ fn integer(text: &str) -> Option<Value> {
             let signed = if negative { -m } else { m };
             Some(i64::try_from(signed).map_or(Value::Float(signed as f64), Value::Int))
         }
-        // More than 128 bits: let it be read as a float, if it is decimal.
+        // More than 128 bits: parse a decimal integer as a float.
         None if radix == 10 => text.parse().ok().map(Value::Float),
         None => None,
     }
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scalars_mean_what_they_mean_to_kubectl() {
+    fn plain_scalars_resolve_like_kubectl() {
         for (text, json) in [
             ("null", "null"),
             ("~", "null"),

@@ -1,11 +1,11 @@
-//! Reading JSON compared with `serde_json`: the same documents are accepted, and mean the same.
+//! Compares the JSON reader with `serde_json`: both accept the same documents and return the same values.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fieldmanager_value::{Error, Value};
 use proptest::prelude::*;
 
-/// Whether a value means the same as one of `serde_json`.
+/// Whether a value equals a `serde_json` value, including the types of its numbers.
 fn is_same(value: &Value, other: &serde_json::Value) -> bool {
     use serde_json::Value as Json;
     match (value, other) {
@@ -24,7 +24,7 @@ fn is_same(value: &Value, other: &serde_json::Value) -> bool {
     }
 }
 
-/// `None` if both readers agree about a document, else what they say.
+/// Returns a description if the two readers disagree about a document.
 fn difference(document: &str) -> Option<String> {
     let ours = Value::from_json(document);
     let theirs = serde_json::from_str::<serde_json::Value>(document);
@@ -37,7 +37,7 @@ fn difference(document: &str) -> Option<String> {
         (Err(Error::Json { position, message }), Err(error)) => {
             refuses_surrogate || error.to_string() == format!("{message} at {position}")
         }
-        // Lone surrogates are read as Go reads them.
+        // Unlike serde_json, we accept lone surrogates, like Go.
         (Ok(_), Err(_)) => refuses_surrogate,
         _ => false,
     };
@@ -45,7 +45,7 @@ fn difference(document: &str) -> Option<String> {
 }
 
 #[test]
-fn values_are_those_of_serde_json() {
+fn values_match_serde_json() {
     for text in [
         "null",
         " [ 1 , -2,\n0 ] ",
@@ -74,7 +74,7 @@ fn values_are_those_of_serde_json() {
 }
 
 #[test]
-fn invalid_json_is_refused_with_the_error_of_serde_json() {
+fn invalid_json_returns_the_error_of_serde_json() {
     for text in [
         "",
         " ",
@@ -130,8 +130,8 @@ fn strings_are_read_at_every_length_and_position() {
 }
 
 #[test]
-fn maps_of_many_unordered_names_are_read() {
-    // More names than are interned per document, twice.
+fn large_maps_with_unordered_names_are_read() {
+    // Twice more names than are interned per document.
     let names: Vec<u32> = (0..3000_u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
     let entries: Vec<String> =
         names.iter().map(|n| format!("\"n{n}\":{{\"v{}\":\"{n}\"}}", n % 1500)).collect();
@@ -139,7 +139,7 @@ fn maps_of_many_unordered_names_are_read() {
     assert_eq!(difference(&format!("[{map},{map}]")), None);
 }
 
-/// Documents of few names and strings, so that they repeat.
+/// Documents with few distinct names and strings, so that they repeat.
 fn documents() -> impl Strategy<Value = String> {
     let name = || {
         prop::sample::select(vec![
@@ -200,12 +200,12 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn documents_are_read_as_serde_json_reads_them(document in documents()) {
+    fn valid_documents_match_serde_json(document in documents()) {
         prop_assert_eq!(difference(&document), None);
     }
 
     #[test]
-    fn damaged_documents_get_the_verdict_of_serde_json(
+    fn mutated_documents_match_serde_json(
         document in documents(),
         at in any::<prop::sample::Index>(),
         with in prop::sample::select(vec!["", "\"", "\\", ",", "}", "a", ":", " ", "-", "-0", "\\ud800"]),
@@ -216,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_gets_the_verdict_of_serde_json(
+    fn arbitrary_input_matches_serde_json(
         parts in prop::collection::vec(
             prop::sample::select(vec![
                 "{", "}", "[", "]", ",", ":", "\"", "a", "\\n", "\\u0041", "\\", "1", "0", "-", ".", "e", "+", " ",
@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn written_json_reads_back_equal(numbers in prop::collection::vec(any::<f64>(), 0..4), text in any::<String>()) {
+    fn values_round_trip(numbers in prop::collection::vec(any::<f64>(), 0..4), text in any::<String>()) {
         let list: Vec<Value> = numbers.into_iter().filter(|n| n.is_finite()).map(Value::Float).collect();
         let value =
             Value::Map([(text.clone(), Value::from(list)), ("t".into(), Value::from(text))].into_iter().collect());
@@ -238,9 +238,9 @@ proptest! {
         prop_assert_eq!(Value::from_json(&json).unwrap(), value);
     }
 
-    /// Escapes of surrogates: pairs are one character and the others U+FFFD, as Go's decoder reads them.
+    /// A pair of surrogate escapes is one character, and any other surrogate U+FFFD, as in Go's decoder.
     #[test]
-    fn surrogates_are_read_as_go_reads_them(units in prop::collection::vec(
+    fn surrogates_are_decoded_like_go(units in prop::collection::vec(
         prop::sample::select(vec![0x41_u16, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xfffd]), 0..8,
     )) {
         let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();

@@ -1,4 +1,4 @@
-//! How much stack the public operations of values take: at the limit of nesting, and on values of any depth.
+//! Stack usage of the public operations on values, at the depth limit and beyond.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,14 +6,14 @@ use std::thread;
 
 use fieldmanager_value::{Error, Escape, List, MAX_DEPTH, Map, Value, from_value, to_value};
 
-/// The stack of a thread in a program that has many.
+/// The stack size of a thread in a program with many threads.
 const STACK: usize = if cfg!(debug_assertions) { 512 * 1024 } else { 256 * 1024 };
 
 fn on_small_stack(test: fn()) {
     thread::Builder::new().stack_size(STACK).spawn(test).unwrap().join().unwrap();
 }
 
-/// A map in a list in a map, and so on.
+/// Alternating maps and lists.
 fn nested(levels: usize, innermost: Value) -> Value {
     (0..levels).fold(innermost, |below, level| match level % 2 {
         0 => List::from_iter([below]).into(),
@@ -21,7 +21,7 @@ fn nested(levels: usize, innermost: Value) -> Value {
     })
 }
 
-/// The same, in which the lists and maps are too long to be slices.
+/// Like [`nested`], with lists and maps that are too large to be slices.
 fn nested_in_large(levels: usize, innermost: Value) -> Value {
     (0..levels).fold(innermost, |below, level| match level % 2 {
         0 => std::iter::once(below).chain((0..40).map(Value::from)).collect::<List>().into(),
@@ -39,7 +39,7 @@ fn hash(value: &Value) -> u64 {
     hasher.finish()
 }
 
-/// Operations that cannot fail.
+/// Operations that accept values of any depth.
 fn compare_and_write(make: impl Fn(Value) -> Value) {
     let value = make(Value::from(1));
     let (same, float, greater) = (make(Value::from(1)), make(Value::from(1.0)), make(Value::from(2)));
@@ -59,7 +59,7 @@ fn compare_and_write(make: impl Fn(Value) -> Value) {
 }
 
 #[test]
-fn a_value_at_the_limit_of_nesting_needs_little_stack() {
+fn values_at_the_depth_limit_need_little_stack() {
     on_small_stack(|| {
         compare_and_write(|innermost| nested(MAX_DEPTH, innermost));
         compare_and_write(|innermost| nested_in_large(MAX_DEPTH, innermost));
@@ -75,7 +75,7 @@ fn a_value_at_the_limit_of_nesting_needs_little_stack() {
 }
 
 #[test]
-fn a_text_beyond_the_limit_of_nesting_is_refused() {
+fn documents_beyond_the_depth_limit_are_rejected() {
     on_small_stack(|| {
         for levels in [MAX_DEPTH + 1, 100_000] {
             let json = "[".repeat(levels) + &"]".repeat(levels);
@@ -85,7 +85,7 @@ fn a_text_beyond_the_limit_of_nesting_is_refused() {
 }
 
 #[test]
-fn a_value_of_any_depth_is_compared_and_written() {
+fn values_of_any_depth_are_compared_and_written() {
     on_small_stack(|| {
         for levels in [MAX_DEPTH + 1, 10_000, 100_000] {
             compare_and_write(|innermost| nested(levels, innermost));
@@ -95,7 +95,7 @@ fn a_value_of_any_depth_is_compared_and_written() {
 }
 
 #[test]
-fn a_value_beyond_the_limit_of_nesting_is_not_converted() {
+fn values_beyond_the_depth_limit_are_not_converted() {
     on_small_stack(|| {
         for levels in [MAX_DEPTH + 1, 10_000, 100_000] {
             let value = nested(levels, Value::from(1));

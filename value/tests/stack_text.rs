@@ -1,4 +1,4 @@
-//! Reading and writing at the depth limit need little stack.
+//! Stack usage of reading and writing at the depth limit.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -6,14 +6,14 @@ use std::thread;
 
 use fieldmanager_value::{MAX_DEPTH, Value, from_value, to_value};
 
-/// The smallest stack that is supported, in bytes.
+/// The smallest supported stack, in bytes.
 const STACK: usize = if cfg!(debug_assertions) { 512 << 10 } else { 256 << 10 };
 
 fn on_small_stack(run: impl FnOnce() + Send + 'static) {
     thread::Builder::new().stack_size(STACK).spawn(run).unwrap().join().unwrap();
 }
 
-/// JSON documents of a depth: lists, maps, and both in turn.
+/// JSON documents of a given depth: lists, maps, and alternating maps and lists.
 fn documents(depth: usize) -> [String; 3] {
     let mixed = (0..depth).map(|level| if level % 2 == 0 { r#"{"name":"# } else { "[" }).collect::<String>();
     let ends = (0..depth).rev().map(|level| if level % 2 == 0 { "}" } else { "]" }).collect::<String>();

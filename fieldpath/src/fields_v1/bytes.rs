@@ -1,23 +1,23 @@
 //! Search for bytes that JSON escapes, eight bytes at a time.
 
-/// A word with the same byte at all eight positions.
+/// A word that contains the same byte eight times.
 const fn repeat(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// Sets the top bit of each byte that is zero. Bits above the lowest match can be set too.
+/// Sets the top bit of each zero byte. Bits above the lowest match may also be set.
 const fn zeros(word: u64) -> u64 {
     word.wrapping_sub(repeat(1)) & !word & repeat(0x80)
 }
 
-/// Sets the top bit of each quote, backslash and control character. Bits above the lowest match can be set too.
+/// Sets the top bit of each quote, backslash and control character. Bits above the lowest match may also be set.
 const fn escaped(word: u64) -> u64 {
-    // Toggling the bit that separates a quote from a space moves the quote, and nothing else, below 0x21.
+    // Toggling the bit that distinguishes a quote from a space moves only the quote below 0x21.
     let low = (word ^ repeat(b'"' ^ b' ')).wrapping_sub(repeat(b' ' + 1)) & !word & repeat(0x80);
     low | zeros(word ^ repeat(b'\\'))
 }
 
-/// The position of the first quote, backslash or control character at or after `start`.
+/// The index of the first quote, backslash or control character at or after `start`.
 #[inline]
 pub(super) fn plain_end(bytes: &[u8], start: usize) -> Option<usize> {
     let (words, rest) = bytes.get(start..)?.as_chunks();

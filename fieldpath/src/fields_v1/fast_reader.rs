@@ -1,8 +1,8 @@
-//! The fast reader of FieldsV1, for documents in the form that API servers write.
+//! The fast reader of FieldsV1, for documents in the format that API servers write.
 //!
-//! An API server writes sorted keys, no white space and few escapes. This reader reads such a document in one pass and
+//! An API server writes sorted keys, no whitespace and few escapes. This reader reads such a document in one pass and
 //! takes repeated levels from a [cache](super::level_cache). It returns `None` for any other document; the serde reader
-//! then decides what is accepted and makes the error.
+//! then decides whether to accept the document and reports any error.
 
 use fieldmanager_value::Str;
 
@@ -11,7 +11,7 @@ use super::level_cache::{Level, LevelCache};
 use super::path_element;
 use crate::{MAX_PATH_LENGTH, PathElement, Set, SetBuilder};
 
-/// The set, if the document has the usual form.
+/// Reads the set, if the document has the usual format.
 pub(super) fn read(document: &[u8]) -> Option<Set> {
     let document = std::str::from_utf8(document).ok()?;
     if document == "{}" {
@@ -20,7 +20,7 @@ pub(super) fn read(document: &[u8]) -> Option<Set> {
     let mut reader = Reader {
         document,
         at: 0,
-        // Keys of 24 bytes and more are rare.
+        // Keys of 24 bytes or more are rare.
         builder: SetBuilder::with_capacity((document.len() / 24).clamp(4, 31)),
         cache: LevelCache::new(document.as_bytes()),
     };
@@ -48,14 +48,14 @@ impl<'t> Reader<'t> {
         found
     }
 
-    /// Reads one level that is not empty, from brace to brace. `depth` is the number of elements that lead to it.
+    /// Reads one non-empty level, including its braces. `depth` is the number of path elements above it.
     fn level(&mut self, depth: usize) -> Option<Level> {
         self.skip(b"{").then_some(())?;
-        // An element of this level makes a path that is longer by one.
+        // The paths of this level are longer by one element.
         (depth < MAX_PATH_LENGTH).then_some(())?;
         let start = self.builder.start();
         let (mut itself, mut height) = (false, 1);
-        // The prefix of the last name, `None` once the order is not known to be ascending.
+        // The prefix of the previous name, or `None` once the order is not known to be ascending.
         let mut last = Some(0);
         loop {
             if self.skip(b"\"f:") {
@@ -109,7 +109,7 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Reads one level or takes it from the cache.
+    /// Reads one level, or takes it from the cache.
     fn below(&mut self, depth: usize) -> Option<Level> {
         let start = self.at;
         let Some(bucket) = self.cache.bucket(start) else { return self.level(depth) };
@@ -123,8 +123,8 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The first eight bytes of a name as a number, with zeros after a shorter name. Names order as their prefixes do, unless
-/// these are equal. `rest` starts with the name.
+/// The first eight bytes of a name as a number, padded with zeros. Names are ordered by their prefixes, unless the
+/// prefixes are equal. `rest` starts with the name.
 #[inline(always)]
 fn prefix(rest: &[u8], length: usize) -> u64 {
     let bits = u32::try_from(8 * length).unwrap_or(u32::MAX);

@@ -1,27 +1,27 @@
-//! A cache of the levels of one document that the fast reader read last.
+//! A cache of the most recently read levels of a document.
 //!
-//! The items of a list often own the same fields, and so do the properties of a schema: most levels of a document occur
-//! in it before. The reader takes the set of such a level from the cache, for the cost of comparing the bytes. Equal
-//! levels then share one allocation, and operations on the set skip shared levels.
+//! The items of a list often own the same fields, and so do the properties of a schema, so most levels of a document
+//! are repetitions. For such a level the reader returns the cached set after comparing the bytes. Equal levels then
+//! share one allocation, and operations on the set skip shared levels.
 
 use ahash::RandomState;
 
 use crate::Set;
 
-/// The size in bytes from which on a document is worth a cache. Shorter documents repeat few levels.
+/// The minimum size of a document with a cache, in bytes. Shorter documents have few repeated levels.
 const MIN_DOCUMENT: usize = 4096;
-/// How many levels with the same hash the cache keeps.
+/// The number of levels with the same hash that the cache keeps.
 const WAYS: usize = 4;
-/// The start of the level of a node that is in the set itself.
+/// The start of a level whose node is itself in the set.
 const ITSELF: &[u8] = br#"{".":{},"#;
 
-/// A level that was read.
+/// A level that has been read.
 #[derive(Clone)]
 pub(super) struct Level {
     pub(super) set: Set,
     /// Whether the node itself is in the set.
     pub(super) itself: bool,
-    /// How many levels are below this one, with that of the empty objects.
+    /// The number of levels at and below this one, including that of the empty objects.
     pub(super) height: u16,
 }
 
@@ -33,7 +33,7 @@ struct Slot {
 
 pub(super) struct LevelCache<'t> {
     document: &'t [u8],
-    /// The random keys of the hash prevent input that fills one bucket on purpose.
+    /// The hash has random keys, so input cannot fill one bucket on purpose.
     hasher: Option<RandomState>,
     /// Buckets of [`WAYS`] slots.
     slots: Vec<Option<Slot>>,
@@ -50,21 +50,21 @@ impl<'t> LevelCache<'t> {
         LevelCache { document, hasher, slots, insertions: 0 }
     }
 
-    /// The bucket of the level that starts at a position, or `None` if the cache cannot help.
+    /// The bucket of the level that starts at `start`, or `None` if the cache does not apply.
     #[inline]
     pub(super) fn bucket(&self, start: usize) -> Option<usize> {
         let hasher = self.hasher.as_ref()?;
         let rest = self.document.get(start..)?;
-        // Most items own themselves, so that start distinguishes nothing.
+        // Most items own themselves, so this prefix does not distinguish levels.
         let first = rest.strip_prefix(ITSELF).unwrap_or(rest).first_chunk()?;
         // The number of slots is a power of two, so the remainder is the start of a bucket.
         let hash = hasher.hash_one(u128::from_ne_bytes(*first)) as usize;
         Some(hash.wrapping_mul(WAYS) & (self.slots.len() - 1))
     }
 
-    /// The level that starts at a position and the position after it, if an equal level is in the cache.
+    /// Returns the level that starts at `start` and its end position, if an equal level is cached.
     ///
-    /// The bytes in the cache are one whole level from brace to brace, so equal bytes are one whole level too.
+    /// A cached level is complete, from brace to brace, so an equal byte sequence is also a complete level.
     pub(super) fn find(&self, bucket: usize, start: usize) -> Option<(&Level, usize)> {
         let rest = self.document.get(start..)?;
         self.slots.get(bucket..bucket + WAYS)?.iter().flatten().find_map(|slot| {
@@ -73,7 +73,7 @@ impl<'t> LevelCache<'t> {
         })
     }
 
-    /// Adds a level, unless the rest of the document is too short to contain it again.
+    /// Adds a level, unless the rest of the document is too short to repeat it.
     pub(super) fn insert(&mut self, bucket: usize, start: usize, end: usize, level: &Level) {
         if self.document.len() - end < end - start {
             return;

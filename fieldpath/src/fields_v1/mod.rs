@@ -1,11 +1,11 @@
-//! FieldsV1, the JSON form of sets in `metadata.managedFields`.
+//! FieldsV1, the JSON encoding of sets in `metadata.managedFields`.
 //!
 //! A set is an object whose keys are serialized path elements: `f:name`, `k:{"key":"value"}`, `v:value`, `i:index`. The
-//! key `.` says that the node itself is in the set in addition to its children. A node without children is in the set.
+//! key `.` marks a node that is in the set in addition to its children. A node without children is always in the set.
 //!
-//! Depth: a path of `n` elements takes `n + 1` nested objects. Documents nest at most [`MAX_DEPTH`] objects, so they hold
-//! paths of at most [`MAX_PATH_LENGTH`] elements, which is also the limit of [`Set`]. Each document that is read can
-//! therefore be written, and each document that is written can be read.
+//! A path of `n` elements takes `n + 1` nested objects. Documents nest at most [`MAX_DEPTH`] objects, so they contain
+//! paths of at most [`MAX_PATH_LENGTH`] elements, which is also the limit of [`Set`]. Every accepted document can
+//! therefore be written again, and every written document can be read.
 //!
 //! [`MAX_DEPTH`]: fieldmanager_value::MAX_DEPTH
 //! [`MAX_PATH_LENGTH`]: crate::MAX_PATH_LENGTH
@@ -25,10 +25,10 @@ use fieldmanager_value::Value;
 use crate::{Error, Set};
 
 impl Set {
-    /// Reads FieldsV1.
+    /// Parses FieldsV1.
     ///
-    /// Keys with an unknown one-letter prefix are ignored together with their values, because a later version of the
-    /// format can define them. The values of a repeated key are united. Numbers keep all their digits. Keys can have
+    /// Keys with an unknown one-letter prefix are ignored together with their values, since a later version of the
+    /// format may define them. The values of a repeated key are merged. Numbers keep all their digits. Keys may have
     /// any order; the cost is that of sorting them.
     ///
     /// # Errors
@@ -44,18 +44,18 @@ impl Set {
     /// let set = Set::from_json(br#"{"f:b":{".":{},"v:1":{}},"f:a":{}}"#)?;
     /// assert_eq!(set.to_string(), ".a\n.b\n.b[=1]");
     /// let error = Set::from_json(br#"{"fa":{}}"#).unwrap_err();
-    /// assert_eq!(error.to_string(), "key `fa` is no path element: expected a prefix like `f:`");
+    /// assert_eq!(error.to_string(), "key `fa` is not a path element: expected a prefix like `f:`");
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     pub fn from_json(text: &[u8]) -> Result<Set, Error> {
         fast_reader::read(text).map_or_else(|| serde_reader::from_json(text), Ok)
     }
 
-    /// Reads FieldsV1 from a value, for example from the `fieldsV1` of an object.
+    /// Parses FieldsV1 from a value, for example from the field `fieldsV1` of an entry of `metadata.managedFields`.
     ///
     /// # Errors
     ///
-    /// As [`from_json`](Self::from_json), with [`Error::Fields`] if the value is not an object of objects.
+    /// Those of [`from_json`](Self::from_json), with [`Error::Fields`] if the value is not an object of objects.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -69,7 +69,7 @@ impl Set {
         value::read(value).map_or_else(|| serde_reader::from_value(value), Ok)
     }
 
-    /// The set as FieldsV1, with the bytes that `Set.ToJSON` of the Go package writes.
+    /// Returns the set as FieldsV1, byte for byte equal to the output of `Set.ToJSON` of the Go package.
     ///
     /// ```
     /// use fieldmanager_fieldpath::{Path, Set};
@@ -84,7 +84,7 @@ impl Set {
         out
     }
 
-    /// Appends the set as FieldsV1. See [`to_json`](Self::to_json).
+    /// Appends the set as FieldsV1, see [`to_json`](Self::to_json).
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;
@@ -96,7 +96,7 @@ impl Set {
         write::write(self, out);
     }
 
-    /// The set as FieldsV1 in a value, for example to insert it into an object.
+    /// Returns the set as a FieldsV1 value, for example to insert it into an object.
     ///
     /// ```
     /// use fieldmanager_fieldpath::Set;

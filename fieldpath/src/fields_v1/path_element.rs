@@ -1,6 +1,6 @@
 //! Keys of FieldsV1 objects: serialized path elements.
 //!
-//! All readers of FieldsV1 parse keys with this file, and all writers serialize elements with it.
+//! All readers of FieldsV1 parse keys with this module, and all writers serialize elements with it.
 
 use std::fmt::Write;
 
@@ -10,12 +10,12 @@ use fieldmanager_value::{Escape, Map, MapBuilder, Str, Value, write_number, writ
 use super::bytes::plain_end;
 use crate::{Error, PathElement};
 
-/// The meaning of a key.
+/// A parsed key.
 pub(super) enum Key {
     /// `.`: the node itself is in the set.
     Itself,
     Element(PathElement),
-    /// An element of an unknown kind, which a later version of the format can define.
+    /// An element of an unknown kind, which a later version of the format may define.
     Unknown,
 }
 
@@ -55,8 +55,8 @@ pub(super) fn read(key: &str) -> Result<Key, Error> {
     }))
 }
 
-/// Parses a `k:` or `v:` key where it is part of a JSON document, from after its opening quote to its closing quote.
-/// Returns the element and the position of the closing quote, or `None` unless the key has the usual form.
+/// Parses a `k:` or `v:` key within a JSON document. `start` is the position after the opening quote. Returns the
+/// element and the position of the closing quote, or `None` if the key does not have the usual format.
 pub(super) fn read_in_document(document: &str, start: usize) -> Option<(PathElement, usize)> {
     let mut usual = Usual::<true> { document, at: start + 2 };
     let element = match document.as_bytes().get(start..start + 2)? {
@@ -67,8 +67,9 @@ pub(super) fn read_in_document(document: &str, start: usize) -> Option<(PathElem
     Some((element, usual.at))
 }
 
-/// A parser of keys in the form that API servers write: no white space, and no escape inside a string. It returns
-/// `None` for any other form. With `QUOTED` the key is part of a JSON document, so each quote follows a backslash.
+/// A parser of keys in the format that API servers write: without whitespace, and without escapes inside strings.
+/// Returns `None` for any other format. With `QUOTED`, the key is part of a JSON document, so each quote follows a
+/// backslash.
 struct Usual<'t, const QUOTED: bool> {
     document: &'t str,
     at: usize,
@@ -115,7 +116,7 @@ impl<'t, const QUOTED: bool> Usual<'t, QUOTED> {
         }
     }
 
-    /// An object of scalars with at least one field and no duplicate.
+    /// An object of scalars with at least one field and no duplicates.
     fn fields(&mut self) -> Option<Map> {
         self.expect(b"{")?;
         let (name, value) = self.field()?;

@@ -1,4 +1,4 @@
-//! The general reader of FieldsV1, as a serde visitor. It accepts every valid document and makes all errors.
+//! The general reader of FieldsV1, a serde visitor. It accepts every valid document and reports all errors.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::{Error, Set, SetBuilder};
 pub(super) fn from_json(text: &[u8]) -> Result<Set, Error> {
     let failure = RefCell::new(None);
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    // The seed limits the depth and has an error for it.
+    // The seed enforces the depth limit with its own error.
     deserializer.disable_recursion_limit();
     let seed = Level { depth: 0, failure: &failure };
     let read = seed.deserialize(&mut deserializer);
@@ -39,13 +39,13 @@ pub(super) fn from_value(value: &Value) -> Result<Set, Error> {
     }
 }
 
-/// Reads one level. `failure` takes an [`Error`] out of the visitor, which can return only errors of the format.
+/// Reads one level. `failure` carries an [`Error`] out of the visitor, which can return only errors of the format.
 struct Level<'f> {
     depth: usize,
     failure: &'f RefCell<Option<Error>>,
 }
 
-/// A level that was read.
+/// A level that has been read.
 #[derive(Default)]
 struct Read {
     set: Set,

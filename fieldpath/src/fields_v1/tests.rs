@@ -1,4 +1,5 @@
-//! The fast ways of reading and writing FieldsV1 against the rules, on sets in which much is alike.
+//! Comparison of the fast readers and writers of FieldsV1 with the general reader and a naive writer, on sets with many
+//! repetitions.
 
 use fieldmanager_value::{Escape, MAX_DEPTH, Value, write_string};
 use proptest::prelude::*;
@@ -7,12 +8,12 @@ use proptest::sample::{Index, select};
 use super::{fast_reader, path_element, serde_reader, value};
 use crate::{Error, Set, SetBuilder};
 
-/// A name that makes a text long enough for levels to be remembered.
+/// A name that makes a document long enough for the level cache.
 fn filler() -> String {
     format!(r#""f:{}":{{}}"#, "0".repeat(1200))
 }
 
-/// Keys; the last ones are not plain.
+/// Keys. The last three do not have the usual format.
 const KEYS: [&str; 16] = [
     "f:a",
     "f:ab",
@@ -32,7 +33,7 @@ const KEYS: [&str; 16] = [
     "x:a",
 ];
 
-/// Levels; deeper ones are made of those before, so that many are equal.
+/// Levels built from previous ones, so that many are equal.
 fn level(below: Vec<String>) -> BoxedStrategy<String> {
     let keys = prop_oneof![30 => select(&KEYS[..13]), 1 => select(&KEYS[..])];
     (prop::collection::vec((keys, any::<Index>()), 1..6), any::<bool>(), any::<bool>())
@@ -49,7 +50,7 @@ fn level(below: Vec<String>) -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// A text of a few kinds of levels, each of them many times, and now and then with a fault in it.
+/// A document of a few kinds of levels, each repeated many times, occasionally with an error.
 fn text() -> impl Strategy<Value = String> {
     let leaves = prop::collection::vec(level(vec!["{}".to_owned()]), 1..4);
     let more = |levels: Vec<String>| {
@@ -66,7 +67,7 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// A text in which one place was changed, so that a level is nearly one that was read before.
+/// A document with one mutation, so that a level almost equals a previous one.
 fn changed() -> impl Strategy<Value = String> {
     let new = select(
         &["", " ", "{", "}", ":", ",", "\"", "\\", "f", "a", "é", "{}", "\"f:z\":{},", "x", ".", "0"][..],
@@ -80,7 +81,7 @@ fn changed() -> impl Strategy<Value = String> {
     })
 }
 
-fn naive(set: &Set, itself: bool, out: &mut String) {
+fn write_naively(set: &Set, itself: bool, out: &mut String) {
     out.push('{');
     let mut before = "";
     if itself {
@@ -94,14 +95,14 @@ fn naive(set: &Set, itself: bool, out: &mut String) {
         path_element::write(element, &mut key);
         write_string(out, &key, Escape::Json);
         out.push(':');
-        naive(node.children(), node.is_member() && !node.children().is_empty(), out);
+        write_naively(node.children(), node.is_member() && !node.children().is_empty(), out);
     }
     out.push('}');
 }
 
 fn check_writing(set: &Set) {
     let mut expected = String::new();
-    naive(set, false, &mut expected);
+    write_naively(set, false, &mut expected);
     assert_eq!(set.to_json(), expected);
     let mut out = "before".to_owned();
     set.write_json(&mut out);
@@ -112,15 +113,15 @@ fn check_writing(set: &Set) {
 }
 
 fn check_reading(text: &str) {
-    let ruled = serde_reader::from_json(text.as_bytes());
+    let expected = serde_reader::from_json(text.as_bytes());
     if let Some(read) = fast_reader::read(text.as_bytes()) {
-        assert_eq!(Ok(&read), ruled.as_ref(), "{text}");
+        assert_eq!(Ok(&read), expected.as_ref(), "{text}");
         check_writing(&read);
     }
     if let Ok(value) = Value::from_json(text) {
-        let ruled = serde_reader::from_value(&value);
+        let expected = serde_reader::from_value(&value);
         if let Some(read) = value::read(&value) {
-            assert_eq!(Ok(&read), ruled.as_ref(), "{text}");
+            assert_eq!(Ok(&read), expected.as_ref(), "{text}");
             check_writing(&read);
         }
     }
@@ -128,17 +129,17 @@ fn check_reading(text: &str) {
 
 proptest! {
     #[test]
-    fn repeated_levels_are_read_like_others(text in text()) {
+    fn repeated_levels_match_the_serde_reader(text in text()) {
         check_reading(&text);
     }
 
     #[test]
-    fn nearly_repeated_levels_are_read_like_others(text in changed()) {
+    fn nearly_repeated_levels_match_the_serde_reader(text in changed()) {
         check_reading(&text);
     }
 
     #[test]
-    fn sets_that_share_are_written_as_others(a in text(), b in text()) {
+    fn sets_with_shared_nodes_are_written_like_any_other(a in text(), b in text()) {
         let (Ok(a), Ok(b)) = (Set::from_json(a.as_bytes()), Set::from_json(b.as_bytes())) else {
             return Ok(());
         };
@@ -153,7 +154,7 @@ proptest! {
 }
 
 #[test]
-fn equal_levels_are_one_in_memory() {
+fn equal_levels_share_one_allocation() {
     let item = r#"{".":{},"f:name":{},"f:value":{"f:from":{},"f:to":{}}}"#;
     let children: String = (0..60).map(|n| format!(r#","k:{{\"name\":\"{n:02}\"}}":{item}"#)).collect();
     let text = format!("{{{}{children}}}", filler());
@@ -165,21 +166,21 @@ fn equal_levels_are_one_in_memory() {
     assert_eq!(set.to_json(), text);
 }
 
-/// A level that is known must not lead deeper than one that is read.
+/// A cached level must not bypass the depth limit.
 #[test]
-fn levels_that_are_known_have_their_depth() {
+fn cached_levels_count_towards_the_depth_limit() {
     let chain = |levels: usize, inner: &str| r#"{"f:a":"#.repeat(levels) + inner + &"}".repeat(levels);
     for height in [1, 2, 100, MAX_DEPTH - 3] {
         let known = chain(height, "{}");
         for levels in 0..=MAX_DEPTH + 1 {
             for inner in [known.as_str(), "{}", r#"{".":{}}"#, r#"{".":{},"f:a":{}}"#] {
                 let text = format!(r#"{{{},"f:a":{known},"f:b":{}}}"#, filler(), chain(levels, inner));
-                let (read, ruled) =
+                let (read, expected) =
                     (Set::from_json(text.as_bytes()), serde_reader::from_json(text.as_bytes()));
-                assert_eq!(read, ruled, "{height} {levels}");
+                assert_eq!(read, expected, "{height} {levels}");
                 let deepest = 2 + levels + if inner == known { height } else { 0 };
                 if inner == known {
-                    assert_eq!(ruled == Err(Error::TooDeep), deepest > MAX_DEPTH, "{height} {levels}");
+                    assert_eq!(expected == Err(Error::TooDeep), deepest > MAX_DEPTH, "{height} {levels}");
                 }
             }
         }
@@ -187,7 +188,7 @@ fn levels_that_are_known_have_their_depth() {
 }
 
 #[test]
-fn values_are_read_like_their_json() {
+fn unusual_values_match_the_serde_reader() {
     for text in [
         "null",
         "1",
@@ -234,7 +235,7 @@ fn normal(text: &str) -> String {
 }
 
 #[test]
-fn texts_are_normalised_as_the_go_package_does() {
+fn documents_are_normalized_like_the_go_package() {
     for (text, expected) in [
         ("null", "{}"),
         ("{}", "{}"),
@@ -264,7 +265,7 @@ fn texts_are_normalised_as_the_go_package_does() {
         (r#"{"f:\u0001\n\"\\":{}}"#, r#"{"f:\u0001\n\"\\":{}}"#),
     ] {
         if text.contains(r#""f:a":{},"f:a""#) || text.contains(r#""f:a":{"f:b":{}},"f:a""#) {
-            // A value cannot hold one key twice.
+            // A value cannot contain duplicate keys.
             assert_eq!(Set::from_json(text.as_bytes()).unwrap().to_json(), expected);
         } else {
             assert_eq!(normal(text), expected, "{text}");
@@ -273,7 +274,7 @@ fn texts_are_normalised_as_the_go_package_does() {
 }
 
 #[test]
-fn faults_name_the_key() {
+fn errors_report_the_key() {
     for (text, message) in [
         ("", "not valid FieldsV1 at line 1 column 0: EOF while parsing a value"),
         (
@@ -285,19 +286,19 @@ fn faults_name_the_key() {
             r#"{"f:a":1}"#,
             "not valid FieldsV1 at line 1 column 8: invalid type: integer `1`, expected an object of path elements, or null",
         ),
-        (r#"{"f":{}}"#, "key `f` is no path element: expected a prefix like `f:`"),
-        (r#"{"fa":{}}"#, "key `fa` is no path element: expected a prefix like `f:`"),
-        (r#"{"é:a":{}}"#, "key `é:a` is no path element: expected a prefix like `f:`"),
+        (r#"{"f":{}}"#, "key `f` is not a path element: expected a prefix like `f:`"),
+        (r#"{"fa":{}}"#, "key `fa` is not a path element: expected a prefix like `f:`"),
+        (r#"{"é:a":{}}"#, "key `é:a` is not a path element: expected a prefix like `f:`"),
         (
             r#"{"v:":{}}"#,
-            "key `v:` is no path element: not valid JSON at line 1 column 0: EOF while parsing a value",
+            "key `v:` is not a path element: not valid JSON at line 1 column 0: EOF while parsing a value",
         ),
         (
             r#"{"v:1 2":{}}"#,
-            "key `v:1 2` is no path element: not valid JSON at line 1 column 3: trailing characters",
+            "key `v:1 2` is not a path element: not valid JSON at line 1 column 3: trailing characters",
         ),
-        (r#"{"k:[]":{}}"#, "key `k:[]` is no path element: expected an object of key fields, got list"),
-        (r#"{"i:1.5":{}}"#, "key `i:1.5` is no path element: expected an integer"),
+        (r#"{"k:[]":{}}"#, "key `k:[]` is not a path element: expected an object of key fields, got list"),
+        (r#"{"i:1.5":{}}"#, "key `i:1.5` is not a path element: expected an integer"),
     ] {
         let error = Set::from_json(text.as_bytes()).expect_err(text);
         assert_eq!(error.to_string(), message);

@@ -1,7 +1,7 @@
 //! FieldsV1 as a [`Value`].
 //!
-//! The reader walks the value and returns `None` for what is invalid or unusual; the serde reader then decides and makes
-//! the error.
+//! The reader returns `None` for a value that is invalid or unusual; the serde reader then decides whether to accept it
+//! and reports any error.
 
 use fieldmanager_value::{MAX_DEPTH, Map, MapBuilder, Str, Value};
 
@@ -9,7 +9,7 @@ use super::path_element::{self, Key};
 use crate::set::Node;
 use crate::{Set, SetBuilder};
 
-/// The set, if the value has the usual form.
+/// Reads the set, if the value has the usual format.
 pub(super) fn read(value: &Value) -> Option<Set> {
     match value {
         Value::Null => Some(Set::new()),
@@ -25,13 +25,13 @@ fn read_level(map: &Map, depth: usize, builder: &mut SetBuilder) -> Option<(Set,
     }
     let mut itself = false;
     let start = builder.start();
-    // The items of a list often own the same fields: the next level is often equal to the last one.
+    // The items of a list often own the same fields, so a level often equals the previous one.
     let mut last: Option<(&Map, Node)> = None;
     for (key, value) in map {
         let element = match path_element::read(key) {
             Ok(Key::Element(element)) => element,
             Ok(Key::Itself) => {
-                // Its content is ignored, but counts for the depth.
+                // The content is ignored, but counts towards the depth limit.
                 value.as_map().filter(|map| map.is_empty())?;
                 itself = true;
                 continue;
@@ -58,18 +58,18 @@ fn read_level(map: &Map, depth: usize, builder: &mut SetBuilder) -> Option<(Set,
     Some((builder.close(start), itself))
 }
 
-/// The set as a value.
+/// Writes the set as a value.
 pub(super) fn write(set: &Set) -> Value {
     write_level(set, false, &mut String::new())
 }
 
-/// `key` is a buffer for one key.
+/// `key` is a reusable buffer.
 fn write_level(set: &Set, itself: bool, key: &mut String) -> Value {
     let mut map = MapBuilder::with_capacity(usize::from(itself) + set.0.len());
     if itself {
         map.push(Str::from("."), Value::Map(Map::new()));
     }
-    // Consecutive items often share their children; so do their values.
+    // Consecutive items often share their children, and then their values too.
     let mut last: Option<(&Node, Value)> = None;
     for (element, node) in set.nodes() {
         key.clear();

@@ -8,7 +8,7 @@ use crate::{PathElement, Set};
 
 /// Appends the set.
 pub(super) fn write(set: &Set, out: &mut String) {
-    // About the size of one name, for the first two levels. Small sets have few others.
+    // Estimate the size from the number of names in the first two levels. Small sets have few others.
     let names: usize = set.nodes().map(|(_, node)| 1 + entries(node.children()).len()).sum();
     out.reserve(2 + 48 * names);
     let mut writer = Writer { start: out.len(), out, key: String::new(), written: Vec::new() };
@@ -20,34 +20,34 @@ fn entries(set: &Set) -> &[(PathElement, Node)] {
     set.0.as_slice().unwrap_or_default()
 }
 
-/// The size of the output from which on levels are looked up and copied. A smaller output has few repeated levels.
+/// The minimum size of the output before levels are copied. A smaller output has few repeated levels.
 const MIN_OUTPUT: usize = 2048;
-/// How many written levels the writer keeps.
+/// The number of written levels to remember.
 const SLOTS: usize = 32;
 
 struct Writer<'o> {
     out: &'o mut String,
     /// The start of the set in the output.
     start: usize,
-    /// A buffer for a key that has escapes.
+    /// A buffer for a key with escapes.
     key: String,
-    /// Levels that were written, by address.
+    /// The written levels, by address.
     ///
-    /// Equal levels often share one allocation, above all in sets that were read. A copy of the output is faster than
-    /// writing such a level again.
+    /// Equal levels often share one allocation, in particular in sets read from FieldsV1. Copying the output is faster
+    /// than writing such a level again.
     written: Vec<Written>,
 }
 
-/// A level that was written.
+/// A written level.
 #[derive(Clone, Copy, Default)]
 struct Written {
-    /// The address of its entries, plus one if the node itself is in the set. Zero marks an empty slot.
+    /// The address of the entries, plus one if the node itself is in the set. Zero marks an empty slot.
     level: usize,
     start: u32,
     end: u32,
 }
 
-/// What was written last, without the separator to the next key.
+/// The kind of the last output, without the separator before the next key.
 #[derive(Clone, Copy)]
 enum Last {
     /// The start of a level.
@@ -61,7 +61,7 @@ enum Last {
 }
 
 impl Last {
-    /// Writes the bytes up to the name of a field, as one constant.
+    /// Writes the bytes before the name of a field, as one constant.
     #[inline(always)]
     fn field(self, out: &mut String) {
         match self {
@@ -72,7 +72,7 @@ impl Last {
         }
     }
 
-    /// Writes the bytes up to any other key.
+    /// Writes the bytes before any other key.
     #[inline(always)]
     fn other(self, out: &mut String) {
         match self {
@@ -83,7 +83,7 @@ impl Last {
         }
     }
 
-    /// Writes the bytes up to the end of the level.
+    /// Writes the bytes that end the level.
     #[inline(always)]
     fn end(self, out: &mut String) {
         match self {
@@ -129,17 +129,17 @@ impl Writer<'_> {
     /// Writes the level below a node, or copies it from the output.
     fn below(&mut self, node: &Node) {
         let entries = entries(node.children());
-        // One name is written as fast as it is copied.
+        // Writing a single name is as fast as copying it.
         if entries.len() < 2 || self.out.len() - self.start < MIN_OUTPUT {
             return self.level(node.children(), node.is_member());
         }
         if self.written.is_empty() {
             self.written.resize(SLOTS, Written::default());
         }
-        let place = entries.as_ptr().addr();
+        let address = entries.as_ptr().addr();
         // Allocations are at least 16 bytes apart.
-        let slot = ((place >> 4) ^ (place >> 10)) % SLOTS;
-        let level = place + usize::from(node.is_member());
+        let slot = ((address >> 4) ^ (address >> 10)) % SLOTS;
+        let level = address + usize::from(node.is_member());
         if let Some(known) = self.written.get(slot).filter(|known| known.level == level) {
             return self.out.extend_from_within(known.start as usize..known.end as usize);
         }
@@ -152,7 +152,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the key of an element that is not a plain field, up to its closing quote.
+    /// Writes the key of an element other than a plain field, up to its closing quote.
     #[inline(never)]
     fn element(&mut self, element: &PathElement) {
         match element {

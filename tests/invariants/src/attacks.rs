@@ -1,11 +1,12 @@
-//! Hostile input for [`run_cost`](crate::run_cost), of any size.
+//! Hostile input of any size for [`run_cost`](crate::run_cost).
 
-/// An attack: a name, the text for a size, and the size from which on the cost is measured. The length of the text is
-/// proportional to the size, except where the depth of the text is what grows. Where a limit bounds work that is not
-/// linear, the size is beyond that limit: below it the constants of [`check_cost`](crate::check_cost) bound the work.
+/// An attack: a name, a function that returns the input for a size, and the size at which the growth of the cost is
+/// measured. The length of the input is proportional to the size, except for attacks that increase the nesting depth.
+/// If a limit bounds nonlinear work, the size exceeds that limit; below it, the constants of
+/// [`check_cost`](crate::check_cost) bound the work.
 pub type Attack = (&'static str, fn(usize) -> String, usize);
 
-/// Every attack.
+/// All attacks.
 pub const ATTACKS: &[Attack] = &[
     ("unknown fields", unknown_fields, 256),
     ("one long unknown field", long_unknown_field, 512),
@@ -22,7 +23,7 @@ pub const ATTACKS: &[Attack] = &[
 
 const LIVE: &str = "{apiVersion: example.com/v1, kind: Shop, metadata: {name: x}}";
 
-/// A custom resource definition with properties of `spec`, in flow style.
+/// A custom resource definition with a schema for `spec`, in flow style.
 fn definition(spec: &str) -> String {
     format!(
         "{{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: shops.example.com}}, \
@@ -40,7 +41,7 @@ fn shop(spec: &str) -> String {
     format!("apiVersion: example.com/v1\nkind: Shop\nmetadata: {{name: x}}\nspec:\n{spec}")
 }
 
-/// Fields that the type does not have, each compared with the fields that it has.
+/// Undeclared fields, each of which is compared with the declared ones.
 pub fn unknown_fields(n: usize) -> String {
     let properties = lines(n, |i| format!("known{i:06}: {{type: string}}, "));
     let types = definition(&format!("{{type: object, properties: {{{properties}}}}}"));
@@ -48,7 +49,7 @@ pub fn unknown_fields(n: usize) -> String {
     format!("{types}---\n{LIVE}\n---\n{object}")
 }
 
-/// One field with a long name, compared with a long name of the type.
+/// An undeclared field with a long name, which is compared with a long declared name.
 pub fn long_unknown_field(n: usize) -> String {
     let (known, unknown) = ("a".repeat(n), "ab".repeat(n / 2));
     let types = definition(&format!("{{type: object, properties: {{\n? {known}\n: {{type: string}}}}}}"));
@@ -60,7 +61,7 @@ pub fn descending_keys(n: usize) -> String {
     format!("{{}}\n---\n{LIVE}\n---\n{}", shop(&lines(n, |i| format!("  k{:06}: 1\n", n - i))))
 }
 
-/// Properties of one length with the same first, middle and last characters.
+/// Properties of the same length with the same first, middle and last characters.
 pub fn similar_names(n: usize) -> String {
     let name = |i: usize| format!("aa{:03}aaaa{:03}aa", i / 1_000, i % 1_000);
     let properties = lines(n, |i| format!("{}: {{type: string}}, ", name(i)));
@@ -69,8 +70,7 @@ pub fn similar_names(n: usize) -> String {
     format!("{types}---\n{object}\n---\n{object}")
 }
 
-/// Arrays whose default has ten items, in arrays whose default has ten items. The depth grows with the logarithm of the
-/// size.
+/// Nested arrays with defaults of ten items each. The depth grows with the logarithm of the size.
 pub fn nested_defaults(n: usize) -> String {
     let mut spec = "{type: object, properties: {a: {type: string, default: x}}}".to_owned();
     for _ in 0..n.ilog2().saturating_sub(3) / 2 {
@@ -89,7 +89,7 @@ pub fn aliases(n: usize) -> String {
     format!("{{}}\n---\n{LIVE}\n---\n{}", shop(&format!("  a: &a {}\n  b:\n{items}", "x".repeat(n))))
 }
 
-/// A strategic merge patch with many items of one merge key, each of which adds an item to an inner list.
+/// A strategic merge patch with many items that have the same merge key, each of which adds an item to a nested list.
 pub fn merge_key(n: usize) -> String {
     let items = lines(n, |i| format!("    - {{name: a, env: [{{name: e{i}, value: x}}]}}\n"));
     format!(
@@ -98,7 +98,7 @@ pub fn merge_key(n: usize) -> String {
     )
 }
 
-/// Operations at the start of a list.
+/// Insertions at the start of a list.
 pub fn json_patch(n: usize) -> String {
     let items = lines(n, |i| format!("  - {i}\n"));
     let operations = lines(n, |_| "- {op: add, path: /spec/0, value: 1}\n".to_owned());
@@ -118,7 +118,7 @@ fn managed(entries: &str, spec: &str) -> String {
     )
 }
 
-/// Managers, each at a version of its own.
+/// Managers with a different version each.
 pub fn versions(n: usize) -> String {
     let live = managed(
         &lines(n, |i| entry(i, i + 1, &format!("'f:k{i}': {{}}"))),
@@ -127,7 +127,7 @@ pub fn versions(n: usize) -> String {
     format!("{{}}\n---\n{live}---\n{}", shop("  k0: 2\n"))
 }
 
-/// Managers that own the same fields, all of which change. The text grows with the product of both.
+/// Managers that own the same fields, all of which change. The input grows with the product of both numbers.
 pub fn conflicts(n: usize) -> String {
     let side = n.isqrt();
     let fields = lines(side, |i| format!("'f:k{i}': {{}}, "));

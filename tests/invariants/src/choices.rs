@@ -1,7 +1,7 @@
-//! Choices, taken one after another from bytes.
+//! Choices derived from bytes.
 
-/// A row of choices. Bytes that are used up are zeros, so that every row of bytes makes something, and a shorter one
-/// something smaller.
+/// A sequence of choices. Exhausted bytes count as zeros, so every input yields a result, and a shorter input yields a
+/// smaller one.
 pub(crate) struct Choices<'b>(&'b [u8]);
 
 impl<'b> Choices<'b> {
@@ -9,7 +9,7 @@ impl<'b> Choices<'b> {
         Choices(bytes)
     }
 
-    pub(crate) fn is_used_up(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -21,17 +21,17 @@ impl<'b> Choices<'b> {
         *first
     }
 
-    /// A number below `n`, which is at most 256.
+    /// Returns a number below `n`, which must be at most 256.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n.max(1)
     }
 
-    /// True once in `n` times; false when the bytes are used up.
+    /// Returns true for one in `n` bytes, and false once the bytes are exhausted.
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) + 1 == n
     }
 
-    /// One of several.
+    /// Returns one of several values.
     pub(crate) fn pick<T: Copy + Default>(&mut self, of: &[T]) -> T {
         of.get(self.below(of.len())).copied().unwrap_or_default()
     }

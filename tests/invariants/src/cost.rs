@@ -7,13 +7,14 @@ use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
 
-/// Runs every operation that reads untrusted input, and returns the number of bytes that they write.
+/// Runs every operation that accepts untrusted input and returns the number of bytes written.
 ///
-/// The text is a YAML stream of up to four documents: the source of the types, the live object, a configuration, and a
-/// patch, which is a JSON patch if it is a list. If the first document has no types, the types are deduced. What is
-/// refused ends there; its message is written too.
+/// The input is a YAML stream of up to four documents: the source of the types, the live object, a configuration, and a
+/// patch, which is a JSON patch if it is a list. Without a source of types, the types are deduced. A rejected document
+/// ends the run, and its error message counts as output.
 ///
-/// The caller measures the work. It must be linear in the length of the text: [`check_cost`] says by which factors.
+/// The caller measures the work. It must be linear in the length of the input, with the factors given by
+/// [`check_cost`].
 pub fn run_cost(text: &str) -> usize {
     let mut written = 0;
     match Value::all_from_yaml(text) {
@@ -92,41 +93,42 @@ fn operate(documents: &[Value], written: &mut usize) {
     }
 }
 
-/// What [`run_cost`] was measured to take.
+/// The measured cost of [`run_cost`].
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// The length of the text.
+    /// The length of the input.
     pub input: usize,
     /// The number of allocations.
     pub allocations: u64,
-    /// The bytes of all allocations, freed or not.
+    /// The total size of all allocations, including freed ones.
     pub bytes: u64,
-    /// What [`run_cost`] returned.
+    /// The number of bytes written, as returned by [`run_cost`].
     pub written: usize,
 }
 
-/// Checks that the work of [`run_cost`] is in proportion to its input, apart from what limits allow: 16 MiB behind
-/// aliases and as many bytes of defaults, each printed several times, and 1,000,000 items that a patch merges again.
+/// Checks that the work of [`run_cost`] is proportional to its input, except for work bounded by constant limits: 16
+/// MiB of expanded aliases and as many bytes of defaults, each printed several times, and 1,000,000 items that a patch
+/// merges again.
 ///
-/// Over the attacks at every size and generated values, `tests/cost.rs` found at most a tenth of the accepted allocations,
-/// a third of the accepted bytes and an eighth of what may be written, in debug builds.
+/// For all attacks at every size and for generated values, `tests/cost.rs` measured at most a tenth of the accepted
+/// allocations, a third of the accepted bytes and an eighth of the accepted output, in debug builds.
 ///
-/// Allocations are measured, steps are not: a scan that allocates nothing is found by the processor time in
-/// `tests/cost.rs`, and by the time limit of the fuzzer.
+/// This bounds allocations, not steps: slow code that does not allocate is detected by the measurement of processor
+/// time in `tests/cost.rs` and by the time limit of the fuzzer.
 ///
 /// # Errors
 ///
-/// Which amount exceeds its bound.
+/// A message that describes the exceeded bound.
 pub fn check_cost(cost: Cost) -> Result<(), String> {
-    for (what, found, most) in cost.bounds() {
+    for (metric, found, most) in cost.bounds() {
         let input = cost.input;
-        ensure!(found <= most, "{found} {what} for {input} bytes of input, expected at most {most}");
+        ensure!(found <= most, "{found} {metric} for {input} bytes of input, expected at most {most}");
     }
     Ok(())
 }
 
 impl Cost {
-    /// Each amount with its name and the most that is accepted.
+    /// Each metric with its name, its value and its bound.
     pub fn bounds(self) -> [(&'static str, u64, u64); 3] {
         let [input, written] = [self.input, self.written].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
         let linear = |constant: u64, each_read: u64, each_written: u64| {
@@ -134,7 +136,7 @@ impl Cost {
                 .saturating_add(input.saturating_mul(each_read))
                 .saturating_add(written.saturating_mul(each_written))
         };
-        // Items that are merged again cost the product of the items and of what they are merged into, up to the limit.
+        // Merging items again costs the product of the number of items and the size of the target, up to the limit.
         let merged_again = (input.saturating_mul(input) / 2).min(2 << 30);
         [
             ("allocations", self.allocations, linear(100_000, 10, 1)),

@@ -1,4 +1,4 @@
-//! Sets and FieldsV1, their text.
+//! Sets and FieldsV1.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,13 +7,12 @@ use fieldmanager_fieldpath::{Path, Set};
 use fieldmanager_value::Value;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Reads every line of a text as FieldsV1. What is read is written and read back as an equal set, with the same
-/// text, whether it is read from a text or from a value. The sets of two lines after another are combined, and
-/// compared with what sets of the standard library make of their paths.
+/// Parses every line as FieldsV1. Accepted sets must round-trip, with equal results for parsing a document and a value.
+/// The sets of consecutive lines are combined, and the results compared with those of standard sets of their paths.
 ///
 /// # Errors
 ///
-/// What does not hold.
+/// A message that describes the violated invariant.
 pub fn check_fields_v1(text: &[u8]) -> Result<(), String> {
     let mut before = Set::new();
     for line in text.split(|byte| *byte == b'\n') {
@@ -28,7 +27,7 @@ pub fn check_fields_v1(text: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// A text and the value it makes are the same FieldsV1, unless a value cannot hold what the text does.
+/// Checks that a document and the value parsed from it are the same FieldsV1, unless the document has repeated keys.
 fn check_reading(line: &[u8], read: Option<&Set>) -> Result<(), String> {
     let Ok(value) = Value::from_json_slice(line) else {
         return Ok(());
@@ -37,35 +36,38 @@ fn check_reading(line: &[u8], read: Option<&Set>) -> Result<(), String> {
         return Ok(());
     };
     let from_value = Set::from_value(&value).ok();
-    ensure!(from_value.as_ref() == read, "{value} is {from_value:?} as a value and {read:?} as a text");
+    ensure!(
+        from_value.as_ref() == read,
+        "{value} is parsed as {from_value:?} from a value and as {read:?} from JSON"
+    );
     Ok(())
 }
 
 fn check_set(set: &Set) -> Result<(), String> {
     let text = set.to_json();
     let again = Set::from_json(text.as_bytes())
-        .map_err(|error| format!("FieldsV1 that was written is refused: {error}\n{text}"))?;
-    ensure!(again.to_json() == text, "{text} is written as {} when it is read back", again.to_json());
+        .map_err(|error| format!("written FieldsV1 is rejected: {error}\n{text}"))?;
+    ensure!(again.to_json() == text, "{text} does not round-trip, but becomes {}", again.to_json());
     let value = set.to_value();
-    let from_value = Set::from_value(&value).map_err(|error| format!("{value} is refused: {error}"))?;
-    ensure!(again == *set, "{text} is read back as {again:?}");
-    ensure!(from_value == *set, "{text} is read back from a value as {from_value:?}");
+    let from_value = Set::from_value(&value).map_err(|error| format!("{value} is rejected: {error}"))?;
+    ensure!(again == *set, "{text} is parsed back as {again:?}");
+    ensure!(from_value == *set, "{text} is parsed back from a value as {from_value:?}");
     let paths: Vec<Path> = set.paths().collect();
-    ensure!(paths.len() == set.len(), "{text} has {} paths and says {}", paths.len(), set.len());
-    ensure!(paths.is_empty() == set.is_empty(), "{text} is empty only in one way");
-    ensure!(paths.iter().all(|path| set.has(path)), "{text} does not have its own paths");
+    ensure!(paths.len() == set.len(), "{text} has {} paths, but its length is {}", paths.len(), set.len());
+    ensure!(paths.is_empty() == set.is_empty(), "{text}: the paths and `is_empty` disagree");
+    ensure!(paths.iter().all(|path| set.has(path)), "{text} does not contain its own paths");
     let rebuilt: Set = paths.iter().collect();
-    ensure!(rebuilt == *set, "{text} is {rebuilt:?} when it is made of its paths");
+    ensure!(rebuilt == *set, "{text} is {rebuilt:?} when it is built from its paths");
     let backwards: Set = paths.iter().rev().collect();
-    ensure!(backwards == *set, "{text} is {backwards:?} when it is made of its paths backwards");
+    ensure!(backwards == *set, "{text} is {backwards:?} when it is built from its reversed paths");
     Ok(())
 }
 
 fn check_algebra(a: &Set, b: &Set) -> Result<(), String> {
     let model = |set: &Set| -> BTreeSet<Path> { set.paths().collect() };
     let (left, right) = (model(a), model(b));
-    let same = |what: &str, set: Set, paths: BTreeSet<Path>| {
-        ensure!(model(&set) == paths, "{what} of {a:?} and {b:?} is {set:?}");
+    let same = |operation: &str, set: Set, paths: BTreeSet<Path>| {
+        ensure!(model(&set) == paths, "{operation} of {a:?} and {b:?} is {set:?}");
         check_set(&set)
     };
     same("union", a.union(b), left.union(&right).cloned().collect())?;
@@ -75,16 +77,16 @@ fn check_algebra(a: &Set, b: &Set) -> Result<(), String> {
     let below_other = |path: &Path| (1..=path.len()).any(|n| path.get(..n).is_some_and(|p| b.has(p)));
     let outside = left.iter().filter(|path| !below_other(path)).cloned().collect();
     same("recursive difference", a.recursive_difference(b), outside)?;
-    let leads_on = |path: &&Path| {
+    let is_leaf = |path: &&Path| {
         !left.iter().any(|longer| longer.len() > path.len() && longer.starts_with(path.as_ref()))
     };
-    same("leaves", a.leaves(), left.iter().filter(leads_on).cloned().collect())?;
-    ensure!(a.is_subset(b) == left.is_subset(&right), "{a:?} and {b:?}: is the one a part of the other?");
-    ensure!(a.union(a).ptr_eq(a), "{a:?} is another set when it is united with itself");
+    same("leaves", a.leaves(), left.iter().filter(is_leaf).cloned().collect())?;
+    ensure!(a.is_subset(b) == left.is_subset(&right), "{a:?} and {b:?}: the result of is_subset is wrong");
+    ensure!(a.union(a).ptr_eq(a), "the union of {a:?} with itself is not shared");
     Ok(())
 }
 
-/// Any JSON in which no object has a key twice.
+/// Any JSON without repeated keys.
 struct Unrepeated;
 
 impl<'de> Deserialize<'de> for Unrepeated {

@@ -1,17 +1,17 @@
-//! Go source and the documents that its unions are put into.
+//! Insertion of unions from Go source into documents.
 
 use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
 use fieldmanager_value::Value;
 
-/// What divides an input: Go source before it, a document behind it.
+/// The separator between the Go source and the document.
 const DIVIDER: &str = "\n---8<---\n";
 
-/// Reads Go source, and puts its unions into a document: what is printed can be read, has nothing else changed, and
-/// is printed again as it is.
+/// Parses Go source and inserts its unions into a document. The result must be valid, differ only in its unions, and be
+/// unchanged by a second insertion.
 ///
 /// # Errors
 ///
-/// What does not hold.
+/// A message that describes the violated invariant.
 pub fn check_go_markers(bytes: &[u8]) -> Result<(), String> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Ok(());
@@ -22,7 +22,7 @@ pub fn check_go_markers(bytes: &[u8]) -> Result<(), String> {
     for fault in types.faults().iter().chain(types.warnings()) {
         ensure!(
             fault.at.is_some_and(|at| (1..=lines).contains(&at.line) && at.column > 0),
-            "{fault}: no such place"
+            "{fault}: the position does not exist"
         );
     }
     let Ok(done) = insert(&types, &[Document { name: "document.yaml", text: document }]) else {
@@ -31,28 +31,28 @@ pub fn check_go_markers(bytes: &[u8]) -> Result<(), String> {
     for out in done {
         ensure!(
             out.changes > 0 || out.text == document,
-            "nothing was changed, and the text is another:\n{}",
+            "the document differs, but no changes were reported:\n{}",
             out.text
         );
         let read = documents(&out.text)?;
         let before = documents(document)?;
         ensure!(
             read.iter().map(without_unions).eq(before.iter().map(without_unions)),
-            "more than unions was changed:\n{}",
+            "something other than unions was changed:\n{}",
             out.text
         );
         let again = insert(&types, &[Document { name: "document.yaml", text: &out.text }]);
         let again = again.map_err(|faults| format!("{faults}\n{}", out.text))?;
         ensure!(
             again.iter().all(|again| again.text == out.text),
-            "another text the second time:\n{}",
+            "a second insertion changes the document:\n{}",
             out.text
         );
     }
     Ok(())
 }
 
-/// The documents of a text, which is JSON or YAML. JSON may have characters that YAML does not accept.
+/// Parses the documents of JSON or YAML input. JSON may contain characters that YAML does not accept.
 fn documents(text: &str) -> Result<Vec<Value>, String> {
     Value::from_json_strict(text)
         .map(|document| vec![document])
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seeds_of_the_fuzz_target_hold() {
+    fn fuzz_seeds_satisfy_the_invariants() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/go_markers");
         let mut inserted = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -87,8 +87,8 @@ mod tests {
             let done = insert(&types, &[Document { name: "d", text: document }]).unwrap();
             inserted += done.iter().map(|out| out.changes).sum::<usize>();
         }
-        assert!(inserted >= 3, "the seeds have unions");
-        // Cut anywhere, a seed is some other input.
+        assert!(inserted >= 3, "the seeds contain unions");
+        // Every prefix of a seed is another input.
         let text = std::fs::read_to_string(format!("{folder}/respecting")).unwrap();
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
             check_go_markers(&text.as_bytes()[..end]).unwrap();

@@ -1,4 +1,4 @@
-//! What must hold for every apply and update.
+//! Invariants of applies and updates.
 
 use fieldmanager_fieldpath::{Path, PathElement, Set};
 use fieldmanager_merge::{Applied, ApplyRequest, Conflicts, Error, UpdateRequest, Updater};
@@ -6,9 +6,9 @@ use fieldmanager_schema::Type;
 use fieldmanager_typed::{Comparison, TypedValue};
 use fieldmanager_value::{Map, Value};
 
-use crate::state::{State, read_anew, version};
+use crate::state::{State, reparsed, version};
 
-/// An apply, before it happens.
+/// An apply to be checked.
 pub(crate) struct Apply<'a> {
     pub(crate) updater: &'a Updater,
     pub(crate) before: &'a State,
@@ -18,13 +18,13 @@ pub(crate) struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    /// Applies; the state after it, or none if there were conflicts. `shadowed_empty_map` says that nulls, empty lists and empty
-    /// maps occur in the scenario, `duplicates` that the live object had items with the same key.
-    pub(crate) fn check(&self, shadowed_empty_map: bool, duplicates: bool) -> Result<Option<State>, String> {
+    /// Runs and checks the apply. Returns the new state, or `None` after conflicts. `empty_values` states that nulls,
+    /// empty lists and empty maps occur in the scenario, `duplicates` that the live object had items with the same key.
+    pub(crate) fn check(&self, empty_values: bool, duplicates: bool) -> Result<Option<State>, String> {
         let snapshot = describe(self.before);
         let result = self.run(self.before, self.config, self.force);
         let after = describe(self.before);
-        ensure!(snapshot == after, "an apply changed what went in from {snapshot} to {after}");
+        ensure!(snapshot == after, "an apply changed its input from {snapshot} to {after}");
         self.check_sharing(&result)?;
         let applied = match result {
             Ok(applied) => applied,
@@ -32,11 +32,11 @@ impl Apply<'_> {
                 self.check_conflicts(&conflicts)?;
                 return Ok(None);
             }
-            Err(error) => return Err(format!("{} cannot apply: {error}", self.manager)),
+            Err(error) => return Err(format!("{} failed to apply: {error}", self.manager)),
         };
         if !self.force {
             let forced = self.run(self.before, self.config, true);
-            let forced = forced.map_err(|error| format!("with force it fails: {error}"))?;
+            let forced = forced.map_err(|error| format!("the apply with force fails: {error}"))?;
             ensure!(
                 same(&applied, &forced),
                 "force changes an apply without conflicts: {applied:?}, {forced:?}"
@@ -44,9 +44,9 @@ impl Apply<'_> {
         }
         let state = self.after(&applied);
         self.check_ownership(&state)?;
-        self.check_config_is_there(&state, shadowed_empty_map)?;
-        self.check_removal(&state, shadowed_empty_map || duplicates)?;
-        self.check_repetition(&state, shadowed_empty_map)?;
+        self.check_config_is_applied(&state, empty_values)?;
+        self.check_removal(&state, empty_values || duplicates)?;
+        self.check_repetition(&state, empty_values)?;
         Ok(Some(state))
     }
 
@@ -67,36 +67,42 @@ impl Apply<'_> {
         }
     }
 
-    /// The same apply to the same object and sets, read anew, has the same result.
+    /// Checks that the same apply to reparsed input has the same result.
     fn check_sharing(&self, result: &Result<Applied, Error>) -> Result<(), String> {
-        let (Some(before), Some(config)) = (self.before.read_anew()?, read_anew(self.config)?) else {
-            return Err("what goes into an apply is not valid when it is read anew".into());
+        let (Some(before), Some(config)) = (self.before.reparsed()?, reparsed(self.config)?) else {
+            return Err("the input of an apply is invalid after reparsing".into());
         };
-        let anew = self.run(&before, &config, self.force);
-        match (result, &anew) {
-            (Ok(result), Ok(anew)) => {
-                ensure!(same(result, anew), "read anew, the result differs:\n{result:?}\n{anew:?}");
+        let reparsed = self.run(&before, &config, self.force);
+        match (result, &reparsed) {
+            (Ok(result), Ok(reparsed)) => {
+                ensure!(
+                    same(result, reparsed),
+                    "the result differs after reparsing:\n{result:?}\n{reparsed:?}"
+                );
             }
-            (Err(result), Err(anew)) => {
-                ensure!(result == anew, "read anew, the error differs:\n{result:?}\n{anew:?}");
+            (Err(result), Err(reparsed)) => {
+                ensure!(result == reparsed, "the error differs after reparsing:\n{result:?}\n{reparsed:?}");
             }
-            _ => return Err(format!("read anew, the outcome differs:\n{result:?}\n{anew:?}")),
+            _ => return Err(format!("the outcome differs after reparsing:\n{result:?}\n{reparsed:?}")),
         }
         Ok(())
     }
 
-    /// Conflicts are about what others own, and force takes just that.
+    /// Checks that conflicts concern fields of other managers, and that force takes exactly these fields.
     fn check_conflicts(&self, conflicts: &Conflicts) -> Result<(), String> {
         ensure!(!self.force, "conflicts with force: {conflicts}");
-        ensure!(conflicts.len() > 0, "conflicts without a conflict");
+        ensure!(conflicts.len() > 0, "the list of conflicts is empty");
         let forced = self.run(self.before, self.config, true);
-        let forced = forced.map_err(|error| format!("with force it fails: {error}"))?;
+        let forced = forced.map_err(|error| format!("the apply with force fails: {error}"))?;
         for conflict in conflicts {
             let owned =
                 self.before.owners.get(&conflict.manager).is_some_and(|e| e.set().has(&conflict.path));
-            ensure!(owned && conflict.manager != self.manager, "{conflict}: that manager does not own it");
+            ensure!(
+                owned && conflict.manager != self.manager,
+                "{conflict}: the manager does not own the field"
+            );
             let kept = forced.owners.get(&conflict.manager).is_some_and(|e| e.set().has(&conflict.path));
-            ensure!(!kept, "{conflict}: with force the manager keeps it");
+            ensure!(!kept, "{conflict}: the manager still owns the field after an apply with force");
             let live = self.before.live.get(&conflict.path);
             ensure!(
                 live == conflict.live.as_ref(),
@@ -107,19 +113,19 @@ impl Apply<'_> {
         Ok(())
     }
 
-    /// The applier owns the fields of its configuration, others what they did and was not changed.
+    /// Checks that the applier owns the fields of its configuration, and the other managers their unchanged fields.
     fn check_ownership(&self, after: &State) -> Result<(), String> {
-        let fields = match read_anew(self.config)? {
+        let fields = match reparsed(self.config)? {
             Some(config) => config.field_set(),
-            None => return Err("the configuration is not valid any more".into()),
+            None => return Err("the configuration is no longer valid".into()),
         };
         match after.owners.get(self.manager) {
             None => ensure!(fields.is_empty(), "{} does not own its configuration: {fields}", self.manager),
             Some(entry) => {
-                ensure!(entry.is_applied(), "{} is no applier", self.manager);
-                ensure!(!fields.is_empty(), "{} has an entry and owns nothing", self.manager);
+                ensure!(entry.is_applied(), "{} is not an applier", self.manager);
+                ensure!(!fields.is_empty(), "{} has an entry without fields", self.manager);
                 let own = entry.set();
-                ensure!(*own == fields, "{} owns {own:?} by applying {fields:?}", self.manager);
+                ensure!(*own == fields, "{} owns {own:?} after applying {fields:?}", self.manager);
             }
         }
         let Some(change) = change(self.before, after)? else {
@@ -129,26 +135,25 @@ impl Apply<'_> {
         if !self.force {
             for (name, entry) in self.before.owners.iter().filter(|(name, _)| *name != self.manager) {
                 let taken = entry.set().intersection(&change.modified.union(&change.added));
-                ensure!(taken.is_empty(), "without force, what {name} owns changed: {taken}");
+                ensure!(taken.is_empty(), "fields of {name} changed without force: {taken}");
             }
         }
         Ok(())
     }
 
-    /// What the configuration says is so.
-    fn check_config_is_there(&self, after: &State, shadowed_empty_map: bool) -> Result<(), String> {
+    /// Checks that the object has the values of the configuration.
+    fn check_config_is_applied(&self, after: &State, empty_values: bool) -> Result<(), String> {
         for path in self.config.field_set().paths() {
-            let wanted = self.config.get(&path);
+            let expected = self.config.get(&path);
             let found = after.live.get(&path);
-            let is_leaf =
-                wanted.is_some_and(Value::is_scalar) || (!shadowed_empty_map && self.is_atomic(&path));
-            ensure!(!is_leaf || wanted == found, "{path} is {found:?} and was applied as {wanted:?}");
-            ensure!(shadowed_empty_map || found.is_some(), "{path} was applied and is not there");
+            let is_leaf = expected.is_some_and(Value::is_scalar) || (!empty_values && self.is_atomic(&path));
+            ensure!(!is_leaf || expected == found, "{path} is {found:?}, but was applied as {expected:?}");
+            ensure!(empty_values || found.is_some(), "{path} was applied, but does not exist");
         }
         Ok(())
     }
 
-    /// Whether what is at a path has nothing below it that is owned by itself.
+    /// Whether the value at a path is not empty and has no fields below it.
     fn is_atomic(&self, path: &Path) -> bool {
         let mut below = self.config.field_set();
         for element in path.iter() {
@@ -157,9 +162,9 @@ impl Apply<'_> {
         below.is_empty() && self.config.get(path).is_some_and(|value| !is_empty(value))
     }
 
-    /// What went was the manager's own, or below something that was and that nobody else owned, or of another kind
-    /// than what the configuration puts in its place.
-    fn check_removal(&self, after: &State, shadowed_empty_map: bool) -> Result<(), String> {
+    /// Checks that each removed field was owned by the manager, was below an abandoned path, or was replaced by a value
+    /// of another kind.
+    fn check_removal(&self, after: &State, empty_values: bool) -> Result<(), String> {
         let Some(change) = change(self.before, after)? else {
             return Ok(());
         };
@@ -174,52 +179,52 @@ impl Apply<'_> {
             .collect();
         for path in change.removed.paths() {
             if after.live.get(&path).is_some() {
-                // One item is left of several with this key.
+                // One of several items with this key remains.
                 continue;
             }
             let prefixes = || (1..=path.len()).filter_map(|n| path.get(..n));
             let replaced = prefixes().any(|prefix| config.has(prefix) && change.modified.has(prefix));
-            let given_up = |kept: &[&Set]| {
+            let abandoned = |kept: &[&Set]| {
                 prefixes().any(|prefix| {
                     let items = last.has(prefix) && !kept.iter().any(|set| set.has(prefix));
                     items || (reaches(&last, prefix) && !kept.iter().any(|set| reaches(set, prefix)))
                 })
             };
-            // A list or map goes with the last of its items.
+            // A list or map is removed with its last item.
             let emptied =
                 change.removed.paths().any(|below| below.len() > path.len() && below.starts_with(&path));
-            // What is empty is no field, so that nobody owns it.
+            // Empty values are not fields, so they have no owners.
             let empty = self.before.live.get(&path).is_some_and(is_empty);
             ensure!(
-                replaced || emptied || empty || given_up(&[&config]),
-                "{path} went, and {} did not own it",
+                replaced || emptied || empty || abandoned(&[&config]),
+                "{path} was removed, but {} did not own it",
                 self.manager
             );
-            if shadowed_empty_map || replaced || !others.iter().any(|set| set.has(&path)) {
+            if empty_values || replaced || !others.iter().any(|set| set.has(&path)) {
                 continue;
             }
             let kept: Vec<&Set> = others.iter().copied().chain([&config]).collect();
-            ensure!(given_up(&kept), "{path} went, which another manager owns");
+            ensure!(abandoned(&kept), "{path} was removed, but another manager owns it");
         }
         Ok(())
     }
 
-    /// The same apply again changes nothing.
-    fn check_repetition(&self, after: &State, shadowed_empty_map: bool) -> Result<(), String> {
-        // With nothing left the object is null, which the empty configuration makes an empty map. And the object may
-        // have lost the key of an item; then it takes no further apply.
+    /// Checks that repeating the apply changes nothing.
+    fn check_repetition(&self, after: &State, empty_values: bool) -> Result<(), String> {
+        // An object without content is null, which an empty configuration turns into an empty map. An object with an
+        // item that lost its key cannot be applied to again.
         let nothing = self.config.value().as_map().is_some_and(Map::is_empty);
-        if shadowed_empty_map || nothing || after.read_anew()?.is_none() {
+        if empty_values || nothing || after.reparsed()?.is_none() {
             return Ok(());
         }
         let again = self.run(after, self.config, false);
-        let again = again.map_err(|error| format!("the same apply again fails: {error}"))?;
+        let again = again.map_err(|error| format!("repeating the apply fails: {error}"))?;
         if let Some(object) = again.object {
-            return Err(format!("the same apply again makes {} of {}", object.value(), after.live.value()));
+            return Err(format!("repeating the apply returns {} for {}", object.value(), after.live.value()));
         }
         ensure!(
             again.owners == after.owners,
-            "the same apply again changes the owners: {:?}, {:?}",
+            "repeating the apply changes the owners: {:?}, {:?}",
             after.owners,
             again.owners
         );
@@ -227,7 +232,7 @@ impl Apply<'_> {
     }
 }
 
-/// Updates; the state after it.
+/// Runs and checks an update. Returns the new state.
 pub(crate) fn update(
     updater: &Updater,
     before: &State,
@@ -242,23 +247,23 @@ pub(crate) fn update(
                     .owners(&state.owners)
                     .manager(manager),
             )
-            .map_err(|error| format!("{manager} cannot update: {error}"))
+            .map_err(|error| format!("{manager} failed to update: {error}"))
     };
     let updated = run(before, new)?;
     ensure!(
         updated.object.value().strict_eq(new.value()),
-        "an update made something else: {:?}",
+        "the object after an update differs: {:?}",
         updated.object
     );
-    let (Some(fresh), Some(fresh_new)) = (before.read_anew()?, read_anew(new)?) else {
-        return Err("what goes into an update is not valid when it is read anew".into());
+    let (Some(fresh), Some(fresh_new)) = (before.reparsed()?, reparsed(new)?) else {
+        return Err("the input of an update is invalid after reparsing".into());
     };
-    let anew = run(&fresh, &fresh_new)?;
+    let reparsed = run(&fresh, &fresh_new)?;
     ensure!(
-        anew.owners == updated.owners,
-        "read anew, the owners differ:\n{:?}\n{:?}",
+        reparsed.owners == updated.owners,
+        "the owners differ after reparsing:\n{:?}\n{:?}",
         updated.owners,
-        anew.owners
+        reparsed.owners
     );
     let after = State { live: updated.object, owners: updated.owners };
     let Some(change) = change(before, &after)? else {
@@ -283,7 +288,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether a set has a path or anything below it.
+/// Whether a set contains a path or any path below it.
 fn reaches(set: &Set, path: &[PathElement]) -> bool {
     match path.split_first() {
         None => !set.is_empty(),
@@ -292,13 +297,13 @@ fn reaches(set: &Set, path: &[PathElement]) -> bool {
     }
 }
 
-/// What every manager owns is in the object.
-pub(crate) fn owned_is_there(state: &State) -> Result<(), String> {
+/// Checks that all owned fields exist in the object.
+pub(crate) fn check_owned_fields_exist(state: &State) -> Result<(), String> {
     for (name, entry) in &state.owners {
         for path in entry.set().paths() {
             ensure!(
                 state.live.get(&path).is_some(),
-                "{name} owns {path}, which is not in {}",
+                "{name} owns {path}, which does not exist in {}",
                 state.live.value()
             );
         }
@@ -306,26 +311,27 @@ pub(crate) fn owned_is_there(state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// What changed: the same whether the two objects share anything or not. None if an object is not valid any more.
+/// The differences between two states, which must not depend on sharing. Returns `None` if an object is no longer
+/// valid.
 fn change(before: &State, after: &State) -> Result<Option<Comparison>, String> {
     let compare =
         |a: &TypedValue, b: &TypedValue| a.compare(b).map_err(|error| format!("cannot compare: {error}"));
-    let (Some(old), Some(new)) = (read_anew(&before.live)?, read_anew(&after.live)?) else {
+    let (Some(old), Some(new)) = (reparsed(&before.live)?, reparsed(&after.live)?) else {
         return Ok(None);
     };
     let change = compare(&old, &new)?;
     let shared = compare(&before.live, &after.live)?;
-    ensure!(change == shared, "read anew, the comparison differs: {shared:?}, {change:?}");
+    ensure!(change == shared, "the comparison differs after reparsing: {shared:?}, {change:?}");
     ensure!(compare(&new, &new)?.is_same(), "an object differs from itself");
     let back = compare(&new, &old)?;
     ensure!(
         back.added == change.removed && back.removed == change.added && back.modified == change.modified,
-        "the comparison backwards is another one: {change:?}, {back:?}"
+        "the reversed comparison differs: {change:?}, {back:?}"
     );
     Ok(Some(change))
 }
 
-/// Every other manager owns what it did, without what changed.
+/// Checks that every other manager owns the same fields as before, except for changed ones.
 fn check_others(before: &State, after: &State, manager: &str, change: &Comparison) -> Result<(), String> {
     let gone = change.added.union(&change.modified).union(&change.removed);
     for (name, entry) in before.owners.iter().filter(|(name, _)| *name != manager) {
@@ -337,12 +343,12 @@ fn check_others(before: &State, after: &State, manager: &str, change: &Compariso
         }
     }
     for (name, _) in &after.owners {
-        ensure!(name == manager || before.owners.get(name).is_some(), "{name} came out of nothing");
+        ensure!(name == manager || before.owners.get(name).is_some(), "{name} is a new manager");
     }
     Ok(())
 }
 
-/// Whether two results are the same to whoever reads them.
+/// Whether two results are indistinguishable.
 fn same(a: &Applied, b: &Applied) -> bool {
     let text = |applied: &Applied| applied.object.as_ref().map(|object| object.value().to_json());
     a.object.as_ref().map(TypedValue::value) == b.object.as_ref().map(TypedValue::value)
@@ -350,7 +356,7 @@ fn same(a: &Applied, b: &Applied) -> bool {
         && a.owners == b.owners
 }
 
-/// The state as a text.
+/// Formats a state.
 fn describe(state: &State) -> String {
     let ty: &Type = state.live.ty();
     format!("{ty:?} {} {:?}", state.live.value(), state.owners)

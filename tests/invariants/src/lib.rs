@@ -1,8 +1,8 @@
-//! What must hold for any input.
+//! Invariants for any input.
 //!
-//! The fuzz targets in `fuzz/` and the property tests of this crate check the same things: both have bytes, and
-//! this crate turns bytes into texts, objects and whole scenarios. Every check says in words what does not hold;
-//! it is for the caller to panic.
+//! The fuzz targets in `fuzz/` and the property tests of this crate share these checks. Both provide bytes, from which
+//! this crate derives documents, objects and scenarios. Every check returns a message that describes the violated
+//! invariant; the caller decides whether to panic.
 //!
 //! ```
 //! use fieldmanager_invariants::{check_scenario, check_value};
@@ -11,15 +11,16 @@
 //! # Ok::<(), String>(())
 //! ```
 //!
-//! - [`check_value`], [`check_schema`], [`check_fields_v1`] and [`check_paths`] read a text. Most texts are refused;
-//!   that must not panic. What is read must be written and read back as the same.
-//! - [`check_patches`] reads objects and patches, one a line.
-//! - [`check_go_markers`] reads Go source and puts the unions of its markers into a document.
-//! - [`check_scenario`] makes a schema and a row of applies and updates from bytes, and looks at every step. It also
-//!   makes requests about objects of any depth; what they return must be read back as the same and be operated on again.
-//! - [`run_cost`] runs every operation on a stream of documents; [`check_cost`] bounds the work that it did.
-//! - [`attacks`] has hostile streams of any size.
-//! - [`texts`] makes texts that are more often accepted than raw bytes are.
+//! - [`check_value`], [`check_schema`], [`check_fields_v1`] and [`check_paths`] parse their input. Most inputs are
+//!   rejected, which must not panic. Accepted input must round-trip.
+//! - [`check_patches`] parses objects and patches, one per line.
+//! - [`check_go_markers`] parses Go source and inserts the unions of its markers into a document.
+//! - [`check_scenario`] derives a schema and a sequence of applies and updates from bytes, and checks every step. It
+//!   also sends requests with objects of any depth, whose results must round-trip and be valid input for further
+//!   requests.
+//! - [`run_cost`] runs every operation on a stream of documents; [`check_cost`] bounds the work.
+//! - [`attacks`] generates hostile streams of any size.
+//! - [`texts`] generates inputs that are accepted more often than raw bytes.
 
 /// Fails with a message unless the condition holds.
 macro_rules! ensure {

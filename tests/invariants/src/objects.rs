@@ -1,36 +1,36 @@
-//! Objects of a type, made from choices.
+//! Objects of a type, derived from choices.
 
 use fieldmanager_schema::{Atom, ListType, MapType, Scalar, Schema, Type, TypeId};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::choices::Choices;
 
-/// How deep objects are.
+/// The maximum depth of objects.
 const DEPTH: usize = 4;
 
-/// How objects are made.
+/// Options for the generated objects.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Make {
-    /// Lists and maps may be so long that they are no slices in memory any more.
+    /// Lists and maps may be too long to be stored as slices.
     pub(crate) long: bool,
-    /// Nulls, empty lists and empty maps occur.
-    pub(crate) shadowed_empty_map: bool,
-    /// Lists may have items with the same key.
+    /// Nulls, empty lists and empty maps may occur.
+    pub(crate) empty_values: bool,
+    /// Lists may contain items with the same key.
     pub(crate) duplicates: bool,
 }
 
-/// An object; it fits the type, unless its keys are all of a kind that is no key.
+/// Generates an object. It is valid for the type, unless its keys have a kind that is not accepted as a key.
 pub(crate) fn object(choices: &mut Choices<'_>, ty: &Type, make: Make) -> Value {
     let mut maker = Maker { choices, schema: ty.schema(), make, serial: None };
-    // Null is the object that is not there: that is where scenarios start.
+    // Null represents an absent object, the initial state of a scenario.
     let value = match &ty.atom().map {
         Some(map) => maker.map(map, DEPTH),
         None => maker.value(ty.id(), DEPTH),
     };
-    if make.shadowed_empty_map { value } else { filled(&value).unwrap_or_else(|| Map::new().into()) }
+    if make.empty_values { value } else { filled(&value).unwrap_or_else(|| Map::new().into()) }
 }
 
-/// The value without nulls, empty lists and empty maps; none if nothing is left.
+/// Returns the value without nulls, empty lists and empty maps, or `None` if nothing is left.
 pub(crate) fn filled(value: &Value) -> Option<Value> {
     match value {
         Value::Null => None,
@@ -51,14 +51,14 @@ struct Maker<'c, 'b, 's> {
     choices: &'c mut Choices<'b>,
     schema: &'s Schema,
     make: Make,
-    /// In the items of a long list: the number of the item, which its scalars have.
+    /// The index of the current item of a long list, which determines its scalars.
     serial: Option<usize>,
 }
 
 impl Maker<'_, '_, '_> {
     fn value(&mut self, ty: TypeId, depth: usize) -> Value {
         let atom = self.schema.atom(ty);
-        if self.make.shadowed_empty_map && self.choices.one_in(12) {
+        if self.make.empty_values && self.choices.one_in(12) {
             return Value::Null;
         }
         let Atom { scalar, list, map, .. } = atom;
@@ -101,7 +101,7 @@ impl Maker<'_, '_, '_> {
         }
     }
 
-    /// How many entries or items there are, and where the names of a long row begin.
+    /// The number of entries or items, and the first number of the names in a long list or map.
     fn count(&mut self, depth: usize) -> (usize, Option<usize>) {
         if self.make.long && depth + 2 >= DEPTH && self.serial.is_none() && self.choices.one_in(2) {
             return (28 + self.choices.below(36), Some(self.choices.below(12)));
@@ -113,14 +113,14 @@ impl Maker<'_, '_, '_> {
         let depth = depth.saturating_sub(1);
         let mut entries = Map::new();
         let fields = map.fields();
-        let mut wanted = Vec::new();
+        let mut selected = Vec::new();
         if !fields.is_empty() {
             let bits = self.choices.byte();
             let also = if fields.len() > 6 { self.choices.byte() } else { 0 };
             let bits = u32::from(bits) | u32::from(also) << 6;
-            wanted.extend(fields.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1));
+            selected.extend(fields.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1));
         }
-        for (_, field) in wanted {
+        for (_, field) in selected {
             let value = self.value(field.ty, depth);
             entries.insert(field.name.clone(), value);
         }
@@ -174,7 +174,7 @@ impl Maker<'_, '_, '_> {
         items.into_iter().collect()
     }
 
-    /// Makes an item have at least one of its keys.
+    /// Ensures that an item has at least one of its keys.
     fn complete_key(&mut self, list: &ListType, item: &mut Value) {
         let Value::Map(fields) = item else { return };
         if !list.keys.is_empty() && list.keys.iter().all(|key| fields.get(&key.name).is_none()) {
@@ -189,7 +189,7 @@ impl Maker<'_, '_, '_> {
     }
 }
 
-/// What tells an item from others.
+/// The key of an item.
 fn key(list: &ListType, item: &Value) -> Vec<Option<Value>> {
     if list.keys.is_empty() {
         return vec![Some(item.clone())];

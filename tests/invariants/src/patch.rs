@@ -3,7 +3,7 @@
 use fieldmanager_patch::{Error, PatchSchema, PatchTypes, json_merge, json_patch, strategic};
 use fieldmanager_value::Value;
 
-/// A type with a field for each strategy, in each of itself.
+/// A recursive type with one field per strategy.
 const TYPES: &str = "
 types:
   t:
@@ -15,12 +15,12 @@ types:
     s: {strategy: merge}
 ";
 
-/// Reads each line of a text as a YAML value: objects, and patches for them. Whatever is a patch does not panic and
-/// leaves no directive in an object. Patches that are made of two objects make the second one of the first.
+/// Parses each line as a YAML value: objects and patches for them. No patch may panic or leave a directive in an
+/// object. Patches created from two objects must turn the first into the second.
 ///
 /// # Errors
 ///
-/// What does not hold.
+/// A message that describes the violated invariant.
 pub fn check_patches(text: &[u8]) -> Result<(), String> {
     let Ok(text) = std::str::from_utf8(text) else {
         return Ok(());
@@ -31,7 +31,7 @@ pub fn check_patches(text: &[u8]) -> Result<(), String> {
     let (a, b, c) = (value(0), value(1), value(2));
     let types = Value::from_yaml(TYPES).map_err(|error| error.to_string())?;
     let types = PatchTypes::from_value(&types).map_err(|error| error.to_string())?;
-    let schema = types.named("t").ok_or("there is no type")?;
+    let schema = types.named("t").ok_or("the type is missing")?;
     let results = [
         strategic::apply(&a, &b, schema),
         strategic::create_two_way(&a, &b, schema),
@@ -49,7 +49,7 @@ pub fn check_patches(text: &[u8]) -> Result<(), String> {
     if let [Ok(new), ..] = &results
         && !has_directive(&a)
     {
-        ensure!(!has_directive(new), "{a} patched with {b} has a directive: {new}");
+        ensure!(!has_directive(new), "{a} patched with {b} contains a directive: {new}");
     }
     if a.as_map().is_some() && b.as_map().is_some() {
         check_round_trips(&a, &b)?;
@@ -61,23 +61,23 @@ fn check_result(result: &Result<Value, Error>) -> Result<(), String> {
     match result {
         Ok(value) => {
             let text = value.to_json();
-            ensure!(Value::from_json(&text).is_ok(), "a result is no JSON: {text}");
+            ensure!(Value::from_json(&text).is_ok(), "a result is not valid JSON: {text}");
         }
         Err(error) => {
-            ensure!(!error.to_string().is_empty(), "an error says nothing");
+            ensure!(!error.to_string().is_empty(), "an error has no message");
             let code = error.response().code;
-            ensure!((400..=500).contains(&code), "{error} is answered with {code}");
+            ensure!((400..=500).contains(&code), "{error} has the status code {code}");
         }
     }
     Ok(())
 }
 
-/// The patch of two objects makes the second one. A null cannot be set by merge patches, and what looks like a
-/// directive is one.
+/// Checks that the patch created from two objects turns the first into the second. Merge patches cannot set null, and
+/// anything that looks like a directive is one.
 fn check_round_trips(a: &Value, b: &Value) -> Result<(), String> {
     let patch = json_patch::create(a, b).map_err(|error| error.to_string())?;
     let new = json_patch::apply(a, &patch);
-    // A patch may be longer than an apiserver takes.
+    // A patch may be longer than the apiserver accepts.
     if let Ok(new) = new {
         ensure!(new.strict_eq(b), "{a} patched with {patch} is {new}, not {b}");
     }

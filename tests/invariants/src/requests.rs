@@ -1,4 +1,4 @@
-//! What requests return can be written, read back, and be the start of the next request.
+//! Results of requests round-trip and are valid input for further requests.
 
 use fieldmanager_managedfields::{
     ApplyRequest, ErrorKind, FieldManager, ManagedFields, Outcome, Time, UpdateRequest,
@@ -13,7 +13,7 @@ use crate::schemas::ROOTS;
 const MANAGERS: [&str; 3] = ["alice", "bob", "carol"];
 const STEPS: i64 = 6;
 
-/// Runs requests made from bytes, and checks the outcome of each.
+/// Runs requests derived from bytes and checks their outcomes.
 pub(crate) fn check_requests(bytes: &[u8]) -> Result<(), String> {
     let kind = GroupVersionKind::from_api_version_kind("v1", "ConfigMap");
     let manager = FieldManager::builder(kind).build().map_err(|error| error.to_string())?;
@@ -30,40 +30,39 @@ pub(crate) fn check_requests(bytes: &[u8]) -> Result<(), String> {
         };
         match result {
             Ok(outcome) => {
-                live = read_again(&outcome)?;
+                live = reparsed(&outcome)?;
                 let again = manager.update(UpdateRequest::new(&live, &live).manager(name).at(now));
                 let again =
-                    again.map_err(|error| format!("an update of what was returned fails: {error}"))?;
-                ensure!(!again.changed, "an update without a change makes {} of {live}", again.object);
+                    again.map_err(|error| format!("an update with the returned object fails: {error}"))?;
+                ensure!(!again.changed, "an update without changes returns {} for {live}", again.object);
             }
             Err(error) => ensure!(
                 matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Request),
-                "what an earlier request returned is at fault: {error}"
+                "the result of an earlier request is rejected: {error}"
             ),
         }
-        if choices.is_used_up() {
+        if choices.is_exhausted() {
             break;
         }
     }
     Ok(())
 }
 
-/// The object of an outcome, read from its JSON.
-fn read_again(outcome: &Outcome) -> Result<Value, String> {
+/// Parses the JSON of the object of an outcome.
+fn reparsed(outcome: &Outcome) -> Result<Value, String> {
     let json = outcome.object.to_json();
-    let read =
-        Value::from_json(&json).map_err(|error| format!("an outcome cannot be read again: {error}"))?;
-    ensure!(read == outcome.object, "read again, the outcome differs: {read}, {json}");
+    let read = Value::from_json(&json).map_err(|error| format!("an outcome cannot be parsed: {error}"))?;
+    ensure!(read == outcome.object, "the outcome differs after reparsing: {read}, {json}");
     let managed = ManagedFields::of_object(&read).map_err(|error| error.to_string())?;
     ensure!(
         managed.entries() == outcome.managed.entries(),
-        "read again, the entries differ: {managed:?}, {:?}",
+        "the entries differ after reparsing: {managed:?}, {:?}",
         outcome.managed
     );
     Ok(read)
 }
 
-/// An object of the kind, sometimes about as deep as objects may be.
+/// Generates an object, sometimes with a depth around the limit.
 fn request_object(choices: &mut Choices<'_>) -> Value {
     let levels = match choices.one_in(3) {
         true => MAX_DEPTH - 12 + choices.below(16),
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_law_holds_for_objects_around_the_limit() {
+    fn invariants_hold_around_the_depth_limit() {
         let mut state = 1_u64;
         let mut byte = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

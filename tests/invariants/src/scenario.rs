@@ -1,4 +1,4 @@
-//! Scenarios: rows of applies and updates by several managers.
+//! Scenarios: sequences of applies and updates by several managers.
 
 use std::fmt::Write;
 
@@ -18,39 +18,39 @@ use crate::state::State;
 const MANAGERS: [&str; 3] = ["alice", "bob", "carol"];
 const STEPS: usize = 10;
 
-/// Makes a scenario from bytes, runs it, and checks every step:
+/// Derives a scenario from bytes, runs it, and checks every step:
 ///
-/// - nothing depends on how values are shared: a step does the same to a live object and sets that were read anew;
-/// - an apply that is repeated changes nothing;
-/// - an applier owns exactly the fields of its configuration, and the object then has their values;
-/// - other managers lose exactly what was changed or removed, and gain nothing;
-/// - without force, what another manager owns does not change; it is a conflict, and nothing happens;
-/// - an apply removes only what its manager applied before and nobody else owns, and what is below that;
-/// - an update never conflicts, and its manager comes to own what it changed;
-/// - nobody owns what is not there;
-/// - what a step returns can be written, read back as the same, and be operated on again, also with its entries in
-///   `metadata.managedFields` and at any depth.
+/// - results do not depend on the sharing of values: a step has the same result for reparsed input;
+/// - repeating an apply changes nothing;
+/// - an applier owns exactly the fields of its configuration, and the object has their values;
+/// - other managers lose exactly the changed or removed fields, and gain none;
+/// - without force, changing a field of another manager is a conflict, and nothing changes;
+/// - an apply removes only fields that its manager applied before and no other manager owns, and the fields below them;
+/// - an update never conflicts, and its manager owns the changed fields afterwards;
+/// - all owned fields exist;
+/// - results round-trip and are valid input for further steps, including their entries in `metadata.managedFields` and
+///   at any depth.
 ///
-/// Where nulls, empty lists and empty maps are applied, or the live object has items with the same key, some of this
-/// does not hold, in the Go package neither; there less is checked.
+/// If nulls, empty lists and empty maps are applied, or the live object has items with the same key, some of these
+/// invariants do not hold, neither here nor in the Go package, and are not checked.
 ///
 /// # Errors
 ///
-/// What does not hold, and the scenario so far in the format of scenario files.
+/// A message that describes the violated invariant, and the scenario so far in the format of scenario files.
 pub fn check_scenario(bytes: &[u8]) -> Result<(), String> {
     run(bytes)?;
     check_requests(bytes)
 }
 
-/// How often what happened.
+/// Statistics of a scenario.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     applies: usize,
     conflicts: usize,
     updates: usize,
-    /// Steps after which an owned field was gone.
+    /// Steps that removed an owned field.
     removals: usize,
-    /// Steps on objects with lists or maps that are no slices in memory.
+    /// Steps on objects with lists or maps that are not stored as slices.
     long: usize,
     /// Steps on objects with duplicates.
     duplicates: usize,
@@ -62,7 +62,7 @@ fn run(bytes: &[u8]) -> Result<Tally, String> {
         return Err("there are no types".into());
     };
     let flags = choices.byte();
-    let make = Make { long: flags & 3 == 3, shadowed_empty_map: flags & 4 != 0, duplicates: false };
+    let make = Make { long: flags & 3 == 3, empty_values: flags & 4 != 0, duplicates: false };
     let updates = Make { duplicates: flags & 8 != 0, ..make };
     let mut scenario = Scenario {
         choices,
@@ -78,7 +78,7 @@ fn run(bytes: &[u8]) -> Result<Tally, String> {
     };
     for _ in 0..STEPS {
         match scenario.step() {
-            Ok(true) if !scenario.choices.is_used_up() => {}
+            Ok(true) if !scenario.choices.is_exhausted() => {}
             Ok(_) => break,
             Err(message) => {
                 let types = ty.schema().to_value();
@@ -100,16 +100,16 @@ struct Scenario<'b, 't> {
     updates: Make,
     updater: Updater,
     state: State,
-    /// What each manager applied last.
+    /// The last configuration of each manager.
     configs: [Option<TypedValue>; MANAGERS.len()],
     had_duplicates: bool,
-    /// The steps so far, as they are written in a scenario file.
+    /// The steps so far, in the format of a scenario file.
     steps: String,
     tally: Tally,
 }
 
 impl Scenario<'_, '_> {
-    /// One step; false if the scenario cannot go on.
+    /// Runs a step. Returns false if the scenario cannot continue.
     fn step(&mut self) -> Result<bool, String> {
         let number = self.choices.below(MANAGERS.len());
         let manager = MANAGERS.get(number).copied().unwrap_or_default();
@@ -118,32 +118,32 @@ impl Scenario<'_, '_> {
             let Some(new) = self.new_object() else {
                 return Ok(true);
             };
-            self.note("update", manager, &new, "");
+            self.record("update", manager, &new, "");
             self.update(manager, &new)?;
         } else {
             let Some(config) = self.config(number) else {
                 return Ok(true);
             };
             let force = kind == 2;
-            self.note("apply", manager, &config, if force { ", force: true" } else { "" });
+            self.record("apply", manager, &config, if force { ", force: true" } else { "" });
             self.apply(manager, &config, force)?;
             if let Some(last) = self.configs.get_mut(number) {
                 *last = Some(config);
             }
         }
-        let Some(fresh) = self.state.read_anew()? else {
+        let Some(fresh) = self.state.reparsed()? else {
             return Ok(false);
         };
         ensure!(
             fresh.live.value() == self.state.live.value() && fresh.owners == self.state.owners,
-            "read again, the state differs: {fresh:?}, {:?}",
+            "the state differs after reparsing: {fresh:?}, {:?}",
             self.state
         );
         let strict = TypedValue::new(fresh.live.value().clone(), self.ty.clone(), Duplicates::Refuse);
         self.had_duplicates |= strict.is_err();
-        // An empty map that is applied in the place of a full one goes with what was in it, as in the Go package.
-        if !self.had_duplicates && !self.make.shadowed_empty_map {
-            laws::owned_is_there(&fresh)?;
+        // Applying an empty map in place of a non-empty one removes the fields below it, as in the Go package.
+        if !self.had_duplicates && !self.make.empty_values {
+            laws::check_owned_fields_exist(&fresh)?;
         }
         Ok(true)
     }
@@ -151,8 +151,8 @@ impl Scenario<'_, '_> {
     fn apply(&mut self, manager: &str, config: &TypedValue, force: bool) -> Result<(), String> {
         let apply = laws::Apply { updater: &self.updater, before: &self.state, manager, config, force };
         self.tally.applies += 1;
-        match apply.check(self.make.shadowed_empty_map, self.had_duplicates)? {
-            Some(state) => self.go_on_with(state),
+        match apply.check(self.make.empty_values, self.had_duplicates)? {
+            Some(state) => self.advance(state),
             None => self.tally.conflicts += 1,
         }
         Ok(())
@@ -161,11 +161,11 @@ impl Scenario<'_, '_> {
     fn update(&mut self, manager: &str, new: &TypedValue) -> Result<(), String> {
         self.tally.updates += 1;
         let state = laws::update(&self.updater, &self.state, manager, new)?;
-        self.go_on_with(state);
+        self.advance(state);
         Ok(())
     }
 
-    fn go_on_with(&mut self, state: State) {
+    fn advance(&mut self, state: State) {
         let fields = |state: &State| state.live.field_set();
         let removed = fields(&self.state).difference(&fields(&state));
         self.tally.removals += usize::from(!removed.is_empty());
@@ -174,26 +174,23 @@ impl Scenario<'_, '_> {
         self.state = state;
     }
 
-    fn note(&mut self, what: &str, manager: &str, object: &TypedValue, more: &str) {
+    fn record(&mut self, operation: &str, manager: &str, object: &TypedValue, more: &str) {
         // Writing to a string cannot fail.
         let _ = write!(
             self.steps,
-            "\n- {what}: {{manager: {manager}, apiVersion: v1, object: {}{more}}}",
+            "\n- {operation}: {{manager: {manager}, apiVersion: v1, object: {}{more}}}",
             object.value()
         );
     }
 
     fn typed(&self, value: Value, duplicates: Duplicates) -> Option<TypedValue> {
-        // Removing items leaves nulls behind.
-        let value = if self.make.shadowed_empty_map {
-            value
-        } else {
-            filled(&value).unwrap_or_else(|| Map::new().into())
-        };
+        // Removing items leaves nulls.
+        let value =
+            if self.make.empty_values { value } else { filled(&value).unwrap_or_else(|| Map::new().into()) };
         TypedValue::new(value, self.ty.clone(), duplicates).ok()
     }
 
-    /// A configuration: a new one, or the manager's last one with something added or removed.
+    /// Generates a configuration: a new one, or the manager's last one with additions or removals.
     fn config(&mut self, manager: usize) -> Option<TypedValue> {
         let fresh = object(&mut self.choices, self.ty, self.make);
         let fresh = self.typed(fresh, Duplicates::Refuse)?;
@@ -209,7 +206,7 @@ impl Scenario<'_, '_> {
         }
     }
 
-    /// An object to replace the live one: a new one, or the live one with something changed or removed.
+    /// Generates an object for an update: a new one, or the live one with changes or removals.
     fn new_object(&mut self) -> Option<TypedValue> {
         let fresh = object(&mut self.choices, self.ty, self.updates);
         let fresh = self.typed(fresh, Duplicates::Allow)?;
@@ -225,7 +222,7 @@ impl Scenario<'_, '_> {
     }
 }
 
-/// Whether a list or a map is longer than a slice gets.
+/// Whether a list or map is too long to be stored as a slice.
 fn is_long(value: &Value) -> bool {
     match value {
         Value::List(items) => items.len() > 48 || items.iter().any(is_long),
@@ -238,9 +235,9 @@ fn is_long(value: &Value) -> bool {
 mod tests {
     use super::*;
 
-    /// The laws would hold for scenarios in which nothing happens, too.
+    /// Guards against scenarios that trivially satisfy the invariants because nothing happens.
     #[test]
-    fn everything_happens() {
+    fn scenarios_cover_all_outcomes() {
         let mut state = 1_u64;
         let mut byte = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -2,11 +2,11 @@
 
 use fieldmanager_schema::Schema;
 
-/// Reads a text as a schema. What is read is written and read back as an equal one.
+/// Parses the input as a schema. An accepted schema must round-trip.
 ///
 /// # Errors
 ///
-/// What does not hold.
+/// A message that describes the violated invariant.
 pub fn check_schema(text: &[u8]) -> Result<(), String> {
     let Ok(text) = std::str::from_utf8(text) else {
         return Ok(());
@@ -14,27 +14,28 @@ pub fn check_schema(text: &[u8]) -> Result<(), String> {
     let schema = match Schema::from_yaml(text) {
         Ok(schema) => schema,
         Err(error) => {
-            ensure!(!error.to_string().is_empty(), "refused without a message: {text}");
+            ensure!(!error.to_string().is_empty(), "rejected without a message: {text}");
             return Ok(());
         }
     };
     let document = schema.to_value();
     let again = Schema::from_value(&document)
-        .map_err(|error| format!("the schema that was written is refused: {error}\n{document}"))?;
-    ensure!(again == schema, "the schema is read back otherwise: {document}");
+        .map_err(|error| format!("the written schema is rejected: {error}\n{document}"))?;
+    ensure!(again == schema, "the schema does not round-trip: {document}");
     ensure!(
         again.to_value().strict_eq(&document),
-        "the schema is written otherwise when read back: {document}"
+        "the schema is written differently after parsing: {document}"
     );
     ensure!(
         again.has_no_polymorphic_types() == schema.has_no_polymorphic_types(),
-        "the schema is plain only once: {document}"
+        "`has_no_polymorphic_types` differs after parsing: {document}"
     );
     let resolved = Schema::from_definitions(schema.definitions().to_vec())
-        .map_err(|error| format!("the definitions are refused: {error}\n{document}"))?;
-    ensure!(resolved == schema, "the definitions make another schema: {document}");
+        .map_err(|error| format!("the definitions are rejected: {error}\n{document}"))?;
+    ensure!(resolved == schema, "the definitions resolve to another schema: {document}");
     for name in schema.type_names() {
-        let ty = schema.type_named(name).ok_or_else(|| format!("there is no type {name:?}: {document}"))?;
+        let ty =
+            schema.type_named(name).ok_or_else(|| format!("the type {name:?} is missing: {document}"))?;
         ensure!(ty.name() == name, "type {name:?} is named {:?}", ty.name());
         if let Some(map) = &ty.atom().map {
             let names = map.fields().iter().map(|field| &field.name);

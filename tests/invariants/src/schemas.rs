@@ -1,19 +1,19 @@
-//! The schemas of the scenarios.
+//! Schemas for scenarios.
 
 use std::sync::LazyLock;
 
 use fieldmanager_schema::{Schema, Type};
 
-/// Every text has a type `root`.
+/// Schemas with a type `root`.
 pub(crate) const TEXTS: [&str; 4] = [STRUCTS, LISTS, NESTED, CHOICE];
 
-/// The types of the scenarios: those of the texts, and the one that is deduced.
+/// The types of the scenarios: those of the schemas, and the deduced type.
 pub(crate) static ROOTS: LazyLock<Vec<Type>> = LazyLock::new(|| {
     let roots = TEXTS.iter().filter_map(|text| Schema::from_yaml(text).ok()?.type_named("root"));
     roots.chain([Schema::deduced()]).collect()
 });
 
-/// Scalars, a map of structs, and what is atomic.
+/// Scalars, a map of structs, and atomic values.
 const STRUCTS: &str = "
 types:
 - name: root
@@ -40,7 +40,7 @@ types:
     - {name: labels, type: {map: {elementType: {scalar: string}}}}
 ";
 
-/// Sets, and lists with one key, with several, and with keys that have defaults.
+/// Sets, and lists with one key, several keys, and keys with defaults.
 const LISTS: &str = "
 types:
 - name: root
@@ -71,7 +71,7 @@ types:
     - {name: value, type: {scalar: untyped}}
 ";
 
-/// A struct in itself: as a field, as entries and as items.
+/// A recursive struct: as a field, as map entries and as list items.
 const NESTED: &str = "
 types:
 - name: root
@@ -87,7 +87,7 @@ types:
       type: {list: {elementType: {namedType: root}, elementRelationship: atomic}}
 ";
 
-/// Fields that are a number or a text, or of any kind, and a struct that takes any other field.
+/// Fields of several kinds, and a struct that accepts undeclared fields.
 const CHOICE: &str = "
 types:
 - name: root
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_text_is_a_schema() {
+    fn schemas_have_a_root_type() {
         for text in TEXTS {
             Schema::from_yaml(text).unwrap().type_named("root").unwrap();
         }

@@ -4,7 +4,7 @@ use fieldmanager_fieldpath::{ApiVersion, Owners, Set, VersionedSet};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
 
-/// The version at which everything happens.
+/// The version of all requests.
 pub(crate) fn version() -> ApiVersion {
     "v1".into()
 }
@@ -17,10 +17,10 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The same, read anew from its texts, so that it shares nothing and nothing is known of it. None if the object
-    /// is not valid any more: pruning may take the key from an item, as in the Go package.
-    pub(crate) fn read_anew(&self) -> Result<Option<State>, String> {
-        let Some(live) = read_anew(&self.live)? else {
+    /// Returns the state reparsed from its JSON, without sharing or cached knowledge. Returns `None` if the object is
+    /// no longer valid: pruning may remove the key of an item, as in the Go package.
+    pub(crate) fn reparsed(&self) -> Result<Option<State>, String> {
+        let Some(live) = reparsed(&self.live)? else {
             return Ok(None);
         };
         let mut owners = Owners::new();
@@ -34,8 +34,8 @@ impl State {
     }
 }
 
-/// A value read anew from its text; none if it does not fit its type any more.
-pub(crate) fn read_anew(value: &TypedValue) -> Result<Option<TypedValue>, String> {
+/// Returns a value reparsed from its JSON, or `None` if it is no longer valid for its type.
+pub(crate) fn reparsed(value: &TypedValue) -> Result<Option<TypedValue>, String> {
     let text = value.value().to_json();
     let read = Value::from_json(&text).map_err(|error| format!("{error}: {text}"))?;
     Ok(TypedValue::new(read, value.ty().clone(), Duplicates::Allow).ok())

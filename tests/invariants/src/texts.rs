@@ -1,11 +1,11 @@
-//! Texts made from bytes that are more often accepted than the bytes themselves.
+//! Inputs derived from bytes that are accepted more often than the bytes themselves.
 
 use fieldmanager_value::{Map, Value};
 
 use crate::choices::Choices;
 use crate::schemas;
 
-/// JSON or YAML, or nearly so.
+/// JSON or YAML, possibly invalid.
 pub fn value(bytes: &[u8]) -> String {
     const TOKENS: &[&str] = &[
         "{",
@@ -69,7 +69,7 @@ pub fn value(bytes: &[u8]) -> String {
     }
 }
 
-/// A schema with some of its lines changed.
+/// A schema with some changed lines.
 pub fn schema(bytes: &[u8]) -> String {
     let mut choices = Choices::new(bytes);
     let text = choices.pick(&schemas::TEXTS);
@@ -108,7 +108,7 @@ pub fn schema(bytes: &[u8]) -> String {
     lines.join("\n")
 }
 
-/// Two lines of FieldsV1, or nearly so.
+/// Two lines of FieldsV1, possibly invalid.
 pub fn fields_v1(bytes: &[u8]) -> String {
     let mut choices = Choices::new(bytes);
     let mut out = String::new();
@@ -154,7 +154,7 @@ fn fields(choices: &mut Choices<'_>, depth: usize, out: &mut String) {
         if at > 0 {
             out.push(',');
         }
-        // Mostly keys that are accepted.
+        // Mostly accepted keys.
         let known = if choices.one_in(4) { KEYS.len() } else { 7 };
         let key = KEYS.get(choices.below(known)).copied().unwrap_or_default();
         out.push_str(&format!("\"{key}\":"));
@@ -169,7 +169,7 @@ fn fields(choices: &mut Choices<'_>, depth: usize, out: &mut String) {
     out.push('}');
 }
 
-/// A path, or nearly so.
+/// A path, possibly invalid.
 pub fn path(bytes: &[u8]) -> String {
     const TOKENS: &[&str] = &[
         ".a",
@@ -210,7 +210,7 @@ pub fn path(bytes: &[u8]) -> String {
 
 fn tokens(choices: &mut Choices<'_>, of: &[&str]) -> String {
     let mut out = String::new();
-    while !choices.is_used_up() {
+    while !choices.is_exhausted() {
         out.push_str(choices.pick(of));
     }
     out
@@ -241,7 +241,7 @@ fn tree(choices: &mut Choices<'_>, depth: usize) -> Value {
     }
 }
 
-/// Texts that YAML takes for something else when they are not quoted, and pieces of them.
+/// Strings that YAML would resolve to another type if they were not quoted, and fragments of them.
 fn text(choices: &mut Choices<'_>) -> String {
     const PIECES: &[&str] = &[
         "a",

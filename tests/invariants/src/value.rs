@@ -5,12 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fieldmanager_value::{Value, from_value, to_value};
 
-/// Reads a text as JSON and as YAML. What is read is written and read back as the same, keeps its identity through
-/// serde, and is ordered consistently.
+/// Parses the input as JSON and as YAML. Accepted values must round-trip, be preserved by serde, and be ordered
+/// consistently.
 ///
 /// # Errors
 ///
-/// What does not hold.
+/// A message that describes the violated invariant.
 pub fn check_value(text: &[u8]) -> Result<(), String> {
     if let Ok(value) = Value::from_json_slice(text) {
         check(&value)?;
@@ -28,16 +28,16 @@ pub fn check_value(text: &[u8]) -> Result<(), String> {
 }
 
 fn check(value: &Value) -> Result<(), String> {
-    // JSON writes 1.0 as 1: equal, and not identical.
+    // JSON writes 1.0 as 1, so the values are equal but not strictly equal.
     for json in [value.to_json(), value.to_json_pretty()] {
         let again = read("JSON", &json, Value::from_json(&json))?;
-        ensure!(again.to_json() == value.to_json(), "{value:?} is written otherwise when it is read back");
-        ensure!(again == *value, "{value:?} is read back from JSON as {again:?}");
-        check_alike(value, &again)?;
+        ensure!(again.to_json() == value.to_json(), "{value:?} is written differently after parsing");
+        ensure!(again == *value, "{value:?} is parsed back from JSON as {again:?}");
+        check_equal(value, &again)?;
     }
     let yaml = value.to_yaml();
     let again = read("YAML", &yaml, Value::from_yaml(&yaml))?;
-    ensure!(again.strict_eq(value), "{value:?} is read back from YAML as {again:?}:\n{yaml}");
+    ensure!(again.strict_eq(value), "{value:?} is parsed back from YAML as {again:?}:\n{yaml}");
     let written = to_value(value).map_err(|error| format!("{value:?} does not serialize: {error}"))?;
     ensure!(written.strict_eq(value), "{value:?} serializes to {written:?}");
     let read: Value =
@@ -47,7 +47,7 @@ fn check(value: &Value) -> Result<(), String> {
 }
 
 fn read<E: std::fmt::Display>(format: &str, text: &str, value: Result<Value, E>) -> Result<Value, String> {
-    value.map_err(|error| format!("the {format} that was written is refused: {error}\n{text}"))
+    value.map_err(|error| format!("the written {format} is rejected: {error}\n{text}"))
 }
 
 fn hash(value: &Value) -> u64 {
@@ -56,13 +56,13 @@ fn hash(value: &Value) -> u64 {
     hasher.finish()
 }
 
-fn check_alike(a: &Value, b: &Value) -> Result<(), String> {
-    ensure!(a.cmp(b) == Ordering::Equal, "{a:?} and {b:?} are equal and ordered");
-    ensure!(hash(a) == hash(b), "{a:?} and {b:?} are equal and have different hashes");
+fn check_equal(a: &Value, b: &Value) -> Result<(), String> {
+    ensure!(a.cmp(b) == Ordering::Equal, "{a:?} and {b:?} are equal, but not in the order");
+    ensure!(hash(a) == hash(b), "{a:?} and {b:?} are equal, but have different hashes");
     Ok(())
 }
 
-/// Looks at all pairs and triples of a few values that are near each other.
+/// Checks all pairs and triples of a value and some of its descendants.
 fn check_order(value: &Value) -> Result<(), String> {
     let mut near = vec![value];
     match value {
@@ -72,14 +72,14 @@ fn check_order(value: &Value) -> Result<(), String> {
     }
     for a in &near {
         for b in &near {
-            ensure!(a.cmp(b) == b.cmp(a).reverse(), "{a:?} and {b:?} are not ordered one way");
+            ensure!(a.cmp(b) == b.cmp(a).reverse(), "{a:?} and {b:?} are not ordered antisymmetrically");
             ensure!((a.cmp(b) == Ordering::Equal) == (a == b), "{a:?} and {b:?}: order and equality differ");
-            ensure!(!a.strict_eq(b) || a == b, "{a:?} and {b:?} are identical and not equal");
+            ensure!(!a.strict_eq(b) || a == b, "{a:?} and {b:?} are strictly equal, but not equal");
             if a == b {
-                check_alike(a, b)?;
+                check_equal(a, b)?;
             }
             for c in &near {
-                ensure!(!(a <= b && b <= c) || a <= c, "{a:?}, {b:?} and {c:?} are ordered in a circle");
+                ensure!(!(a <= b && b <= c) || a <= c, "{a:?}, {b:?} and {c:?} are not ordered transitively");
             }
         }
     }

@@ -1,31 +1,32 @@
-//! Work on Go source, and on documents that get its unions, is linear in the input.
+//! The cost of parsing Go source, and of inserting its unions into documents, is linear in the input.
 //!
-//! Allocations are what is measured: their number and their bytes do not depend on the machine. The steps of the walk over a
-//! document, which allocate little, are counted by a test of `fieldmanager-authoring`.
+//! This measures the number and the size of allocations, which do not depend on the machine. A test of
+//! `fieldmanager-authoring` counts the steps of the walk over a document, which allocates little.
 
 use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
 
-/// The factor between the two sizes of an input.
+/// The ratio of the two sizes of an input.
 const GROWTH: usize = 4;
 
-/// How much more than the input work may grow. Quadratic work grows by another factor of [`GROWTH`].
+/// The maximum growth of the work relative to the growth of the input. Quadratic work grows by another factor of
+/// [`GROWTH`].
 const MOST: f64 = 1.6;
 
-/// Go files, each with its path, and a document.
+/// Go files with their paths, and a document.
 struct Input {
     files: Vec<(String, String)>,
     document: String,
-    /// Whether the unions can be inserted. Otherwise the input has faults.
-    is_good: bool,
+    /// Whether the unions can be inserted. Otherwise the input is invalid.
+    is_valid: bool,
 }
 
 impl Input {
     fn new(source: String, document: String) -> Self {
-        Input { files: vec![("api/v1/types.go".to_owned(), source)], document, is_good: true }
+        Input { files: vec![("api/v1/types.go".to_owned(), source)], document, is_valid: true }
     }
 
     fn with_faults(source: String) -> Self {
-        Input { is_good: false, ..Input::new(source, String::new()) }
+        Input { is_valid: false, ..Input::new(source, String::new()) }
     }
 
     fn len(&self) -> usize {
@@ -60,16 +61,16 @@ fn definition(kind: &str, schemas: &[(String, &str)]) -> String {
     )
 }
 
-/// Structs in each other, each with several fields of the same type in one line.
+/// Nested structs, each with several fields of the same type on one line.
 fn nested_lines(n: usize) -> Input {
-    // Types nest at most 64 levels.
+    // Types may nest at most 64 levels deep.
     let depth = n / 8;
     let source = format!(
         "package v1\n\ntype S {}int{}\n",
         "struct { A, B, C ".repeat(depth),
         " `json:\"x\"` }".repeat(depth)
     );
-    Input { is_good: true, ..Input::new(source, definition("X", &[])) }
+    Input { is_valid: true, ..Input::new(source, definition("X", &[])) }
 }
 
 fn imports(n: usize) -> Input {
@@ -84,14 +85,14 @@ fn imports(n: usize) -> Input {
     files.push(("api/v2/t.go".to_owned(), source));
     let properties =
         lines(n, |i| format!("\n          f{i}:\n            properties:\n              a: {{}}"));
-    Input { files, document: definition("App", &[("v2".to_owned(), &properties)]), is_good: true }
+    Input { files, document: definition("App", &[("v2".to_owned(), &properties)]), is_valid: true }
 }
 
 fn versions(n: usize) -> Input {
     let source = |i: usize| format!("package v{i}\n\n{ROOT}type App struct {{\n{UNION}}}\n");
     let files = (0..n).map(|i| (format!("api/v{i}/t.go"), source(i))).collect();
     let schemas: Vec<(String, &str)> = (0..n).map(|i| (format!("v{i}"), "\n          a: {}")).collect();
-    Input { files, document: definition("App", &schemas), is_good: true }
+    Input { files, document: definition("App", &schemas), is_valid: true }
 }
 
 fn kinds(n: usize) -> String {
@@ -141,7 +142,7 @@ fn members_without_value(n: usize) -> Input {
     for (_, text) in &mut files {
         *text = text.replace("// +unionMember", "// +unionMember=X");
     }
-    Input { files, document, is_good: false }
+    Input { files, document, is_valid: false }
 }
 
 fn discriminators(n: usize) -> Input {
@@ -177,19 +178,19 @@ fn member_of_many_unions(n: usize) -> Input {
     );
     let properties = "\n          a: {}\n          m: {additionalProperties: {properties: {a: {}}}}";
     let schemas: Vec<(String, &str)> = (0..n).map(|_| ("v1".to_owned(), properties)).collect();
-    Input { is_good: false, ..Input::new(source, definition("App", &schemas)) }
+    Input { is_valid: false, ..Input::new(source, definition("App", &schemas)) }
 }
 
 fn unknown_kinds(n: usize) -> Input {
     let files = vec![("t.go".to_owned(), "package v1\n".to_owned())];
-    Input { files, is_good: false, ..stream_of_definitions(n) }
+    Input { files, is_valid: false, ..stream_of_definitions(n) }
 }
 
 #[test]
-fn allocations_grow_with_the_input() {
+fn allocations_grow_linearly_with_the_input() {
     type Inputs = fn(usize) -> Input;
     let inputs: [(&str, Inputs, usize); 13] = [
-        ("fields of nested structs in one line", nested_lines, 128),
+        ("fields of nested structs on one line", nested_lines, 128),
         ("imports", imports, 200),
         ("versions", versions, 200),
         ("definitions in a list", definitions_in_a_list, 200),
@@ -207,18 +208,19 @@ fn allocations_grow_with_the_input() {
     for (name, input, size) in inputs {
         let measure = |size| {
             let input = input(size);
-            let mut is_good = false;
-            let found = allocation_counter::measure(|| is_good = input.run());
-            assert_eq!(is_good, input.is_good, "{name}");
+            let mut is_valid = false;
+            let found = allocation_counter::measure(|| is_valid = input.run());
+            assert_eq!(is_valid, input.is_valid, "{name}");
             [input.len() as f64, found.count_total as f64, found.bytes_total as f64]
         };
         let ([input, count, bytes], [large_input, large_count, large_bytes]) =
             (measure(size), measure(GROWTH * size));
-        for (what, growth) in [("allocations", large_count / count), ("allocated bytes", large_bytes / bytes)]
+        for (metric, growth) in
+            [("allocations", large_count / count), ("allocated bytes", large_bytes / bytes)]
         {
             if growth > MOST * large_input / input {
                 wrong.push(format!(
-                    "{name}: {what} grow by {growth:.1} where the input grows by {:.1}",
+                    "{name}: {metric} grow by a factor of {growth:.1}, the input by {:.1}",
                     large_input / input
                 ));
             }

@@ -1,4 +1,4 @@
-//! The work of every operation is linear in its input, for each attack.
+//! The cost of every operation is linear in its input, for every attack.
 #![expect(clippy::print_stdout, reason = "the figures are printed with --nocapture")]
 
 use std::time::Duration;
@@ -7,10 +7,10 @@ use cpu_time::ThreadTime;
 use fieldmanager_invariants::attacks::{self, ATTACKS};
 use fieldmanager_invariants::{Cost, check_cost, run_cost, texts};
 
-/// The factor between the two sizes of an attack.
+/// The ratio of the two sizes of an attack.
 const GROWTH: usize = 4;
 
-/// The most that work may grow when the input grows by [`GROWTH`]. Quadratic work grows by 16.
+/// The maximum growth of the work when the input grows by [`GROWTH`]. Quadratic work grows by a factor of 16.
 const MOST: f64 = 9.0;
 
 fn measure(text: &str) -> Cost {
@@ -19,7 +19,7 @@ fn measure(text: &str) -> Cost {
     Cost { input: text.len(), allocations: found.count_total, bytes: found.bytes_total, written }
 }
 
-/// The processor time of this thread, which other processes do not change much: the least of up to three runs.
+/// The processor time of this thread, which other processes affect little: the minimum of up to three runs.
 fn time(text: &str) -> Duration {
     let run = |_| {
         let start = ThreadTime::now();
@@ -35,35 +35,35 @@ fn time(text: &str) -> Duration {
     (0..3).map(run).take_while(enough).min().unwrap_or_default()
 }
 
-/// Loads what is loaded once, so that it is not measured.
+/// Initializes lazily loaded data, to exclude it from the measurement.
 fn warm_up() {
     run_cost(&attacks::merge_key(1));
 }
 
-/// What grows faster than the input, if anything does.
+/// Returns an error for the first metric that grows faster than the input.
 fn excess(attack: fn(usize) -> String, size: usize) -> Result<(), String> {
     let (small_text, large_text) = (attack(size), attack(size * GROWTH));
     let (small, large) = (measure(&small_text), measure(&large_text));
     check_cost(small)?;
     check_cost(large)?;
-    // Other processes only make a run slower: the best of several runs counts.
+    // Other processes can only make a run slower, so take the minimum of several runs.
     let best = |text: &str| (0..3).map(|_| time(text)).min().unwrap_or_default();
     let (small_time, large_time) = (time(&small_text), time(&large_text));
     let is_slow = large_time.as_secs_f64() > MOST / 2.0 * small_time.as_secs_f64();
     let (small_time, large_time) =
         if is_slow { (best(&small_text), best(&large_text)) } else { (small_time, large_time) };
     let input = large.input as f64 / small.input as f64;
-    for (what, small, large) in [
+    for (metric, small, large) in [
         ("allocations", small.allocations as f64, large.allocations as f64),
         ("allocated bytes", small.bytes as f64, large.bytes as f64),
         ("written bytes", small.written as f64, large.written as f64),
         ("processor time", small_time.as_secs_f64(), large_time.as_secs_f64()),
     ] {
         let growth = large / small;
-        println!("  {what}: {small} -> {large} ({growth:.1}), input {input:.1}");
+        println!("  {metric}: {small} -> {large} ({growth:.1}), input {input:.1}");
         let most = MOST * (input / GROWTH as f64).max(0.5);
         if growth > most {
-            return Err(format!("{what} grow by {growth:.1} where the input grows by {input:.1}"));
+            return Err(format!("{metric} grow by a factor of {growth:.1}, the input by {input:.1}"));
         }
     }
     Ok(())
@@ -82,9 +82,9 @@ fn work_grows_linearly_with_hostile_input() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Below the sizes at which limits refuse an attack, the bounds hold too.
+/// The bounds also hold below the sizes at which limits reject an attack.
 #[test]
-fn work_is_bounded_at_every_size() {
+fn work_is_bounded_for_every_size_of_attack() {
     warm_up();
     let mut shares = [0.0_f64; 3];
     let mut check = |name: &str, text: &str| {
@@ -108,9 +108,9 @@ fn work_is_bounded_at_every_size() {
     println!("largest shares of the bounds: {shares:.3?}");
 }
 
-/// The seeds of the fuzz target `cost` are the attacks in small form. `UPDATE_SEEDS=1` writes them.
+/// The seeds of the fuzz target `cost` are small attacks. `UPDATE_SEEDS=1` writes them.
 #[test]
-fn seeds_are_attacks_within_the_bounds() {
+fn fuzz_seeds_match_the_attacks_and_satisfy_the_bounds() {
     warm_up();
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/cost");
     for (name, attack, _) in ATTACKS {

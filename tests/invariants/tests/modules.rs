@@ -1,7 +1,8 @@
-//! The modules of a crate form a hierarchy: no two import from each other, but for the recursion listed here.
+//! The modules of a crate form a hierarchy: no two modules import from each other, except for the recursion listed
+//! here.
 //!
-//! A module is a file. It depends on the file that defines what it names, not on the modules that re-export it. A
-//! re-export by itself is no dependency, and code for tests does not count.
+//! A module is a file. It depends on the files that define the names it uses, not on modules that re-export them.
+//! Re-exports are not dependencies, and test code is ignored.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test panics")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
-/// Files that depend on each other because their data or their functions are recursive, with the reason.
+/// Files that depend on each other because their data or functions are recursive, with the reason.
 const RECURSION: &[(&[&str], &str)] = &[
     (
         &[
@@ -24,7 +25,19 @@ const RECURSION: &[(&[&str], &str)] = &[
             "authoring/src/go/packages.rs",
             "authoring/src/go/unions.rs",
         ],
-        "the unions of the types are read from the types, and stored with them",
+        "the unions of the types are parsed from the types, and stored with them",
+    ),
+    (
+        &["managedfields/src/interner.rs", "managedfields/src/managed.rs"],
+        "decoding shares managed fields that an interner stores",
+    ),
+    (
+        &["managedfields/src/builder.rs", "managedfields/src/manager.rs", "managedfields/src/state.rs"],
+        "the builder creates the field manager, and the state of a request refers to the field manager",
+    ),
+    (
+        &["merge/src/ownership.rs", "merge/src/updater.rs"],
+        "operations on owners call the updater that created them",
     ),
     (
         &["patch/src/strategic/lists.rs", "patch/src/strategic/merge.rs"],
@@ -37,20 +50,20 @@ const RECURSION: &[(&[&str], &str)] = &[
 ];
 
 #[test]
-fn modules_import_each_other_only_for_recursion() {
+fn modules_depend_on_each_other_only_for_recursion() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut expected: Vec<&[&str]> = RECURSION.iter().map(|(files, _)| *files).collect();
     let mut found = String::new();
     for source in crates(&root) {
         let program = Program::read(&root, &source);
-        for circle in program.circles() {
-            let names: Vec<&str> = circle.iter().map(|file| program.files[*file].as_str()).collect();
+        for cycle in program.cycles() {
+            let names: Vec<&str> = cycle.iter().map(|file| program.files[*file].as_str()).collect();
             if let Some(at) = expected.iter().position(|files| *files == names) {
                 expected.remove(at);
             } else {
                 found += &format!("\n{}\n", names.join(", "));
                 for (from, to, name) in program.edges.all_edges() {
-                    if circle.contains(&from) && circle.contains(&to) {
+                    if cycle.contains(&from) && cycle.contains(&to) {
                         found += &format!("  {} uses {name} of {}\n", program.files[from], program.files[to]);
                     }
                 }
@@ -75,17 +88,17 @@ fn crates(root: &Path) -> Vec<PathBuf> {
 
 #[derive(Default)]
 struct Module {
-    /// The file, by its position among those of the program. A module within a file has that of its parent.
+    /// The index of the file in the program. An inline module has the file of its parent.
     file: usize,
     parent: Option<usize>,
     children: BTreeMap<String, usize>,
-    /// The names of the items that it defines.
+    /// The names of the defined items.
     items: BTreeSet<String>,
-    /// Names brought into scope, with their paths. The name of a glob is `*`.
+    /// Imported names with their paths. The name of a glob import is `*`.
     uses: Vec<(String, Vec<String>)>,
-    /// Names that are re-exported.
+    /// The re-exported names.
     exports: BTreeSet<String>,
-    /// Every path that is imported, or that the code names.
+    /// All imported or used paths.
     paths: Vec<Vec<String>>,
 }
 
@@ -103,7 +116,7 @@ impl Program {
         for at in 0..program.modules.len() {
             let module = &program.modules[at];
             for path in &module.paths {
-                // Code that a macro produces may name a crate by a keyword: `#[serde(crate = ..)]`.
+                // Macro input may name a crate by a keyword: `#[serde(crate = ..)]`.
                 if path.len() == 1 && path[0] == "crate" {
                     continue;
                 }
@@ -118,7 +131,7 @@ impl Program {
         program
     }
 
-    /// Reads the module in a file, whose child modules are in the folder.
+    /// Parses the module in a file. `folder` contains its child modules.
     fn file(&mut self, root: &Path, source: &Path, folder: &Path, parent: Option<usize>) -> usize {
         let text = fs::read_to_string(source).unwrap();
         let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
@@ -164,7 +177,7 @@ impl Program {
         at
     }
 
-    /// The module that defines what a path names; none for items of other crates and local names.
+    /// Returns the module that defines the item at a path, or `None` for items of other crates and local names.
     fn resolve(&self, at: usize, path: &[String], depth: usize) -> Option<usize> {
         // Two globs that import from each other never resolve.
         if depth > 8 {
@@ -188,7 +201,7 @@ impl Program {
         }
     }
 
-    /// The module that defines what a path names from the outside of a module.
+    /// Returns the module that defines the item at a path relative to a module.
     fn member(&self, at: usize, path: &[String], depth: usize) -> Option<usize> {
         let module = &self.modules[at];
         let Some((first, rest)) = path.split_first() else { return Some(at) };
@@ -205,7 +218,7 @@ impl Program {
                 name if name == first => {}
                 _ => continue,
             }
-            // A module that is imported by name leads further.
+            // The path continues in a module that is imported by name.
             target.extend(rest.iter().cloned());
             let is_external = !["crate", "self", "super"].contains(&target[0].as_str())
                 && !module.children.contains_key(&target[0]);
@@ -215,28 +228,28 @@ impl Program {
                 None => {}
             }
         }
-        // The name of a macro, or of what a glob imports from another crate.
+        // The name of a macro, or of an item imported from another crate by a glob.
         (depth == 0).then_some(at)
     }
 
-    fn circles(&self) -> Vec<Vec<usize>> {
-        let mut circles = tarjan_scc(&self.edges);
-        circles.retain(|circle| circle.len() > 1);
-        for circle in &mut circles {
-            circle.sort_by_key(|file| &self.files[*file]);
+    fn cycles(&self) -> Vec<Vec<usize>> {
+        let mut cycles = tarjan_scc(&self.edges);
+        cycles.retain(|cycle| cycle.len() > 1);
+        for cycle in &mut cycles {
+            cycle.sort_by_key(|file| &self.files[*file]);
         }
-        circles
+        cycles
     }
 }
 
-/// Collects what a module defines and names.
+/// Collects the names that a module defines and uses.
 #[derive(Default)]
 struct Names {
     items: BTreeSet<String>,
     uses: Vec<(String, Vec<String>)>,
     exports: BTreeSet<String>,
     paths: Vec<Vec<String>>,
-    /// Only items at the top are those of the module.
+    /// The nesting depth. Only top-level items belong to the module.
     depth: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The invariants as properties: what the fuzz targets look for, for a bounded number of inputs.
+//! The invariants as property tests: the checks of the fuzz targets for a bounded number of inputs.
 
 use fieldmanager_invariants::{
     check_fields_v1, check_go_markers, check_patches, check_paths, check_scenario, check_schema, check_value,
@@ -11,12 +11,12 @@ fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..most)
 }
 
-/// Cases, without files for failures: a failure prints its input, shrunk.
+/// A configuration without files for failures, since a failure prints its shrunk input.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// A seed of the fuzz target in which parts were copied over others.
+/// A fuzz seed in which some parts are copied over others.
 fn rearranged(seed: usize, cuts: &[(usize, usize, usize)]) -> String {
     let seeds = [
         include_str!("../../../fuzz/seeds/go_markers/deducing"),
@@ -33,17 +33,17 @@ fn rearranged(seed: usize, cuts: &[(usize, usize, usize)]) -> String {
     text.into_iter().collect()
 }
 
-/// YAML in one line, with many directives.
+/// YAML on one line, with many directives.
 fn patch_text() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "1", "2", "1.5", "x", "''", "null", "replace", "delete", "merge", "[]", "{}",
     ]);
     let names = vec!["a", "r", "u", "l", "v", "s", "k", "$patch", "$retainKeys"];
-    let beside =
+    let directives =
         vec!["$setElementOrder/l", "$setElementOrder/s", "$deleteFromPrimitiveList/s", "$setElementOrder"];
     leaf.prop_map(str::to_owned).prop_recursive(4, 24, 4, move |inner| {
         let name =
-            prop_oneof![6 => prop::sample::select(names.clone()), 1 => prop::sample::select(beside.clone())];
+            prop_oneof![6 => prop::sample::select(names.clone()), 1 => prop::sample::select(directives.clone())];
         let map = prop::collection::btree_map(name, inner.clone(), 0..5).prop_map(|fields| {
             let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}: {value}")).collect();
             format!("{{{}}}", fields.join(", "))
@@ -78,12 +78,12 @@ proptest! {
     }
 
     #[test]
-    fn patches_hold(one in patch_text(), two in patch_text(), three in patch_text()) {
+    fn patches_satisfy_the_invariants(one in patch_text(), two in patch_text(), three in patch_text()) {
         holds(check_patches(format!("{one}\n{two}\n{three}").as_bytes()))?;
     }
 
     #[test]
-    fn go_markers_hold(seed in 0..2usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..4)) {
+    fn go_markers_satisfy_the_invariants(seed in 0..2usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..4)) {
         holds(check_go_markers(rearranged(seed, &cuts).as_bytes()))?;
     }
 
@@ -98,7 +98,7 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn scenarios_hold(bytes in bytes(250)) {
+    fn scenarios_satisfy_the_invariants(bytes in bytes(250)) {
         holds(check_scenario(&bytes))?;
     }
 }

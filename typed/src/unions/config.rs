@@ -1,10 +1,10 @@
-//! Normalization of an apply: the configuration by itself, and the object that it was merged into.
+//! Normalization during apply: of the configuration itself and of the merged object.
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{ListType, MapType, TypeId, Union};
 use fieldmanager_value::{List, Map, Value};
 
-use super::{Edits, Normalized, Standing, Walk, contradiction, deduce, granular};
+use super::{Edits, Normalized, UnionState, Walk, contradiction, deduce, granular};
 use crate::error::{Error, Fault};
 use crate::index::Finder;
 use crate::items::{element_of, has_element};
@@ -13,19 +13,19 @@ use crate::typed_value::{Known, TypedValue};
 use crate::validate::position;
 
 impl TypedValue {
-    /// Normalizes the unions of a configuration by itself: where it sets one member of a deducing union
-    /// and says nothing of the discriminator, the discriminator becomes part of it, so that the applier
-    /// owns both. Where it does not name the discriminator at all, a live value that the schema does not know
-    /// stays as it is beside a member that is set already: the schema may have the value wrong.
+    /// Normalizes the unions of a configuration. If the configuration sets one member of a deducing union but not the
+    /// discriminator, the discriminator is added to it, so that the applier owns both. If the configuration omits the
+    /// discriminator entirely, a live value that the schema does not declare is preserved when the member is already
+    /// set, because the schema may be wrong about that value.
     ///
-    /// This value is the live object.
+    /// `self` is the live object.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] where it sets more than one member of a union, or a member beside a
-    /// discriminator that selects another. [`Error::TypesDiffer`].
+    /// [`Error::Invalid`] if the configuration sets more than one member of a union, or a member together with a
+    /// discriminator that selects another one. [`Error::TypesDiffer`].
     ///
-    /// Example and order of work: [`normalize_applied`](Self::normalize_applied).
+    /// For an example and the order of operations, see [`normalize_applied`](Self::normalize_applied).
     pub fn normalize_config(&self, configuration: &TypedValue) -> Result<Normalized, Error> {
         self.check_type(configuration)?;
         let schema = self.ty.schema();
@@ -45,11 +45,11 @@ impl TypedValue {
         })
     }
 
-    /// Clears, in an object that a configuration was merged into, the members that the configuration made
-    /// obsolete: a member of a deducing union clears the others; a discriminator that differs from the live
-    /// one clears the members that it does not select and the configuration does not set.
+    /// Clears the members of a merged object that the configuration made obsolete. A member of a deducing union clears
+    /// the other members. A discriminator that differs from the live one clears the members that it does not select and
+    /// that the configuration does not set.
     ///
-    /// This value is the live object. The configuration is the [normalized](Self::normalize_config) one.
+    /// `self` is the live object. The configuration must be [normalized](Self::normalize_config).
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl TypedValue {
             true => applied(&mut walk, self.ty.id(), Some(&self.value), &config.value, &merged.value),
             false => None,
         };
-        // A configuration may leave a struct as an update would not, with an empty discriminator for one: only
-        // an object that it left alone is still known to be normalized.
+        // A configuration may leave a struct in a state that an update would not, for example with an empty
+        // discriminator. Therefore only an unchanged object is still known to be normalized.
         let untouched = value.is_none() && merged.value.ptr_eq(&self.value);
         let changes = walk.finish()?;
         Ok(Normalized {
@@ -101,7 +101,7 @@ impl TypedValue {
     }
 }
 
-/// A configuration by itself; none if that changes nothing.
+/// Normalizes a configuration. Returns `None` if nothing changes.
 fn config(walk: &mut Walk<'_>, ty: TypeId, live: Option<&Value>, value: &Value) -> Option<Value> {
     let schema = walk.schema;
     if let Some((map, entries)) = granular(schema, ty, value) {
@@ -113,10 +113,10 @@ fn config(walk: &mut Walk<'_>, ty: TypeId, live: Option<&Value>, value: &Value) 
     if list.atomic || !schema.has_unions(list.element) {
         return None;
     }
-    let live = live.and_then(Value::as_list).and_then(|live| Finder::of(live, list));
+    let live = live.and_then(Value::as_list).and_then(|live| Finder::new(live, list));
     let mut edits = Vec::new();
     for (at, item) in items.iter().enumerate().filter(|(_, item)| has_element(list, item)) {
-        let before = live.as_ref().and_then(|live| live.like(item)).map(|(_, before)| before);
+        let before = live.as_ref().and_then(|live| live.find(item)).map(|(_, before)| before);
         let element = || element_or_position(list, item, at);
         let changed = walk.child(Some(list.element), element, |walk, ty| config(walk, ty, before, item));
         edits.extend(changed.map(|value| (at, value)));
@@ -135,8 +135,8 @@ fn config_fields(walk: &mut Walk<'_>, map: &MapType, live: Option<&Map>, entries
     let inner = (!edits.is_empty()).then(|| entries.with_edits(edits));
     let mut edits = Edits::new();
     for union in &map.unions {
-        let standing = |fields| Standing { union, fields };
-        match config_union(union, standing(live), standing(Some(entries))) {
+        let state = |fields| UnionState { union, fields };
+        match config_union(union, state(live), state(Some(entries))) {
             Ok(more) => edits.extend(more),
             Err(fault) => walk.faults.push(fault),
         }
@@ -144,7 +144,7 @@ fn config_fields(walk: &mut Walk<'_>, map: &MapType, live: Option<&Map>, entries
     walk.edit(inner.as_ref().unwrap_or(entries), edits).or(inner)
 }
 
-fn config_union(union: &Union, live: Standing<'_>, config: Standing<'_>) -> Result<Edits, Fault> {
+fn config_union(union: &Union, live: UnionState<'_>, config: UnionState<'_>) -> Result<Edits, Fault> {
     let mut set = config.set();
     let Some(member) = set.next() else {
         return Ok(Edits::new());
@@ -154,10 +154,11 @@ fn config_union(union: &Union, live: Standing<'_>, config: Standing<'_>) -> Resu
         return Err(Fault::UnionSeveral { members });
     }
     let value = config.discriminator();
-    if !config.speaks() {
-        // What the configuration names, if only as empty, replaces the live value: then there is none to leave.
-        let left = live.speaks() && !config.names_discriminator();
-        let foreign = left && !union.declares(live.discriminator()) && live.is_set(&member.field);
+    if !config.has_value() {
+        // A discriminator in the configuration, even an empty one, replaces the live value, so there is none to
+        // preserve.
+        let preserved = live.has_value() && !config.has_discriminator();
+        let foreign = preserved && !union.declares(live.discriminator()) && live.is_set(&member.field);
         let deduces = union.is_deducing() && !foreign;
         return Ok(if deduces { deduce(union, &member.value) } else { Edits::new() });
     }
@@ -165,7 +166,7 @@ fn config_union(union: &Union, live: Standing<'_>, config: Standing<'_>) -> Resu
     if selects_other { Err(contradiction(union, value, &member.field)) } else { Ok(Edits::new()) }
 }
 
-/// The merged object, by the structs of the configuration; none if nothing is cleared.
+/// Normalizes the merged object by walking the structs of the configuration. Returns `None` if nothing is cleared.
 fn applied(
     walk: &mut Walk<'_>,
     ty: TypeId,
@@ -207,8 +208,8 @@ fn applied_fields(
     let inner = (!edits.is_empty()).then(|| merged.with_edits(edits));
     let mut edits = Edits::new();
     for union in &map.unions {
-        let standing = |fields| Standing { union, fields };
-        edits.extend(cleared(union, standing(live), standing(Some(config)), standing(Some(merged))));
+        let state = |fields| UnionState { union, fields };
+        edits.extend(cleared(union, state(live), state(Some(config)), state(Some(merged))));
     }
     walk.edit(inner.as_ref().unwrap_or(merged), edits).or(inner)
 }
@@ -223,14 +224,14 @@ fn applied_items(
     if !walk.schema.has_unions(list.element) {
         return None;
     }
-    let live = live.and_then(|live| Finder::of(live, list));
-    let found = Finder::of(merged, list)?;
+    let live = live.and_then(|live| Finder::new(live, list));
+    let found = Finder::new(merged, list)?;
     let mut edits = Vec::new();
     for item in config.iter().filter(|item| has_element(list, item)) {
-        let Some((at, target)) = found.like(item) else {
+        let Some((at, target)) = found.find(item) else {
             continue;
         };
-        let before = live.as_ref().and_then(|live| live.like(item)).map(|(_, before)| before);
+        let before = live.as_ref().and_then(|live| live.find(item)).map(|(_, before)| before);
         let element = || element_or_position(list, item, at);
         let changed =
             walk.child(Some(list.element), element, |walk, ty| applied(walk, ty, before, item, target));
@@ -240,16 +241,16 @@ fn applied_items(
     (!edits.is_empty()).then(|| merged.with_edits(edits, Vec::new()))
 }
 
-/// The element of an item that has one.
+/// The element of an item, or its position if it has none.
 fn element_or_position(list: &ListType, item: &Value, at: usize) -> PathElement {
     element_of(list, item).unwrap_or_else(|_| position(at))
 }
 
 /// The members of a merged struct that a configuration clears.
-fn cleared(union: &Union, live: Standing<'_>, config: Standing<'_>, merged: Standing<'_>) -> Edits {
+fn cleared(union: &Union, live: UnionState<'_>, config: UnionState<'_>, merged: UnionState<'_>) -> Edits {
     let value = config.discriminator();
-    let changes = config.speaks() && value != live.discriminator();
-    // In a closed union a value that is not known is for validation to refuse.
+    let changes = config.has_value() && value != live.discriminator();
+    // In a closed union, validation rejects undeclared values.
     let clears = changes && (union.declares(value) || !union.closed);
     let takes_over = union.is_deducing() && config.set().next().is_some();
     if !clears && !takes_over {

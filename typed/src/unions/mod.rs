@@ -1,10 +1,10 @@
 //! Unions ("oneOf" fields): normalization and validation.
 //!
-//! Normalization makes an object say one thing about each union: it sets a discriminator that follows from
-//! the member that is set, and clears members that the change made obsolete. It runs before ownership is
-//! computed, so that what it changes belongs to whoever caused it.
+//! Normalization makes each union of an object consistent: it sets a discriminator that follows from the member that is
+//! set, and clears members that a change made obsolete. It runs before ownership is computed, so that its changes
+//! belong to the manager that caused them.
 //!
-//! Sources: KEP-1027 in its forms of 2019 (deducing unions) and 2022 (respecting unions).
+//! It implements KEP-1027 in its versions of 2019 (deducing unions) and 2022 (respecting unions).
 
 mod config;
 mod update;
@@ -22,16 +22,16 @@ use crate::typed_value::TypedValue;
 
 pub use validate::{Ratcheting, UnionFault};
 
-/// What normalization changed at one place.
+/// A change made by normalization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnionChange {
-    /// The field: a discriminator that was deduced, or a member that was cleared.
+    /// The field: a deduced discriminator or a cleared member.
     pub path: Path,
-    /// What was done to it.
+    /// The change to the field.
     pub action: UnionAction,
 }
 
-/// What normalization did to a field.
+/// The kind of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnionAction {
     /// The discriminator was set to this value.
@@ -49,7 +49,7 @@ impl fmt::Display for UnionChange {
     }
 }
 
-/// A normalized value, and what normalization changed.
+/// A normalized value with the changes made by normalization.
 #[derive(Clone, Debug)]
 pub struct Normalized {
     /// The value.
@@ -58,18 +58,17 @@ pub struct Normalized {
     pub changes: Vec<UnionChange>,
 }
 
-/// Edits of one struct by field: a new value, or none to remove the field.
+/// Edits of a struct by field: a new value, or `None` to remove the field.
 type Edits = Vec<(Str, Option<Value>)>;
 
-/// What the walks have in common: the schema, the way to the current place, changes and faults.
+/// The common state of the walks: the schema, the changes and the faults.
 struct Walk<'s> {
     schema: &'s Schema,
-    /// Whether parts that are shared with the old object are left out.
+    /// Whether parts shared with the old object are skipped.
     skip_shared: bool,
-    /// Whether no list of either object has two items with one key.
+    /// Whether the keys in each list of both objects are unique.
     unique: bool,
-    /// Each with its path from the last element to the first: paths are put together on the way up, so that
-    /// what changes nothing pays nothing.
+    /// Changes with their reversed paths. Paths are assembled on the way up, so unchanged values incur no cost.
     changes: Vec<(Vec<PathElement>, UnionAction)>,
     faults: Faults,
 }
@@ -79,7 +78,7 @@ impl<'s> Walk<'s> {
         Walk { schema, skip_shared: false, unique: false, changes: Vec::new(), faults: Faults::default() }
     }
 
-    /// Goes to a child that may have unions; to others there is no need to go.
+    /// Descends only into types that can contain unions.
     fn child<T>(
         &mut self,
         ty: Option<TypeId>,
@@ -99,7 +98,7 @@ impl<'s> Walk<'s> {
         out
     }
 
-    /// What was changed, in the order of the value; or the faults, if there are any.
+    /// Returns the changes in the order of the value, or the faults if there are any.
     fn finish(self) -> Result<Vec<UnionChange>, Error> {
         self.faults.check()?;
         let complete = |(reversed, action): (Vec<PathElement>, UnionAction)| UnionChange {
@@ -109,13 +108,13 @@ impl<'s> Walk<'s> {
         Ok(self.changes.into_iter().map(complete).collect())
     }
 
-    /// Notes edits as changes and makes them.
+    /// Records edits as changes and applies them.
     fn edit(&mut self, map: &Map, mut edits: Edits) -> Option<Map> {
         if edits.is_empty() {
             return None;
         }
         edits.sort_by(|a, b| a.0.cmp(&b.0));
-        // Two unions of a struct have no field in common but, by mistake, a discriminator.
+        // The only field that two unions of a struct can have in common is a discriminator, by mistake.
         edits.dedup_by(|a, b| a.0 == b.0);
         for (name, value) in &edits {
             let action = match value {
@@ -128,15 +127,15 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// One union of a struct, as it stands in a value.
+/// The state of a union of a struct in a value.
 #[derive(Clone, Copy)]
-struct Standing<'u> {
+struct UnionState<'u> {
     union: &'u Union,
     fields: Option<&'u Map>,
 }
 
-impl<'u> Standing<'u> {
-    /// Whether a member is set: there, and not null.
+impl<'u> UnionState<'u> {
+    /// Whether a member is set, that is, present and not null.
     fn is_set(self, member: &str) -> bool {
         self.fields.and_then(|fields| fields.get(member)).is_some_and(|value| !value.is_null())
     }
@@ -146,36 +145,35 @@ impl<'u> Standing<'u> {
         self.union.fields.iter().filter(move |field| self.is_set(&field.field))
     }
 
-    /// The discriminator as it is there.
-    fn named(self) -> Option<&'u Value> {
+    /// The value of the discriminator field, if present.
+    fn discriminator_value(self) -> Option<&'u Value> {
         self.fields?.get(self.union.discriminator.as_ref()?)
     }
 
-    /// Whether the discriminator is there, if only as empty or null.
-    fn names_discriminator(self) -> bool {
-        self.named().is_some()
+    /// Whether the discriminator field is present, even if empty or null.
+    fn has_discriminator(self) -> bool {
+        self.discriminator_value().is_some()
     }
 
-    /// Whether the discriminator says something: a text, or the empty string where a respecting union
-    /// declares that.
-    fn speaks(self) -> bool {
-        let value = self.named().and_then(Value::as_str);
+    /// Whether the discriminator has a value: a non-empty string, or an empty one that a respecting union declares.
+    fn has_value(self) -> bool {
+        let value = self.discriminator_value().and_then(Value::as_str);
         value.is_some_and(|value| !value.is_empty() || (!self.union.is_deducing() && self.union.declares("")))
     }
 
-    /// The value of the discriminator; empty if it is absent, null or no string.
+    /// The discriminator as a string; empty if it is absent, null or not a string.
     fn discriminator(self) -> &'u str {
-        self.named().and_then(Value::as_str).unwrap_or_default()
+        self.discriminator_value().and_then(Value::as_str).unwrap_or_default()
     }
 }
 
-/// Sets the discriminator of a union, if it has one.
+/// Returns the edit that sets the discriminator of a union, if it has one.
 fn deduce(union: &Union, value: &Str) -> Edits {
     let name = union.discriminator.iter();
     name.map(|name| (name.clone(), Some(Value::from(value)))).collect()
 }
 
-/// The struct type and entries of a value that is a granular struct.
+/// The struct type and the entries of a value that is a granular struct.
 fn granular<'a>(schema: &'a Schema, ty: TypeId, value: &'a Value) -> Option<(&'a MapType, &'a Map)> {
     match (shape(schema.atom(ty), Some(value)).1, value) {
         (Shape::Map(map), Value::Map(entries)) if !map.atomic => Some((map, entries)),
@@ -183,7 +181,7 @@ fn granular<'a>(schema: &'a Schema, ty: TypeId, value: &'a Value) -> Option<(&'a
     }
 }
 
-/// The path of the discriminator of the union that a path's last field is a member of.
+/// Returns the path of the discriminator of the union that contains the last field of `member`.
 ///
 /// ```
 /// use fieldmanager_fieldpath::Path;

@@ -1,10 +1,10 @@
-//! Normalization of an update: create, PUT and PATCH.
+//! Normalization during update, for create, PUT and PATCH.
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::{ListType, MapType, TypeId, Union};
 use fieldmanager_value::{List, Map, Value};
 
-use super::{Edits, Normalized, Standing, Walk, contradiction, deduce, granular};
+use super::{Edits, Normalized, UnionState, Walk, contradiction, deduce, granular};
 use crate::error::{Error, Fault};
 use crate::index::{Index, Slot};
 use crate::items::element_of;
@@ -12,16 +12,16 @@ use crate::shape::{Shape, shape};
 use crate::typed_value::{Known, TypedValue};
 
 impl TypedValue {
-    /// Normalizes the unions of a new object that is to replace this one.
+    /// Normalizes the unions of a new object that replaces this one.
     ///
-    /// A discriminator that changed clears the members that it does not select. In a deducing union, a
-    /// member that was added sets the discriminator and clears the others. Items of lists are matched by
-    /// key; one that is new has nothing before it. Nothing is done inside atomic lists and maps.
+    /// A changed discriminator clears the members that it does not select. In a deducing union, an added member sets
+    /// the discriminator and clears the other members. List items are matched by key; a new item has no predecessor.
+    /// Atomic lists and maps are not normalized.
     ///
     /// # Errors
     ///
-    /// [`Error::TypesDiffer`]; [`Error::Invalid`] where the new object contradicts itself: its
-    /// discriminator changed to select one member, and another member was added.
+    /// [`Error::TypesDiffer`]; [`Error::Invalid`] if the new object contradicts itself: its discriminator was changed
+    /// to select one member, and another member was added.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -55,7 +55,7 @@ impl TypedValue {
             return Ok(Normalized { value: new.clone(), changes: Vec::new() });
         }
         let mut walk = Walk::new(schema);
-        // What a normalized object shares with the new one needs no second look.
+        // The parts that a normalized object shares with the new one are normalized.
         walk.skip_shared = self.known.normalized;
         walk.unique = self.known.unique && new.known.unique;
         let value = value(&mut walk, self.ty.id(), Some(&self.value), &new.value);
@@ -71,7 +71,7 @@ impl TypedValue {
     }
 }
 
-/// The new value normalized; none if that changes nothing.
+/// Returns the normalized value, or `None` if nothing changes.
 fn value(walk: &mut Walk<'_>, ty: TypeId, old: Option<&Value>, new: &Value) -> Option<Value> {
     if walk.skip_shared && old.is_some_and(|old| old.ptr_eq(new)) {
         return None;
@@ -99,7 +99,7 @@ fn fields(walk: &mut Walk<'_>, map: &MapType, old: Option<&Map>, new: &Map) -> O
     let inner = (!edits.is_empty()).then(|| new.with_edits(edits));
     let mut edits = Edits::new();
     for union in &map.unions {
-        let [old, new] = [old, Some(new)].map(|fields| Standing { union, fields });
+        let [old, new] = [old, Some(new)].map(|fields| UnionState { union, fields });
         match normalize(union, old, new) {
             Ok(more) => edits.extend(more),
             Err(fault) => walk.faults.push(fault),
@@ -136,7 +136,7 @@ fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -
         };
         let slots = (own.get(&element), index.as_ref().and_then(|index| index.get(&element)));
         let before = match slots {
-            // Of several items with one key none can be said to have become another.
+            // Duplicate items cannot be matched.
             (Some(Slot::Many), _) | (_, Some(Slot::Many)) => continue,
             (_, Some(Slot::One(at))) => old.and_then(|old| old.get(at)),
             (_, None) => None,
@@ -148,11 +148,11 @@ fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -
     (!edits.is_empty()).then(|| new.with_edits(edits, Vec::new()))
 }
 
-/// An item that is not shared: its position and element, the item before and the one now.
+/// An unshared item: its position and element, the old item and the new one.
 type Pair<'v> = (usize, PathElement, &'v Value, &'v Value);
 
-/// The items that two lists without duplicates do not share, if none was added, removed or moved: then the
-/// others need not be looked at, not even for their keys.
+/// Returns the unshared items of two lists without duplicates, if no item was added, removed or moved. In this case the
+/// other items can be skipped without reading their keys.
 fn changed_in_place<'v>(list: &ListType, old: &'v List, new: &'v List) -> Option<Vec<Pair<'v>>> {
     if old.len() != new.len() {
         return None;
@@ -171,8 +171,8 @@ fn changed_in_place<'v>(list: &ListType, old: &'v List, new: &'v List) -> Option
     pairs
 }
 
-/// What normalization does to one union of a struct.
-fn normalize(union: &Union, old: Standing<'_>, new: Standing<'_>) -> Result<Edits, Fault> {
+/// Normalizes one union of a struct.
+fn normalize(union: &Union, old: UnionState<'_>, new: UnionState<'_>) -> Result<Edits, Fault> {
     let (before, value) = (old.discriminator(), new.discriminator());
     let is_added = |member: &str| new.is_set(member) && !old.is_set(member);
     let clear = |keep: &dyn Fn(&str) -> bool| -> Edits {
@@ -190,7 +190,7 @@ fn normalize(union: &Union, old: Standing<'_>, new: Standing<'_>) -> Result<Edit
                 None => Ok(clear(&is_selected)),
             };
         }
-        // It may be the API's own word for nothing, or one that the schema has wrong.
+        // The API may define this value, or the schema may be wrong.
         return Ok(if union.closed { Edits::new() } else { clear(&is_added) });
     }
     if !union.is_deducing() {
@@ -200,7 +200,7 @@ fn normalize(union: &Union, old: Standing<'_>, new: Standing<'_>) -> Result<Edit
     let mut set = new.set();
     match (set.next(), set.next()) {
         (Some(only), None) => {
-            // A value that is not known is left alone unless the member is new.
+            // An undeclared value is preserved unless the member is new.
             let overwritten = value.is_empty() || union.declares(value) || is_added(&only.field);
             let deduced = overwritten && only.value != value;
             Ok(if deduced { deduce(union, &only.value) } else { Edits::new() })

@@ -1,4 +1,4 @@
-//! Validation of unions: every fault at once, in the words of Kubernetes' declarative validation.
+//! Validation of unions. It reports all faults, with the messages of declarative validation in Kubernetes.
 
 use std::fmt;
 
@@ -6,28 +6,28 @@ use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_schema::{ListType, MapType, Schema, TypeId, Union, UnionField};
 use fieldmanager_value::{List, Map, Value};
 
-use super::Standing;
+use super::UnionState;
 use crate::index::{Index, Slot};
 use crate::items::element_of;
 use crate::shape::{Shape, shape};
 use crate::typed_value::TypedValue;
 
-/// Whether faults that the old object has too are reported.
+/// Determines whether faults that also exist in the old object are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ratcheting {
-    /// Every fault is.
+    /// Report every fault.
     Off,
-    /// A fault that the old object has at the same place is not, as long as the same members are set and
-    /// the discriminator is the same. In an atomic list or map a fault is not as long as the whole is unchanged.
+    /// Do not report a fault that the old object has at the same path, as long as the set members and the discriminator
+    /// are unchanged. Within an atomic list or map, this requires that the entire list or map is unchanged.
     On,
 }
 
-/// One fault of a union.
+/// A fault of a union.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnionFault {
-    /// The struct, or the field of it that is at fault.
+    /// The path of the struct, or of the field with the fault.
     pub path: Path,
-    /// What is wrong, as Kubernetes says it.
+    /// The message, as worded by Kubernetes.
     pub message: String,
 }
 
@@ -41,20 +41,20 @@ impl fmt::Display for UnionFault {
 }
 
 impl TypedValue {
-    /// Every fault of the unions of a new object that is to replace this one; nothing is changed. For an
-    /// object that is created, this is [null](TypedValue::null).
+    /// Returns all faults of the unions of a new object that replaces this one. Nothing is changed. For an object that
+    /// is created, `self` is [null](TypedValue::null).
     ///
-    /// Faults are: several members set; a member set that the discriminator does not select; a selected
-    /// member that is neither set nor optional; a discriminator outside a closed list of values, or missing
-    /// from a respecting union that does not declare the empty string; no member set in a union that
-    /// requires one. Of a discriminator whose value the union does not know, and whose list is not closed,
-    /// nothing is said: the value may be the API's own.
+    /// Faults are: several members set; a member set that the discriminator does not select; a selected member that is
+    /// neither set nor optional; a discriminator outside a closed list of values, or missing from a respecting union
+    /// that does not declare the empty string; no member set in a union that requires one. If the union does not
+    /// declare the value of the discriminator and is not closed, the members are not validated against it, because the
+    /// API may define the value.
     ///
-    /// Unions in atomic lists and maps are validated too, as Kubernetes does; their items are at positions
-    /// (`.items[0]`). With ratcheting, an atomic list or map is compared as a whole: if anything in it changed, all
-    /// faults in it are reported.
+    /// Unions in atomic lists and maps are validated too, as in Kubernetes; their items are identified by index
+    /// (`.items[0]`). With ratcheting, an atomic list or map is compared as a whole: any change reports all faults
+    /// within it.
     ///
-    /// Texts: `k8s.io/apimachinery/pkg/api/validate`, `Union` and `DiscriminatedUnion`.
+    /// Messages: `Union` and `DiscriminatedUnion` of `k8s.io/apimachinery/pkg/api/validate`.
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -111,8 +111,8 @@ impl Validate<'_> {
 
     fn fields(&mut self, map: &MapType, old: Option<&Map>, new: &Map) {
         for union in &map.unions {
-            let now = Standing { union, fields: Some(new) };
-            let before = Standing { union, fields: old };
+            let now = UnionState { union, fields: Some(new) };
+            let before = UnionState { union, fields: old };
             let same = || {
                 old.is_some()
                     && now.discriminator() == before.discriminator()
@@ -123,10 +123,10 @@ impl Validate<'_> {
             }
             self.union(union, now);
         }
-        if map.atomic && self.is_let_through(old == Some(new)) {
+        if map.atomic && self.is_exempt(old == Some(new)) {
             return;
         }
-        // What is in an atomic map is another one as soon as anything in it changes.
+        // Any change to an atomic map makes all of its content new.
         let old = old.filter(|_| !map.atomic);
         for (name, value) in new {
             let before = old.and_then(|old| old.get(name));
@@ -134,14 +134,14 @@ impl Validate<'_> {
         }
     }
 
-    /// Whether faults in an atomic list or map are let through: those of one that is as it was.
-    fn is_let_through(&self, unchanged: bool) -> bool {
+    /// Whether faults within an atomic list or map are exempt from reporting because it is unchanged.
+    fn is_exempt(&self, unchanged: bool) -> bool {
         self.ratcheting == Ratcheting::On && unchanged
     }
 
     fn items(&mut self, list: &ListType, old: Option<&List>, new: &List) {
         if list.atomic {
-            if !self.schema.has_unions_anywhere(list.element) || self.is_let_through(old == Some(new)) {
+            if !self.schema.has_unions_anywhere(list.element) || self.is_exempt(old == Some(new)) {
                 return;
             }
             for (at, item) in (0..).zip(new) {
@@ -170,7 +170,7 @@ impl Validate<'_> {
         self.found.push(UnionFault { path, message });
     }
 
-    fn union(&mut self, union: &Union, now: Standing<'_>) {
+    fn union(&mut self, union: &Union, now: UnionState<'_>) {
         let set: Vec<&UnionField> = now.set().collect();
         let value = now.discriminator();
         let discriminator = union.discriminator.as_deref();
@@ -194,7 +194,7 @@ impl Validate<'_> {
             let message = format!("Unsupported value: {value:?}: supported values: {}", values(union));
             self.report(Some(discriminator), message);
         }
-        // A value that is not known may select a member in its own way; one that is missing, none.
+        // An undeclared value may select a member in its own way.
         if !union.declares(value) && !union.closed {
             return;
         }
@@ -210,19 +210,19 @@ impl Validate<'_> {
         }
     }
 
-    /// Whether the discriminator says that no member is wanted: a declared empty value does.
+    /// Whether the discriminator is an empty member, which selects no member.
     fn selects_nothing(&self, union: &Union, value: &str) -> bool {
         union.empty_members.iter().any(|empty| *empty == value)
     }
 }
 
-/// The members, as Kubernetes lists them.
+/// The members, formatted like in Kubernetes.
 fn names(union: &Union) -> String {
     let names: Vec<String> = union.fields.iter().map(|field| format!("`{}`", field.field)).collect();
     names.join(", ")
 }
 
-/// The values of the discriminator, as Kubernetes lists them.
+/// The values of the discriminator, formatted like in Kubernetes.
 fn values(union: &Union) -> String {
     let values: Vec<String> = union.values().map(|value| format!("{value:?}")).collect();
     values.join(", ")

@@ -1,4 +1,4 @@
-//! Normalization of an update: every row of the table, for unions of every form.
+//! Normalization of updates: every row of the table, for all forms of unions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod places;
@@ -10,7 +10,7 @@ use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
 
-/// Members `a` (a number), `b` (a struct) and `c` (an atomic list) of unions that differ in one thing each.
+/// Unions that differ in one attribute each, with the members `a` (a number), `b` (a struct) and `c` (an atomic list).
 const UNIONS: &[(&str, &str)] = &[
     ("deducing", "discriminator: type, deduceInvalidDiscriminator: true, emptyMembers: [None]"),
     ("respecting", "discriminator: type, emptyMembers: [None]"),
@@ -126,34 +126,34 @@ fn typed(ty: &Type, yaml: &str) -> TypedValue {
     TypedValue::new(value, ty.clone(), Duplicates::Allow).unwrap()
 }
 
-/// The object before (`null` for a create), the one requested, and what becomes of it: an object, `same` as
-/// requested, or `error: TEXT`.
+/// The old object (`null` for a create), the requested object and the result: an object, `same` if it is not changed,
+/// or `error: MESSAGE`.
 type Row<'r> = (&'r str, &'r str, &'r str);
 
-/// Runs rows for types, which must all agree.
+/// Checks rows for several types, which must all agree.
 fn check(types: &[&str], rows: &[Row<'_>]) {
     for name in types {
         let ty = ty(name);
-        for (old, new, want) in rows {
-            check_one(&ty, old, new, want);
+        for (old, new, expected) in rows {
+            check_one(&ty, old, new, expected);
         }
     }
 }
 
-fn check_one(ty: &Type, old: &str, new: &str, want: &str) {
+fn check_one(ty: &Type, old: &str, new: &str, expected: &str) {
     let place = format!("{}: {old} -> {new}", ty.name());
     let (old, new) = (typed(ty, old), typed(ty, new));
     let result = old.normalize_update(&new);
-    if let Some(text) = want.strip_prefix("error: ") {
+    if let Some(text) = expected.strip_prefix("error: ") {
         assert_eq!(result.expect_err(&place).to_string(), text, "{place}");
         return;
     }
     let got = result.expect(&place);
-    let wanted = if want == "same" { new.value().clone() } else { typed(ty, want).into_value() };
-    assert_eq!(got.value.value().to_json(), wanted.to_json(), "{place}");
+    let expected = if expected == "same" { new.value().clone() } else { typed(ty, expected).into_value() };
+    assert_eq!(got.value.value().to_json(), expected.to_json(), "{place}");
     assert_eq!(got.changes.is_empty(), got.value.value() == new.value(), "{place}: {:?}", got.changes);
     let again = old.normalize_update(&got.value).expect(&place);
-    assert_eq!(again.value.value().to_json(), wanted.to_json(), "{place}: normalized twice");
+    assert_eq!(again.value.value().to_json(), expected.to_json(), "{place}: normalized twice");
     assert!(again.changes.is_empty(), "{place}: normalized twice: {:?}", again.changes);
 }
 

@@ -1,4 +1,4 @@
-//! What counts as set, and where unions are looked for.
+//! The definition of a set member, and the values in which unions are normalized.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn null_is_not_set() {
             ("null", "{a: null, b: {}}", "{type: B, a: null, b: {}}"),
             ("{type: A, a: 1}", "{type: A, a: null, c: [x]}", "{type: C, a: null, c: [x]}"),
             ("{type: A, a: null}", "{type: A, a: null, c: [x]}", "{type: C, a: null, c: [x]}"),
-            // From null to a value is added.
+            // A change from null to a value adds the member.
             ("{type: C, a: null, c: [x]}", "{type: C, a: 1, c: [x]}", "{type: A, a: 1}"),
         ],
     );
@@ -24,7 +24,7 @@ fn null_is_not_set() {
     check(&["plain"], &[("{a: null, b: {}}", "{a: 1, b: {}}", "{a: 1}")]);
 }
 
-/// What is there and not null is set, however empty.
+/// A member is set if it is present and not null, even if it is empty.
 #[test]
 fn empty_values_are_set() {
     check(
@@ -39,7 +39,7 @@ fn empty_values_are_set() {
 }
 
 #[test]
-fn each_union_of_a_struct_is_for_itself() {
+fn unions_of_a_struct_are_independent() {
     check(
         &["three"],
         &[
@@ -55,7 +55,7 @@ fn each_union_of_a_struct_is_for_itself() {
 }
 
 #[test]
-fn structs_inside_structs_maps_and_unions() {
+fn nested_structs_are_normalized() {
     check(
         &["root"],
         &[
@@ -66,7 +66,7 @@ fn structs_inside_structs_maps_and_unions() {
                 "{spec: {inner: {type: B, b: 2}}}",
             ),
             ("{spec: null}", "{spec: {inner: {a: 1, b: 2}}}", "same"),
-            // Entries of a map by name; one that is new has nothing before it.
+            // Map entries are matched by name; a new entry has no predecessor.
             (
                 "{byName: {k: {type: A, a: 1}}}",
                 "{byName: {k: {type: A, a: 1, b: 2}, l: {b: 1}}}",
@@ -102,13 +102,13 @@ fn items_are_matched_by_key() {
     check(
         &["root"],
         &[
-            // By key and not by place.
+            // Items are matched by key, not by position.
             (
                 "{items: [{name: x, type: A, a: 1}, {name: v, type: B, b: 1}]}",
                 "{items: [{name: v, type: B, a: 2, b: 1}, {name: x, type: A, a: 1, b: 2}]}",
                 "{items: [{name: v, type: A, a: 2}, {name: x, type: B, b: 2}]}",
             ),
-            // A new item has nothing before it: neither of its members is the added one.
+            // A new item has no predecessor, so both of its members are added.
             (
                 "{items: [{name: x, type: A, a: 1}]}",
                 "{items: [{name: v, a: 1, b: 2}, {name: z, b: 2}]}",
@@ -128,9 +128,9 @@ fn items_are_matched_by_key() {
     );
 }
 
-/// Of several items with one key none can be said to have become another.
+/// Duplicate items cannot be matched.
 #[test]
-fn items_that_share_a_key_are_left_alone() {
+fn duplicate_items_are_not_normalized() {
     check(
         &["root"],
         &[
@@ -145,7 +145,7 @@ fn items_that_share_a_key_are_left_alone() {
 }
 
 #[test]
-fn nothing_is_done_inside_atomic_lists_and_maps() {
+fn atomic_lists_and_maps_are_not_normalized() {
     check(
         &["root"],
         &[
@@ -165,13 +165,13 @@ fn changes_are_listed_in_the_order_of_the_value() {
     let new = typed(&ty, "{items: [{name: x, type: A, a: 1, b: 2}], spec: {inner: {type: A, b: 1}}}");
     let normalized = old.normalize_update(&new).unwrap();
     let changes: Vec<String> = normalized.changes.iter().map(ToString::to_string).collect();
-    let wanted =
+    let expected =
         [".items[name=\"x\"].a: cleared", ".items[name=\"x\"].type: deduced \"B\"", ".spec.inner.b: cleared"];
-    assert_eq!(changes, wanted);
+    assert_eq!(changes, expected);
 }
 
 #[test]
-fn objects_of_different_types_are_an_error() {
+fn objects_of_different_types_are_rejected() {
     let error = typed(&ty("plain"), "{a: 1}").normalize_update(&typed(&ty("closed"), "{a: 1}")).unwrap_err();
     assert_eq!(error.to_string(), "expected objects of one type, got `plain` and `closed`");
 }

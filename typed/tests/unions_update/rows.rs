@@ -1,26 +1,26 @@
-//! The rows of the table, one after the other.
+//! The rows of the normalization table, in order.
 
 use super::*;
 
 /// Row 1.
 #[test]
-fn a_changed_discriminator_beside_an_added_member_of_another_is_a_contradiction() {
+fn row_1_selecting_one_member_and_adding_another_is_rejected() {
     let error = "error: `type` is \"B\", which does not select `c`: set only one of them";
     check(
         WITH_DISCRIMINATOR,
         &[
             ("{type: A, a: 1}", "{type: B, a: 1, c: [x]}", error),
             ("{type: A, a: 1}", "{type: B, c: [x]}", error),
-            // Even if the one that it selects is there, added or not.
+            // Regardless of whether the selected member is set or added.
             ("{type: A, a: 1}", "{type: B, b: {x: 1}, c: [x]}", error),
             ("{type: A, a: 1, b: {x: 1}}", "{type: B, b: {x: 1}, c: [x]}", error),
             ("{a: 1}", "{type: B, a: 1, c: [x]}", error),
             ("{type: None}", "{type: B, c: [x]}", error),
             ("{type: Unknown, a: 1}", "{type: B, c: [x]}", error),
-            // Nothing is before an object that is created.
+            // A created object has no predecessor.
             ("null", "{type: B, c: [x]}", error),
             ("null", "{type: B, b: {}, c: [x]}", error),
-            // A declared empty member selects none.
+            // A declared empty member selects no member.
             (
                 "{type: A, a: 1}",
                 "{type: None, c: [x]}",
@@ -31,7 +31,7 @@ fn a_changed_discriminator_beside_an_added_member_of_another_is_a_contradiction(
 }
 
 #[test]
-fn a_contradiction_names_its_place_and_all_are_reported() {
+fn all_contradictions_are_reported_with_their_path() {
     check(
         &["root"],
         &[
@@ -63,7 +63,7 @@ fn a_contradiction_names_its_place_and_all_are_reported() {
 
 /// Row 2.
 #[test]
-fn a_discriminator_that_changed_to_a_known_value_clears_the_others() {
+fn row_2_selecting_a_member_clears_the_others() {
     check(
         WITH_DISCRIMINATOR,
         &[
@@ -77,12 +77,12 @@ fn a_discriminator_that_changed_to_a_known_value_clears_the_others() {
             ("{type: null, a: 1}", "{type: B, a: 1}", "{type: B}"),
             ("{type: Unknown, a: 1}", "{type: B, a: 1}", "{type: B}"),
             ("{type: Unknown, a: 1}", "{type: A, a: 1}", "same"),
-            // What was stored with several set is put right by saying which.
+            // Selecting one member repairs a stored object with several set members.
             ("{type: A, a: 1, b: {x: 1}, c: [x]}", "{type: C, a: 1, b: {x: 1}, c: [x]}", "{type: C, c: [x]}"),
             ("{type: A, a: 1, b: {x: 1}}", "{type: C, a: 1, b: {x: 1}}", "{type: C}"),
-            // Other fields are not its business.
+            // Other fields are not affected.
             ("{type: A, a: 1, other: o}", "{type: B, a: 1, other: p}", "{type: B, other: p}"),
-            // A create says it all.
+            // A create with consistent fields.
             ("null", "{type: A, a: 1}", "same"),
             ("null", "{type: A}", "same"),
         ],
@@ -91,7 +91,7 @@ fn a_discriminator_that_changed_to_a_known_value_clears_the_others() {
 
 /// Row 2, a declared empty member.
 #[test]
-fn a_discriminator_that_changed_to_a_declared_empty_value_clears_every_member() {
+fn row_2_selecting_an_empty_member_clears_all_members() {
     check(
         WITH_DISCRIMINATOR,
         &[
@@ -103,9 +103,9 @@ fn a_discriminator_that_changed_to_a_declared_empty_value_clears_every_member() 
     );
 }
 
-/// Row 3: it may be the API's own word for nothing, or one that the schema has wrong.
+/// Row 3: the API may define this value, or the schema may be wrong.
 #[test]
-fn a_discriminator_that_changed_to_an_unknown_value_clears_what_was_set_before() {
+fn row_3_an_undeclared_value_clears_previous_members() {
     check(
         &["deducing", "respecting", "emptiable"],
         &[
@@ -132,9 +132,9 @@ fn a_discriminator_that_changed_to_an_unknown_value_clears_what_was_set_before()
     );
 }
 
-/// The entry of `SeccompProfile` in Kubernetes' own schema, where users write `Localhost`.
+/// `SeccompProfile` as declared in the schema of Kubernetes, although users write `Localhost`.
 #[test]
-fn a_value_that_the_schema_has_wrong_does_no_harm() {
+fn wrong_values_in_the_schema_are_harmless() {
     check(
         &["profile", "deducingProfile"],
         &[
@@ -156,9 +156,9 @@ fn a_value_that_the_schema_has_wrong_does_no_harm() {
     );
 }
 
-/// Row 4, deducing: it counts as unchanged, and the rows below hold.
+/// Row 4, deducing: an emptied discriminator counts as unchanged, so the rows below apply.
 #[test]
-fn an_emptied_discriminator_of_a_deducing_union_counts_as_unchanged() {
+fn row_4_emptying_a_deduced_discriminator_counts_as_unchanged() {
     check(
         &["deducing"],
         &[
@@ -177,7 +177,7 @@ fn an_emptied_discriminator_of_a_deducing_union_counts_as_unchanged() {
 
 /// Row 4, respecting.
 #[test]
-fn an_emptied_discriminator_of_a_respecting_union_clears_if_the_empty_string_is_declared() {
+fn row_4_a_declared_empty_string_clears_all_members() {
     check(
         &["emptiable", "closedEmptiable"],
         &[
@@ -185,12 +185,12 @@ fn an_emptied_discriminator_of_a_respecting_union_clears_if_the_empty_string_is_
             ("{type: A, a: 1}", "{a: 1}", "{}"),
             ("{type: A, a: 1}", "{type: null, a: 1}", "{type: null}"),
             ("{type: A, a: 1, c: [x]}", "{type: '', a: 1, c: [x]}", "{type: ''}"),
-            // Every member, added ones too.
+            // Every member, including added ones.
             ("{type: A, a: 1}", "{type: '', c: [x]}", "{type: ''}"),
             ("{type: A, a: 1}", "{type: ''}", "same"),
             ("{type: None}", "{type: ''}", "same"),
             ("{type: Unknown, a: 1}", "{a: 1}", "{}"),
-            // It was empty before: unchanged.
+            // The discriminator was already empty, so it is unchanged.
             ("{a: 1}", "{a: 1, c: [x]}", "same"),
             ("{type: ''}", "{a: 1}", "same"),
             ("null", "{a: 1}", "same"),
@@ -208,7 +208,7 @@ fn an_emptied_discriminator_of_a_respecting_union_clears_if_the_empty_string_is_
 
 /// Row 5, deducing.
 #[test]
-fn one_member_set_deduces_the_discriminator() {
+fn row_5_a_single_member_sets_the_discriminator() {
     check(
         &["deducing"],
         &[
@@ -216,17 +216,17 @@ fn one_member_set_deduces_the_discriminator() {
             ("null", "{type: '', a: 1}", "{type: A, a: 1}"),
             ("null", "{type: null, a: 1}", "{type: A, a: 1}"),
             ("{other: o}", "{other: o, b: {}}", "{type: B, b: {}, other: o}"),
-            // A dumb client that knows no discriminator leaves it as it is.
+            // A client that does not know the discriminator leaves it unchanged.
             ("{type: A, a: 1}", "{type: A, c: [x]}", "{type: C, c: [x]}"),
             ("{type: A, a: 1}", "{type: A, a: 2}", "same"),
-            // An object of the time before the discriminator.
+            // An object that was stored before the discriminator existed.
             ("{a: 1}", "{a: 1, other: o}", "{type: A, a: 1, other: o}"),
-            // What was stored wrong.
+            // Inconsistent stored objects.
             ("{type: A, c: [x]}", "{type: A, c: [x]}", "{type: C, c: [x]}"),
             ("{type: A, a: 1, c: [x]}", "{type: A, c: [x]}", "{type: C, c: [x]}"),
             ("{type: None}", "{type: None, a: 1}", "{type: A, a: 1}"),
             ("{type: None, a: 1}", "{type: None, a: 1}", "{type: A, a: 1}"),
-            // One that is not known is overwritten only if the member was added.
+            // An undeclared value is overwritten only if the member is added.
             ("{type: Own, a: 1}", "{type: Own, a: 1}", "same"),
             ("{type: Own, a: 1}", "{type: Own, a: 2}", "same"),
             ("{type: Own, a: 1, c: [x]}", "{type: Own, a: 1}", "same"),
@@ -238,7 +238,7 @@ fn one_member_set_deduces_the_discriminator() {
 
 /// Row 6, deducing.
 #[test]
-fn one_member_added_to_others_takes_over() {
+fn row_6_a_single_added_member_clears_the_others() {
     check(
         &["deducing"],
         &[
@@ -246,7 +246,7 @@ fn one_member_added_to_others_takes_over() {
             ("{type: A, a: 1}", "{type: A, a: 2, c: [x]}", "{type: C, c: [x]}"),
             ("{a: 1}", "{a: 1, c: [x]}", "{type: C, c: [x]}"),
             ("{type: A, a: 1, b: {}}", "{type: A, a: 1, b: {}, c: [x]}", "{type: C, c: [x]}"),
-            // The one that the discriminator names already.
+            // The discriminator already selects the added member.
             ("{type: C, a: 1}", "{type: C, a: 1, c: [x]}", "{type: C, c: [x]}"),
             ("{type: Own, a: 1}", "{type: Own, a: 1, c: [x]}", "{type: C, c: [x]}"),
         ],
@@ -257,7 +257,7 @@ fn one_member_added_to_others_takes_over() {
             ("{a: 1}", "{a: 1, c: [x]}", "{c: [x]}"),
             ("{a: 1, b: {}}", "{a: 1, b: {}, c: [x]}", "{c: [x]}"),
             ("{a: 1, other: o}", "{a: 1, b: {x: 1}, other: o}", "{b: {x: 1}, other: o}"),
-            // `type` is a field like any other here.
+            // `type` is an ordinary field of this struct.
             ("{type: A, a: 1}", "{type: B, a: 1, c: [x]}", "{type: B, c: [x]}"),
         ],
     );
@@ -265,7 +265,7 @@ fn one_member_added_to_others_takes_over() {
 
 /// Row 7.
 #[test]
-fn several_members_of_which_none_or_several_were_added_are_left_to_validation() {
+fn row_7_several_members_are_not_normalized() {
     check(
         ALL,
         &[
@@ -281,7 +281,7 @@ fn several_members_of_which_none_or_several_were_added_are_left_to_validation() 
 
 /// Row 8.
 #[test]
-fn no_member_set_is_left_as_it_is() {
+fn row_8_structs_without_members_are_not_changed() {
     check(
         ALL,
         &[
@@ -298,7 +298,7 @@ fn no_member_set_is_left_as_it_is() {
 
 /// Rows 5 and 6, respecting.
 #[test]
-fn a_respecting_union_does_nothing_while_its_discriminator_is_unchanged() {
+fn rows_5_and_6_respecting_unions_require_a_changed_discriminator() {
     check(
         RESPECTING,
         &[

@@ -1,4 +1,4 @@
-//! The differences of two sorted maps.
+//! Iteration over the differences of two sorted maps.
 
 use im::OrdMap;
 use im::ordmap::{DiffItem, DiffIter};
@@ -6,7 +6,7 @@ use im::shared_ptr::DefaultSharedPtr;
 
 use super::{Join, Joined};
 
-/// The iterator of [`SortedMap::differences`](super::SortedMap::differences).
+/// The iterator returned by [`SortedMap::differences`](super::SortedMap::differences).
 pub struct Differences<'a, K, V>(Repr<'a, K, V>);
 
 enum Repr<'a, K, V> {

@@ -1,4 +1,4 @@
-//! Sorted maps against the standard ones.
+//! Comparison of sorted maps with `BTreeMap`.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ fn check(map: &SortedMap<u8, u8>, model: &BTreeMap<u8, u8>) {
 
 proptest! {
     #[test]
-    fn edits_equal_those_of_a_btree_map(
+    fn edits_match_a_btree_map(
         start in prop::collection::vec((any::<u8>(), any::<u8>()), 0..120),
         edits in prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>())), 0..120),
     ) {
@@ -37,7 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn differences_are_what_the_join_says(
+    fn differences_match_the_join(
         common in prop::collection::vec((any::<u8>(), any::<u8>()), 0..150),
         edits in prop::collection::vec((any::<u8>(), prop::option::of(any::<u8>())), 0..10),
     ) {
@@ -57,7 +57,7 @@ proptest! {
 
 type Batch = BTreeMap<u32, Option<u32>>;
 
-/// How many entries a large map has, and batches of edits that make another one of it.
+/// The number of entries of a large map, and batches of edits that derive another map from it.
 fn edited() -> impl Strategy<Value = (u32, Vec<Batch>)> {
     let edits = |most| prop::collection::btree_map(0..9000_u32, prop::option::of(0..3_u32), 0..most);
     let range = (0..9000_u32, 0..700_u32, prop::option::of(Just(5)));
@@ -65,7 +65,7 @@ fn edited() -> impl Strategy<Value = (u32, Vec<Batch>)> {
     (0..6000_u32, prop::collection::vec(prop_oneof![edits(5), edits(400), range], 0..5))
 }
 
-/// The two maps, of which the second was made from the first.
+/// A map and the map derived from it.
 fn relatives((n, batches): (u32, Vec<Batch>)) -> [SortedMap<u32, u32>; 2] {
     let first: SortedMap<u32, u32> = (0..n).map(|i| (i, i % 3)).collect();
     let edit = |map: SortedMap<u32, u32>, batch: Batch| map.with_edits(batch.into_iter().collect());
@@ -76,7 +76,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn differences_of_relatives_are_what_the_join_says(edited in edited()) {
+    fn differences_of_related_maps_match_the_join(edited in edited()) {
         let [a, b] = relatives(edited);
         let joined: Vec<_> = a.join(&b).filter(|(_, l, r)| l != r).collect();
         let different: Vec<_> = a.differences(&b).filter(|(_, l, r)| l != r).collect();
@@ -84,13 +84,13 @@ proptest! {
         let back: Vec<_> = b.differences(&a).filter(|(_, l, r)| l != r).map(|(k, l, r)| (k, r, l)).collect();
         prop_assert_eq!(&joined, &back);
         prop_assert_eq!(a == b, joined.is_empty());
-        // The same entries in other nodes are equal, too.
+        // Maps with the same entries in different nodes are equal.
         let anew: SortedMap<u32, u32> = b.iter().map(|(k, v)| (*k, *v)).collect();
         prop_assert!(anew == b);
     }
 
     #[test]
-    fn walks_equal_those_of_a_btree_map(
+    fn walks_match_a_btree_map(
         edited in edited(),
         asked in prop::collection::btree_set(0..10_000_u32, 0..600),
     ) {
@@ -118,7 +118,7 @@ thread_local! {
     static COMPARISONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A key that counts how often keys are compared.
+/// A key that counts its comparisons.
 #[derive(Clone, Debug)]
 struct Counted(u32);
 
@@ -143,7 +143,7 @@ impl PartialEq for Counted {
 
 impl Eq for Counted {}
 
-/// How often keys are compared while something is done.
+/// Counts the key comparisons of an operation.
 fn comparisons<T>(work: impl FnOnce() -> T) -> (T, usize) {
     COMPARISONS.set(0);
     let done = work();
@@ -151,15 +151,15 @@ fn comparisons<T>(work: impl FnOnce() -> T) -> (T, usize) {
 }
 
 #[test]
-fn relatives_are_compared_in_proportion_to_the_edits() {
+fn comparing_related_maps_costs_in_proportion_to_the_edits() {
     let n = 100_000;
     let (map, building) = comparisons(|| {
         SortedMap::from_sorted_iter((0..n).map(|i| (Counted(i * 2), i)).collect::<Vec<_>>().into_iter())
     });
-    assert_eq!(building, 0, "entries that are sorted are not compared");
+    assert_eq!(building, 0, "sorted entries are not compared");
     let (_, first_edit) = comparisons(|| map.with_edits(vec![(Counted(0), Some(0))]));
-    assert!(first_edit < n as usize * 30, "the first edit makes the tree: {first_edit} comparisons");
-    // Values replaced, entries added, entries removed: also so many that nodes are joined or split.
+    assert!(first_edit < n as usize * 30, "the first edit builds the tree: {first_edit} comparisons");
+    // Replaced, added and removed entries, also enough of them to merge or split nodes.
     let spread = |value: fn(u32) -> (u32, Option<u32>)| -> Vec<(Counted, Option<u32>)> {
         (0..10).map(|i| value(i * (n / 10))).map(|(key, value)| (Counted(key), value)).collect()
     };
@@ -184,8 +184,8 @@ fn relatives_are_compared_in_proportion_to_the_edits() {
 }
 
 #[test]
-fn a_shared_part_is_found_in_another_place() {
-    // What is added before the first key moves everything to other nodes of the upper levels, or a level down.
+fn shared_nodes_are_found_at_different_positions() {
+    // Entries added before the first key move the others to different nodes of the upper levels, or to a lower level.
     let map: SortedMap<Counted, u32> = (1000..60_000).map(|i| (Counted(i), i)).collect();
     for more in [1, 10, 1000] {
         let larger = map.with_edits((0..more).map(|i| (Counted(i), Some(i))).collect());
@@ -200,7 +200,7 @@ fn a_shared_part_is_found_in_another_place() {
 }
 
 #[test]
-fn neighbours_are_sought_without_starting_at_the_root() {
+fn adjacent_keys_are_found_without_starting_at_the_root() {
     let slice: SortedMap<Counted, u32> = (0..100_000).map(|i| (Counted(i), i)).collect();
     let tree = slice.with_edits(vec![(Counted(7), Some(7))]);
     assert!(slice.as_slice().is_some() && tree.as_slice().is_none());

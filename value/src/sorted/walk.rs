@@ -1,4 +1,4 @@
-//! Ways through a sorted map.
+//! Iterators and cursors over sorted maps.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -10,7 +10,7 @@ use im::OrdMap;
 use im::ordmap::{self, RangedIter};
 use im::shared_ptr::DefaultSharedPtr;
 
-/// The entries of a [`SortedMap`](super::SortedMap) in key order.
+/// Iterates over the entries of a [`SortedMap`](super::SortedMap) in key order.
 ///
 /// ```
 /// use fieldmanager_value::sorted::SortedMap;
@@ -55,17 +55,16 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
 
 impl<K, V> ExactSizeIterator for Iter<'_, K, V> {}
 
-/// Looks up keys that come in ascending order; made by [`SortedMap::seek`](super::SortedMap::seek).
+/// A cursor that looks up ascending keys, created by [`SortedMap::seek`](super::SortedMap::seek).
 pub struct Seek<'a, K, V>(Rest<'a, K, V>);
 
-/// What has not been passed yet.
+/// The entries after the cursor.
 enum Rest<'a, K, V> {
     Slice(&'a [(K, V)]),
     Tree(&'a OrdMap<K, V>, Box<Peekable<RangedIter<'a, K, V, DefaultSharedPtr>>>),
 }
 
-/// How many entries are passed one by one before the rest is searched: two maps that are walked together
-/// mostly have the same keys.
+/// The number of entries examined one by one before a search. Two maps walked together usually have the same keys.
 const STEPS: usize = 4;
 
 impl<'a, K: Ord, V> Seek<'a, K, V> {
@@ -77,7 +76,7 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
         Seek(Rest::Tree(tree, Box::new(tree.range::<_, K>(..).peekable())))
     }
 
-    /// The entry at a key, which must not be less than the one asked for before.
+    /// The entry with a key, which must not be less than the previous one.
     pub fn get<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(&'a K, &'a V)>
     where
         K: Borrow<Q>,
@@ -127,8 +126,9 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
 
 /// Index of the first item that satisfies a monotone predicate.
 ///
-/// The standard library chooses a half without a branch, so that no key is fetched before the one on the way to
-/// it was compared. Keys are elsewhere in memory, and waiting for each costs more than a wrong guess.
+/// The standard library selects a half without a branch, which delays loading the next key until the previous
+/// comparison is done. Keys are stored elsewhere in memory, so waiting for each of them costs more than a mispredicted
+/// branch.
 pub(super) fn lower_bound_by<T>(items: &[T], is_behind: impl Fn(&T) -> bool) -> usize {
     let mut from = 0;
     let mut to = items.len();
@@ -142,10 +142,10 @@ pub(super) fn lower_bound_by<T>(items: &[T], is_behind: impl Fn(&T) -> bool) -> 
     from
 }
 
-/// One key of two maps: the value in the left one and the one in the right one, at least one of them there.
+/// A key of two maps with the value from the left and from the right map, of which at least one is `Some`.
 pub type Joined<'a, K, V> = (&'a K, Option<&'a V>, Option<&'a V>);
 
-/// The iterator of [`SortedMap::join`](super::SortedMap::join).
+/// The iterator returned by [`SortedMap::join`](super::SortedMap::join).
 pub struct Join<'a, K, V> {
     left: Peekable<Iter<'a, K, V>>,
     right: Peekable<Iter<'a, K, V>>,
