@@ -64,6 +64,11 @@ impl Str {
         ArcStr::is_static(&self.0)
     }
 
+    /// A string with an allocation of its own.
+    pub(crate) fn unshared(text: &str) -> Str {
+        Str(ArcStr::from(text))
+    }
+
     /// Wraps a string returned by the interner.
     pub(crate) fn interned(string: ArcStr) -> Str {
         Str(string)

@@ -105,9 +105,10 @@ impl Text {
     }
 }
 
+/// A long string is not looked up in the interner: unlike names, values rarely repeat.
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        Text::short_or(text, || Str::from(text))
+        Text::short_or(text, || Str::unshared(text))
     }
 }
 

@@ -28,18 +28,6 @@ const RECURSION: &[(&[&str], &str)] = &[
         "the unions of the types are parsed from the types, and stored with them",
     ),
     (
-        &["managedfields/src/interner.rs", "managedfields/src/managed.rs"],
-        "decoding shares managed fields that an interner stores",
-    ),
-    (
-        &["managedfields/src/builder.rs", "managedfields/src/manager.rs", "managedfields/src/state.rs"],
-        "the builder creates the field manager, and the state of a request refers to the field manager",
-    ),
-    (
-        &["merge/src/ownership.rs", "merge/src/updater.rs"],
-        "operations on owners call the updater that created them",
-    ),
-    (
         &["patch/src/strategic/lists.rs", "patch/src/strategic/merge.rs"],
         "merging a map merges its lists, and merging a list merges the maps in it",
     ),
