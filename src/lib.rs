@@ -23,7 +23,7 @@
 //! };
 //! let updater = Updater::builder().build();
 //!
-//! The shop applies first. There is no live object yet, and no field has an owner.
+//! // The shop applies first. There is no live object yet, and no field has an owner.
 //! let nothing = TypedValue::null(app.clone());
 //! let shop = config("{image: nginx, replicas: 3}")?;
 //! let applied = updater.apply(ApplyRequest::new(&nothing, &shop).manager("shop"))?;
@@ -35,7 +35,7 @@
 //! let refused = updater.apply(request.clone());
 //! assert_eq!(refused.unwrap_err().to_string(), r#"conflict with "shop": .replicas"#);
 //!
-//! Force transfers ownership of the field; the shop keeps the rest.
+//! // Force transfers ownership of the field; the shop keeps the rest.
 //! let forced = updater.apply(request.force())?;
 //! let object = forced.object.ok_or("the object has changed")?;
 //! assert_eq!(object.value().to_json(), r#"{"image":"nginx","replicas":10}"#);
