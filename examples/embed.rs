@@ -10,7 +10,7 @@ use fieldmanager::{ApplyRequest, FieldManager, GroupVersionKind, Interner, Time,
 struct Deployments {
     manager: FieldManager,
     objects: BTreeMap<String, Value>,
-    /// Stores the managed fields that many Deployments have in common once.
+    /// Shares the managed fields that many Deployments have in common.
     interner: Interner,
 }
 

@@ -1,9 +1,9 @@
 //! Kubernetes Server-Side Apply as a library.
 //!
-//! An object has several managers. Each *applies* a configuration: the fields it has an opinion about, and
-//! no others. The [`Updater`] merges it into the live object, removes what the manager applied before and
-//! does not apply any more, and records who owns which field. Changing a field that another manager owns is a
-//! conflict, unless the apply is forced.
+//! An object has several managers. Each manager *applies* a configuration, which contains only the fields that it has
+//! an opinion about. The [`Updater`] merges the configuration into the live object, removes fields that the manager
+//! applied before and no longer applies, and records the owners of all fields. Changing a field that another manager
+//! owns is a conflict, unless the apply is forced.
 //!
 //! ```
 //! use fieldmanager::merge::ApplyRequest;
@@ -23,7 +23,7 @@
 //! };
 //! let updater = Updater::builder().build();
 //!
-//! // The shop applies first: there is no live object yet, and no field has an owner.
+//! // The shop applies first. There is no live object yet, and no field has an owner.
 //! let nothing = TypedValue::null(app.clone());
 //! let shop = config("{image: nginx, replicas: 3}")?;
 //! let applied = updater.apply(ApplyRequest::new(&nothing, &shop).manager("shop"))?;
@@ -35,7 +35,7 @@
 //! let refused = updater.apply(request.clone());
 //! assert_eq!(refused.unwrap_err().to_string(), r#"conflict with "shop": .replicas"#);
 //!
-//! // By force it takes the field; the shop keeps the rest.
+//! // Force transfers ownership of the field; the shop keeps the rest.
 //! let forced = updater.apply(request.force())?;
 //! let object = forced.object.ok_or("the object has changed")?;
 //! assert_eq!(object.value().to_json(), r#"{"image":"nginx","replicas":10}"#);
@@ -47,9 +47,9 @@
 //!
 //! # Modules
 //!
-//! Every module is a crate of its own, re-exported; each knows only those below it.
+//! Every module re-exports a crate; each crate uses only those below it.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
 #![cfg_attr(feature = "harness", doc = "| [`harness`] | scenario files, how to run them, and reports |")]
 #![cfg_attr(
@@ -61,8 +61,8 @@
     not(feature = "derive"),
     doc = "| `derive` (feature `derive`) | unions that Rust types declare |"
 )]
-//! | [`managedfields`] | `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply |
-//! | [`patch`] | JSON Patch, JSON Merge Patch and strategic merge patch: applying and making them |
+//! | [`managedfields`] | `metadata.managedFields`, and the operations of an API server on create, update, patch and apply |
+//! | [`patch`] | JSON Patch, JSON Merge Patch and strategic merge patch: applying and creating them |
 //! | [`openapi`] | schemas from OpenAPI documents and custom resource definitions, the bundled Kubernetes types |
 //! | [`structural`] | custom resource definitions and structural schemas: checking, pruning, defaulting, validation |
 //! | [`merge`] | the updater: apply, update, conflicts, pruning, version conversion |
@@ -73,11 +73,11 @@
 //!
 //! # Behaviour
 //!
-//! The reference is the Go package `sigs.k8s.io/structured-merge-diff/v6`, version 6.4.2. Where this library
-//! does otherwise on purpose, `docs/deviations.md` in the repository says so and why.
+//! The reference is the Go package `sigs.k8s.io/structured-merge-diff/v6`, version 6.4.2. The page `docs/deviations.md`
+//! in the repository lists every intended difference with its reason.
 //!
-//! Everything public is `Send + Sync`. There is no global state that changes, no clock, no randomness and no
-//! I/O. No input makes the library panic; nesting beyond [`value::MAX_DEPTH`] is an error.
+//! Everything public is `Send + Sync`. There is no mutable global state, no clock, no randomness and no I/O. No input
+//! makes the library panic; nesting beyond [`value::MAX_DEPTH`] is an error.
 
 pub use fieldmanager_fieldpath as fieldpath;
 #[cfg(feature = "harness")]

@@ -1,8 +1,8 @@
-//! Faults and where they are.
+//! Faults and their positions.
 
 use std::fmt;
 
-/// A place in a text. Lines and columns count from 1; columns count bytes, as the Go tools do.
+/// A position in a file. Lines and columns count from 1; columns count bytes, as in the Go tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line.
@@ -11,7 +11,7 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Something that is wrong: where, what was found, and what is accepted.
+/// A fault: its position, what was found, and what is accepted.
 ///
 /// ```
 /// use fieldmanager_authoring::{Fault, Position};
@@ -22,9 +22,9 @@ pub struct Position {
 pub struct Fault {
     /// The file.
     pub file: String,
-    /// The place in it, where one place is at fault.
+    /// The position, if a single position is at fault.
     pub at: Option<Position>,
-    /// What was found, and what is accepted.
+    /// The fault, and what is accepted.
     pub message: String,
 }
 
@@ -44,16 +44,16 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The most names that a message lists.
+/// The maximum number of names that a message lists.
 const MAX_LISTED: usize = 20;
 
-/// Names or values as a message lists them. Only the first ones are listed, so that messages about many members stay in
-/// proportion to them.
+/// Quotes and lists names or values for a message. Only the first ones are listed, to bound the size of messages about
+/// many members.
 pub(crate) fn quoted<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     listed(items.into_iter().map(|item| format!("`{item}`")))
 }
 
-/// The same for items that are quoted already.
+/// The same for items that are already quoted.
 pub(crate) fn listed(items: impl IntoIterator<Item = String>) -> String {
     let mut items = items.into_iter();
     let first: Vec<String> = items.by_ref().take(MAX_LISTED).collect();
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lists_of_names_are_cut() {
+    fn long_lists_of_names_are_truncated() {
         assert_eq!(quoted(["a", "b"]), "`a`, `b`");
         let long = quoted(vec!["a"; MAX_LISTED + 3]);
         assert!(long.ends_with("`a`, and 3 more"), "{long}");

@@ -1,5 +1,5 @@
-//! Unions that the markers of Go source declare, put into the CustomResourceDefinitions and OpenAPI documents that
-//! were generated from it.
+//! Adds the unions that markers of Go source declare to the CustomResourceDefinitions and OpenAPI documents that were
+//! generated from it.
 //!
 //! ```
 //! use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};

@@ -1,4 +1,4 @@
-//! Where in a document the structs of Go source are.
+//! Finds the structs of Go source in a document.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -13,34 +13,35 @@ use crate::{Fault, Position};
 const EXTENSION: &str = "x-kubernetes-unions";
 const GVK: &str = "x-kubernetes-group-version-kind";
 
-/// How many structs may be embedded in a struct, directly or in each other. Each of them is asked for each property.
+/// The maximum number of structs embedded in a struct, directly or transitively. Each of them is searched for every
+/// property.
 const MAX_EMBEDDED: usize = 64;
 
-/// How many faults of documents are found. The search ends there, so that documents in which every place has a fault cost
-/// no more than others.
+/// The maximum number of reported faults of documents. The search stops there, which bounds its cost for documents with
+/// a fault at every position.
 const MAX_FAULTS: usize = 1000;
 
 /// A document that was generated from Go source: CustomResourceDefinitions, or an OpenAPI document.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'t> {
-    /// How messages call it.
+    /// The name in messages.
     pub name: &'t str,
-    /// YAML, with one or more documents, or JSON.
+    /// YAML with one or more documents, or JSON.
     pub text: &'t str,
 }
 
 /// A document with its unions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inserted {
-    /// The text: that of the document, with new entries.
+    /// The document with the new entries.
     pub text: String,
-    /// How many unions of the source it has, each counted at every place.
+    /// The number of unions, counted at every occurrence of their structs.
     pub unions: usize,
-    /// How many entries were added or replaced.
+    /// The number of entries that were added or replaced.
     pub changes: usize,
 }
 
-/// Every fault that was found in source and documents, by file and place.
+/// All faults of source and documents, by file and position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
@@ -53,13 +54,13 @@ impl fmt::Display for Faults {
 
 impl std::error::Error for Faults {}
 
-/// Puts the unions of Go source into documents, at every place where the struct occurs: in the schemas of all versions
-/// of a CustomResourceDefinition, in which structs are written out, and in the definitions of an OpenAPI document, which
-/// refer to each other. What is there already and equal is kept.
+/// Adds the unions of Go source to documents, wherever a struct occurs: in the schemas of all versions of a
+/// CustomResourceDefinition, where structs are inlined, and in the definitions of an OpenAPI document, which refer to
+/// each other. Existing equal unions are kept.
 ///
 /// # Errors
 ///
-/// [`Faults`], those of the source among them: a member that a document does not have, a struct that is in no
+/// [`Faults`], including those of the source: a member that a document does not have, a struct that occurs in no
 /// document, a version without types.
 pub fn insert(types: &GoTypes, documents: &[Document<'_>]) -> Result<Vec<Inserted>, Faults> {
     let mut faults: Vec<Fault> = types.faults().to_vec();
@@ -73,7 +74,8 @@ pub fn insert(types: &GoTypes, documents: &[Document<'_>]) -> Result<Vec<Inserte
     for key in types.unions.keys().filter(|key| !placed.contains(key)) {
         if let Some((scope, decl)) = types.declaration(key) {
             let names = quoted(documents.iter().map(|document| document.name));
-            let message = format!("`{}` declares a union and is in no document: looked in {names}", key.name);
+            let message =
+                format!("`{}` declares a union but occurs in no document: searched {names}", key.name);
             faults.push(Fault { file: types.path(scope).to_owned(), at: Some(decl.at), message });
         }
     }
@@ -90,20 +92,21 @@ pub fn insert(types: &GoTypes, documents: &[Document<'_>]) -> Result<Vec<Inserte
 pub struct DeclaredUnion {
     /// The import path of the package, if it is known.
     pub package: Option<String>,
-    /// The struct.
+    /// The name of the struct.
     pub type_name: String,
-    /// Where the struct is.
+    /// The file of the struct.
     pub file: String,
-    /// The place in the file.
+    /// The position in the file.
     pub at: Position,
-    /// The name of the discriminator in JSON, if there is one.
+    /// The JSON name of the discriminator, if there is one.
     pub discriminator: Option<String>,
-    /// What a document has to say: an entry of the list on the struct, or the map on the discriminator's property.
+    /// The extension that a document needs: an entry of the list on the struct, or the map on the discriminator's
+    /// property.
     pub extension: Value,
 }
 
 impl GoTypes {
-    /// The unions that the source declares, those of embedded structs once.
+    /// The unions that the source declares; unions of embedded structs are listed once.
     pub fn declared(&self) -> Vec<DeclaredUnion> {
         let mut all = Vec::new();
         for (key, unions) in &self.unions {
@@ -126,26 +129,26 @@ impl GoTypes {
     }
 }
 
-/// A walk over a document and the Go types of its parts side by side.
+/// A parallel walk over a document and the Go types of its parts.
 struct Place<'a, 'f> {
     types: &'a GoTypes,
     name: &'a str,
     path: Vec<Step>,
-    /// What is added to the nodes of the path: the last one is the current node.
+    /// The entries to add at the nodes of the path; the last one is the current node.
     edits: Vec<Edits>,
     unions: usize,
     placed: &'f mut BTreeSet<&'a TypeKey>,
-    /// Faults that the source has a place for.
+    /// Faults with a position in the source.
     faults: &'f mut Vec<Fault>,
     /// Faults of the document.
     refused: Vec<Refused>,
-    /// How many faults were found in this document.
+    /// The number of faults found in this document.
     found: usize,
-    /// How many look-ups the walk took.
+    /// The number of lookups of the walk.
     steps: usize,
 }
 
-/// A struct, or one that is embedded in it.
+/// A struct, or a struct embedded in it.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     scope: Scope,
@@ -165,7 +168,7 @@ impl<'a, 'f> Place<'a, 'f> {
         Place { types, name, path, edits, unions: 0, placed, faults, refused, found: 0, steps: 0 }
     }
 
-    /// The text with its unions, if it can be edited. Otherwise that is a fault, like those of the walk.
+    /// The document with its unions, if it can be edited. Otherwise adds a fault, like those of the walk.
     fn finish(mut self, text: &str) -> Option<Inserted> {
         let edits = self.edits.pop().unwrap_or_default();
         let text_with_unions = match document::apply(text, EXTENSION, &edits) {
@@ -189,7 +192,7 @@ impl<'a, 'f> Place<'a, 'f> {
         text_with_unions.map(|text| Inserted { text, unions: self.unions, changes: edits.count() })
     }
 
-    /// Notes a fault of the current node.
+    /// Adds a fault at the current node.
     fn fault(&mut self, message: impl fmt::Display) {
         if self.found >= MAX_FAULTS {
             return;
@@ -202,7 +205,7 @@ impl<'a, 'f> Place<'a, 'f> {
         match documents(text) {
             Err(error) => self.fault(error),
             Ok(documents) if documents.is_empty() => {
-                self.fault("no document: expected CustomResourceDefinitions or an OpenAPI document")
+                self.fault("no document found: expected CustomResourceDefinitions or an OpenAPI document")
             }
             Ok(documents) => {
                 for (i, document) in documents.iter().enumerate() {
@@ -223,7 +226,7 @@ impl<'a, 'f> Place<'a, 'f> {
         }
     }
 
-    /// Notes what the current node is to have, unless it has it.
+    /// Records the entry that the current node needs, unless the node has it.
     fn entry(&mut self, value: Value, found: Option<&Value>) {
         if found.is_none_or(|found| !same(found, &value))
             && let Some(edits) = self.edits.last_mut()
@@ -232,7 +235,7 @@ impl<'a, 'f> Place<'a, 'f> {
         }
     }
 
-    /// Goes down a path of fields, if there is one.
+    /// Descends a path of fields, if it exists.
     fn field<'v>(&mut self, value: &'v Value, names: &[&str], visit: impl FnOnce(&mut Self, &'v Value)) {
         let Some((name, rest)) = names.split_first() else {
             return visit(self, value);
@@ -326,7 +329,7 @@ impl<'a, 'f> Place<'a, 'f> {
     }
 
     fn definitions(&mut self, definitions: &Map) {
-        // Where the path of a package is not known, a definition is found by the end of its name, if no other has it.
+        // If the path of a package is unknown, its definition is found by the end of the name, if that is unique.
         let mut ends: HashMap<String, usize> = HashMap::new();
         for (name, _) in definitions {
             if let Some(end) = end(name) {
@@ -359,7 +362,7 @@ impl<'a, 'f> Place<'a, 'f> {
         }
     }
 
-    /// The unions of a type, and of what is in it, in a schema of it.
+    /// Processes the unions of a type and of its parts, in its schema.
     fn schema(&mut self, schema: &Value, scope: Scope, ty: &'a Type) {
         let types = self.types;
         if let Some(key) = types.struct_key(scope, ty) {
@@ -381,7 +384,7 @@ impl<'a, 'f> Place<'a, 'f> {
         }
     }
 
-    /// The same for a struct of a name.
+    /// The same for a named struct.
     fn named(&mut self, schema: &Value, key: &TypeKey) {
         if schema.get("$ref").is_none()
             && let Some(part) = self.part(key)
@@ -392,7 +395,7 @@ impl<'a, 'f> Place<'a, 'f> {
 
     fn part(&self, key: &TypeKey) -> Option<Part<'a>> {
         let types = self.types;
-        // The name may stand for a struct of another name: `type App v1.App`.
+        // The name may be defined by another struct: `type App v1.App`.
         let key = types.struct_named(key)?;
         let (scope, decl) = types.declaration(&key)?;
         let Type::Struct(fields) = decl.ty.pointee() else {
@@ -402,8 +405,8 @@ impl<'a, 'f> Place<'a, 'f> {
         Some(Part { scope, fields, unions })
     }
 
-    /// A struct and those embedded in it. One that is embedded less deep precedes others, since of fields of one name its
-    /// field counts.
+    /// A struct and its embedded structs. Less deeply embedded structs precede others, because their fields take
+    /// precedence.
     fn parts(&mut self, outermost: Part<'a>) -> Vec<Part<'a>> {
         let mut parts = vec![outermost];
         let mut next = 0;
@@ -421,7 +424,7 @@ impl<'a, 'f> Place<'a, 'f> {
                 if parts.len() > MAX_EMBEDDED {
                     self.found += 1;
                     let message = format!(
-                        "`{}` is one embedded struct too many: expected at most {MAX_EMBEDDED} in a struct and those in it",
+                        "`{}` exceeds the limit on embedded structs: expected at most {MAX_EMBEDDED} in a struct, including nested ones",
                         field.name
                     );
                     let file = self.types.path(part.scope).to_owned();
@@ -505,7 +508,7 @@ impl<'a, 'f> Place<'a, 'f> {
     }
 }
 
-/// Whether two extensions say the same: a list in any order.
+/// Whether two extensions are equivalent; the order of a list is ignored.
 fn same(found: &Value, value: &Value) -> bool {
     let sorted = |list: &List| {
         let mut items: Vec<String> = list.iter().map(Value::to_json).collect();
@@ -529,7 +532,7 @@ fn map(entries: Vec<(&str, Value)>) -> Value {
     Value::Map(entries.into_iter().map(|(name, value)| (Str::from(name), value)).collect())
 }
 
-/// `{discriminator, fields-to-discriminateBy: {field: value}}`.
+/// The list form: `{discriminator, fields-to-discriminateBy: {field: value}}`.
 fn list_form(union: &Declared) -> Value {
     let members =
         union.members.iter().map(|member| (member.json.as_str(), Value::from(member.value.as_str())));
@@ -542,7 +545,7 @@ fn list_form(union: &Declared) -> Value {
     map(entries)
 }
 
-/// `{fieldMembers: {value: {name, optional} or null}}`.
+/// The object form: `{fieldMembers: {value: {name, optional} or null}}`.
 fn object_form(union: &Declared) -> Value {
     let members = union.members.iter().map(|member| {
         let member_of = map(vec![

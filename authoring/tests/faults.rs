@@ -1,10 +1,10 @@
-//! What is wrong with markers and documents, with its place, all at once.
+//! Faults of markers and documents, with their positions, all reported at once.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on must fail")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot continue must fail")]
 
 use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
 
-/// The faults of the fields of a struct that begins in line 2, and of constants behind it.
+/// The faults of the fields of a struct that starts in line 2, and of the constants after it.
 fn faults(body: &str) -> Vec<String> {
     let text = format!("package v1\n{body}\n");
     let types = GoTypes::read(&[GoFile { path: "t.go", import_path: None, text: &text }]);
@@ -20,7 +20,7 @@ fn check(rows: &[(&str, &[&str])]) {
 }
 
 #[test]
-fn markers_with_arguments_that_they_do_not_have_are_faults() {
+fn unexpected_marker_arguments_are_faults() {
     check(&[
         (
             "type S struct {\n\t// +unionDiscriminator=x\n\tType T `json:\"type\"`\n\t// +unionMember=A,maybe\n\t// +optional\n\tA *int `json:\"a\"`\n\t// +unionMember A\n\tB *int `json:\"b,omitempty\"`\n}",
@@ -52,7 +52,7 @@ fn markers_with_arguments_that_they_do_not_have_are_faults() {
 }
 
 #[test]
-fn unions_against_the_rules_of_the_proposals_are_faults() {
+fn unions_that_violate_the_proposals_are_faults() {
     check(&[
         (
             "type S struct {\n\t// +unionMember\n\tA *int `json:\"a,omitempty\"`\n}",
@@ -77,7 +77,7 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
             &[
                 "t.go:5:5: \"C\" is not a value of the discriminator `Type`: expected one of \"A\", \"B\"",
                 "t.go:7:5: member `B` is required: a member must be optional (`+optional` or `omitempty`)",
-                "t.go:9:5: value \"B\" selects two members, `b` and `c`: each has its own",
+                "t.go:9:5: value \"B\" selects two members, `b` and `c`: expected distinct values",
             ],
         ),
         (
@@ -100,7 +100,7 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
             &[
                 "t.go:4:2: `O` is embedded in a `+union` struct, whose fields are all members",
                 "t.go:7:5: `Kind` is a second discriminator beside `Type`: a struct has one",
-                "t.go:9:5: `+unionDeprecated` in a `+union` struct, whose fields are all members: leave one of them out",
+                "t.go:9:5: `+unionDeprecated` in a `+union` struct, whose fields are all members: remove one of them",
                 "t.go:12:2: member `B` is required: a member must be optional (`+optional` or `omitempty`)",
             ],
         ),
@@ -114,23 +114,23 @@ fn unions_against_the_rules_of_the_proposals_are_faults() {
         (
             "type S struct {\n\t// +k8s:unionMember(union: \"a\")\n\t// +k8s:zeroOrOneOfMember(union: \"b\")\n\tA *int `json:\"a\"`\n\t// +k8s:unionMember(union: \"a\")\n\tB O `json:\"b\"`\n\t// +k8s:unionDiscriminator(union: \"c\")\n\tC T `json:\"c\"`\n\t// +k8s:ifEnabled(X)=+k8s:unionMember\n\tD *int `json:\"d\"`\n}\ntype O struct{}",
             &[
-                "t.go:3:5: member `a` is in two unions, one without discriminator and one without discriminator: it may be in one",
+                "t.go:3:5: member `a` is in two unions, one without a discriminator and one without a discriminator: expected at most one",
                 "t.go:6:5: member `B` is always set: expected a pointer, a list, a map or a scalar",
                 "t.go:9:2: discriminator `C` has no members: `+k8s:unionMember` on a field makes one",
-                "t.go:10:5: `+k8s:ifEnabled` carries `+k8s:unionMember`: of the tags around it only `k8s:alpha`, `k8s:beta` are accepted",
+                "t.go:10:5: `+k8s:ifEnabled` contains `+k8s:unionMember`: accepted enclosing tags are `k8s:alpha`, `k8s:beta`",
             ],
         ),
     ]);
 }
 
 #[test]
-fn a_discriminator_without_members_is_a_warning() {
+fn discriminator_without_members_is_a_warning() {
     let body = "type S struct {\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n}";
     let text = format!("package v1\n{body}\n{ENUM}");
     let types = GoTypes::read(&[GoFile { path: "t.go", import_path: None, text: &text }]);
     assert_eq!((types.faults(), types.unions()), (&[][..], 0));
     let warnings: Vec<String> = types.warnings().iter().map(ToString::to_string).collect();
-    let expected = "t.go:3:5: discriminator `Type` has no members, and declares no union: `+unionMember` on a field makes a member";
+    let expected = "t.go:3:5: discriminator `Type` has no members and declares no union: `+unionMember` on a field makes a member";
     assert_eq!(warnings, [expected]);
 }
 
@@ -155,8 +155,8 @@ fn placed(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn documents_without_what_the_source_declares_are_faults() {
-    let lost = "api/v1/t.go:17:6: `Lost` declares a union and is in no document: looked in `crd.yaml`";
+fn missing_structs_and_fields_in_documents_are_faults() {
+    let lost = "api/v1/t.go:17:6: `Lost` declares a union but occurs in no document: searched `crd.yaml`";
     let expected = [
         "api/v1/t.go:12:5: field `image` of a union is not in crd.yaml at .spec.versions[0].schema.openAPIV3Schema.properties.spec: its properties are `git`",
         lost,
@@ -167,7 +167,7 @@ fn documents_without_what_the_source_declares_are_faults() {
         &[("v1", "{git: {type: string}}"), ("v2", "{git: {type: string}, image: {type: string}}")],
     );
     assert_eq!(placed(&both), expected);
-    let spec = "api/v1/t.go:9:6: `Spec` declares a union and is in no document: looked in `crd.yaml`";
+    let spec = "api/v1/t.go:9:6: `Spec` declares a union but occurs in no document: searched `crd.yaml`";
     let expected = [
         lost,
         spec,
@@ -183,7 +183,7 @@ fn documents_without_what_the_source_declares_are_faults() {
             "kind: Pod\napiVersion: v1\n",
             "crd.yaml:1:1: expected a CustomResourceDefinition of apiextensions.k8s.io/v1 or an OpenAPI document, got v1 Pod",
         ),
-        ("", "crd.yaml: no document: expected CustomResourceDefinitions or an OpenAPI document"),
+        ("", "crd.yaml: no document found: expected CustomResourceDefinitions or an OpenAPI document"),
         ("a: [", "crd.yaml: not valid YAML at line 1 column 4: "),
     ] {
         let found = placed(text);
@@ -191,13 +191,13 @@ fn documents_without_what_the_source_declares_are_faults() {
     }
     let aliased = both.replace("  - name: v2\n    schema:\n      openAPIV3Schema:\n        properties:\n          spec:\n            properties: {git: {type: string}, image: {type: string}}\n", "").replace("{git: {type: string}}", "&p {git: {type: string}, image: {type: string}}").replace("          spec:\n", "          spec: &s\n");
     let aliased = format!("{aliased}            type: object\n          other: *s\n");
-    // What an alias stands for would change too.
-    let refused = "crd.yaml:11:11: .spec.versions[0].schema.openAPIV3Schema.properties.spec: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON";
+    // An edit would also change the uses of the alias.
+    let refused = "crd.yaml:11:11: .spec.versions[0].schema.openAPIV3Schema.properties.spec: an entry cannot be added to a document in this form: expected YAML in block style, or JSON";
     assert_eq!(placed(&aliased), [lost, refused]);
 }
 
 #[test]
-fn the_search_for_faults_of_a_document_ends() {
+fn search_for_faults_stops_at_the_limit() {
     let kinds: String = (0..2000).map(|i| crd(&format!("Other{i}"), &[("v1", "{}")]) + "---\n").collect();
     let found = placed(&kinds);
     let ended = "crd.yaml: there may be more faults: the search ended at 1000";
@@ -206,7 +206,7 @@ fn the_search_for_faults_of_a_document_ends() {
 }
 
 #[test]
-fn a_struct_that_embeds_too_many_structs_is_a_fault() {
+fn struct_with_too_many_embedded_structs_is_a_fault() {
     let embedded: String = (0..100).map(|i| format!("\tE{i}\n")).collect();
     let structs: String =
         (0..100).map(|i| format!("type E{i} struct {{ F{i} int `json:\"f{i}\"` }}\n")).collect();
@@ -218,6 +218,6 @@ fn a_struct_that_embeds_too_many_structs_is_a_fault() {
     let faults = insert(&types, &[Document { name: "crd.yaml", text: &text }]).unwrap_err().to_string();
     assert_eq!(
         faults,
-        "v1/t.go:69:2: `E64` is one embedded struct too many: expected at most 64 in a struct and those in it"
+        "v1/t.go:69:2: `E64` exceeds the limit on embedded structs: expected at most 64 in a struct, including nested ones"
     );
 }

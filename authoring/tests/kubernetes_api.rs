@@ -1,11 +1,11 @@
-//! The unions of the Kubernetes API types are those that its OpenAPI document declares.
+//! The unions of the Kubernetes API types equal those that the OpenAPI document declares.
 //!
 //! `FIELDMANAGER_KUBERNETES_API` is the folder of the module `k8s.io/api` of the bundled release,
 //! `FIELDMANAGER_CERT_MANAGER` that of `github.com/cert-manager/cert-manager`, an operator with kubebuilder markers and
-//! without markers of unions, `FIELDMANAGER_GATEWAY_API` that of `sigs.k8s.io/gateway-api`, which marks discriminators and no
-//! members. Without them there is nothing to compare.
+//! no union markers, and `FIELDMANAGER_GATEWAY_API` that of `sigs.k8s.io/gateway-api`, which marks discriminators but
+//! no members. Tests whose variable is not set are skipped.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on must fail")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot continue must fail")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
 use fieldmanager_openapi::builtin;
 use fieldmanager_value::Value;
 
-/// The source of a module: paths below it, and texts.
+/// The source files of a module: relative paths and contents.
 fn source(root: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];
@@ -51,15 +51,15 @@ fn types(module: &str, files: &[(String, String)]) -> GoTypes {
     GoTypes::read(&files)
 }
 
-/// Discriminator and members, as both sides say them.
+/// The discriminator and the members in a common format.
 fn text(discriminator: Option<&str>, members: &BTreeMap<String, String>) -> String {
     format!("{} {members:?}", discriminator.unwrap_or("-"))
 }
 
-/// Why the unions of types differ, which are named without `io.k8s.api`.
+/// The reasons why the unions of types differ. Types are named without `io.k8s.api`.
 const DIFFERENCES: [(&str, &[&str]); 4] = [
     (
-        "the marker gives the name of the field where the API has another value; the bundle corrects it",
+        "the marker has the name of the field, but the API has another value; the bundle corrects it",
         &["core.v1.AppArmorProfile", "core.v1.SeccompProfile", "flowcontrol.v1.LimitResponse"],
     ),
     (
@@ -81,7 +81,7 @@ const DIFFERENCES: [(&str, &[&str]); 4] = [
         ],
     ),
     (
-        "the version is not served by default, and the OpenAPI document does not have it",
+        "the version is not served by default and is not in the OpenAPI document",
         &[
             "authorization.v1beta1.SelfSubjectAccessReviewSpec",
             "authorization.v1beta1.SubjectAccessReviewSpec",
@@ -97,7 +97,7 @@ const DIFFERENCES: [(&str, &[&str]); 4] = [
         ],
     ),
     (
-        "no object has the type, and the bundle leaves it out",
+        "no object has the type, so the bundle omits it",
         &[
             "scheduling.v1alpha3.WorkloadCompositePodGroupDisruptionMode",
             "scheduling.v1alpha3.WorkloadCompositePodGroupSchedulingPolicy",
@@ -110,7 +110,7 @@ const WITHOUT_MEMBERS: [&str; 3] =
     ["admissionregistration/v1/", "admissionregistration/v1alpha1/", "admissionregistration/v1beta1/"];
 
 #[test]
-fn unions_of_the_kubernetes_api_are_those_of_its_openapi_document() {
+fn kubernetes_api_unions_equal_those_of_the_openapi_document() {
     let Some(root) = std::env::var_os("FIELDMANAGER_KUBERNETES_API") else {
         return;
     };
@@ -126,7 +126,7 @@ fn unions_of_the_kubernetes_api_are_those_of_its_openapi_document() {
             .collect();
         let old = go
             .insert(format!("{package}.{}", union.type_name), text(union.discriminator.as_deref(), &members));
-        assert_eq!(old, None, "no struct has two");
+        assert_eq!(old, None, "no struct has two unions");
     }
     let mut openapi: BTreeMap<String, String> = BTreeMap::new();
     let bundled = builtin::types();
@@ -159,7 +159,7 @@ fn unions_of_the_kubernetes_api_are_those_of_its_openapi_document() {
     }
 }
 
-/// The documents of a folder, without those of a name.
+/// The documents of a folder, except those whose name contains `without`.
 fn documents(folder: &Path, without: &str) -> Vec<(String, String)> {
     let mut documents = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -179,7 +179,7 @@ fn assert_lines_are_only_added(name: &str, before: &str, after: &str) {
 }
 
 #[test]
-fn an_operator_with_kubebuilder_markers_is_read_without_faults() {
+fn operator_with_kubebuilder_markers_has_no_faults() {
     let Some(root) = std::env::var_os("FIELDMANAGER_CERT_MANAGER") else {
         return;
     };
@@ -193,7 +193,7 @@ fn an_operator_with_kubebuilder_markers_is_read_without_faults() {
     let out = insert(&read, &documents).unwrap();
     assert!(documents.len() >= 6 && out.iter().zip(&documents).all(|(out, before)| out.text == before.text));
 
-    // What is a union by its description becomes one by a marker.
+    // Adds a marker to a type that its description declares as a union.
     for (_, text) in &mut files {
         *text = text.replace("\ntype IssuerConfig struct", "\n// +union\ntype IssuerConfig struct");
     }
@@ -212,24 +212,24 @@ fn an_operator_with_kubebuilder_markers_is_read_without_faults() {
 const FILTER: &str = r#"{"fieldMembers":{"CORS":{"name":"cors","optional":false},"ExtensionRef":{"name":"extensionRef","optional":false},"ExternalAuth":{"name":"externalAuth","optional":false},"RequestHeaderModifier":{"name":"requestHeaderModifier","optional":false},"RequestMirror":{"name":"requestMirror","optional":false},"RequestRedirect":{"name":"requestRedirect","optional":false},"ResponseHeaderModifier":{"name":"responseHeaderModifier","optional":false},"URLRewrite":{"name":"urlRewrite","optional":false}}}"#;
 
 #[test]
-fn discriminators_of_the_gateway_api_are_unions_as_soon_as_their_members_are_marked() {
+fn gateway_api_discriminators_become_unions_with_marked_members() {
     let Some(root) = std::env::var_os("FIELDMANAGER_GATEWAY_API") else {
         return;
     };
     let root = Path::new(&root);
     let mut files = source(&root.join("apis"));
     let module = "sigs.k8s.io/gateway-api/apis";
-    // A policy that protects the definitions is beside them, and an experimental group, whose types are elsewhere.
+    // The folder also contains an admission policy, and an experimental group whose types are elsewhere.
     let mut documents = documents(&root.join("config/crd/experimental"), "_vap_");
     documents.retain(|(name, _)| name.starts_with("gateway.networking.k8s.io_"));
     let documents: Vec<Document<'_>> = documents.iter().map(|(name, text)| Document { name, text }).collect();
     let read = types(module, &files);
     assert_eq!((read.faults(), read.unions()), (&[][..], 0));
-    let lone = "has no members, and declares no union";
+    let lone = "has no members and declares no union";
     assert!(
         read.warnings().len() >= 5 && read.warnings().iter().all(|warning| warning.message.contains(lone))
     );
-    // Kinds of older versions are names of the types of the newest (`type HTTPRoute v1.HTTPRoute`).
+    // Kinds of older versions are defined by the types of the newest (`type HTTPRoute v1.HTTPRoute`).
     let out = insert(&read, &documents).unwrap();
     assert!(documents.len() >= 9 && out.iter().zip(&documents).all(|(out, before)| out.text == before.text));
 

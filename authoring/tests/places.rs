@@ -1,7 +1,7 @@
-//! Where unions are put: every version of a definition, every definition of an OpenAPI document, whatever the source's
-//! files and packages.
+//! Unions are added to every version of a definition and to every definition of an OpenAPI document, for all files and
+//! packages of the source.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on must fail")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot continue must fail")]
 
 use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
 use fieldmanager_openapi::{Importer, Types};
@@ -121,7 +121,7 @@ const SECOND: &str = r#"{"fieldMembers":{"One":{"name":"one","optional":false},"
 const D: &str = r#"{"fieldMembers":{"":null,"X":{"name":"e","optional":false},"Y":null}}"#;
 const LIST: &str = r#"[{"fields-to-discriminateBy":{"p":"P","q":"Queue"}},{"fields-to-discriminateBy":{"r":"R","t":"T"},"required":true}]"#;
 
-/// Whether a schema of `Spec` has all unions of it.
+/// Whether a schema of `Spec` has all unions of `Spec`.
 fn has_all(schema: &Value) -> bool {
     let at = |name: &str| {
         schema.get("properties").and_then(|p| p.get(name)?.get("x-kubernetes-unions")).map(Value::to_json)
@@ -132,10 +132,10 @@ fn has_all(schema: &Value) -> bool {
 }
 
 #[test]
-fn every_place_of_every_version_of_a_definition_has_the_unions() {
+fn unions_are_added_at_every_place_of_every_version() {
     let text = crd();
     let out = &insert(&types(), &[Document { name: "crd.yaml", text: &text }]).unwrap()[0];
-    // Two versions, five places each, five unions at each of them.
+    // Two versions with five places each, and five unions at each place.
     assert_eq!((out.unions, out.changes), (50, 40));
     let value = Value::from_yaml(&out.text).unwrap();
     for version in value.get("spec").unwrap().get("versions").unwrap().as_list().unwrap() {
@@ -158,7 +158,7 @@ fn every_place_of_every_version_of_a_definition_has_the_unions() {
 }
 
 #[test]
-fn definitions_of_an_openapi_document_have_the_unions_by_name_and_kind() {
+fn openapi_definitions_are_found_by_name_and_kind() {
     let json = |name: &str, schema: &str| {
         format!(
             "    {name:?}: {}",
@@ -191,7 +191,7 @@ fn definitions_of_an_openapi_document_have_the_unions_by_name_and_kind() {
 }
 
 #[test]
-fn a_union_that_differs_is_replaced_and_one_in_another_order_is_kept() {
+fn different_union_is_replaced_and_reordered_union_is_kept() {
     let source = "package api\n\n// +kubebuilder:object:root=true\ntype App struct {\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n\t// +unionDeprecated\n\tB *int `json:\"b,omitempty\"`\n\t// +k8s:unionMember\n\tC *int `json:\"c,omitempty\"`\n}\n";
     let types = GoTypes::read(&[GoFile { path: "api/t.go", import_path: None, text: source }]);
     let text = |unions: &str| {
@@ -213,7 +213,7 @@ fn a_union_that_differs_is_replaced_and_one_in_another_order_is_kept() {
 }
 
 #[test]
-fn structs_that_embed_themselves_are_no_trouble() {
+fn recursive_embedding_terminates() {
     let source = "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\t*App `json:\",inline\"`\n\t*B `json:\",inline\"`\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n\ntype B struct {\n\t*App\n\t*B `json:\",inline\"`\n}\n\ntype L L\n\ntype M N\n\ntype N M\n\ntype U struct {\n\t// +k8s:unionDiscriminator\n\tL L `json:\"l\"`\n\t// +k8s:unionMember\n\tM M `json:\"m\"`\n}\n";
     let types = GoTypes::read(&[GoFile { path: "v1/t.go", import_path: None, text: source }]);
     assert_eq!((types.unions(), types.faults().len()), (1, 1), "{:?}", types.faults());
@@ -225,7 +225,7 @@ fn structs_that_embed_themselves_are_no_trouble() {
 }
 
 #[test]
-fn a_kind_may_be_a_name_of_the_struct_of_another_version() {
+fn kind_may_be_defined_by_a_struct_of_another_version() {
     let new = "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n\n// +kubebuilder:object:root=true\ntype Tool struct {\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n";
     let old = "package v1beta1\n\nimport \"example.com/m/v1\"\n\n// +kubebuilder:object:root=true\ntype App v1.App\n\n// +kubebuilder:object:root=true\ntype Tool = v1.Tool\n";
     let types = GoTypes::read(&[
@@ -245,14 +245,14 @@ fn a_kind_may_be_a_name_of_the_struct_of_another_version() {
         );
         let documents = [Document { name: "c", text: &text }];
         let faults = insert(&types, &documents).unwrap_err().to_string();
-        // The other kind is in no document; this one has its unions in both versions.
+        // The other kind occurs in no document; this one has its unions in both versions.
         assert_eq!(faults.lines().count(), 1, "{faults}");
-        assert!(faults.contains("declares a union and is in no document"), "{faults}");
+        assert!(faults.contains("declares a union but occurs in no document"), "{faults}");
     }
 }
 
 #[test]
-fn fields_of_less_deeply_embedded_structs_count() {
+fn fields_of_less_deeply_embedded_structs_take_precedence() {
     let source = "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\tOuter\n\tBeside\n}\n\ntype Outer struct {\n\tInner\n}\n\ntype Inner struct {\n\tX Hidden `json:\"x\"`\n}\n\ntype Beside struct {\n\tX Seen `json:\"x\"`\n}\n\ntype Hidden struct {\n\tA *int `json:\"a,omitempty\"`\n}\n\ntype Seen struct {\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n";
     let types = GoTypes::read(&[GoFile { path: "v1/t.go", import_path: None, text: source }]);
     let text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: g\n  names: {kind: App}\n  versions:\n  - name: v1\n    schema: {openAPIV3Schema: {properties: {x: {properties: {a: {}}}}}}\n";
@@ -261,7 +261,7 @@ fn fields_of_less_deeply_embedded_structs_count() {
 }
 
 #[test]
-fn a_document_as_deep_as_values_may_be_is_walked() {
+fn document_at_the_depth_limit_is_walked() {
     let source = "package v1\n\n// +kubebuilder:object:root=true\ntype App struct {\n\tM map[string]App `json:\"m\"`\n\t// +unionDeprecated\n\tA *int `json:\"a,omitempty\"`\n}\n";
     let types = GoTypes::read(&[GoFile { path: "v1/t.go", import_path: None, text: source }]);
     let depth = (fieldmanager_value::MAX_DEPTH - 10) / 3;

@@ -1,11 +1,11 @@
-//! The examples of both proposals, word for word.
+//! The verbatim examples of both proposals.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on must fail")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot continue must fail")]
 
 use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
 use fieldmanager_value::Value;
 
-/// What the definitions of an OpenAPI document get, each with these properties.
+/// The unions added to the definitions of an OpenAPI document, each with the given properties.
 fn unions(text: &str, definitions: &[(&str, &[&str])]) -> Result<Vec<String>, String> {
     let types =
         GoTypes::read(&[GoFile { path: "api/v1/types.go", import_path: Some("example.com/api/v1"), text }]);
@@ -35,7 +35,7 @@ fn unions(text: &str, definitions: &[(&str, &[&str])]) -> Result<Vec<String>, St
 }
 
 #[test]
-fn structs_of_the_proposal_of_2019_have_their_unions() {
+fn proposal_of_2019_examples_have_their_unions() {
     let found = unions(
         include_str!("data/kep-2019.go"),
         &[
@@ -62,7 +62,7 @@ fn structs_of_the_proposal_of_2019_have_their_unions() {
 }
 
 #[test]
-fn the_first_example_of_2022_has_names_without_tags_and_values_without_member() {
+fn first_example_of_2022_has_untagged_names_and_values_without_member() {
     let found =
         unions(include_str!("data/kep-2022-first.go"), &[("Union", &["UnionType", "FieldA", "FieldB"])]);
     assert_eq!(
@@ -74,14 +74,14 @@ fn the_first_example_of_2022_has_names_without_tags_and_values_without_member() 
 }
 
 #[test]
-fn the_example_of_2022_with_several_structs_has_one_line_that_is_no_go() {
+fn example_of_2022_with_several_structs_has_one_invalid_line() {
     let text = include_str!("data/kep-2022-several.go");
     let definitions: [(&str, &[&str]); 3] = [
         ("TopLevelUnion", &["name", "unionType", "fieldA", "fieldB"]),
         ("Union", &["unionType", "fieldA", "fieldB"]),
         ("Union2", &["type", "alpha", "beta"]),
     ];
-    // A comment goes on without slashes.
+    // A comment continues on a line without slashes.
     let line = text.lines().position(|line| line.starts_with("customize the names")).unwrap() + 1;
     let error = unions(text, &definitions).unwrap_err();
     assert!(error.starts_with(&format!("api/v1/types.go:{line}:")) && error.lines().count() == 1, "{error}");
@@ -97,7 +97,7 @@ fn the_example_of_2022_with_several_structs_has_one_line_that_is_no_go() {
 }
 
 #[test]
-fn the_example_of_2022_for_openapi_has_named_discriminators() {
+fn openapi_example_of_2022_has_named_discriminators() {
     let found =
         unions(include_str!("data/kep-2022-openapi.go"), &[("Union", &["union1", "fieldA", "fieldB"])]);
     assert_eq!(

@@ -1,7 +1,7 @@
 //! The number and size of the allocations of each operation.
 //!
-//! Criterion measures time; this prints a table, which is the same for every run. As with the others, an argument selects
-//! cells: `cargo bench -p fieldmanager-benches --bench allocations -- table/Pod`.
+//! Criterion measures time; this prints a table, which is the same for every run. As in the other benchmarks, an
+//! argument selects cells: `cargo bench -p fieldmanager-benches --bench allocations -- table/Pod`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a table is printed")]
 
 use std::alloc::System;
@@ -13,7 +13,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Runs after the first one; what is allocated once for all runs is not counted.
+/// Runs after the first one; one-time allocations are not counted.
 const RUNS: u64 = 10;
 
 fn main() {

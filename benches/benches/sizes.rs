@@ -1,5 +1,5 @@
 //! A change to ten parts of lists, maps and sets of any size.
-#![allow(clippy::unwrap_used, missing_docs, reason = "it measures inputs that it made itself")]
+#![allow(clippy::unwrap_used, missing_docs, reason = "the inputs are generated and valid")]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use fieldmanager_benches::operations::{ON_LISTS, ON_MAPS, ON_SIZES, prepare};

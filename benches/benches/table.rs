@@ -1,5 +1,5 @@
 //! The table of the Go package's own benchmark, and reading and writing the same objects.
-#![allow(clippy::unwrap_used, missing_docs, reason = "it measures inputs that it made itself")]
+#![allow(clippy::unwrap_used, missing_docs, reason = "the inputs are generated and valid")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fieldmanager_benches::objects::OBJECTS;

@@ -1,5 +1,5 @@
 //! Reading and writing: FieldsV1 of sets, managed fields of objects, and JSON of objects with an apply in between.
-#![allow(clippy::unwrap_used, missing_docs, reason = "it measures inputs that it made itself")]
+#![allow(clippy::unwrap_used, missing_docs, reason = "the inputs are generated and valid")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fieldmanager_benches::objects::OBJECTS;

@@ -1,4 +1,4 @@
-//! The inputs as files, for the Go side.
+//! Writes the inputs to files, for the Go side.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use crate::sizes;
 ///
 /// # Errors
 ///
-/// When a file cannot be written.
+/// If a file cannot be written.
 pub fn write_objects(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for name in ["kubernetes", "catalog", "sizes"] {
@@ -37,7 +37,7 @@ pub fn write_objects(folder: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// When a file cannot be written.
+/// If a file cannot be written.
 pub fn write_bytes(folder: &Path) -> io::Result<()> {
     for name in OBJECTS {
         for what in BYTES {
@@ -53,7 +53,7 @@ pub fn write_bytes(folder: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// When a file cannot be written.
+/// If a file cannot be written.
 pub fn write_size(folder: &Path, n: usize) -> io::Result<()> {
     let write = |name: &str, text: String| fs::write(folder.join(format!("{name}-{n}.json")), text);
     write("list", sizes::list(n))?;

@@ -1,14 +1,14 @@
-//! Measures the library: objects, the operations on them, and their time.
+//! Measures the library: objects, operations on them, and their time.
 //!
-//! [`mod@objects`] and [`sizes`] make the inputs, [`operations`] prepares a *cell*, an operation on an input under a name
-//! like `table/Pod/Apply`. The benchmarks of this crate, the comparison with Go (`compare`), the record of
-//! instruction counts and the counting of allocations all run the same cells.
+//! [`mod@objects`] and [`sizes`] generate the inputs, and [`operations`] prepares a *cell*, an operation on an input
+//! under a name like `table/Pod/Apply`. The benchmarks of this crate, the comparison with Go (`compare`), the record of
+//! instruction counts and the allocation counts all run the same cells.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "the inputs are made here: a failure is a fault of the benchmark and must end it"
+    reason = "the inputs are generated here, so a failure is a bug of the benchmark"
 )]
 
 pub mod inputs;

@@ -25,19 +25,19 @@ pub fn per_run(run: &mut Runner, time: Duration) -> f64 {
         if took * 2 >= time || runs >= 1 << 30 {
             return mean;
         }
-        // As many runs as should fill the time, but at most a hundred times as many: a first run is not reliable.
+        // Enough runs to fill the time, but at most a hundred times as many as before: a first run is not reliable.
         let wanted = (time.as_nanos() as f64 / mean.max(1.0)).ceil() as u64;
         runs = wanted.clamp(runs + 1, runs * 100);
     }
 }
 
-/// The operation on the same input every time.
+/// Runs the operation on the same input every time.
 pub(crate) fn reused<O: 'static>(op: impl Fn() -> O + 'static) -> Runner {
     Box::new(move |runs| timed(&(), runs, &|()| op()))
 }
 
-/// The operation on fresh inputs, for which the library has not cached anything yet. Making them is not measured; dropping
-/// the result is.
+/// Runs the operation on fresh inputs, for which the library has not cached anything yet. The time includes dropping
+/// the result but not creating the inputs.
 pub(crate) fn fresh<I: 'static, O: 'static>(
     batch: u64,
     make: impl Fn() -> I + 'static,

@@ -6,9 +6,9 @@ use std::fmt::Write;
 pub const SCHEMA: &str = include_str!("../schemas/sizes.yaml");
 /// The name of their type.
 pub const TYPE: &str = "sized";
-/// How many parts a change touches, at any size.
+/// The number of parts that a change affects, at any size.
 pub const CHANGED: usize = 10;
-/// How many managers own parts of one object.
+/// The number of managers that own parts of one object.
 pub const MANAGERS: usize = 50;
 
 /// A keyed list.

@@ -1,4 +1,4 @@
-//! What a document says wrong or leaves out.
+//! Corrections of faults and omissions in a document.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,9 +11,9 @@ use serde::Deserialize;
 ///
 /// Every entry has a `reason`, and one of:
 ///
-/// - `default`, the default of each of `fields`, which are written `TYPE.FIELD`;
-/// - `scalar`, what each of `types` is instead of what the document says;
-/// - `union`, what holds for the only union of each of `types`: the `values` of the discriminator that select
+/// - `default`, the default of each of `fields`, which have the form `TYPE.FIELD`;
+/// - `scalar`, the scalar that replaces the definition of each of `types`;
+/// - `union`, the corrections of the only union of each of `types`: the `values` of the discriminator that select
 ///   members, `emptyMembers`, the members that are `optional`, and whether one member is `required`.
 ///
 /// ```
@@ -37,7 +37,7 @@ struct Entry {
     union: Option<UnionCorrection>,
 }
 
-/// What is set on a union; what is left out stays as the document has it.
+/// The corrections of a union; omitted parts stay as in the document.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 struct UnionCorrection {
@@ -50,13 +50,13 @@ struct UnionCorrection {
 /// A correction that does not fit the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which entry, from 0.
+    /// The index of the entry.
     pub entry: usize,
     /// The type or field.
     pub at: String,
-    /// What is wrong with it.
+    /// The fault.
     pub message: String,
-    /// Why the correction is there.
+    /// The reason of the correction.
     pub reason: String,
 }
 
@@ -66,14 +66,14 @@ impl fmt::Display for Fault {
     }
 }
 
-const CHANGES_NOTHING: &str = "the document says so already, the correction can go";
+const CHANGES_NOTHING: &str = "the document already has this value, remove the correction";
 
 impl Corrections {
     /// Reads corrections.
     ///
     /// # Errors
     ///
-    /// If the text is no YAML or JSON, or no list of corrections.
+    /// If the input is not YAML or JSON, or not a list of corrections.
     pub fn from_yaml(text: &str) -> Result<Self, Error> {
         let entries: Vec<Entry> = from_value(Value::from_yaml(text)?)?;
         for (i, entry) in entries.iter().enumerate() {
@@ -98,7 +98,7 @@ impl Corrections {
     ///
     /// # Errors
     ///
-    /// Every correction that changes nothing, or names a type, field or member that there is not.
+    /// Every correction that changes nothing, or names a type, field or member that does not exist.
     pub(crate) fn apply(&self, types: &mut [TypeDef]) -> Result<(), Vec<Fault>> {
         let mut faults = Vec::new();
         for (i, entry) in self.0.iter().enumerate() {

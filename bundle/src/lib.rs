@@ -1,5 +1,5 @@
-//! Makes the schema that `fieldmanager-openapi` bundles: from the OpenAPI definitions of a Kubernetes release and
-//! a file of corrections to a compact text. Beside it the merge strategies that `fieldmanager-patch` bundles.
+//! Generates the schema that `fieldmanager-openapi` bundles, in a compact form, from the OpenAPI definitions of a
+//! Kubernetes release and a file of corrections, and the merge strategies that `fieldmanager-patch` bundles.
 //!
 //! ```
 //! use fieldmanager_bundle::{Corrections, bundle};
@@ -21,7 +21,7 @@
 //!   Unused: {type: string}
 //! ")?;
 //! let corrections = Corrections::from_yaml("
-//! - reason: the document leaves defaults out
+//! - reason: the document omits defaults
 //!   fields: [Owner.role]
 //!   default: keeper
 //! ")?;
@@ -43,7 +43,7 @@ use fieldmanager_value::Value;
 pub use corrections::{Corrections, Fault};
 pub use patches::patches;
 
-/// Why there is no bundle.
+/// An error of creating a bundle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -53,20 +53,20 @@ pub enum Error {
     /// Corrections do not fit the document.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Corrections(Vec<Fault>),
-    /// What is left after the corrections is no valid schema.
+    /// The corrected schema is not valid.
     #[error(transparent)]
     Schema(#[from] fieldmanager_schema::Error),
-    /// The OpenAPI document gives no merge strategies.
+    /// The merge strategies cannot be read from the OpenAPI document.
     #[error(transparent)]
     Patches(#[from] fieldmanager_patch::TypesError),
 }
 
-/// The text of the bundle: the kinds and types of an OpenAPI document with corrections, without what no object
-/// needs. [`Types::load`] reads it.
+/// The serialized bundle: the kinds and types of an OpenAPI document with corrections, without types that no object
+/// uses. [`Types::load`] reads it.
 ///
 /// # Errors
 ///
-/// [`Error`]; a correction that changes nothing, or names what there is not, is one.
+/// [`Error`]. A correction that changes nothing, or names something that does not exist, is an error.
 pub fn bundle(openapi: &Value, corrections: &Corrections) -> Result<String, Error> {
     let imported = Importer::new().document(openapi)?.types;
     let mut definitions = imported.schema().definitions().to_vec();

@@ -10,18 +10,18 @@ use fieldmanager_bundle::{Corrections, bundle, patches};
 use fieldmanager_openapi::Types;
 use fieldmanager_value::Value;
 
-/// Makes the bundled schema from the OpenAPI definitions of a Kubernetes release.
+/// Generates the bundled schema from the OpenAPI definitions of a Kubernetes release.
 ///
-/// Beside FILE it writes `release.txt` with the name of the release.
+/// Also writes `release.txt` with the name of the release, in the folder of FILE.
 #[derive(Parser)]
 struct Args {
     /// The OpenAPI document of the release, version 2 or 3, or a JSON schema with `$defs`
     #[arg(long, value_name = "FILE")]
     openapi: PathBuf,
-    /// The release, like 1.37
+    /// The release, such as 1.37
     #[arg(long, value_name = "NAME")]
     release: String,
-    /// What the document says wrong or leaves out
+    /// The corrections of faults and omissions in the document
     #[arg(long, value_name = "FILE")]
     corrections: PathBuf,
     /// Where to write the schema
@@ -33,7 +33,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    // There is nobody left to tell if the streams are gone.
+    // If the streams are closed, there is no way to report an error.
     match run(&Args::parse()) {
         Ok(summary) => {
             let _ = writeln!(std::io::stdout(), "{summary}");

@@ -9,8 +9,8 @@ use fieldmanager_value::{Map, Str, Value};
 use crate::Error;
 use crate::text;
 
-/// The text of the table of merge strategies of an OpenAPI document, for the kinds and types that a bundle of the same
-/// document has. [`PatchTypes::from_value`] reads it.
+/// The serialized table of the merge strategies of an OpenAPI document, for the kinds and types of a bundle of the same
+/// document. [`PatchTypes::from_value`] reads it.
 ///
 /// # Errors
 ///

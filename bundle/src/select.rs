@@ -1,4 +1,4 @@
-//! What of a document objects need.
+//! Selects the parts of a document that objects use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use fieldmanager_value::Str;
 
 type Kinds = Vec<(GroupVersionKind, Str)>;
 
-/// Where the types that every API shares are: of these no object is stored, though requests and answers have
+/// The prefix of the types shared by all APIs. No object of these types is stored, although requests and responses have
 /// a kind (`DeleteOptions`, `WatchEvent`).
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.";
 
-/// The kinds that objects have, and the types that they are made of. Lists of objects are no objects.
+/// Keeps the kinds of objects and the types that they use. Lists of objects are removed.
 pub(crate) fn needed(definitions: Vec<TypeDef>, kinds: Kinds) -> (Vec<TypeDef>, Kinds) {
     let by_name: BTreeMap<Str, TypeDef> =
         definitions.into_iter().map(|def| (def.name.clone(), def)).collect();
@@ -32,7 +32,7 @@ pub(crate) fn needed(definitions: Vec<TypeDef>, kinds: Kinds) -> (Vec<TypeDef>, 
     (types, kinds)
 }
 
-/// A list of objects has its own metadata.
+/// Whether a type is a list of objects, which has its own metadata.
 fn is_list(def: &TypeDef) -> bool {
     let fields = def.atom.map.as_ref().map(|map| map.fields.as_slice()).unwrap_or_default();
     let metadata = fields.iter().find(|field| field.name == "metadata");

@@ -1,9 +1,9 @@
-//! The texts of a bundle.
+//! Serializes a bundle.
 
 use fieldmanager_openapi::Types;
 use fieldmanager_value::{Map, Value};
 
-/// JSON with a line for each kind and each type, so that a change of one is a change of its line.
+/// JSON with one line per kind and per type, so that a change of a type changes its line.
 pub(crate) fn write(types: &Types) -> String {
     let document = types.to_value();
     let mut out = String::from("{");
@@ -17,7 +17,7 @@ pub(crate) fn write(types: &Types) -> String {
     out
 }
 
-/// An item, with its name in front: that is what one looks for in the lines of a difference.
+/// An item with its name first, so that a diff shows which item a line belongs to.
 fn line(item: &Value) -> String {
     let (Value::Map(map), Some(name)) = (item, item.get("name")) else {
         return item.to_json();
@@ -28,7 +28,7 @@ fn line(item: &Value) -> String {
     format!("{{\"name\":{},{}", name.to_json(), rest.strip_prefix('{').unwrap_or(&rest))
 }
 
-/// The merge strategies, with a line for each kind and each type.
+/// The merge strategies, with one line per kind and per type.
 pub(crate) fn write_patches<'v>(kinds: impl Iterator<Item = &'v Value>, types: &Map) -> String {
     let kinds: Vec<String> = kinds.map(Value::to_json).collect();
     let types: Vec<String> = types

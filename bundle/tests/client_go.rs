@@ -1,7 +1,7 @@
 //! Compares the bundled schema with the one that client-go carries for the same release.
 //!
 //! Set `FIELDMANAGER_CLIENT_GO` to the file `applyconfigurations/internal/internal.go` of `k8s.io/client-go`; without
-//! it there is nothing to compare with, and the test says so and passes.
+//! it, the test is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use fieldmanager_schema::{
     UNTYPED_DEDUCED,
 };
 
-/// The types that the bundle has and client-go has not, by how their names begin, and why.
+/// Prefixes of types that only the bundle has, with the reason.
 const ONLY_BUNDLED: [(&str, &str); 10] = [
     ("io.k8s.apiextensions-apiserver.", "applies of custom resource definitions are not in client-go"),
     ("io.k8s.kube-aggregator.", "applies of API services are not in client-go"),
@@ -25,8 +25,8 @@ const ONLY_BUNDLED: [(&str, &str); 10] = [
     ("io.k8s.api.autoscaling.v1.Scale", "a subresource, which client-go applies by hand"),
 ];
 
-/// The kinds that client-go has and the release does not serve, at versions of which it serves other kinds. What
-/// only they use begins with these names, or follows.
+/// Prefixes of kinds that client-go has at versions of which the release serves only other kinds, and of the types that
+/// only these kinds use.
 const NOT_SERVED: [&str; 7] = [
     "io.k8s.api.admissionregistration.v1alpha1.ValidatingAdmissionPolicy",
     "io.k8s.api.admissionregistration.v1beta1.MutatingWebhook",
@@ -37,7 +37,7 @@ const NOT_SERVED: [&str; 7] = [
     "io.k8s.api.scheduling.v1beta1.PriorityClass",
 ];
 
-/// Parts of kinds that are not served, by the end of their names.
+/// Suffixes of the parts of kinds that are not served.
 const PARTS_NOT_SERVED: [&str; 6] = [
     "v1alpha1.AuditAnnotation",
     "v1beta1.AuditAnnotation",
@@ -47,10 +47,10 @@ const PARTS_NOT_SERVED: [&str; 6] = [
     "v1beta1.Validation",
 ];
 
-/// As above, with what belongs to the webhooks.
+/// As above, for the webhooks.
 const WEBHOOK_PARTS: [&str; 2] = ["v1beta1.ServiceReference", "v1beta1.WebhookClientConfig"];
 
-/// Differences within types that both have, and why.
+/// Differences within types that both have, with the reason.
 const WITHIN: [(&str, &str); 4] = [
     ("io.k8s.api.core.v1.AppArmorProfile", "the bundle has the value of the API, `Localhost`"),
     ("io.k8s.api.core.v1.SeccompProfile", "the bundle has the value of the API, `Localhost`"),
@@ -62,9 +62,9 @@ const WITHIN: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn client_go_says_the_same() {
+fn bundle_equals_the_client_go_schema() {
     let Ok(file) = std::env::var("FIELDMANAGER_CLIENT_GO") else {
-        println!("skipped: FIELDMANAGER_CLIENT_GO names no internal.go to compare with");
+        println!("skipped: FIELDMANAGER_CLIENT_GO is not set");
         return;
     };
     let text = std::fs::read_to_string(&file).unwrap();
@@ -78,8 +78,8 @@ fn client_go_says_the_same() {
             differences.push(format!("{name}: only in the bundle"));
         }
     }
-    // A version of a group that the release does not serve any more has no kinds in the bundle, and what only
-    // such a version uses has no purpose.
+    // A version of a group that the release no longer serves has no kinds in the bundle, and types that only such a
+    // version uses are omitted.
     let served: BTreeSet<&str> =
         ours.types.keys().filter_map(|name| Some(name.rsplit_once('.')?.0)).collect();
     for name in theirs.types.keys().filter(|name| !ours.types.contains_key(*name)) {
@@ -110,8 +110,8 @@ fn client_go_says_the_same() {
     assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
 }
 
-/// The types of a schema, and what is said of each of their fields as far as it matters to ownership. A union and
-/// the whole of the type have entries of their own.
+/// The types of a schema, with a description of the ownership of each field. A union and the whole type have separate
+/// entries.
 struct Side {
     types: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -145,7 +145,7 @@ impl Writer<'_> {
     }
 
     fn atom(&self, atom: &AtomDef) -> String {
-        // client-go writes the deduced type in place where the direct way refers to it.
+        // client-go inlines the deduced type where the direct converter refers to it.
         if let (Some(_), Some(map)) = (&atom.list, &atom.map) {
             let element = map.element.as_ref().and_then(|element| element.named.as_deref());
             return element.unwrap_or("any").to_owned();
@@ -163,7 +163,7 @@ impl Writer<'_> {
         format!("list({:?}, {}, {})", list.relationship, keys.join(" "), self.reference(&list.element))
     }
 
-    /// The default of a key: that of no other field matters.
+    /// The default of a key; defaults of other fields do not affect ownership.
     fn default(&self, list: &ListDef, key: &str) -> String {
         let atom = match &list.element.named {
             Some(name) => self.definitions.get(name.as_str()).map(|def| &def.atom),
@@ -194,7 +194,7 @@ impl Writer<'_> {
     fn reference(&self, to: &TypeRef) -> String {
         let atomic = to.relationship == Some(Relationship::Atomic);
         let text = match to.named.as_deref() {
-            // The same by another name: what it holds is owned as a whole.
+            // The same type under another name: its value is owned as a whole.
             Some("io.k8s.apimachinery.pkg.runtime.RawExtension") => UNTYPED_ATOMIC.to_owned(),
             Some(name) => name.to_owned(),
             None => self.atom(&to.inlined),

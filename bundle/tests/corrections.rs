@@ -1,4 +1,4 @@
-//! Corrections that do not fit the document are errors.
+//! Corrections that do not apply to the document are errors.
 
 use fieldmanager_bundle::{Corrections, bundle};
 use fieldmanager_value::Value;
@@ -31,7 +31,7 @@ fn bundled(corrections: &str) -> Result<String, String> {
 }
 
 #[test]
-fn a_type_is_a_line_that_begins_with_its_name() {
+fn type_is_one_line_that_starts_with_its_name() {
     assert_eq!(
         bundled("- {reason: r, types: [Shop], union: {values: {card: Plastic}, optional: [cash], emptyMembers: [Free], required: true}}")
             .unwrap(),
@@ -51,8 +51,8 @@ fn a_type_is_a_line_that_begins_with_its_name() {
 }
 
 #[test]
-fn a_correction_must_change_something_that_is_there() {
-    let nothing = "the document says so already, the correction can go";
+fn correction_must_change_an_existing_part() {
+    let nothing = "the document already has this value, remove the correction";
     let rows: &[(&str, &str)] = &[
         ("fields: [Door.key], default: brass", &format!("Door.key: {nothing}")),
         ("fields: [Door.lock], default: brass", "Door.lock: `Door` has no field `lock`"),
@@ -71,7 +71,7 @@ fn a_correction_must_change_something_that_is_there() {
 }
 
 #[test]
-fn a_correction_says_one_thing_of_something() {
+fn correction_has_exactly_one_form() {
     for wrong in
         ["default: 1", "fields: [a.b]", "types: [a], default: 1", "fields: [a.b], default: 1, scalar: string"]
     {

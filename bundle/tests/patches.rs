@@ -1,4 +1,4 @@
-//! The merge strategies go with the schema.
+//! The merge strategies match the schema.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -1,7 +1,7 @@
-//! Handling of unions leaves alone what the apiserver accepts: every union of the bundled schema is tried with the
-//! objects that its documentation allows, each after each.
+//! Normalization does not change objects that the API server accepts: every union of the bundled schema is tried with
+//! the objects that its documentation allows, in every order.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers may panic")]
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const PROFILES: &[&str] =
     &["{type: RuntimeDefault}", "{type: Unconfined}", "{type: Localhost, localhostProfile: audit.json}"];
 const MODES: &[&str] = &["{all: {}}", "{single: {}}"];
 
-/// Types, and objects that the apiserver accepts.
+/// Types, and objects that the API server accepts.
 const ACCEPTED: [(&str, &[&str]); 18] = [
     ("core.v1.AppArmorProfile", PROFILES),
     ("core.v1.SeccompProfile", PROFILES),
@@ -56,7 +56,7 @@ fn typed(ty: &Type, text: &str) -> TypedValue {
 }
 
 #[test]
-fn objects_that_an_apiserver_accepts_are_not_normalized() {
+fn accepted_objects_are_not_changed() {
     let types = builtin::types();
     for (name, objects) in ACCEPTED {
         let ty = types.schema().type_named(&format!("io.k8s.api.{name}")).unwrap();
@@ -79,9 +79,9 @@ fn objects_that_an_apiserver_accepts_are_not_normalized() {
     }
 }
 
-/// A later release may have a value that this one does not know.
+/// A later release may have a value that this release does not declare.
 #[test]
-fn values_of_later_releases_are_left_alone() {
+fn values_of_later_releases_are_not_changed() {
     let types = builtin::types();
     for name in ["core.v1.SeccompProfile", "flowcontrol.v1.LimitResponse"] {
         let ty = types.schema().type_named(&format!("io.k8s.api.{name}")).unwrap();
@@ -93,7 +93,7 @@ fn values_of_later_releases_are_left_alone() {
 }
 
 #[test]
-fn no_union_is_left_out() {
+fn every_union_is_covered() {
     let types = builtin::types();
     let with_unions = types.schema().definitions().iter().filter(|def| {
         let map = def.atom.map.as_ref();

@@ -1,4 +1,4 @@
-//! The arguments.
+//! Command-line arguments.
 
 mod common;
 mod managed;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Apply a configuration to a live object and print the new object
     Apply(ApplyArgs),
-    /// Replace a live object by a new one, as PUT does, and print it with its new owners
+    /// Replace a live object with a new one, as PUT does, and print it with its new owners
     Update(UpdateArgs),
     /// Patch a live object and print it with its new owners
     Patch(PatchArgs),
@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Print an object with the owners of every line
     ///
     /// Each line begins with its owners: the manager, A for applied or U for updated, and the age of the entry. A dash
-    /// marks a line without owners; a line with neither begins a list or map of which only parts are owned.
+    /// marks a line without owners. A line with neither starts a list or map of which only parts are owned.
     Blame(BlameArgs),
     /// List the managers of an object and how much each owns
     Managers(ManagersArgs),
@@ -73,10 +73,10 @@ pub(crate) enum Command {
     Prune(CustomArgs),
     /// Fill in the defaults of a CustomResourceDefinition
     Default(CustomArgs),
-    /// Put the unions that Go markers declare into CustomResourceDefinitions or an OpenAPI document
+    /// Add the unions that Go markers declare to CustomResourceDefinitions or an OpenAPI document
     ///
-    /// The document is printed with the extension `x-kubernetes-unions` at every place where a struct with a union occurs,
-    /// and with nothing else changed.
+    /// Adds the extension `x-kubernetes-unions` wherever a struct with a union occurs, and prints the document, which
+    /// is otherwise unchanged.
     Unions(UnionsArgs),
     /// Inspect, check and convert schemas
     #[command(subcommand)]
@@ -119,7 +119,7 @@ pub(crate) struct ValidateArgs {
 pub(crate) struct NormalizeArgs {
     #[command(flatten)]
     pub(crate) of: TypeArgs,
-    /// The object before; none for a new object
+    /// The object before the update; omit it to create the object
     #[arg(long, value_name = "FILE")]
     pub(crate) old: Option<PathBuf>,
     /// The object after
@@ -191,7 +191,7 @@ pub(crate) struct TypesArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct ShowArgs {
-    /// A type: its name or the end of it (Container), a kind (Deployment, deploy), or apps/v1/Deployment
+    /// A type: its full name or the last part of it (Container), a kind (Deployment, deploy), or apps/v1/Deployment
     #[arg(value_name = "TYPE")]
     pub(crate) name: String,
     /// A schema, an OpenAPI document, or CustomResourceDefinitions; by default the types of Kubernetes
@@ -218,7 +218,7 @@ pub(crate) enum From {
 pub(crate) struct ImportArgs {
     /// An OpenAPI document, or CustomResourceDefinitions
     pub(crate) file: PathBuf,
-    /// The kind of document that the file must contain; by default either
+    /// The required kind of document; by default either is accepted
     #[arg(long, value_enum)]
     pub(crate) from: Option<From>,
     /// Keep the discriminators of unions as they are, instead of deducing them from the member that is set
@@ -249,7 +249,7 @@ pub(crate) struct TestArgs {
     /// The format of the report on standard output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
-    /// Run only the scenarios whose name contains this
+    /// Run only the scenarios whose name contains this string
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Conflicts: a table of the fields with their owners, and the ways to resolve them.
+//! Reports conflicts: a table of the fields with their owners, and the ways to resolve them.
 
 use comfy_table::{ContentArrangement, Table, presets};
 use fieldmanager_managedfields::{Identity, Operation};
@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::output::{self, Line, Style};
 use crate::text;
 
-/// The most characters of a value that are shown.
+/// The maximum number of characters shown of a value.
 const LONGEST: usize = 40;
 
 /// Prints the conflicts that an apply would have.
@@ -18,7 +18,7 @@ pub(crate) fn print(conflicts: &Conflicts) -> Result<(), Failure> {
     output::print_lines(title.into_iter().chain(table(conflicts, output::width())))
 }
 
-/// The conflicts of a failed apply, and how they can be resolved.
+/// Describes the conflicts of a failed apply and how to resolve them.
 pub(crate) fn report(conflicts: &Conflicts, manager: &str) -> Vec<Line> {
     let count = conflicts.len();
     let plural = if count == 1 { "" } else { "s" };
@@ -26,11 +26,11 @@ pub(crate) fn report(conflicts: &Conflicts, manager: &str) -> Vec<Line> {
     let mut lines = vec![Style::Error.paint("error:").and(format!(" {headline}")), Line::default()];
     lines.extend(table(conflicts, output::error_width()));
     lines.push(Line::default());
-    lines.push("Three ways out:".into());
+    lines.push("Three ways to resolve them:".into());
     for (name, rest) in [
-        ("take them", "repeat with --force, and the owners above lose these fields"),
-        ("leave them", "remove these fields from the configuration, and they stay as they are"),
-        ("share them", "give these fields their live values in the configuration, and you own them together"),
+        ("take them", "repeat with --force; the owners above lose these fields"),
+        ("leave them", "remove these fields from the configuration; they keep their live values"),
+        ("share them", "set these fields to their live values in the configuration; you become a co-owner"),
     ] {
         lines.push(Line::from("- ").and(Style::Strong.paint(name)).and(format!(": {rest}")));
     }
@@ -41,8 +41,8 @@ pub(crate) fn report(conflicts: &Conflicts, manager: &str) -> Vec<Line> {
         lines.push(Line::default());
         lines.push(
             format!(
-                "`{manager}` owns some of them itself, by updates: \
-                 `fieldmanager upgrade-csa --csa-manager {manager} --manager {manager}` makes them its own for applies"
+                "`{manager}` owns some of these fields through updates: \
+                 `fieldmanager upgrade-csa --csa-manager {manager} --manager {manager}` turns them into applied fields"
             )
             .into(),
         );
@@ -68,7 +68,7 @@ fn table(conflicts: &Conflicts, width: usize) -> Vec<Line> {
     table.trim_fmt().lines().map(Line::from).collect()
 }
 
-/// A manager by its identifier.
+/// Parses the identifier of a manager.
 fn identity(identifier: &str) -> Option<Identity> {
     let value = Value::from_json(identifier).ok()?;
     let member = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();

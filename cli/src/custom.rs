@@ -1,4 +1,4 @@
-//! What the apiserver resets of a custom resource that has the subresource `status`.
+//! Resets the parts of a custom resource with the subresource `status` that an API server ignores.
 
 use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_structural::crd::Version;
@@ -6,7 +6,7 @@ use fieldmanager_value::{Str, Value};
 
 const STATUS: &str = "status";
 
-/// Which part of the new object is thrown away: a request to the object does not write its status, and one to the
+/// The part of the new object that is ignored: a request to the object does not write its status, and a request to the
 /// status writes nothing else.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reset {
@@ -24,7 +24,7 @@ impl Reset {
         }
     }
 
-    /// The new object with that part as it was.
+    /// The new object with the ignored part restored from the live object.
     pub(crate) fn object(self, live: &Value, new: &Value) -> Value {
         let (Value::Map(fields), part) = (new, live.get(STATUS)) else {
             return new.clone();
@@ -44,7 +44,7 @@ impl Reset {
         }
     }
 
-    /// Whether what is at a path is thrown away.
+    /// Whether the value at a path is ignored.
     pub(crate) fn resets(self, path: &Path) -> bool {
         let in_status = path.first().is_some_and(|first| *first == PathElement::field(STATUS));
         match self {

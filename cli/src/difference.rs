@@ -1,4 +1,4 @@
-//! The changes that a request would make.
+//! Shows the changes that a request would make.
 
 use fieldmanager_fieldpath::Set;
 use fieldmanager_managedfields::{Change, DryRun};

@@ -1,4 +1,4 @@
-//! Why the command fails, and its exit code.
+//! Failures of the command and their exit codes.
 
 use std::io;
 
@@ -8,21 +8,20 @@ use fieldmanager_typed::ValidationErrors;
 
 use crate::line::{Line, Style};
 
-/// Why the command did not do what was asked.
+/// A failure of the command.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Other managers own fields that the manager wants to change.
     Conflicts { conflicts: Conflicts, manager: String },
-    /// The answer of an API server, for a caller who asked for JSON.
+    /// A Status of an API server, because JSON output was requested.
     Status(Box<Status>),
-    /// The answer of an API server that refuses the new object, for a caller who asked for JSON.
+    /// A Status of an API server that refuses the new object, because JSON output was requested.
     RefusedStatus(Box<Status>),
-    /// The state of the object does not allow the request, or an API server would refuse the object that the request
-    /// makes.
+    /// The state of the object does not allow the request, or an API server would refuse the resulting object.
     Refused(String),
     /// An object does not fit its type.
     Invalid { file: String, errors: ValidationErrors },
-    /// Bad input: the file, and the fault with what would be accepted.
+    /// Bad input: the file, and the fault with the accepted form.
     Input { file: String, message: String },
     /// Several faults of input, with their files.
     Several(Vec<String>),
@@ -30,7 +29,7 @@ pub(crate) enum Failure {
     Usage(String),
     /// A failure that is not caused by the input.
     Other(String),
-    /// The reader of the output went away.
+    /// The reader of the output closed its end.
     Closed,
 }
 
@@ -39,8 +38,7 @@ impl Failure {
         Failure::Input { file: file.to_string(), message: message.to_string() }
     }
 
-    /// 1 for what the objects say (a conflict, an object that is refused), 2 for what the caller gave (files,
-    /// arguments).
+    /// 1 if the objects cause the failure (a conflict, a refused object), 2 if the caller's files or arguments do.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Closed => 0,
@@ -55,14 +53,14 @@ impl Failure {
         }
     }
 
-    /// The message, each fault on a line of its own; lines after the first are indented.
+    /// The message, with each fault on a line of its own. Lines after the first are indented.
     pub(crate) fn lines(&self) -> Vec<Line> {
         let messages: Vec<String> = match self {
             Failure::Invalid { file, errors } => {
                 errors.iter().map(|error| format!("{file}: {error}")).collect()
             }
             Failure::Several(messages) => messages.clone(),
-            // A library joins several faults with newlines.
+            // A library may join several faults with newlines.
             Failure::Input { file, message } => {
                 format!("{file}: {message}").split('\n').map(str::to_owned).collect()
             }

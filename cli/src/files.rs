@@ -8,20 +8,20 @@ use fieldmanager_value::{Error, Value};
 
 use crate::error::Failure;
 
-/// The name of a file in messages.
+/// The name of a file for messages.
 pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
 }
 
-/// Reads files, up to a limit.
+/// Reads files up to a size limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files {
-    /// The most bytes of one file.
+    /// The maximum size of a file in bytes.
     pub(crate) max_input: u64,
 }
 
 impl Files {
-    /// The text of a file.
+    /// Reads a file as a string.
     pub(crate) fn text(self, path: &Path) -> Result<String, Failure> {
         let read = if path.as_os_str() == "-" {
             read_input(std::io::stdin().lock(), self.max_input)
@@ -31,12 +31,12 @@ impl Files {
         read.map_err(|error| Failure::input(name(path), error))
     }
 
-    /// The documents of a file, without empty ones.
+    /// Reads the documents of a file, without empty ones.
     pub(crate) fn documents(self, path: &Path) -> Result<Vec<Value>, Failure> {
         parse_documents(&self.text(path)?).map_err(|error| Failure::input(name(path), error))
     }
 
-    /// The one document of a file. An empty file is null.
+    /// Reads the only document of a file. An empty file is null.
     pub(crate) fn value(self, path: &Path) -> Result<Value, Failure> {
         let mut documents = self.documents(path)?;
         match documents.len() {
@@ -45,7 +45,7 @@ impl Files {
         }
     }
 
-    /// The one document of a file, which must be an object.
+    /// Reads the only document of a file, which must be an object.
     pub(crate) fn object(self, path: &Path) -> Result<Value, Failure> {
         let object = self.value(path)?;
         match object.as_map() {

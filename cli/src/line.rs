@@ -17,19 +17,19 @@ impl Line {
         self
     }
 
-    /// A line of YAML, in which tabs are kept.
+    /// A line of YAML. Tabs are kept.
     pub(crate) fn yaml(line: &str) -> Self {
         let parts: Vec<_> = line.split('\t').map(escape_untrusted).collect();
         Line(parts.join("\t"))
     }
 
-    /// The line without blanks at its end.
+    /// Removes trailing blanks.
     pub(crate) fn trimmed(mut self) -> Self {
         self.0.truncate(self.0.trim_end().len());
         self
     }
 
-    /// Several parts with a separator between them.
+    /// Joins several parts with a separator.
     pub(crate) fn join(parts: impl IntoIterator<Item = Line>, separator: &str) -> Self {
         let mut joined = Line::default();
         for (i, part) in parts.into_iter().enumerate() {
@@ -57,7 +57,7 @@ impl From<&String> for Line {
     }
 }
 
-/// The meanings that have a colour. Only terminals get colours; the streams strip them elsewhere.
+/// The meanings that have a colour. Only terminals get colours; elsewhere the streams strip them.
 #[derive(Clone, Copy)]
 pub(crate) enum Style {
     Error,
@@ -65,14 +65,14 @@ pub(crate) enum Style {
     Modified,
     Removed,
     Strong,
-    /// How something is owned.
+    /// The granularity of ownership.
     Owned,
     /// Less important than the rest.
     Faint,
 }
 
 impl Style {
-    /// The string in this style.
+    /// Paints the string in this style.
     pub(crate) fn paint(self, text: &str) -> Line {
         let style = match self {
             Style::Error => AnsiColor::Red.on_default().bold(),
@@ -87,7 +87,7 @@ impl Style {
     }
 }
 
-/// The string in a style of the terminal.
+/// Paints the string in a terminal style.
 pub(crate) fn paint(style: Ansi, text: &str) -> Line {
     Line(format!("{style}{}{style:#}", escape_untrusted(text)))
 }

@@ -65,10 +65,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reports arguments that cannot be parsed. Their strings are untrusted as well.
+/// Reports arguments that cannot be parsed. They contain untrusted strings as well.
 fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // The help or the version.
+        // Prints the help or the version.
         error.exit();
     }
     let text = error.render().to_string();
@@ -80,7 +80,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Reports on standard error why the command failed, and returns its exit code.
+/// Reports a failure on standard error and returns its exit code.
 fn report(failure: &Failure) -> ExitCode {
     let mut err = output::err();
     // If standard error is closed, there is no way to report anything.

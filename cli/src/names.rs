@@ -1,8 +1,8 @@
-//! From what people call a kind to the kind.
+//! Resolves the names by which users call kinds and types.
 
 use fieldmanager_openapi::GroupVersionKind;
 
-/// The short names of the kinds that people type most, as `kubectl api-resources` lists them.
+/// The short names of common kinds, as `kubectl api-resources` lists them.
 const SHORT: [(&str, &str); 25] = [
     ("cm", "ConfigMap"),
     ("cj", "CronJob"),
@@ -31,17 +31,17 @@ const SHORT: [(&str, &str); 25] = [
     ("svc", "Service"),
 ];
 
-/// The kinds that a name may mean.
+/// The result of a search for a kind.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     None,
     One(GroupVersionKind),
-    /// The best version in each of several groups.
+    /// The preferred version in each of several groups.
     Several(Vec<GroupVersionKind>),
 }
 
-/// The kind of a name, in any case, or a short name. Of several versions it is the most stable and newest one;
-/// where several groups have the kind, that of the core group.
+/// Finds the kind with a name, ignoring case, or with a short name. The most stable and newest version wins; if several
+/// groups have the kind, the core group wins.
 pub(crate) fn kind(name: &str, kinds: &[GroupVersionKind]) -> Found {
     let long = SHORT.iter().find(|(short, _)| short.eq_ignore_ascii_case(name)).map(|(_, long)| *long);
     let called = |wanted: &str| -> Vec<&GroupVersionKind> {
@@ -69,7 +69,7 @@ pub(crate) fn kind(name: &str, kinds: &[GroupVersionKind]) -> Found {
     }
 }
 
-/// How much a version is preferred: `v2` before `v1` before `v1beta2` before `v1alpha1` before anything else.
+/// The rank of a version: `v2` before `v1` before `v1beta2` before `v1alpha1` before all others.
 fn rank(version: &str) -> (u8, u32, u32) {
     let parse = || -> Option<(u8, u32, u32)> {
         let rest = version.strip_prefix('v')?;
@@ -83,8 +83,8 @@ fn rank(version: &str) -> (u8, u32, u32) {
     parse().unwrap_or((0, 0, 0))
 }
 
-/// The type whose name ends in a dot and the name, `io.k8s.api.core.v1.Container` for `Container`; of several the
-/// one with the most stable version, and of these the first.
+/// Finds the type whose last segment is the name: `io.k8s.api.core.v1.Container` for `Container`. The most stable
+/// version wins, then the first type.
 pub(crate) fn last_segment<'s>(name: &str, types: impl Iterator<Item = &'s str>) -> Option<&'s str> {
     let rank_of = |ty: &str| ty.rsplit('.').nth(1).map(rank);
     let mut best: Option<&str> = None;
@@ -96,7 +96,7 @@ pub(crate) fn last_segment<'s>(name: &str, types: impl Iterator<Item = &'s str>)
     best
 }
 
-/// Names that resemble one, of kinds first, at most three.
+/// Similar names, kinds first, at most three.
 pub(crate) fn nearest<'s>(
     name: &str,
     kinds: impl Iterator<Item = String>,
@@ -111,7 +111,7 @@ pub(crate) fn nearest<'s>(
         kinds.chain(types.map(str::to_owned)).map(|known| (likeness(&known), known)).collect();
     near.retain(|(likeness, _)| *likeness > 0.85);
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    // The type of a kind has the same last word.
+    // The type of a kind has the same last segment.
     let mut seen: Vec<String> = Vec::new();
     near.retain(|(_, known)| {
         let last = known.rsplit(['.', '/']).next().unwrap_or(known).to_owned();
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_find_the_best_version() {
+    fn name_finds_the_preferred_version() {
         let kinds: Vec<GroupVersionKind> = [
             ("apps/v1", "Deployment"),
             ("apps/v1beta2", "Deployment"),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_found_by_the_end_of_their_names() {
+    fn type_is_found_by_its_last_segment() {
         let types = ["a.v1beta1.Port", "a.v1.Port", "b.v1.Port", "a.v1.SupPort", "alone"];
         let found = |name: &str| last_segment(name, types.into_iter());
         assert_eq!(found("Port"), Some("a.v1.Port"));

@@ -1,12 +1,12 @@
-//! Everything that the command prints goes through this module.
+//! All output of the command goes through this module.
 //!
-//! Most of it contains strings of files and arguments, which are untrusted: a name may contain terminal escapes or
-//! bidi controls. A [`Line`] escapes every string that becomes a part of it, on a terminal and in pipes, so that only
-//! this module can emit a control character. A [`Printer`] ends each line.
+//! Most output contains strings of files and arguments, which are untrusted: a name may contain terminal escapes or
+//! bidi controls. A [`Line`] escapes every string that it includes, on a terminal and in pipes, so only this module can
+//! emit a control character. A [`Printer`] ends each line.
 //!
-//! Documents are printed as they are, since programs read them. Their writers escape control characters where the
-//! format allows it: YAML escapes C0, C1, DEL and line separators, and leaves bidi controls as kubectl does; JSON is
-//! escaped here to ASCII wherever a character is not printable, which changes nothing for a reader of JSON.
+//! Documents are printed unchanged, because programs read them. Their writers escape control characters where the
+//! format allows it: YAML escapes C0, C1, DEL and line separators, and keeps bidi controls as kubectl does. This module
+//! escapes JSON to ASCII wherever a character is not printable, which preserves the value.
 
 #![expect(clippy::disallowed_methods, reason = "this module is the one that prints")]
 
@@ -44,20 +44,20 @@ impl<W: Write> Printer<W> {
         lines.into_iter().try_for_each(|line| self.line(line))
     }
 
-    /// A warning about a file.
+    /// Prints a warning about a file.
     pub(crate) fn warning(&mut self, file: &str, message: &str) -> Result<(), Failure> {
         self.line(Style::Modified.paint("warning:").and(format!(" {file}: {message}")))
     }
 
-    /// A JSON document, with a newline at its end.
+    /// Prints a JSON document and a newline.
     pub(crate) fn json(&mut self, text: &str) -> Result<(), Failure> {
         writeln!(self.0, "{}", escape_json(text))?;
         Ok(())
     }
 }
 
-/// JSON in which every character that cannot be printed is an escape. JSON writers escape the C0 controls in strings;
-/// what is beyond ASCII can only be in a string.
+/// Escapes every character of a JSON document that is not printable. JSON writers escape the C0 controls in strings,
+/// and characters beyond ASCII occur only in strings.
 fn escape_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -66,7 +66,7 @@ fn escape_json(text: &str) -> String {
             continue;
         }
         for unit in c.encode_utf16(&mut [0; 2]) {
-            // Writing to a string does not fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(out, "\\u{unit:04x}");
         }
     }
@@ -76,7 +76,7 @@ fn escape_json(text: &str) -> String {
 /// Prints a value as a document.
 pub(crate) fn print(value: &Value, format: Format) -> Result<(), Failure> {
     match format {
-        // The writer escapes control characters, so there is nothing that the stream would strip.
+        // The writer escapes control characters, so the stream has nothing to strip.
         Format::Yaml => std::io::stdout().lock().write_all(value.to_yaml().as_bytes())?,
         Format::Json => out().json(&value.to_json_pretty())?,
     }
@@ -88,17 +88,17 @@ pub(crate) fn print_lines<L: Into<Line>>(lines: impl IntoIterator<Item = L>) -> 
     out().lines(lines)
 }
 
-/// Prints a document as it is: an HTML page, which escapes its strings itself, or a file with insertions.
+/// Prints a document unchanged: an HTML page, which escapes its strings itself, or a file with insertions.
 pub(crate) fn print_document(document: &str) -> Result<(), Failure> {
     std::io::stdout().lock().write_all(document.as_bytes())?;
     Ok(())
 }
 
-/// The width of the output if neither the terminal nor the environment gives one.
+/// The width of the output if neither the terminal nor the environment provides one.
 const WIDTH: usize = 100;
 
-/// The width of the terminal of standard output, or `COLUMNS`. Without either, the output is for a file or a program,
-/// and has no limit.
+/// The width of the terminal on standard output, or `COLUMNS`. Without either, the output goes to a file or a pipe and
+/// has no limit.
 pub(crate) fn room() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into()).or_else(columns)
 }

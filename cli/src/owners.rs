@@ -15,14 +15,14 @@ use crate::output::{self, Line};
 use crate::requests::entries_of;
 use crate::text;
 
-/// An entry of `metadata.managedFields`, and how large it is there.
+/// An entry of `metadata.managedFields` and its size.
 pub(crate) struct Owner {
     pub(crate) entry: Entry,
-    /// As JSON.
+    /// The size of the entry as JSON.
     pub(crate) bytes: usize,
 }
 
-/// An object, its owners, and the time from which ages are counted.
+/// An object, its owners, and the time from which ages are computed.
 pub(crate) struct Owned {
     pub(crate) object: Value,
     pub(crate) owners: Vec<Owner>,
@@ -31,14 +31,14 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    /// Reads an object. Entries that cannot be read are reported on standard error and left out.
+    /// Reads an object. Entries that cannot be decoded are reported on standard error and skipped.
     pub(crate) fn read(args: &OwnedArgs, files: Files) -> Result<Self, Failure> {
         let object = files.object(&args.file)?;
         let file = files::name(&args.file);
         let now = match args.now {
             Some(now) => now,
             None => Time::from_unix_seconds(jiff::Timestamp::now().as_second())
-                .map_err(|error| Failure::Other(format!("the clock is wrong: {error}")))?,
+                .map_err(|error| Failure::Other(format!("cannot read the clock: {error}")))?,
         };
         let (owners, faults) = owners(&object);
         let mut err = output::err();
@@ -75,7 +75,7 @@ fn owners(object: &Value) -> (Vec<Owner>, Vec<EntryError>) {
     (owners, faults)
 }
 
-/// The letter of an operation.
+/// The letter that marks an operation.
 pub(crate) fn mark(operation: Operation) -> char {
     match operation {
         Operation::Apply => 'A',
@@ -83,15 +83,15 @@ pub(crate) fn mark(operation: Operation) -> char {
     }
 }
 
-/// The name of a manager as it is shown; an entry need not have one.
+/// The displayed name of a manager; an entry may have no name.
 pub(crate) fn shown_name(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { text::printable(name) }
 }
 
-/// How many colours there are for managers.
+/// The number of colours for managers.
 pub(crate) const COLOURS: usize = 12;
 
-/// The colours of a terminal for managers: red is for errors, white and black are for text.
+/// The terminal colours of managers. Red is reserved for errors, white and black for text.
 const TERMINAL: [Style; COLOURS] = [
     AnsiColor::Cyan.on_default(),
     AnsiColor::Yellow.on_default(),
@@ -108,8 +108,9 @@ const TERMINAL: [Style; COLOURS] = [
 ];
 
 /// The colour of each manager, by its name.
+/// The colour of each manager, by name.
 ///
-/// The colour depends on the name, so that a manager has the same colour in every object. If two managers of one object
+/// The colour depends on the name, so a manager has the same colour in every object. If two managers of one object
 /// would share a colour, the later name takes the next free one.
 pub(crate) struct Palette(BTreeMap<String, usize>);
 
@@ -136,7 +137,7 @@ impl Palette {
         Self::new(owners.iter().map(|owner| owner.entry.manager.as_str()))
     }
 
-    /// The number of a manager's colour.
+    /// The index of a manager's colour.
     pub(crate) fn colour(&self, name: &str) -> usize {
         self.0.get(name).copied().unwrap_or_else(|| preferred(name))
     }
@@ -147,11 +148,11 @@ impl Palette {
     }
 }
 
-/// The colour of a name by its hash, which must be the same in every run.
+/// The preferred colour of a name, from a hash that is the same in every run.
 fn preferred(name: &str) -> usize {
     let mut hasher = FnvHasher::default();
     hasher.write(name.as_bytes());
-    // The upper half is mixed better.
+    // The upper half is better mixed.
     usize::try_from((hasher.finish() >> 32) % 12).unwrap_or_default()
 }
 
@@ -169,7 +170,7 @@ mod tests {
         for name in &names {
             assert_eq!(Palette::new([name.as_str()]).colour(name), preferred(name));
         }
-        // More managers than colours share colours.
+        // With more managers than colours, managers share colours.
         let many: Vec<String> = (0..40).map(|i| format!("m{i}")).collect();
         assert!(many.iter().all(|name| Palette::new(many.iter().map(String::as_str)).colour(name) < COLOURS));
     }

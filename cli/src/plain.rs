@@ -1,4 +1,4 @@
-//! Objects that have no `apiVersion`. A field manager knows none: they get one for as long as it works on them.
+//! Objects without `apiVersion`. A field manager requires a version, so they get one while it works on them.
 
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::{FieldDef, Scalar, Schema, Type, TypeRef};
@@ -6,23 +6,23 @@ use fieldmanager_value::{Map, Value};
 
 use crate::error::Failure;
 
-/// The version that they are always at.
+/// The version of all such objects.
 pub(crate) const VERSION: &str = "v1";
 
 const FIELD: &str = "apiVersion";
 
-/// Whether it is such an object.
+/// Whether the object has no `apiVersion`.
 pub(crate) fn is_plain(object: &Value) -> bool {
     object.get(FIELD).is_none()
 }
 
-/// The object with a version; nothing becomes one that has nothing else.
+/// Adds the version to the object; null stays null.
 pub(crate) fn versioned(object: &Value) -> Value {
     let fields = object.as_map().cloned().unwrap_or_default();
     Value::Map(fields.with_edits(vec![(FIELD.into(), Some(VERSION.into()))]))
 }
 
-/// The object without its version.
+/// Removes the version from the object.
 pub(crate) fn unversioned(object: &Value) -> Value {
     match object {
         Value::Map(fields) => Value::Map(Map::with_edits(fields, vec![(FIELD.into(), None)])),
@@ -30,7 +30,7 @@ pub(crate) fn unversioned(object: &Value) -> Value {
     }
 }
 
-/// The types with one more: that of the objects, with a version.
+/// Extends the types by the type of the objects, with a version.
 pub(crate) fn types(ty: &Type, kind: &GroupVersionKind) -> Result<Types, Failure> {
     let mut definitions = ty.schema().definitions().to_vec();
     let name = ty.name();

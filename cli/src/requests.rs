@@ -1,4 +1,4 @@
-//! Requests to write an object: the field manager of its kind, and what an API server does before and after it.
+//! Requests that write an object: the field manager of its kind, and the steps of an API server before and after it.
 
 use std::path::Path;
 
@@ -19,19 +19,19 @@ use crate::files::Files;
 use crate::plain;
 use crate::types::{self, Source};
 
-/// The time of a request without a time: the last possible second, so that no entry is younger.
+/// The time of a request without a time: the latest possible second, so that no entry is later.
 const NOT_NOTED: i64 = 253_402_207_200;
 
 /// Serves requests for one kind.
 pub(crate) struct Server {
     manager: FieldManager,
-    /// Whether the objects have no `apiVersion` of their own.
+    /// Whether the objects have no `apiVersion`.
     plain: bool,
     reset: Reset,
     structural: Option<Structural>,
 }
 
-/// The time of a request, and whether entries get it.
+/// The time of a request, and whether entries record it.
 #[derive(Clone, Copy)]
 struct Clock {
     time: Time,
@@ -70,7 +70,7 @@ impl<'a> Request<'a> {
 
 /// The object whose kind a [`Server`] serves, and the options of its field manager.
 pub(crate) struct Target<'a> {
-    /// The name of the type; by default it is determined by the object.
+    /// The name of the type; by default the object determines it.
     pub(crate) type_name: Option<&'a str>,
     pub(crate) subresource: &'a str,
     pub(crate) unions: bool,
@@ -79,7 +79,7 @@ pub(crate) struct Target<'a> {
 }
 
 impl Server {
-    /// A server for the kind of the given object.
+    /// Creates a server for the kind of the given object.
     pub(crate) fn new(args: &WriteArgs, given: &Value, live: &Value, files: Files) -> Result<Self, Failure> {
         let target = Target {
             type_name: args.of.type_name.as_deref(),
@@ -91,7 +91,7 @@ impl Server {
         Self::with(&types::load(args.of.schema.as_deref(), files)?, &target, live)
     }
 
-    /// A server with types that are loaded already.
+    /// Creates a server from loaded types.
     pub(crate) fn with(source: &Source, target: &Target<'_>, live: &Value) -> Result<Self, Failure> {
         let given = target.object;
         let ty = source.of(target.type_name, given, target.file)?;
@@ -116,7 +116,7 @@ impl Server {
             structural = resource.structural(&kind.version).map_err(fault)?;
         }
         if let Some(schema) = structural.clone() {
-            // Defaults fail only if they nest too deep. The next step refuses such an object.
+            // Defaulting fails only on objects that nest too deeply. The next step refuses such an object.
             builder = builder
                 .defaulter(move |object| schema.default_object(object).unwrap_or_else(|_| object.clone()));
         }
@@ -140,7 +140,7 @@ impl Server {
         Ok(self.after(request, &outcome))
     }
 
-    /// The given value is the patch.
+    /// Applies a patch. `given` is the patch.
     pub(crate) fn patch(
         &self,
         request: &Request<'_>,
@@ -185,7 +185,7 @@ impl Server {
         Ok(self.without_reset(run))
     }
 
-    /// An API server sets the defaults of a custom resource when it decodes it.
+    /// Sets the defaults of a custom resource, as an API server does when it decodes the object.
     fn with_defaults(&self, object: &Value) -> Value {
         let defaults = self.structural.as_ref().and_then(|schema| schema.default_object(object).ok());
         defaults.unwrap_or_else(|| object.clone())
@@ -207,7 +207,7 @@ impl Server {
         if request.clock.noted {
             return object;
         }
-        // Entries that cannot be decoded have failed the request before.
+        // Entries that cannot be decoded have already failed the request.
         let before = ManagedFields::decode_lossy(entries_of(request.live)).managed;
         let mut managed = ManagedFields::new();
         for mut entry in outcome.managed.entries() {
@@ -239,8 +239,8 @@ fn kind_of(object: &Value) -> GroupVersionKind {
     GroupVersionKind::from_api_version_kind(text("apiVersion"), text("kind"))
 }
 
-/// The types that a field manager needs. If the kind of an object does not determine its type, the object has the same
-/// type at every version that is in its entries.
+/// The types that a field manager needs. If the object's kind does not determine its type, the object has the same type
+/// at every version of its entries.
 fn types_for(
     source: &Source,
     target: &Target<'_>,
@@ -276,10 +276,10 @@ pub(crate) fn check_managed_fields(object: &Value, args: &RequestArgs) -> Result
 }
 
 /// The remedy for entries at a version with other fields.
-const CONVERSION: &str = ": of one version only `apiVersion` can be changed to get another, \
+const CONVERSION: &str = ": only versions that differ in nothing but `apiVersion` can be converted, \
     `fieldmanager migrate --drop NAME` removes entries at other versions";
 
-/// The failure of an error, with the file that caused it: the given one or the live one.
+/// Converts an error and names the file that caused it: the given one or the live one.
 pub(crate) fn failure(error: Error, manager: &str, given: &Path, live: Option<&Path>) -> Failure {
     let given = crate::files::name(given);
     let live = live.map_or_else(|| "live object".to_owned(), crate::files::name);

@@ -1,13 +1,13 @@
-//! Strings that fit the width of a terminal.
+//! Fits strings to the width of a terminal.
 
 use fieldmanager_harness::escape_untrusted;
 use fieldmanager_managedfields::{Identity, Operation, Time};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The mark of characters that are left out.
+/// Marks omitted characters.
 const CUT: char = '…';
 
-/// An untrusted string as [`Line`](crate::output::Line) will print it, for a layout that depends on its width.
+/// Escapes an untrusted string as [`Line`](crate::output::Line) prints it, for layouts that depend on its width.
 pub(crate) fn printable(text: &str) -> String {
     escape_untrusted(text).into_owned()
 }
@@ -17,12 +17,12 @@ pub(crate) fn printable_line(line: &str) -> String {
     line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
 }
 
-/// The width of a string in columns.
+/// The display width of a string in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The string, or its beginning and end if it is wider than the columns.
+/// Shortens a string to its beginning and end if it exceeds the columns.
 pub(crate) fn shortened(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -43,12 +43,12 @@ fn taken(chars: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
         .collect()
 }
 
-/// The string with blanks up to the columns.
+/// Pads a string with blanks to the columns.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The lines of a string that is broken to fit the room; all but the first are indented.
+/// Breaks a string into lines that fit the available width. All lines but the first are indented.
 pub(crate) fn wrap(text: &str, room: Option<usize>, indent: usize) -> Vec<String> {
     let Some(room) = room.filter(|room| width(text) > *room && *room > indent + 8) else {
         return vec![text.to_owned()];
@@ -56,7 +56,7 @@ pub(crate) fn wrap(text: &str, room: Option<usize>, indent: usize) -> Vec<String
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;
-    // The last place at which the line can be broken.
+    // The last position at which the line can be broken.
     let mut blank: Option<usize> = None;
     for c in text.chars() {
         let columns = c.width().unwrap_or(0);
@@ -77,7 +77,7 @@ pub(crate) fn wrap(text: &str, room: Option<usize>, indent: usize) -> Vec<String
     lines
 }
 
-/// A manager with its operation, for messages.
+/// Formats a manager with its operation for messages.
 pub(crate) fn identity(identity: &Identity) -> String {
     let mut out = format!("{} ({}", printable(&identity.manager), identity.operation);
     if identity.operation == Operation::Update && !identity.api_version.as_str().is_empty() {
@@ -92,9 +92,9 @@ pub(crate) fn identity(identity: &Identity) -> String {
     out
 }
 
-/// The time between two times, in the largest unit of which it has at least two.
+/// The time between two times, in the largest unit of which it contains at least two.
 pub(crate) fn age(then: Time, now: Time) -> String {
-    // Clocks differ: a time in the future counts as now.
+    // Clocks differ, so a time in the future counts as now.
     let seconds = now.unix_seconds().saturating_sub(then.unix_seconds()).max(0);
     let units = [("y", 365 * 86_400), ("d", 86_400), ("h", 3_600), ("m", 60)];
     let unit = units.into_iter().find(|(_, length)| seconds >= 2 * length);
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_shortened_in_the_middle() {
+    fn shortened_keeps_beginning_and_end() {
         assert_eq!(shortened("kube-controller-manager", 30), "kube-controller-manager");
         assert_eq!(shortened("kube-controller-manager", 11), "kube-…nager");
         assert_eq!(shortened("部署控制器", 6), "部…器");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_broken_at_blanks_or_anywhere() {
+    fn wrap_breaks_at_blanks_or_anywhere() {
         assert_eq!(wrap("one two three four five", Some(14), 2), ["one two three", "  four five"]);
         assert_eq!(
             wrap("abcdefghijklmnopqrstuvwxyz", Some(12), 2),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_have_one_unit() {
+    fn age_has_one_unit() {
         let at = |seconds| Time::from_unix_seconds(seconds).unwrap();
         for (seconds, text) in
             [(-5, "0s"), (119, "119s"), (120, "2m"), (7_200, "2h"), (259_200, "3d"), (63_072_000, "2y")]

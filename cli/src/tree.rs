@@ -1,4 +1,4 @@
-//! A type as a tree of its fields.
+//! Shows a type as a tree of its fields.
 
 use fieldmanager_schema::{
     Atom, ListType, MapType, Scalar, Schema, Type, TypeId, UNTYPED_ATOMIC, UNTYPED_DEDUCED, Union,
@@ -7,20 +7,20 @@ use fieldmanager_value::Value;
 
 use crate::output::Style;
 
-/// A field, and what is said of it, phrase by phrase.
+/// A field and its description as phrases.
 pub(crate) struct Row {
     pub(crate) level: usize,
     pub(crate) name: String,
     pub(crate) phrases: Vec<(Option<Style>, String)>,
 }
 
-/// What stands for fields that are not shown.
+/// Marks omitted fields.
 const CUT: &str = "…";
 
-/// What stands for the fields of a type that has been shown further up.
+/// Marks a type whose fields are shown further up.
 const AGAIN: &str = "↑";
 
-/// The fields of a type, so many levels deep. What contains itself is shown once.
+/// The fields of a type down to the given depth. The fields of a recursive type are shown once.
 pub(crate) fn rows(ty: &Type, depth: usize) -> Vec<Row> {
     let mut tree = Tree { schema: ty.schema(), depth, above: Vec::new(), rows: Vec::new() };
     let atom = ty.atom();
@@ -37,14 +37,14 @@ pub(crate) fn rows(ty: &Type, depth: usize) -> Vec<Row> {
 struct Tree<'s> {
     schema: &'s Schema,
     depth: usize,
-    /// The names of the types whose fields are being shown.
+    /// The names of the enclosing types.
     above: Vec<&'s str>,
     rows: Vec<Row>,
 }
 
-/// The struct that a list or map is made of in the end, or the type itself.
+/// The struct at the end of nested lists and maps, or the type itself.
 fn inner(schema: &Schema, mut id: TypeId) -> TypeId {
-    // A type may be a list of itself.
+    // A list type may contain itself.
     for _ in 0..fieldmanager_value::MAX_DEPTH {
         let atom = schema.atom(id);
         id = match (&atom.map, &atom.list) {
@@ -58,7 +58,7 @@ fn inner(schema: &Schema, mut id: TypeId) -> TypeId {
 }
 
 impl<'s> Tree<'s> {
-    /// The rows of the fields of a type, or of the items of a list or map.
+    /// Adds the rows of the fields of a type, or of the items of a list or map.
     fn fields(&mut self, id: TypeId, level: usize) {
         let atom = self.schema.atom(inner(self.schema, id));
         let Some(map) = atom.map.as_ref().filter(|map| !map.fields().is_empty()) else {
@@ -90,10 +90,10 @@ impl<'s> Tree<'s> {
         }
     }
 
-    /// What is said of a value of a type: what it is, and how it is owned.
+    /// Describes the type of a value and its granularity of ownership.
     fn phrases(&self, id: TypeId) -> Vec<(Option<Style>, String)> {
         let atom = self.schema.atom(id);
-        let mut phrases = vec![(None, self.what(id, 2))];
+        let mut phrases = vec![(None, self.describe(id, 2))];
         let plain_list = atom.map.is_none();
         let atomic = atom.map.as_ref().is_some_and(|map| map.atomic)
             || (plain_list && atom.list.as_ref().is_some_and(|list| list.atomic));
@@ -105,13 +105,13 @@ impl<'s> Tree<'s> {
         phrases
     }
 
-    /// What a type is, in a few words. Lists in lists are looked into so many times.
-    fn what(&self, id: TypeId, nested: usize) -> String {
+    /// Describes a type in a few words. Descends at most `nested` levels into nested lists and maps.
+    fn describe(&self, id: TypeId, nested: usize) -> String {
         let atom = self.schema.atom(id);
         let name = (!atom.inlined).then(|| atom.name.rsplit('.').next().unwrap_or(&atom.name));
         let of = |element: TypeId| match nested {
             0 => CUT.to_owned(),
-            _ => self.what(element, nested - 1),
+            _ => self.describe(element, nested - 1),
         };
         match (&atom.scalar, &atom.list, &atom.map) {
             _ if !atom.inlined && [UNTYPED_ATOMIC, UNTYPED_DEDUCED].contains(&atom.name.as_str()) => {
@@ -129,7 +129,7 @@ impl<'s> Tree<'s> {
                 if atom.map.as_ref().is_some_and(|map| map.fields().is_empty()) =>
             {
                 match name {
-                    // A type that takes anything says more by its name.
+                    // A type that accepts any value is better described by its name.
                     Some(name) if self.schema.atom(*element).name == UNTYPED_DEDUCED => name.to_owned(),
                     _ => format!("map of {}", of(*element)),
                 }
@@ -150,7 +150,7 @@ fn scalar_name(scalar: Scalar) -> &'static str {
     }
 }
 
-/// The keys of a list. A default that says nothing (no text, zero) is left out.
+/// The keys of a list. An empty or zero default is omitted.
 fn keys(list: &ListType) -> String {
     let keys: Vec<String> = list
         .keys
@@ -170,7 +170,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_json(), str::to_owned)
 }
 
-/// What unions say of a field of their struct.
+/// Describes the role of a field in the unions of its struct.
 fn union_phrases(map: &MapType, field: &str) -> Vec<(Option<Style>, String)> {
     let mut out = Vec::new();
     for union in &map.unions {

@@ -1,4 +1,4 @@
-//! Loads types, and finds the type of an object or of a name.
+//! Loads types, and finds the type of an object or by name.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::names;
 
-/// Types, and their name in messages.
+/// A source of types, and its name for messages.
 pub(crate) struct Source {
     pub(crate) types: Types,
     /// The name of the file; `None` for the bundled schema.
@@ -27,7 +27,7 @@ pub(crate) struct Source {
     unions: Vec<UnionOrigin>,
 }
 
-/// The types of a file, or without one the bundled schema of Kubernetes.
+/// Loads the types of a file, or by default the bundled schema of Kubernetes.
 pub(crate) fn load(file: Option<&Path>, files: Files) -> Result<Source, Failure> {
     let Some(path) = file else {
         return Ok(Source { types: builtin::types(), file: None, documents: Vec::new(), unions: Vec::new() });
@@ -37,7 +37,7 @@ pub(crate) fn load(file: Option<&Path>, files: Files) -> Result<Source, Failure>
     Ok(Source { types: imported.types, file: Some(files::name(path)), documents, unions: imported.unions })
 }
 
-/// The origin of a union: its members, the place and the form.
+/// Describes the origin of a union: its members, path and form.
 pub(crate) fn union_origin(union: &UnionOrigin) -> String {
     let members: Vec<&str> = union.members.iter().map(|member| member.as_str()).collect();
     let by = union.discriminator.as_ref().map_or(String::new(), |name| format!(" by {}", name.as_str()));
@@ -48,18 +48,18 @@ pub(crate) fn union_origin(union: &UnionOrigin) -> String {
     format!("union of {}{by}: {}, {form}", members.join(", "), union.path)
 }
 
-/// Every fault on a line of its own, each with the file.
+/// Converts an error. Every fault gets a line with the file name.
 pub(crate) fn faults(path: &Path, error: &SourceError) -> Failure {
     let file = files::name(path);
     Failure::Several(error.to_string().split('\n').map(|fault| format!("{file}: {fault}")).collect())
 }
 
-/// The type that the arguments name, or that the object's apiVersion and kind find.
+/// Finds the type that the arguments name, or else the type of the object's apiVersion and kind.
 pub(crate) fn of(args: &TypeArgs, object: &Value, object_file: &Path, files: Files) -> Result<Type, Failure> {
     load(args.schema.as_deref(), files)?.of(args.type_name.as_deref(), object, object_file)
 }
 
-/// The definition of a kind among documents, and the other kinds that they define.
+/// Finds the definition of a kind among documents. Returns the other defined kinds as well.
 pub(crate) fn definition(
     documents: &[Value],
     kind: &GroupVersionKind,
@@ -79,7 +79,7 @@ pub(crate) fn definition(
 }
 
 impl Source {
-    /// The name of the bundled schema or of the file in messages.
+    /// The name of the bundled schema or of the file, for messages.
     pub(crate) fn name(&self) -> String {
         match &self.file {
             Some(file) => file.clone(),
@@ -87,7 +87,7 @@ impl Source {
         }
     }
 
-    /// The origins of the unions of a type, one a line.
+    /// Describes the origins of the unions of a type, one per line.
     pub(crate) fn unions(&self, ty: &Type) -> Vec<String> {
         let own = self.unions.iter().filter(|union| union.definition == ty.name());
         let lines: Vec<String> = own.map(union_origin).collect();
@@ -104,7 +104,7 @@ impl Source {
         }]
     }
 
-    /// The type of a name, or without one that of an object.
+    /// Finds the type with a name, or else the type of an object.
     pub(crate) fn of(
         &self,
         type_name: Option<&str>,
@@ -117,13 +117,13 @@ impl Source {
         }
     }
 
-    /// The definition of a kind, if it is a custom resource of the file.
+    /// Finds the definition of a kind, if the kind is a custom resource of the file.
     pub(crate) fn custom_resource(&self, kind: &GroupVersionKind) -> Result<Option<CustomResource>, Failure> {
         let found = definition(&self.documents, kind).map_err(|error| Failure::input(self.name(), error))?;
         Ok(found.0)
     }
 
-    /// The strategies for strategic merge patches, which only OpenAPI documents and the bundled types have.
+    /// The strategies for strategic merge patches. Only OpenAPI documents and the bundled types have them.
     pub(crate) fn strategies(&self) -> Option<PatchTypes> {
         if self.file.is_none() {
             return Some(fieldmanager_patch::builtin::types().clone());
@@ -153,7 +153,7 @@ impl Source {
         })
     }
 
-    /// In a schema without kinds: the type that an object without `apiVersion` names as its kind.
+    /// Without kinds in the schema: finds the type that an object without `apiVersion` names as its kind.
     fn of_plain_kind(&self, object: &Value) -> Option<Type> {
         let kind = object.get("kind").and_then(Value::as_str).filter(|kind| !kind.is_empty())?;
         if object.get("apiVersion").is_some() || self.types.kinds().next().is_some() {
@@ -164,7 +164,7 @@ impl Source {
         schema.type_named(name)
     }
 
-    /// The type of a name: that of a type, of a kind, or of a kind with its group and version.
+    /// Finds a type by its name, by a kind, or by a kind with its group and version.
     pub(crate) fn named(&self, name: &str) -> Result<Type, Failure> {
         let schema = self.types.schema();
         if let Some(ty) = schema.type_named(name) {
@@ -200,7 +200,7 @@ impl Source {
         let kinds = self.types.kinds().map(|(kind, _)| format!("{}/{}", kind.api_version(), kind.kind));
         let near = names::nearest(name, kinds, self.types.schema().type_names());
         let hint = match near.as_slice() {
-            [] => "`schema types` lists the known ones".to_owned(),
+            [] => "`schema types` lists the known types".to_owned(),
             near => format!("similar are {}", near.join(", ")),
         };
         Failure::input(self.name(), format!("there is no type `{name}`: {hint}"))

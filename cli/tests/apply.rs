@@ -1,4 +1,4 @@
-//! `apply` and `update`: two teams and one Deployment, as the README tells it, and what else they do.
+//! `apply` and `update`: the README example with two teams, and the remaining behaviour.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// The second team's apply to what the first applied.
+/// Applies the second team's configuration to the result of the first.
 fn load(more: &str) -> Run {
     run_with(&words(&format!("{LOAD} --live - {more}")), &prints(SHOP))
 }
@@ -74,24 +74,24 @@ error: apply failed with 1 conflict: other managers own these fields
  FIELD           OWNER         LIVE VALUE  WANTED VALUE
  .spec.replicas  shop (Apply)  3           10
 
-Three ways out:
-- take them: repeat with --force, and the owners above lose these fields
-- leave them: remove these fields from the configuration, and they stay as they are
-- share them: give these fields their live values in the configuration, and you own them together
+Three ways to resolve them:
+- take them: repeat with --force; the owners above lose these fields
+- leave them: remove these fields from the configuration; they keep their live values
+- share them: set these fields to their live values in the configuration; you become a co-owner
 ";
 
 #[test]
-fn the_first_apply_makes_the_object_and_owns_it() {
+fn first_apply_creates_the_object_and_owns_its_fields() {
     assert_eq!(prints(SHOP), LIVE);
 }
 
 #[test]
-fn a_conflict_is_shown_with_the_ways_out() {
+fn conflict_lists_owners_and_resolutions() {
     assert_eq!(load(""), Run { code: 1, out: String::new(), err: CONFLICT.into() });
 }
 
 #[test]
-fn force_takes_the_fields() {
+fn force_takes_ownership() {
     let forced = load("--force");
     assert_eq!((forced.code, forced.err.as_str()), (0, ""));
     let managed = "\
@@ -119,16 +119,16 @@ fn force_takes_the_fields() {
     assert!(forced.out.contains("  replicas: 10\n"), "{}", forced.out);
     let shop = forced.out.split("manager: load").nth(1).unwrap_or_default();
     assert!(shop.contains("\"f:selector\": {}") && !shop.contains("f:replicas"), "{}", forced.out);
-    // The other team is the one in conflict now.
+    // Now the first team has the conflict.
     let error = run_with(&words(&format!("{SHOP} --live -")), &forced.out);
     assert_eq!(error.code, 1);
     assert!(error.err.contains(" .spec.replicas  load (Apply)  10          3\n"), "{}", error.err);
-    // `--force-conflicts` is what kubectl calls it.
+    // kubectl calls the option `--force-conflicts`.
     assert_eq!(load("--force-conflicts"), forced);
 }
 
 #[test]
-fn leaving_the_field_out_leaves_it_to_its_owner() {
+fn omitted_field_stays_with_its_owner() {
     let folder =
         Folder::new(&[("config.yaml", "{apiVersion: apps/v1, kind: Deployment, spec: {paused: true}}")]);
     let arguments = folder.line(
@@ -140,13 +140,13 @@ fn leaving_the_field_out_leaves_it_to_its_owner() {
 }
 
 #[test]
-fn an_apply_again_changes_nothing() {
+fn repeated_apply_changes_nothing() {
     let again = run_with(&words(&format!("{SHOP} --live -")), LIVE);
     assert_eq!(again, Run { code: 0, out: LIVE.into(), err: String::new() });
 }
 
 #[test]
-fn configurations_are_read_from_standard_input() {
+fn configuration_is_read_from_standard_input() {
     let arguments = "apply --manager a --schema examples/deployment/schema.yaml -f -";
     let config = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1}}";
     let run = run_with(&words(arguments), config);
@@ -178,7 +178,7 @@ const SMALL: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn json_and_time() {
+fn json_output_has_the_time_of_the_request() {
     let folder = Folder::new(&SMALL);
     let applied = "--manager m --schema @/schema.yaml --type app -f @/one.yaml --time 2026-01-31T13:00:00+01:00 -o json";
     assert_eq!(
@@ -205,7 +205,7 @@ fn json_and_time() {
 }
 
 #[test]
-fn an_update_takes_what_it_changes() {
+fn update_owns_the_fields_it_changes() {
     let folder = Folder::new(&SMALL);
     let update = "update --manager m --schema @/schema.yaml --live @/live.yaml -f @/two.yaml";
     assert_eq!(
@@ -224,7 +224,7 @@ metadata:
     operation: Update
 "
     );
-    // One manager may be an applier of some fields and an updater of others.
+    // One manager can be an applier of some fields and an updater of others.
     let update = update.replace("two", "three");
     assert_eq!(
         prints(&folder.line(&update)),
@@ -250,7 +250,7 @@ metadata:
     );
 }
 
-/// Arguments, and what they end with. `@` is a folder.
+/// Checks commands and the ends of their error messages. `@` is the folder.
 fn check_error(rows: &[(&str, &str)]) {
     let folder = Folder::new(
         &[
@@ -289,7 +289,7 @@ fn check_error(rows: &[(&str, &str)]) {
 }
 
 #[test]
-fn bad_input() {
+fn bad_input_is_reported_with_file_and_path() {
     let apply = "apply --manager m --schema @/schema.yaml";
     check_error(&[
         (
@@ -324,7 +324,7 @@ fn bad_input() {
         ),
         (
             &format!("{apply} -f @/one.yaml --type zzz"),
-            "@/schema.yaml: there is no type `zzz`: `schema types` lists the known ones",
+            "@/schema.yaml: there is no type `zzz`: `schema types` lists the known types",
         ),
         (
             "apply --manager m --schema @/none.yaml -f @/one.yaml",
@@ -346,7 +346,7 @@ fn bad_input() {
 }
 
 #[test]
-fn bad_managed_fields() {
+fn bad_managed_fields_are_reported_with_their_path() {
     let apply = "apply --manager m --schema @/schema.yaml -f @/one.yaml";
     check_error(&[
         (
@@ -377,7 +377,7 @@ fn bad_managed_fields() {
 }
 
 #[test]
-fn a_live_object_at_another_version() {
+fn live_object_at_another_version_is_refused() {
     let folder = Folder::new(&[
         ("v1.yaml", "{apiVersion: apps/v1, kind: Deployment}"),
         ("v2.yaml", "{apiVersion: apps/v2, kind: Deployment}"),
@@ -392,7 +392,7 @@ fn a_live_object_at_another_version() {
 }
 
 #[test]
-fn arguments_are_checked() {
+fn invalid_arguments_are_refused() {
     for (arguments, expected) in [
         (
             "apply --schema a -f b",

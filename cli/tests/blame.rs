@@ -1,4 +1,4 @@
-//! `blame` and `managers`: whose an object is, for terminals of several widths.
+//! `blame` and `managers` on terminals of several widths.
 
 mod common;
 
@@ -18,10 +18,10 @@ fn blame_fits_the_terminal() {
 }
 
 #[test]
-fn blame_into_a_file_has_a_line_for_a_line() {
+fn blame_into_a_file_has_one_row_per_line() {
     let text = prints(BLAME);
     snapshot("blame.txt", &text);
-    // What stands behind the bar is the object.
+    // The object follows the bar.
     let yaml: String = text.lines().map(|line| line.split_once("│ ").unwrap().1.to_owned() + "\n").collect();
     let stripped = prints("migrate --drop shop -f cli/tests/data/web.yaml");
     let spec = |text: &str| text.split("\nspec:").nth(1).unwrap_or_default().to_owned();
@@ -29,16 +29,16 @@ fn blame_into_a_file_has_a_line_for_a_line() {
 }
 
 #[test]
-fn blame_of_some_managers_shows_what_theirs_is_in() {
+fn blame_of_chosen_managers_keeps_enclosing_lines() {
     let text = prints(&format!("{BLAME} --manager autoscaler --manager kube-controller-manager"));
     snapshot("blame-two.txt", &text);
-    let (code, err) = fails(&format!("{BLAME} --manager nobody"));
+    let (code, err) = fails(&format!("{BLAME} --manager ghost"));
     assert_eq!(code, 2);
-    assert!(err.contains("cli/tests/data/web.yaml: `nobody` owns nothing, owners are "), "{err}");
+    assert!(err.contains("cli/tests/data/web.yaml: `ghost` owns nothing, owners are "), "{err}");
 }
 
 #[test]
-fn the_type_says_what_is_atomic_and_paths_do_without_it() {
+fn type_or_paths_determine_atomic_values() {
     let folder = Folder::new(&[
         (
             "object.yaml",
@@ -83,9 +83,9 @@ a A │       z: 1
 "
     );
     let typed = prints(&folder.line("blame -f @/object.yaml --schema @/crd.yaml"));
-    // The second item has the first one's key by its default.
+    // The second item has the key of the first through its default.
     assert!(typed.contains("-   │     side: left\na A │   - name: bread\n"), "{typed}");
-    // This map is granular, and so its parts are nobody's.
+    // This map is granular, so its parts have no owner.
     assert!(typed.contains("a A │   whole:\n-   │     x:\n-   │       z: 1\n"), "{typed}");
 }
 
@@ -134,7 +134,7 @@ fn managers_fit_the_terminal() {
 }
 
 #[test]
-fn unreadable_entries_are_reported_and_left_out() {
+fn undecodable_entry_is_reported_and_skipped() {
     let object = r#"{"metadata": {"managedFields": [
         {"manager": "bro\u001bken", "operation": "Apply"},
         {"manager": "", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:a": {}}}
@@ -150,7 +150,7 @@ fn unreadable_entries_are_reported_and_left_out() {
 }
 
 #[test]
-fn objects_without_entries() {
+fn object_without_entries_is_shown_without_owners() {
     let run = run_with(&["managers", "-f", "-"], "{a: 1}");
     assert_eq!(run.out, "0 entries of 0 managers own 0 fields in 0 bytes, 0% of the object\n");
     assert_eq!(run_with(&["blame", "-f", "-"], "{a: 1}").out, "- │ a: 1\n");
@@ -160,13 +160,13 @@ fn objects_without_entries() {
 }
 
 #[test]
-fn managers_have_colours_of_their_own_on_a_terminal() {
+fn managers_have_distinct_colours_on_a_terminal() {
     let text = |arguments: &str| {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("fieldmanager");
         command.env("CLICOLOR_FORCE", "1").env("COLUMNS", "160").current_dir("..");
         String::from_utf8(command.args(arguments.split_whitespace()).output().unwrap().stdout).unwrap()
     };
-    // The escape sequence before a name, wherever it stands.
+    // The escape sequence before a name, at any position.
     let colour = |text: &str, name: &str| -> String {
         let at = text.find(name).unwrap();
         text[..at].rsplit('\x1b').next().unwrap().to_owned()

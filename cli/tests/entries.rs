@@ -7,7 +7,7 @@ use common::{Folder, fails, line, prints, run_with, snapshot};
 const FILE: &str = "-f cli/tests/data/web.yaml";
 
 #[test]
-fn extract_prints_the_fields_that_a_manager_applied() {
+fn extract_prints_the_fields_of_an_applier() {
     snapshot("extract.yaml", &prints(&format!("extract --manager shop {FILE}")));
     let (code, err) = fails(&format!("extract --manager autoscaler {FILE}"));
     assert_eq!(code, 2);
@@ -18,19 +18,19 @@ fn extract_prints_the_fields_that_a_manager_applied() {
     );
     let (_, err) = fails(&format!("extract --manager shop --subresource status {FILE}"));
     assert!(err.contains("`shop` has applied nothing to status"), "{err}");
-    // Go leaves the name out, which is not owned.
+    // Go omits the name, which the manager does not own.
     assert!(!prints(&format!("extract --manager shop --as-go {FILE}")).contains("name: shop-web"));
 }
 
 #[test]
-fn extracted_configurations_change_nothing() {
+fn applying_an_extracted_configuration_changes_nothing() {
     let folder = Folder::new(&[("config.yaml", &prints(&format!("extract --manager shop {FILE}")))]);
     let dry = folder.line("apply --manager shop --live cli/tests/data/web.yaml -f @/config.yaml --dry-run");
     assert_eq!(prints(&dry), "nothing would change\n");
 }
 
 #[test]
-fn from_the_clients_side_to_the_servers() {
+fn upgrade_csa_transfers_ownership() {
     let upgrade = format!("upgrade-csa --csa-manager kubectl-client-side-apply --manager kubectl {FILE}");
     let upgraded = prints(&upgrade);
     assert!(upgraded.contains("    manager: kubectl\n    operation: Apply\n"), "{upgraded}");
@@ -44,7 +44,7 @@ fn from_the_clients_side_to_the_servers() {
 }
 
 #[test]
-fn strip_removes_the_fields_that_a_server_sets() {
+fn strip_removes_server_fields() {
     let stripped = prints(&format!("strip {FILE}"));
     for gone in ["managedFields", "uid", "resourceVersion", "generation:", "creationTimestamp", "status:"] {
         assert!(!stripped.contains(gone), "{gone}: {stripped}");
@@ -53,11 +53,11 @@ fn strip_removes_the_fields_that_a_server_sets() {
 }
 
 #[test]
-fn lint_prints_findings_and_fails_on_warnings() {
+fn lint_reports_findings() {
     let run = line(&format!("lint {FILE} --served apps/v2"));
     assert_eq!((run.code, run.err.as_str()), (1, ""));
     snapshot("lint.txt", &run.out);
-    // A note alone is no failure.
+    // A note alone is not a failure.
     let run = line(&format!("lint {FILE}"));
     assert_eq!(run.code, 0, "{}", run.out);
     assert!(run.out.starts_with("note: cli/tests/data/web.yaml: managedFields are "), "{}", run.out);
@@ -69,7 +69,7 @@ fn lint_prints_findings_and_fails_on_warnings() {
 }
 
 #[test]
-fn entries_are_renamed_given_away_or_dropped() {
+fn migrate_renames_transfers_or_drops_entries() {
     let renamed = prints(&format!("migrate --from shop --to market {FILE}"));
     assert!(renamed.contains("manager: market\n") && !renamed.contains("manager: shop\n"), "{renamed}");
     let dropped = prints(&format!("migrate --drop kubectl-client-side-apply {FILE}"));
@@ -81,7 +81,7 @@ fn entries_are_renamed_given_away_or_dropped() {
     );
     let (code, err) = fails(&format!("migrate --drop autoscaler --operation apply {FILE}"));
     assert_eq!(code, 2);
-    assert!(err.contains("`autoscaler` has no such entry, known are shop (Apply), "), "{err}");
+    assert!(err.contains("`autoscaler` has no such entry, known entries are shop (Apply), "), "{err}");
     for arguments in [
         "migrate -f x",
         "migrate --from a -f x",

@@ -1,5 +1,5 @@
-//! Hostile input: control and bidi characters in objects, schemas, scenarios, arguments and file names; input without
-//! end; managed fields that an API server refuses.
+//! Hostile input: control and bidi characters in objects, schemas, scenarios, arguments and file names; unlimited
+//! input; managed fields that an API server refuses.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -14,19 +14,19 @@ use flate2::write::GzEncoder;
 /// A terminal escape, C1 controls, bidi controls, separators, a zero-width space and a byte order mark.
 const HOSTILE: &str = "h\u{1b}[31m\u{9b}1m\u{85}\u{202e}\u{2066}\u{61c}\u{2028}\u{200b}\u{feff}\u{7f}\u{7}";
 
-/// The same in a JSON string.
+/// The same string in JSON.
 const IN_JSON: &str = r"h\u001b[31m\u009b1m\u0085\u202e\u2066\u061c\u2028\u200b\ufeff\u007f\u0007";
 
 fn is_safe(c: char) -> bool {
     c == '\n' || fieldmanager_value::go_format::is_print(c)
 }
 
-/// What the output must not contain.
+/// The characters of the output that a terminal must not receive.
 fn unsafe_characters(text: &str) -> String {
     text.chars().filter(|c| !is_safe(*c)).flat_map(char::escape_unicode).collect()
 }
 
-/// Files whose names and contents are hostile.
+/// Creates files with hostile names and contents.
 fn folder() -> Folder {
     let h = IN_JSON;
     let entry = |manager: &str, operation: &str| {
@@ -83,7 +83,7 @@ fn folder() -> Folder {
     ])
 }
 
-/// `@` is the folder, `^` the hostile string.
+/// Runs a command. `@` is the folder, `^` the hostile string.
 fn check(folder: &Folder, arguments: &str) -> Run {
     let arguments = folder.line(arguments).replace('^', HOSTILE);
     let run = run(&arguments.split(' ').collect::<Vec<_>>());
@@ -207,7 +207,7 @@ fn junit_reports_are_valid_xml() {
 
 #[cfg(unix)]
 #[test]
-fn input_without_end_is_refused_at_the_limit() {
+fn unlimited_input_is_refused_at_the_limit() {
     let limited = |arguments: &[&str]| {
         let run = run(arguments);
         assert_eq!((run.code, run.out.as_str()), (2, ""), "{arguments:?}");
@@ -226,7 +226,7 @@ fn input_without_end_is_refused_at_the_limit() {
     let long = run_with(&["strip", "-f", "-", "--max-input", "10"], "a: 1 # a comment\n");
     assert_eq!(long.err, format!("error: standard input: has more than 10 bytes, {hint}"));
 
-    // One that grows a thousandfold when it is decompressed, named itself and in a folder.
+    // A file that decompresses to a thousand times its size, given by name and inside a folder.
     let folder = Folder::new(&[]);
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(&vec![b' '; 3_000_000]).unwrap();
@@ -241,12 +241,12 @@ fn input_without_end_is_refused_at_the_limit() {
 }
 
 #[test]
-fn json_is_read_as_json() {
+fn json_input_uses_the_json_parser() {
     let key = "k".repeat(2_000);
     let text = format!("{{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"data\": {{\"{key}\": \"x\"}}}}");
     let run = run_with(&["validate", "-f", "-"], &text);
     assert_eq!((run.code, run.err.as_str()), (0, ""));
-    // Flow style begins like JSON.
+    // YAML flow style begins like JSON.
     let run = run_with(&["validate", "-f", "-"], "{apiVersion: v1, kind: ConfigMap}");
     assert_eq!((run.code, run.err.as_str()), (0, ""));
     let run = run_with(&["validate", "-f", "-"], "{\"apiVersion\": \"v1\"} {\"kind\": \"Pod\"}");
@@ -261,7 +261,7 @@ fn json_is_read_as_json() {
 }
 
 #[test]
-fn entries_that_an_api_server_refuses_are_refused() {
+fn invalid_entries_are_refused_as_by_an_api_server() {
     let long = "m".repeat(200);
     let object = |manager: &str, fields: &str| {
         format!(
@@ -286,7 +286,7 @@ fn entries_that_an_api_server_refuses_are_refused() {
         "update --manager m --live @/live.json -f @/long.json --dry-run",
         "patch --manager a --live @/long.json -f @/patch.json",
     ] {
-        // The order of entries depends on their times.
+        // Ignored in the comparison: the order of entries depends on their times.
         let err = refused(arguments).replace("managedFields[1]", "managedFields[0]");
         assert_eq!(err, format!("error: {too_long}\n"), "{arguments}");
     }

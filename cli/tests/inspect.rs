@@ -1,4 +1,4 @@
-//! Commands that look at objects and schemas.
+//! Commands that inspect objects and schemas.
 
 mod common;
 
@@ -23,7 +23,7 @@ types:
     ("wrong.yaml", "{replica: 1, labels: {a: 1}}"),
 ];
 
-/// Arguments, in which `@` is the folder, and what they print.
+/// Checks commands and their output. `@` is the folder.
 fn check(rows: &[(&str, &str)]) {
     let folder = Folder::new(&FILES);
     for (arguments, expected) in rows {
@@ -32,7 +32,7 @@ fn check(rows: &[(&str, &str)]) {
     }
 }
 
-/// Arguments that are at fault, and what is said of them.
+/// Checks failing commands and their messages.
 fn check_error(rows: &[(&str, &str)]) {
     let folder = Folder::new(&FILES);
     for (arguments, expected) in rows {
@@ -43,7 +43,7 @@ fn check_error(rows: &[(&str, &str)]) {
 }
 
 #[test]
-fn validation() {
+fn validate_lists_every_fault() {
     let validate = "validate --schema @/schema.yaml";
     check(&[
         (
@@ -65,7 +65,7 @@ fn validation() {
 }
 
 #[test]
-fn merging() {
+fn merge_combines_two_objects() {
     let merge = "merge --schema @/schema.yaml --live @/old.yaml -f @/new.yaml";
     check(&[
         (merge, "finalizers:\n- p\n- q\nlabels:\n  a: x\n  b: x\n  c: x\nreplicas: 2\n"),
@@ -81,7 +81,7 @@ fn merging() {
 }
 
 #[test]
-fn comparing() {
+fn compare_lists_changed_fields() {
     let compare = "compare --schema @/schema.yaml @/old.yaml @/new.yaml";
     check(&[
         (compare, "+ .finalizers[=\"q\"]\n+ .labels.c\n~ .replicas\n- .labels.b\n"),
@@ -98,7 +98,7 @@ fn comparing() {
 }
 
 #[test]
-fn field_sets() {
+fn fieldset_prints_fieldsv1_or_paths() {
     let fieldset = "fieldset --schema @/schema.yaml -f @/old.yaml";
     check(&[
         (
@@ -111,7 +111,7 @@ fn field_sets() {
 }
 
 #[test]
-fn help_says_what_the_exit_codes_mean() {
+fn help_explains_the_exit_codes() {
     let help = prints("--help");
     for command in [
         "apply",

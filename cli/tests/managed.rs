@@ -1,4 +1,5 @@
-//! `apply` and `update` as an apiserver does them: managers, subresources, custom resources, dry runs, errors.
+//! `apply` and `update` with the behaviour of an API server: managers, subresources, custom resources, dry runs,
+//! errors.
 
 mod common;
 
@@ -12,7 +13,7 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_dry_run_shows_fields_owners_and_conflicts() {
+fn dry_run_shows_fields_owners_and_conflicts() {
     let live = prints(&format!("apply {WEB}"));
     let folder = Folder::new(&[("live.yaml", &live)]);
     let run = |more: &str| line(&folder.line(&format!("apply {SCALE} --live @/live.yaml {more}")));
@@ -22,7 +23,7 @@ fn a_dry_run_shows_fields_owners_and_conflicts() {
     let forced = run("--dry-run=server --force");
     assert_eq!((forced.code, forced.err.as_str()), (0, ""));
     assert!(dry.out.starts_with(&forced.out) && !forced.out.contains("conflicts"), "{}", forced.out);
-    // With a format it is the object.
+    // With an output format, the object is printed.
     assert_eq!(run("--dry-run --force -o yaml").out, run("--force").out);
     assert_eq!(
         prints(&folder.line(&format!("apply {WEB} --live @/live.yaml --dry-run"))),
@@ -48,7 +49,7 @@ owners
 }
 
 #[test]
-fn errors_for_programs_are_a_status() {
+fn json_errors_are_a_status() {
     let live = prints(&format!("apply {WEB}"));
     let run = run_with(&words(&format!("apply {SCALE} --live - -o json")), &live);
     assert_eq!((run.code, run.out.as_str()), (1, ""));
@@ -62,7 +63,7 @@ fn errors_for_programs_are_a_status() {
 }
 
 #[test]
-fn an_update_is_named_after_its_user_agent() {
+fn update_takes_its_manager_from_the_user_agent() {
     let file = "-f examples/deployment/web.yaml";
     for (arguments, name) in [
         ("--user-agent kubectl/v1.37.0", "kubectl"),
@@ -77,7 +78,7 @@ fn an_update_is_named_after_its_user_agent() {
 }
 
 #[test]
-fn the_first_apply_finds_what_was_there_before() {
+fn first_apply_conflicts_with_before_first_apply() {
     let live = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: '1', b: '2'}}";
     let folder = Folder::new(&[("config.yaml", "{apiVersion: v1, kind: ConfigMap, data: {a: '2'}}")]);
     let run = run_with(&words(&folder.line("apply --manager ci -f @/config.yaml --live -")), live);
@@ -86,7 +87,7 @@ fn the_first_apply_finds_what_was_there_before() {
 }
 
 #[test]
-fn a_conflict_of_a_manager_with_itself_suggests_upgrade_csa() {
+fn conflict_with_own_updates_suggests_upgrade_csa() {
     let live = prints("update --manager shop -f examples/deployment/web.yaml");
     let folder = Folder::new(&[("live.yaml", &live)]);
     let run = line(&folder.line("apply --manager shop -f examples/deployment/scale.yaml --live @/live.yaml"));
@@ -94,16 +95,16 @@ fn a_conflict_of_a_manager_with_itself_suggests_upgrade_csa() {
     let last = run.err.lines().last().unwrap_or_default();
     assert_eq!(
         last,
-        "`shop` owns some of them itself, by updates: `fieldmanager upgrade-csa --csa-manager shop --manager shop` makes them its own for applies"
+        "`shop` owns some of these fields through updates: `fieldmanager upgrade-csa --csa-manager shop --manager shop` turns them into applied fields"
     );
-    // And so it does.
+    // The suggested command resolves the conflict.
     let upgraded = prints(&folder.line("upgrade-csa --csa-manager shop --manager shop -f @/live.yaml"));
     let run = run_with(&words("apply --manager shop -f examples/deployment/scale.yaml --live -"), &upgraded);
     assert_eq!((run.code, run.err.as_str()), (0, ""));
 }
 
 #[test]
-fn times_are_noted_or_stay() {
+fn entry_times_change_only_with_a_request_time() {
     let folder = Folder::new(&[
         ("one.yaml", "{apiVersion: v1, kind: ConfigMap, data: {a: '1'}}"),
         ("two.yaml", "{apiVersion: v1, kind: ConfigMap, data: {a: '2'}}"),
@@ -117,11 +118,11 @@ fn times_are_noted_or_stay() {
     let noon = "time: \"2026-01-31T12:00:00Z\"";
     let first = apply("one.yaml", "--time 2026-01-31T12:00:00Z", "{apiVersion: v1, kind: ConfigMap}");
     assert!(first.contains(noon), "{first}");
-    // Nobody says when: the time that is known stays.
+    // Without a request time, the recorded time stays.
     let second = apply("two.yaml", "", &first);
     assert!(second.contains(noon) && second.contains("a: \"2\""), "{second}");
     assert!(apply("one.yaml", "--time 2026-01-31T13:00:00Z", &second).contains("T13:00:00Z"));
-    // What changes nothing is not noted.
+    // A request without changes does not update the time.
     assert_eq!(apply("two.yaml", "--time 2026-01-31T13:00:00Z", &second), second);
 }
 
@@ -170,19 +171,19 @@ fn custom_resources_have_defaults_and_a_status() {
         dry.out,
         "fields\n  + .status.ready: 2\n\nowners\n  controller (Apply, status)\n    + .status.ready\n"
     );
-    // An apply to the object does not touch what the status says by now.
+    // An apply to the object does not change its status.
     let again = run_with(
         &words(&folder.line("apply --manager ci --schema @/crd.yaml -f @/one.yaml --live -")),
         &run.out,
     );
     assert_eq!(again.out, run.out);
-    // Who updates owns the defaults too: they are there when the update is decoded.
+    // An update owns the defaults too, because they are set when the update is decoded.
     let updated = prints(&folder.line("update --manager ed --schema @/crd.yaml -f @/one.yaml"));
     assert!(updated.contains("\"f:open\": {}") && !updated.contains("status:"), "{updated}");
 }
 
 #[test]
-fn a_configuration_must_not_have_managed_fields() {
+fn configuration_with_managed_fields_is_refused() {
     let live = prints(&format!("apply {WEB}"));
     let folder = Folder::new(&[("read.yaml", &live)]);
     let (code, err) = fails(&folder.line("apply --manager shop -f @/read.yaml"));

@@ -1,4 +1,4 @@
-//! The page of `blame --html`, in a browser and without one.
+//! The page of `blame --html`, with and without a browser.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 const PAGE: &str = "blame --html -f cli/tests/data/web.yaml --now 2026-01-05T00:00:00Z";
 
-/// Names and values that would be more than text if they were not escaped.
+/// Names and values that would be interpreted as markup if they were not escaped.
 const HOSTILE: &str = r##"{
   "apiVersion": "apps/v1</title><script>document.title='x'</script>",
   "kind": "</title><script>hacked()</script>",
@@ -40,13 +40,13 @@ const HOSTILE: &str = r##"{
   "{{7*7}}": "<!-- ]]> <math><mtext><mglyph><style><img src=x onerror=hacked()>"
 }"##;
 
-/// What a test does in the page: it works the filters and writes what it sees into the document.
+/// The test script in the page: operates the filters and writes its observations into the document.
 const HOOK: &str = r#"{
 const out = [];
 const say = (name, value) => out.push(`${name}=${value}`);
 const rows = [...document.querySelectorAll('tr[data-owners]')];
 const lit = () => rows.filter(row => !row.classList.contains('dim')).length;
-const box = name => [...document.querySelectorAll('.manager')].find(m => m.querySelector('bdi, .nobody').textContent === name);
+const box = name => [...document.querySelectorAll('.manager')].find(m => m.querySelector('bdi, .unowned').textContent === name);
 const background = element => getComputedStyle(element).backgroundColor;
 const ink = element => getComputedStyle(element).color;
 say('rows', rows.length);
@@ -65,8 +65,8 @@ if (shop) {
   say('none', lit());
   document.getElementById('all').click();
   say('all-again', lit());
-  box('nobody').querySelector('button').click();
-  say('only-nobody', lit());
+  box('no owner').querySelector('button').click();
+  say('only-unowned', lit());
   document.getElementById('all').click();
   say('output', document.querySelector('output').textContent);
   const names = [...document.querySelectorAll('aside bdi.name')];
@@ -99,17 +99,17 @@ fn chromium() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// The page with the hook, which the policy is told of.
+/// Adds the hook to the page and to its policy.
 fn hooked(page: &str) -> String {
     let hash = STANDARD.encode(Sha256::digest(HOOK));
     let page = page.replacen("script-src 'sha256-", &format!("script-src 'sha256-{hash}' 'sha256-"), 1);
     page.replacen("</body>", &format!("<script>{HOOK}</script></body>"), 1)
 }
 
-/// What the hook wrote, line by line; none where there is no browser.
+/// The lines that the hook wrote; `None` without a browser.
 fn in_browser(page: &str) -> Option<Vec<String>> {
     let Some(program) = chromium() else {
-        // Past the test runner, which keeps what a test prints that succeeds.
+        // Bypasses the test runner, which captures the output of passing tests.
         eprintln!("skipped: there is no chromium to open the page with");
         return None;
     };
@@ -132,7 +132,7 @@ fn in_browser(page: &str) -> Option<Vec<String>> {
 #[test]
 fn colours_and_filters_work() {
     let Some(result) = in_browser(&prints(PAGE)) else { return };
-    // What the filters must find, by what the other form of the command says.
+    // The expected filter results, from the terminal output of the command.
     let text = prints(&PAGE.replace("--html ", ""));
     let cells: Vec<&str> = text
         .lines()
@@ -142,26 +142,26 @@ fn colours_and_filters_work() {
     let count = |wanted: &dyn Fn(&str) -> bool| cells.iter().filter(|cell| wanted(cell)).count();
     let (all, shop) = (cells.len(), count(&|cell| cell.contains("shop ")));
     let shop_alone = count(&|cell| cell.starts_with("shop ") && !cell.contains(','));
-    let nobody = count(&|cell| cell == "-");
-    assert!(shop_alone > 0 && shop > shop_alone && nobody > 0);
+    let unowned = count(&|cell| cell == "-");
+    assert!(shop_alone > 0 && shop > shop_alone && unowned > 0);
     let mut expected = vec![format!("rows={all}"), format!("all={all}")];
     expected.push(format!("without-shop={}", all - shop_alone));
     expected.push(format!("again={all}"));
     expected.push(format!("only-shop={shop}"));
     expected.extend(["dim-opacity=0.28", "shared-lit=true", "none=0"].map(str::to_owned));
     expected.push(format!("all-again={all}"));
-    expected.push(format!("only-nobody={nobody}"));
+    expected.push(format!("only-unowned={unowned}"));
     expected.push(format!("output={all} of {all} lines with these owners"));
     let rest = ["colours=true", "same-colours=true", "focus=true", "yaml=true"];
     expected.extend(rest.iter().chain(&TEXT_ONLY).map(|line| (*line).to_owned()));
     assert_eq!(result, expected);
 }
 
-/// What the hook finds in a page that has only the elements of the template.
+/// The result of the hook in a page that has only the elements of the template.
 const TEXT_ONLY: [&str; 5] = ["scripts=2", "styles=1", "foreign=0", "hacked=no", "hidden=false"];
 
 #[test]
-fn the_policy_keeps_out_what_gets_into_the_page() {
+fn policy_blocks_injected_style_and_script() {
     let script = "<script>document.documentElement.dataset.hacked='yes'</script>";
     let style = "<style>tr { display: none }</style>";
     let page = prints(PAGE).replacen("</main>", &format!("{script}{style}</main>"), 1);
@@ -185,7 +185,7 @@ fn hostile_names_and_values_stay_text_in_a_browser() {
 #[test]
 fn hostile_names_and_values_stay_text() {
     let page = hostile_page();
-    // Every tag of the page is one that the template writes.
+    // Every tag of the page is a tag of the template.
     let known = [
         "!DOCTYPE", "html", "head", "meta", "title", "style", "body", "header", "h1", "bdi", "p", "time",
         "div", "aside", "fieldset", "legend", "label", "input", "button", "ul", "li", "span", "output",
@@ -203,23 +203,23 @@ fn hostile_names_and_values_stay_text() {
         let name = part.trim_start_matches('/');
         let name = if part.starts_with('/') { &name[..name.find('>').unwrap()] } else { &part[..end] };
         assert!(known.contains(&name), "{name}: {part}");
-        // Attributes are those of the template: none of them is a handler.
+        // Every attribute is one of the template, so there is no event handler.
         let tag = part.split('>').next().unwrap();
         assert!(!tag.contains(" on") || tag.contains("&quot;") || tag.contains("only "), "{tag}");
     }
-    // Nothing that turns the direction of text, and no zero.
+    // No characters that change the text direction, and no NUL.
     assert!(!page.contains('\u{202e}') && !page.contains('\0'));
 }
 
 #[test]
-fn the_page_is_whole_and_alone() {
+fn page_is_complete_and_self_contained() {
     let page = prints(PAGE);
     assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">") && page.ends_with("</html>"));
     for outside in ["http://", "https://", "src=\"", "href=", "url(", "@import"] {
         assert!(!page.contains(outside), "{outside}");
     }
     assert!(page.contains("default-src 'none'"));
-    // Managers that are asked for are not dim, all others are, before any script runs.
+    // The lines of chosen managers start bright and all others dimmed, before any script runs.
     let chosen = prints(&format!("{PAGE} --manager autoscaler"));
     assert_eq!(chosen.matches(" checked").count(), 1);
     let dim = chosen.split("<tr").filter(|row| row.contains("class=\"dim")).count();

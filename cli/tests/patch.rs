@@ -38,7 +38,7 @@ fn folder(patch: &str) -> Folder {
 }
 
 #[test]
-fn a_strategic_merge_patch_is_what_built_in_kinds_get() {
+fn built_in_kinds_default_to_strategic_merge_patches() {
     let folder =
         folder("spec: {template: {spec: {containers: [{name: nginx, image: 'nginx:2'}, {name: log}]}}}");
     let text = prints(&folder.line("patch --manager ops --live @/live.yaml -f @/patch.yaml"));
@@ -63,7 +63,7 @@ fn a_strategic_merge_patch_is_what_built_in_kinds_get() {
         prints(&folder.line("patch --type strategic --manager ops --live @/live.yaml -f @/patch.yaml")),
         text
     );
-    // The same as a merge patch replaces the list.
+    // The same document as a merge patch replaces the list.
     let merged = prints(&folder.line("patch --type merge --manager ops --live @/live.yaml -f @/patch.yaml"));
     assert!(!merged.contains("containerPort: 80"), "{merged}");
     let named = prints(&folder.line("patch --live @/live.yaml -f @/patch.yaml --time 2026-01-31T12:00:00Z"));
@@ -73,7 +73,7 @@ fn a_strategic_merge_patch_is_what_built_in_kinds_get() {
 }
 
 #[test]
-fn a_dry_run_shows_fields_and_owners() {
+fn dry_run_shows_fields_and_owners() {
     let folder = folder("spec: {replicas: 4}");
     let line = "patch --manager ops --live @/live.yaml -f @/patch.yaml";
     assert_eq!(
@@ -96,7 +96,7 @@ owners
 }
 
 #[test]
-fn a_json_patch_is_a_list_of_operations() {
+fn json_patch_applies_its_operations() {
     let folder = folder("[{op: replace, path: /spec/replicas, value: 5}]");
     let text = prints(&folder.line("patch --type json --manager ops --live @/live.yaml -f @/patch.yaml"));
     assert!(text.contains("spec:\n  replicas: 5\n"), "{text}");
@@ -106,7 +106,7 @@ fn a_json_patch_is_a_list_of_operations() {
 }
 
 #[test]
-fn refusals_say_what_is_wrong_and_where() {
+fn refusals_name_the_fault_and_its_path() {
     let cases = [
         ("merge", "[1]", 2, "Invalid JSON Patch: expected an object, got list", 400),
         (
@@ -140,7 +140,7 @@ fn refusals_say_what_is_wrong_and_where() {
 }
 
 #[test]
-fn a_patch_for_another_state_of_the_object_is_a_conflict() {
+fn patch_for_another_state_is_a_conflict() {
     let live = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, resourceVersion: '7'}}";
     let folder = Folder::new(&[("live.yaml", live), ("patch.yaml", "{metadata: {resourceVersion: '6'}}")]);
     let run = line(&folder.line("patch --live @/live.yaml -f @/patch.yaml"));
@@ -152,7 +152,7 @@ fn a_patch_for_another_state_of_the_object_is_a_conflict() {
 }
 
 #[test]
-fn custom_resources_have_merge_patches_and_defaults() {
+fn custom_resources_default_to_merge_patches() {
     let folder = folder("{spec: {goods: [c]}}");
     let arguments = "patch --schema @/crd.yaml --manager ops --live @/shop.yaml -f @/patch.yaml";
     let text = prints(&folder.line(arguments));
@@ -169,7 +169,7 @@ fn custom_resources_have_merge_patches_and_defaults() {
 }
 
 #[test]
-fn an_openapi_document_has_strategies_of_its_own() {
+fn openapi_document_provides_strategies() {
     let document = "
 definitions:
   shop:
@@ -199,7 +199,7 @@ definitions:
 }
 
 #[test]
-fn a_diff_is_the_patch_from_one_object_to_the_other() {
+fn diff_patches_one_object_into_the_other() {
     let old = prints(WEB);
     let new = old
         .replace("replicas: 3", "replicas: 4")
@@ -233,7 +233,7 @@ spec:
 }
 
 #[test]
-fn a_diff_of_unknown_kinds_is_a_merge_patch() {
+fn diff_of_unknown_kinds_is_a_merge_patch() {
     let folder = Folder::new(&[
         ("old.yaml", "{apiVersion: example.com/v1, kind: Shop, spec: {a: 1, goods: [{name: a}]}}"),
         ("new.yaml", "{apiVersion: example.com/v1, kind: Shop, spec: {goods: [{name: b}]}}"),

@@ -1,4 +1,4 @@
-//! The commands of the README and of the tour of the command print what these pages say.
+//! The commands of the README and of the tour print the output that these pages show.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot read a page must fail")]
 
@@ -7,10 +7,10 @@ use std::process::Command;
 
 use assert_cmd::cargo::cargo_bin;
 
-/// How the README calls the command.
+/// The invocation of the command in the README.
 const CALL: &str = "cargo run -q -p fieldmanager-cli --";
 
-/// A fenced block: the word after the fence, and what is inside.
+/// A fenced block: its language and contents.
 struct Block {
     language: String,
     text: String,
@@ -35,16 +35,16 @@ fn blocks(markdown: &str) -> Vec<Block> {
 }
 
 #[test]
-fn commands_of_the_readme_print_what_it_shows() {
+fn readme_commands_print_the_shown_output() {
     assert_eq!(check_commands("README.md"), 1);
 }
 
 #[test]
-fn commands_of_the_tour_print_what_it_shows() {
+fn tour_commands_print_the_shown_output() {
     assert!(check_commands("docs/cli.md") >= 8);
 }
 
-/// Runs the commands of a page that have output beside them, compares the output, and returns their number.
+/// Runs the commands of a page, compares their output with the shown one, and returns the number of commands.
 fn check_commands(page: &str) -> usize {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = std::fs::read_to_string(root.join(page)).unwrap();
@@ -68,7 +68,7 @@ fn check_commands(page: &str) -> usize {
 }
 
 #[test]
-fn the_page_on_embedding_shows_the_example() {
+fn embedding_page_shows_the_example() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = std::fs::read_to_string(root.join("docs/embedding.md")).unwrap();
     let example = std::fs::read_to_string(root.join("examples/embed.rs")).unwrap();

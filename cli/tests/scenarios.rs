@@ -1,4 +1,4 @@
-//! `test`: running scenario files.
+//! `test`: runs scenario files.
 
 mod common;
 
@@ -22,7 +22,7 @@ steps:
 ";
 
 #[test]
-fn the_scenarios_of_the_project_pass() {
+fn project_scenarios_pass() {
     let all = prints("test tests/scenarios");
     assert!(all.ends_with(" passed, 0 failed\n"), "{all}");
     let report = prints("test tests/scenarios --format json");
@@ -30,7 +30,7 @@ fn the_scenarios_of_the_project_pass() {
 }
 
 #[test]
-fn a_filter_selects_by_name() {
+fn filter_selects_scenarios_by_name() {
     let folder = Folder::new(&[("both.yaml", &format!("{PASSES}---{FAILS}"))]);
     assert_eq!(prints(&folder.line("test @ --filter passes")), "1 passed, 0 failed\n");
     let (code, err) = fails(&folder.line("test @ --filter nothing"));
@@ -38,7 +38,7 @@ fn a_filter_selects_by_name() {
 }
 
 #[test]
-fn a_failure_is_shown_and_ends_with_one() {
+fn failed_scenario_is_shown_and_exits_with_1() {
     let folder = Folder::new(&[("one.yaml", PASSES), ("two.yaml", FAILS)]);
     let run = line(&folder.line("test @"));
     assert_eq!((run.code, run.err.as_str()), (1, ""));
@@ -60,7 +60,7 @@ FAIL it fails
 }
 
 #[test]
-fn reports_for_programs() {
+fn json_and_junit_reports_list_every_scenario() {
     let folder = Folder::new(&[("one.yaml", PASSES), ("two.yaml", FAILS)]);
     let run = line(&folder.line("test @ --format json --junit @/report.xml"));
     assert_eq!((run.code, run.err.as_str()), (1, ""));
@@ -82,7 +82,7 @@ fn reports_for_programs() {
 }
 
 #[test]
-fn invalid_scenario_files_exit_with_two() {
+fn invalid_scenario_file_exits_with_2() {
     let folder = Folder::new(&[
         ("unknown.yaml", "name: a\nschema: {types: []}\nsteps:\n- aply: {manager: a}\n"),
         ("text.yaml", "name: [\n"),

@@ -1,4 +1,4 @@
-//! Where types come from, and the commands that look at schemas.
+//! Sources of types, and the commands that inspect schemas.
 
 mod common;
 
@@ -82,7 +82,7 @@ fn folder() -> Folder {
     ])
 }
 
-/// Arguments, in which `@` is the folder, and what they print.
+/// Checks commands and their output. `@` is the folder.
 fn check(rows: &[(&str, &str)]) {
     let folder = folder();
     for (arguments, expected) in rows {
@@ -90,7 +90,7 @@ fn check(rows: &[(&str, &str)]) {
     }
 }
 
-/// Arguments that are at fault, and what is said of them.
+/// Checks failing commands and their messages.
 fn check_error(rows: &[(&str, &str)]) {
     let folder = folder();
     for (arguments, expected) in rows {
@@ -101,7 +101,7 @@ fn check_error(rows: &[(&str, &str)]) {
 }
 
 #[test]
-fn types_are_builtin_or_read_from_a_file_of_any_kind() {
+fn types_are_loaded_from_the_bundle_or_any_document() {
     check(&[
         ("validate -f @/configmap.yaml", "@/configmap.yaml: valid `io.k8s.api.core.v1.ConfigMap`\n"),
         ("validate --schema @/smd.yaml -f @/object.yaml", "@/object.yaml: valid `app`\n"),
@@ -146,7 +146,7 @@ fn types_are_builtin_or_read_from_a_file_of_any_kind() {
 }
 
 #[test]
-fn a_pod_needs_no_schema() {
+fn built_in_kind_needs_no_schema() {
     let applied = run_with(
         &["apply", "--manager", "me", "-f", "-", "-o", "json"],
         "{apiVersion: v1, kind: Service, metadata: {name: dns}, spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}",
@@ -158,7 +158,7 @@ fn a_pod_needs_no_schema() {
 }
 
 #[test]
-fn types_and_kinds_are_listed() {
+fn schema_types_lists_types_and_kinds() {
     check(&[
         ("schema types @/smd.yaml", "app\n"),
         (
@@ -186,7 +186,7 @@ fn types_and_kinds_are_listed() {
 }
 
 #[test]
-fn a_type_is_shown_as_a_tree() {
+fn schema_show_prints_a_tree() {
     check(&[
         (
             "schema show Shop --schema @/crd.yaml --depth 1",
@@ -229,13 +229,13 @@ fn a_type_is_shown_as_a_tree() {
         ),
         (
             "schema show zzz --schema @/smd.yaml",
-            "@/smd.yaml: there is no type `zzz`: `schema types` lists the known ones",
+            "@/smd.yaml: there is no type `zzz`: `schema types` lists the known types",
         ),
     ]);
 }
 
 #[test]
-fn schemas_are_checked() {
+fn schema_check_reports_faults_and_warnings() {
     check(&[
         (
             "schema check examples/deployment/schema.yaml",
@@ -268,7 +268,7 @@ fn schemas_are_checked() {
 }
 
 #[test]
-fn documents_become_schemas() {
+fn schema_import_converts_documents() {
     let folder = folder();
     let imported = line(&folder.line("schema import @/openapi.yaml -o json"));
     assert_eq!(imported.code, 0);
@@ -280,7 +280,7 @@ fn documents_become_schemas() {
     let respecting = line(&folder.line("schema import @/openapi.yaml -o json --respecting"));
     assert!(!respecting.out.contains("deduceInvalidDiscriminator"), "{}", respecting.out);
 
-    // What is imported is a schema again, with its kinds.
+    // An imported document is a schema with kinds again.
     let again = run_with(&["schema", "types", "-", "--kinds"], &imported.out);
     assert_eq!(again, Run { code: 0, out: "example.com/v1  Good  Good\n".into(), err: String::new() });
 
@@ -288,7 +288,7 @@ fn documents_become_schemas() {
     assert_eq!((good.code, good.err.lines().count()), (0, 2));
     assert_eq!(
         folder.shortened(good.err.lines().next().unwrap()),
-        "warning: @/bad.yaml: definition `a`: `items` must be specified on arrays, left out"
+        "warning: @/bad.yaml: definition `a`: `items` must be specified on arrays, skipped"
     );
     assert!(
         prints(&folder.line("schema import @/crd.yaml --from crd")).contains("name: com.example.v1.Shop\n")
@@ -300,7 +300,7 @@ fn documents_become_schemas() {
 }
 
 #[test]
-fn objects_are_pruned_and_defaulted() {
+fn prune_and_default_change_custom_resources() {
     let folder = folder();
     let run_line = |arguments: &str| {
         let arguments = folder.line(arguments);

@@ -1,6 +1,6 @@
-//! `unions`: from Go markers to documents.
+//! `unions`: adds the unions that Go markers declare to documents.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
 mod common;
 
@@ -21,7 +21,7 @@ fn complete() -> String {
 }
 
 #[test]
-fn lines_are_only_added() {
+fn unions_only_adds_lines() {
     let (before, after) = (crd(), complete());
     let mut lines = after.lines();
     assert!(before.lines().all(|line| lines.any(|other| other == line)), "{after}");
@@ -31,11 +31,12 @@ fn lines_are_only_added() {
 }
 
 #[test]
-fn check_compares_and_in_place_changes() {
+fn check_compares_and_in_place_writes() {
     let folder = Folder::new(&[("a.yaml", &crd()), ("b.yaml", &complete())]);
     let check = folder.line(&format!("unions --go {GO} --crd @/a.yaml @/b.yaml --check"));
     let run = line(&check);
-    let told = "@/a.yaml: 2 places are not as the Go source declares: --in-place changes the file\n";
+    let told =
+        "@/a.yaml: 2 places are different from what the Go source declares: --in-place changes the file\n";
     assert_eq!((run.code, folder.shortened(&run.out).as_str(), run.err.as_str()), (1, told, ""));
     let run = line(&folder.line(&format!("unions --go {GO} --crd @/a.yaml --crd @/b.yaml --in-place")));
     assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, "", ""));
@@ -45,7 +46,7 @@ fn check_compares_and_in_place_changes() {
 }
 
 #[test]
-fn out_dir_has_the_documents_under_their_names() {
+fn out_dir_receives_documents_under_their_file_names() {
     let folder = Folder::new(&[("a.yaml", &crd())]);
     let run = line(&folder.line(&format!("unions --go {GO} --crd @/a.yaml {CRD} --out-dir @/new/folder")));
     assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, "", ""));
@@ -56,7 +57,7 @@ fn out_dir_has_the_documents_under_their_names() {
 }
 
 #[test]
-fn arguments_that_do_not_go_together_are_refused() {
+fn conflicting_arguments_are_refused() {
     let folder = Folder::new(&[("readme.md", ""), ("two_test.go", "package a")]);
     for (arguments, message) in [
         (
@@ -73,7 +74,7 @@ fn arguments_that_do_not_go_together_are_refused() {
         ),
         (
             format!("unions --go @ --crd {CRD}"),
-            "error: @: no Go source: expected a file `*.go` or a folder with some\n",
+            "error: @: no Go source: expected a file `*.go` or a folder that contains one\n",
         ),
         (
             format!("unions --go @/none --crd {CRD}"),
@@ -91,16 +92,16 @@ fn arguments_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn a_discriminator_without_members_is_a_warning() {
+fn discriminator_without_members_is_a_warning() {
     let types = "package v1\n\n// +kubebuilder:object:root=true\ntype Program struct {\n\t// +unionDiscriminator\n\tType string `json:\"type\"`\n}\n";
     let folder = Folder::new(&[("types.go", types)]);
     let run = line(&folder.line(&format!("unions --go @/types.go --crd {CRD}")));
-    let warning = "warning: @/types.go:5:5: discriminator `Type` has no members, and declares no union: `+unionMember` on a field makes a member\n";
+    let warning = "warning: @/types.go:5:5: discriminator `Type` has no members and declares no union: `+unionMember` on a field makes a member\n";
     assert_eq!((run.code, run.out, folder.shortened(&run.err).as_str()), (0, crd(), warning));
 }
 
 #[test]
-fn unions_that_contradict_the_structural_schema_are_faults_of_schema_check() {
+fn schema_check_reports_unions_that_contradict_the_structural_schema() {
     let broken = complete().replace("required: [type]", "required: [type, git]").replace(
         "                    type: string\n                    x-kubernetes-unions",
         "                    type: integer\n                    x-kubernetes-unions",
@@ -135,7 +136,7 @@ fn unions_that_contradict_the_structural_schema_are_faults_of_schema_check() {
 }
 
 #[test]
-fn schema_show_and_check_print_the_origin_of_a_union() {
+fn schema_show_and_check_print_union_origins() {
     let run = run_with(&["schema", "check", "-"], &complete());
     let ty = "union of git, image by type: .properties.spec.properties.source.properties.type.x-kubernetes-unions, object form\n";
     let steps =

@@ -1,4 +1,4 @@
-//! The commands of the guide to unions print what the guide says.
+//! The commands of the guide to unions print the output that the guide shows.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use assert_cmd::cargo::cargo_bin;
 
-/// A command and what follows it, from the blocks that show a terminal.
+/// Each command with its output, from the fenced blocks that show a terminal.
 fn commands(markdown: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut inside = false;
@@ -24,19 +24,19 @@ fn commands(markdown: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn commands_print_what_the_guide_says() {
+fn guide_commands_print_the_shown_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let guide = std::fs::read_to_string(root.join("docs/unions.md")).unwrap();
     let program = cargo_bin("fieldmanager");
     let commands = commands(&guide);
     assert!(commands.len() >= 10, "only {} commands in the guide", commands.len());
     for (command, printed) in commands {
-        // Both streams as a terminal shows them.
+        // Both streams, interleaved as on a terminal.
         let script = format!("fieldmanager() {{ \"$PROGRAM\" \"$@\"; }}\nexec 2>&1\n{command}");
         let output =
             Command::new("sh").args(["-c", &script]).env("PROGRAM", &program).current_dir(&root).output();
         let text = String::from_utf8(output.unwrap().stdout).unwrap();
-        // Lines of a table may end in spaces, which nobody sees.
+        // Table lines may end in spaces, which are invisible.
         let lines =
             |text: &str| text.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>();
         assert_eq!(lines(&text), lines(&printed), "{command}");

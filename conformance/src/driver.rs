@@ -1,4 +1,4 @@
-//! Runs a suite: replays its corpus, generates cases on several threads, shrinks and keeps what differs, and reports.
+//! Runs a suite: replays its corpus, generates cases on several threads, shrinks and keeps failing cases, and reports.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,13 +15,13 @@ use crate::suite::{Difference, GO_MAP_ORDER, Suite, Verdict};
 use crate::tally::Tally;
 use crate::{Error, files, oracle, shrink};
 
-/// Options that all suites have.
+/// Options shared by all suites.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Options {
-    /// How many cases to generate [default: 1000, or as many as --operations needs]
+    /// The number of cases to generate [default: 1000, or as many as --operations needs]
     #[arg(long)]
     pub cases: Option<u64>,
-    /// Stop after this many operations: steps of sequences, and cases that are no sequence
+    /// Stop after this many operations: steps of sequences, and cases that are not sequences
     #[arg(long)]
     pub operations: Option<u64>,
     /// The seed of the first case; the others count up from it
@@ -30,10 +30,10 @@ pub struct Options {
     /// Only cases whose `op` is this, such as `openapi` or `scale`
     #[arg(long)]
     pub op: Option<String>,
-    /// How many threads to use [default: one per processor]
+    /// The number of threads [default: one per processor]
     #[arg(long)]
     pub threads: Option<usize>,
-    /// The folder of cases that are replayed first and where failures are kept [default: corpus/SUITE]
+    /// The folder of cases to replay first, in which failures are kept [default: corpus/SUITE]
     #[arg(long)]
     pub corpus: Option<PathBuf>,
     /// Keep the first failure in this file, and no failure in the corpus
@@ -42,10 +42,10 @@ pub struct Options {
     /// Stop after this many cases with differences
     #[arg(long, default_value_t = 1)]
     pub keep_going: usize,
-    /// How many differences to shrink, print and keep
+    /// The number of differences to shrink, print and keep
     #[arg(long, default_value_t = 10)]
     pub report: usize,
-    /// How many smaller cases to try for a difference
+    /// The number of smaller cases to try for a difference
     #[arg(long, default_value_t = 4000)]
     pub shrink: usize,
     /// A built oracle to use instead of building it
@@ -54,12 +54,12 @@ pub struct Options {
     /// Print one case for each deviation
     #[arg(long)]
     pub samples: bool,
-    /// Print the cases as JSON lines and end
+    /// Print the cases as JSON lines and exit
     #[arg(long)]
     pub print: bool,
 }
 
-/// A case on which the sides differ, and the file of the corpus that it is from.
+/// A case with a difference, and its file in the corpus.
 struct Failure {
     case: Value,
     difference: Difference,
@@ -104,7 +104,7 @@ pub struct Pair<S> {
 }
 
 impl<S: Suite> Pair<S> {
-    /// Starts nothing before the first case.
+    /// Creates the pair. The oracle starts with the first case.
     pub fn new(suite: S, oracle: &Path) -> Self {
         Pair { suite, oracle: CoProcess::new(oracle, vec!["-workers=1".to_owned()]) }
     }
@@ -113,7 +113,7 @@ impl<S: Suite> Pair<S> {
     ///
     /// # Errors
     ///
-    /// When one of the sides cannot answer.
+    /// If one of the sides cannot answer.
     pub fn check(&mut self, cases: &[Value]) -> Result<Vec<Verdict>, Error> {
         let requests: Vec<Vec<Value>> = cases.iter().map(|case| self.suite.requests(case)).collect();
         let mut answers = self.oracle.run(&requests.concat())?.into_iter();
@@ -156,11 +156,11 @@ impl<S: Suite> Pair<S> {
     }
 }
 
-/// Runs a suite as the options say; tells whether both sides agree.
+/// Runs a suite with the given options. Returns whether both sides agree.
 ///
 /// # Errors
 ///
-/// When one of the sides cannot answer, or a file cannot be read or written.
+/// If one of the sides cannot answer, or a file cannot be read or written.
 pub fn run<S: Suite>(
     options: &Options,
     suite: &(dyn Fn() -> S + Sync),
@@ -205,15 +205,15 @@ pub fn run<S: Suite>(
     Ok(run.tally.differences == 0)
 }
 
-/// The case of a number, if its op is wanted.
+/// The case with a number, if its op is selected.
 fn case<S: Suite>(suite: &S, options: &Options, number: u64) -> Option<Value> {
     let case = suite.generate(options.seed.wrapping_add(number));
     let op = options.op.as_deref();
     op.is_none_or(|op| case.get("op").and_then(Value::as_str) == Some(op)).then_some(case)
 }
 
-/// Runs the corpus and the documents of a suite. A case must show the `deviation` that it names, and no other one; Go may
-/// agree by chance.
+/// Runs the corpus and the documents of a suite. A case must show exactly the `deviation` that it names; Go may agree
+/// by chance.
 fn replay<S: Suite>(pair: &mut Pair<S>, corpus: &Path, out: &mut dyn Write) -> Result<Run, Error> {
     let mut run = Run::default();
     for (path, case) in files::documents(corpus)? {
@@ -246,13 +246,13 @@ fn replay<S: Suite>(pair: &mut Pair<S>, corpus: &Path, out: &mut dyn Write) -> R
             (None, false) => writeln!(out, "{name}: {}", rules.join(", ")),
         }
         .map_err(Error::Output)?;
-        // The document itself is too large for the report.
+        // The document is too large for the report.
         run.add(&json!(name), verdict, Some(Path::new(&name)));
     }
     Ok(run)
 }
 
-/// Runs generated cases on several threads, and stops soon after enough of them differ.
+/// Runs generated cases on several threads, and stops soon after the limit on differences is reached.
 fn generated<S: Suite>(
     options: &Options,
     limit: u64,

@@ -1,4 +1,4 @@
-//! Errors of the program itself; what a case leads to is part of its verdict.
+//! Errors of the program itself; the result of a case is part of its verdict.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 /// An error of the conformance program.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An oracle is a Go program, and there is no Go to build it with.
+    /// The oracle is a Go program, and `go` is not installed.
     #[error(
         "the oracle needs Go: cannot run `go`: install Go 1.26 or later, or pass the path of a built oracle"
     )]
     GoMissing(#[source] io::Error),
-    /// Go refused to build the oracle.
+    /// Building the oracle failed.
     #[error("cannot build the oracle in `{}`: {message}", folder.display())]
     OracleBuild {
         /// The folder of the Go module.
         folder: PathBuf,
-        /// What Go said.
+        /// The error output of Go.
         message: String,
     },
     /// A program that answers requests could not be started.
@@ -24,15 +24,15 @@ pub enum Error {
     Start {
         /// The program.
         program: String,
-        /// Why it did not start.
+        /// The cause.
         source: io::Error,
     },
-    /// A program that answers requests stopped talking.
+    /// A program that answers requests closed the connection.
     #[error("lost the connection to `{program}`: {source}")]
     Connection {
         /// The program.
         program: String,
-        /// What happened to its input or output.
+        /// The error of its input or output.
         source: io::Error,
     },
     /// An answer is not one line of JSON.
@@ -40,9 +40,9 @@ pub enum Error {
     Answer {
         /// The program.
         program: String,
-        /// The line it wrote.
+        /// The received line.
         line: String,
-        /// Why it is not JSON.
+        /// The cause.
         source: serde_json::Error,
     },
     /// A file could not be read or written.
@@ -50,7 +50,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
     /// A file is not JSON.
@@ -58,7 +58,7 @@ pub enum Error {
     Json {
         /// The file.
         path: PathBuf,
-        /// Why it is not JSON.
+        /// The cause.
         source: serde_json::Error,
     },
     /// The report could not be written.

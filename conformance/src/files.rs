@@ -20,7 +20,7 @@ pub fn folder(name: &str) -> PathBuf {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, or is not JSON.
+/// If the file cannot be read, or is not JSON.
 pub fn read(path: &Path) -> Result<Value, Error> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let mut text = fs::read(path).map_err(failed)?;
@@ -32,11 +32,11 @@ pub fn read(path: &Path) -> Result<Value, Error> {
     serde_json::from_slice(&text).map_err(|source| Error::Json { path: path.to_owned(), source })
 }
 
-/// The JSON documents of a folder, by the names of their files. A folder that does not exist has none.
+/// The JSON documents of a folder, sorted by file name. A missing folder has no documents.
 ///
 /// # Errors
 ///
-/// When a file cannot be read, or is not JSON.
+/// If a file cannot be read, or is not JSON.
 pub fn documents(folder: &Path) -> Result<Vec<(PathBuf, Value)>, Error> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -51,11 +51,11 @@ pub fn documents(folder: &Path) -> Result<Vec<(PathBuf, Value)>, Error> {
     paths.into_iter().map(|path| read(&path).map(|document| (path, document))).collect()
 }
 
-/// Keeps a case in a folder, under a name that is a hash of its content, so that equal cases are kept once.
+/// Keeps a case in a folder, under a name that is a hash of its content, so that equal cases are stored once.
 ///
 /// # Errors
 ///
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn keep(folder: &Path, suite: &str, mut case: Value) -> Result<PathBuf, Error> {
     if let Some(members) = case.as_object_mut() {
         members.remove("name");
@@ -73,7 +73,7 @@ pub fn keep(folder: &Path, suite: &str, mut case: Value) -> Result<PathBuf, Erro
 ///
 /// # Errors
 ///
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn write(path: &Path, document: &Value) -> Result<PathBuf, Error> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)

@@ -1,9 +1,9 @@
-//! JSON as both sides see it.
+//! JSON as both sides use it.
 
 use fieldmanager_value::Value;
 use serde_json::Value as Json;
 
-/// JSON as a value of the library. It goes through text, as in a program that reads requests.
+/// Converts JSON to a value of the library through its serialized form, as a program that reads requests does.
 pub(crate) fn own(json: &Json) -> Value {
     Value::from_json(&json.to_string()).unwrap_or_default()
 }
@@ -28,7 +28,7 @@ pub(crate) fn flag(value: &Json, name: &str) -> bool {
     value.get(name).and_then(Json::as_bool).unwrap_or_default()
 }
 
-/// The items of a member that is a list; none if it is not.
+/// The items of a member that is a list; empty if it is not.
 pub(crate) fn items<'a>(value: &'a Json, name: &str) -> &'a [Json] {
     value.get(name).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
 }

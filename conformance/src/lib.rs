@@ -1,8 +1,8 @@
 //! Compares the library with the Go implementation of Server-Side Apply.
 //!
-//! A [`Suite`] makes random cases from seeds, and compares what Go answers, as a separate program ([`oracle`]), with what
-//! the library answers. The [`driver`] runs a suite on several threads, makes a failing case small ([`mod@shrink`]),
-//! keeps it in a file that every later run replays, and counts what happened ([`tally`]).
+//! A [`Suite`] generates random cases from seeds, and compares the answers of Go, a separate program ([`oracle`]), with
+//! those of the library. The [`driver`] runs a suite on several threads, shrinks a failing case ([`mod@shrink`]), keeps
+//! it in a file that every later run replays, and counts the outcomes ([`tally`]).
 
 pub mod driver;
 pub mod engine;

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            // If standard error is closed too, there is no place left to report to.
+            // If standard error is closed too, there is no way to report.
             let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::from(2)
         }

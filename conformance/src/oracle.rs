@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::{Error, files};
 
-/// Builds an oracle in the target folder of Cargo. A second build is a look into Go's cache.
+/// Builds an oracle in the target folder of Cargo. A repeated build uses Go's cache.
 ///
 /// # Errors
 ///
-/// When there is no Go, or the oracle does not build.
+/// If Go is not installed, or the oracle does not build.
 pub fn build(package: &str) -> Result<PathBuf, Error> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| files::folder("../target"), PathBuf::from);
     let target = target.join("conformance");
@@ -35,7 +35,7 @@ pub fn build(package: &str) -> Result<PathBuf, Error> {
 
 /// A program that reads requests as lines and answers each with a line.
 ///
-/// An oracle is one; any engine that speaks the same protocol can replace the library.
+/// An oracle is such a program; any engine that supports the same protocol can replace the library.
 pub struct CoProcess {
     program: PathBuf,
     arguments: Vec<String>,
@@ -49,12 +49,12 @@ struct Running {
 }
 
 impl CoProcess {
-    /// A program that will be started when it is first asked.
+    /// Creates the process, which starts with the first request.
     pub fn new(program: impl Into<PathBuf>, arguments: Vec<String>) -> Self {
         Self { program: program.into(), arguments, running: None }
     }
 
-    /// Every answer that an oracle gives to a request when it is asked `times` times.
+    /// The distinct answers of an oracle to a request that is asked `times` times.
     ///
     /// # Errors
     ///
@@ -89,8 +89,8 @@ impl CoProcess {
         self.running.as_mut().ok_or(Error::Worker)
     }
 
-    /// Sends all lines and reads as many answers; both at once, since either pipe may fill up before the other side is
-    /// done.
+    /// Sends all lines and reads the same number of answers, concurrently, since either pipe may fill up before the
+    /// other side is done.
     fn exchange(&mut self, lines: &[Value]) -> Result<Vec<Value>, Error> {
         let program = self.program.display().to_string();
         let running = self.start()?;
@@ -116,7 +116,7 @@ impl CoProcess {
                 }
                 match serde_json::from_str(&text) {
                     Ok(answer) => answers.push(answer),
-                    // Read the rest: otherwise the program and the writer would wait for each other forever.
+                    // Reads the rest; otherwise the program and the writer would wait for each other forever.
                     Err(source) => {
                         broken.get_or_insert_with(|| Error::Answer {
                             program: program.clone(),
@@ -143,12 +143,12 @@ impl CoProcess {
         }
     }
 
-    /// Answers the requests in their order. A request that ends the program, as a stack overflow does in Go, is answered
-    /// with a panic at its first step; the others still get their answers.
+    /// Answers the requests in their order. A request that ends the program, such as a stack overflow in Go, is
+    /// answered with a panic at its first step; the others still get their answers.
     ///
     /// # Errors
     ///
-    /// When the program cannot be started, or answers with something other than JSON.
+    /// If the program cannot be started, or answers with something other than JSON.
     pub fn run(&mut self, requests: &[Value]) -> Result<Vec<Value>, Error> {
         match self.exchange(requests) {
             Ok(answers) => return Ok(answers),

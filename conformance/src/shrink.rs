@@ -1,7 +1,7 @@
-//! Makes a failing case small enough to read.
+//! Shrinks a failing case to a readable size.
 //!
-//! Parts are removed, large ones first, as long as the case still fails. The caller decides what counts as failing, and
-//! the suite which parts may be cut.
+//! Parts are removed, large ones first, as long as the case still fails. The caller decides whether a case fails, and
+//! the suite determines the parts that may be cut.
 
 use serde_json::{Value, json};
 
@@ -22,27 +22,27 @@ enum How {
 }
 
 impl Cut {
-    /// The part as a whole.
+    /// A cut of the whole part.
     pub fn whole(pointer: impl Into<String>) -> Self {
         Cut { pointer: pointer.into(), how: How::Whole, scalars: false, hoist: false }
     }
 
-    /// The items or members of the part.
+    /// A cut of the items or members of the part.
     pub fn children(pointer: impl Into<String>) -> Self {
         Cut { how: How::Children, ..Self::whole(pointer) }
     }
 
-    /// Everything below the part. Scalars are replaced by simpler ones.
+    /// A cut of everything below the part. Scalars are replaced by simpler ones.
     pub fn tree(pointer: impl Into<String>) -> Self {
         Cut { how: How::Tree, scalars: true, ..Self::whole(pointer) }
     }
 
-    /// Everything below the part, but scalars stay: they are names and keywords.
+    /// A cut of everything below the part except scalars, which are names and keywords.
     pub fn names(pointer: impl Into<String>) -> Self {
         Cut { scalars: false, ..Self::tree(pointer) }
     }
 
-    /// As [`Cut::names`], for a schema: it may also be replaced by a schema inside it.
+    /// Like [`Cut::names`], for a schema, which may also be replaced by a schema inside it.
     pub fn schema(pointer: impl Into<String>) -> Self {
         Cut { hoist: true, ..Self::names(pointer) }
     }
@@ -174,7 +174,7 @@ impl Shrinker<'_> {
     }
 }
 
-/// How far a value is from the simplest one; only a smaller rank is progress.
+/// The distance of a value from the simplest one; only a smaller rank is progress.
 fn rank(value: &Value) -> usize {
     match value {
         Value::Null => 0,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn only_parts_that_the_failure_needs_remain() {
+    fn shrinking_keeps_only_parts_that_the_failure_needs() {
         let items: Vec<_> =
             (0..100).map(|number| json!({"name": format!("item-{number}"), "value": 7})).collect();
         let case = json!({
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_replaced_by_the_nested_schema_that_fails() {
+    fn schema_is_replaced_by_the_failing_nested_schema() {
         let case = json!({"flag": true, "schema": {"type": "object", "properties": {
             "a": {"type": "object", "properties": {"x": {"type": "string", "pattern": "("}}}, "b": {}}}});
         let cuts = [Cut::schema("/schema"), Cut::whole("/flag")];
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_keywords_stay() {
+    fn names_and_keywords_are_kept() {
         let case = json!({"original": {"a": [1, 2, {"b": 3}], "c/d": 4}, "patch": {"x": {"y": 1}}});
         let cuts = [Cut::names("/original"), Cut::names("/patch")];
         check(&case, &cuts, r#""b":3"#, &json!({"original": {"a": [{"b": 3}]}, "patch": {}}));

@@ -1,4 +1,4 @@
-//! What a suite has to say about its cases; everything else is the [driver](crate::driver)'s.
+//! The definition of a suite; the [driver](crate::driver) provides everything else.
 
 use serde_json::Value;
 
@@ -9,43 +9,44 @@ use crate::tally::Tally;
 
 /// The rule that explains an operation at which the Go code panicked.
 pub const GO_PANIC: &str = "go-panic";
-/// The rule that explains a result that the Go code also gives, by chance: it iterates over maps in random order.
+/// The rule that explains a result that the Go code also returns by chance, because it iterates over maps in random
+/// order.
 pub const GO_MAP_ORDER: &str = "go-map-order";
 
 /// A comparison of the library with Go on cases of one form. A case is a JSON object that an oracle understands.
 ///
-/// Each thread has a suite and an oracle process of its own.
+/// Each thread has its own suite and oracle process.
 pub trait Suite {
     /// The name of the subcommand and of the folder in the corpus.
     const NAME: &'static str;
     /// The package of the oracle in the Go module.
     const ORACLE: &'static str;
-    /// How many cases are sent at a time.
+    /// The number of cases that are sent at a time.
     const BATCH: u64 = 64;
-    /// How often Go is asked again before a difference counts, since its answer may depend on chance.
+    /// The number of times that Go is asked again before a difference counts, since its answer may depend on chance.
     const REPEATS: usize = 24;
 
     /// The case of a seed.
     fn generate(&self, seed: u64) -> Value;
 
-    /// What the oracle is asked about a case.
+    /// The requests to the oracle for a case.
     fn requests(&self, case: &Value) -> Vec<Value> {
         vec![case.clone()]
     }
 
-    /// Compares Go's answers to the requests of a case with those of the library. The oracle may be asked more.
+    /// Compares Go's answers to the requests of a case with those of the library. May send more requests to the oracle.
     ///
     /// # Errors
     ///
-    /// When one of the sides cannot answer.
+    /// If one of the sides cannot answer.
     fn compare(&mut self, oracle: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error>;
 
-    /// Judges a case that differs by all answers that Go gives when it is asked repeatedly, the first answer included;
-    /// `None` if they do not explain the difference.
+    /// Judges a differing case by all answers of Go to repeated requests, including the first answer; `None` if they do
+    /// not explain the difference.
     ///
     /// # Errors
     ///
-    /// When one of the sides cannot answer.
+    /// If one of the sides cannot answer.
     fn by_chance(
         &mut self,
         oracle: &mut CoProcess,
@@ -65,17 +66,17 @@ pub trait Suite {
     /// The parts of a case that the shrinker may cut, in the order in which it tries them.
     fn cuts(&self, case: &Value) -> Vec<Cut>;
 
-    /// Whether a smaller case is still one that the generator could make; others are not tried.
+    /// Whether a smaller case could still be generated; others are not tried.
     fn is_sound(&self, _: &Value) -> bool {
         true
     }
 
-    /// A case of the corpus as it can be run here; `None` if it needs a document that was not given.
+    /// A case of the corpus in runnable form; `None` if it requires a document that was not given.
     fn load(&self, case: Value) -> Option<Value> {
         Some(case)
     }
 
-    /// A case as it is kept in the corpus.
+    /// The form of a case in the corpus.
     fn store(&self, case: Value) -> Value {
         case
     }
@@ -84,7 +85,7 @@ pub trait Suite {
     ///
     /// # Errors
     ///
-    /// When a file cannot be read.
+    /// If a file cannot be read.
     fn documents(&self) -> Result<Vec<(String, Value)>, Error> {
         Ok(Vec::new())
     }
@@ -97,7 +98,7 @@ pub struct Verdict {
     pub deviations: Vec<&'static str>,
     /// The first difference that no deviation explains.
     pub difference: Option<Difference>,
-    /// What the case counts for.
+    /// The counts of the case.
     pub tally: Tally,
 }
 
@@ -106,12 +107,12 @@ pub struct Verdict {
 pub struct Difference {
     /// The number of the step; `None` if the case as a whole differs.
     pub step: Option<usize>,
-    /// What differs: `outcome`, `kind`, `object`, `managed`, ...
+    /// The part that differs: `outcome`, `kind`, `object`, `managed`, ...
     pub what: String,
-    /// Tells this difference from others in the same place: a smaller case must have a difference with the same label.
+    /// Distinguishes differences in the same part: a smaller case must have a difference with the same label.
     pub label: String,
-    /// What Go answered.
+    /// Go's answer.
     pub reference: Value,
-    /// What the library answered.
+    /// The library's answer.
     pub candidate: Value,
 }

@@ -1,5 +1,5 @@
-//! Counts what the cases of a run led to, so that a generator that no longer reaches a feature, or a rule that explains
-//! too much, is visible.
+//! Counts the outcomes of a run, so that a generator that no longer reaches a feature, or a rule that explains too
+//! much, is visible.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -9,7 +9,7 @@ use fieldmanager_conformance::tally::Tally;
 use fieldmanager_conformance::{Error, GO_MAP_ORDER, GO_PANIC, Verdict, oracle};
 use serde_json::Value;
 
-/// The oracle; `None` without a Go to build it.
+/// The oracle; `None` if Go is not installed.
 fn oracle() -> Result<Option<PathBuf>, Error> {
     match oracle::build("engine") {
         Err(Error::GoMissing(_)) => Ok(None),
@@ -41,7 +41,7 @@ fn generated_scenarios_reach_every_kind_of_outcome() {
 }
 
 #[test]
-fn the_oracle_agrees_with_itself() {
+fn oracle_agrees_with_itself() {
     let Some(program) = oracle().unwrap() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Running scenarios from Rust.
+//! Runs scenarios from Rust.
 
 use std::fmt;
 use std::panic::resume_unwind;
@@ -31,9 +31,9 @@ pub fn run(scenario: &Scenario) -> ScenarioReport {
     ScenarioReport::new(scenario, judge::failures(scenario))
 }
 
-/// Runs scenarios, several at a time. The report has them in the given order.
+/// Runs scenarios in parallel. The report has them in the given order.
 pub fn run_all(scenarios: &[Scenario]) -> Report {
-    /// Fewer than this are not worth a thread.
+    /// The minimum number of scenarios per thread.
     const PER_THREAD: usize = 50;
     let most = thread::available_parallelism().map_or(1, usize::from);
     let threads = most.min(scenarios.len() / PER_THREAD);
@@ -60,7 +60,7 @@ pub fn run_all(scenarios: &[Scenario]) -> Report {
     Report { scenarios: done.into_iter().map(|(_, report)| report).collect() }
 }
 
-/// Runs every scenario in files and folders: all that a test needs.
+/// Runs every scenario in files and folders, for use in a test.
 ///
 /// ```no_run
 /// // #[test]
@@ -72,8 +72,8 @@ pub fn run_all(scenarios: &[Scenario]) -> Report {
 ///
 /// # Errors
 ///
-/// [`CheckError`] if a file cannot be read, if there is no scenario at all, or if one fails. It prints the
-/// whole report, with `{:?}` as with `{}`, so that a test that returns it shows what is wrong.
+/// [`CheckError`] if a file cannot be read, if there is no scenario, or if one fails. `Debug` prints the whole report
+/// like `Display`, so that a test that returns the error shows the failures.
 pub fn check<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<(), CheckError> {
     let scenarios = load(paths).map_err(CheckError::Unreadable)?;
     if scenarios.is_empty() {
@@ -83,22 +83,22 @@ pub fn check<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<(), C
     if report.failed() == 0 { Ok(()) } else { Err(CheckError::Failed(report)) }
 }
 
-/// Why a check did not succeed.
+/// An error of [`check`].
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
     /// Files cannot be read as scenarios.
     #[error("{0}")]
     Unreadable(Errors),
-    /// There are files, or folders, and no scenario in them.
+    /// The files and folders contain no scenario.
     #[error("expected at least one scenario, found none")]
     Nothing,
-    /// Scenarios failed.
+    /// Some scenarios failed.
     #[error("{}", .0.text(Style::Plain).trim_end())]
     Failed(Report),
 }
 
-/// As it is printed: a test shows this form of the error that it returns.
+/// Prints the same as `Display`, because a test prints this form of a returned error.
 impl fmt::Debug for CheckError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")

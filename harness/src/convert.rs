@@ -1,4 +1,4 @@
-//! Conversion between the versions of an object, as a scenario describes it.
+//! Converts between the versions of an object, as a scenario declares.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// The fields of one version that have another name at another.
+    /// The fields of one version that have another name at the other.
     fn renames(&self, from: &ApiVersion, to: &ApiVersion) -> BTreeMap<&Str, &Str> {
         let renames = self.conversion.iter().flat_map(|conversion| &conversion.renames);
         renames.filter_map(|names| Some((names.get(from)?, names.get(to)?))).collect()
@@ -46,13 +46,13 @@ impl Converter for Versions {
             rename(object.value(), &names, MAX_DEPTH)
                 .ok_or_else(|| failed(format!("nesting is deeper than {MAX_DEPTH} levels")))?
         };
-        // Duplicates that an update brought in must not make the object impossible to convert.
+        // Duplicates that an update added must not make the object impossible to convert.
         TypedValue::new(value, ty, Duplicates::Allow).map_err(|errors| failed(errors.to_string()))
     }
 }
 
-/// The value with fields renamed at any depth, or none if it is too deep. A field that is renamed onto the
-/// name of another wins.
+/// The value with fields renamed at any depth; `None` if it is too deep. A renamed field replaces an existing field
+/// with the new name.
 fn rename(value: &Value, names: &BTreeMap<&Str, &Str>, depth: usize) -> Option<Value> {
     match value {
         Value::Map(map) => {

@@ -1,14 +1,14 @@
-//! What differs between two values: the paths, and a diff of their YAML.
+//! The differences between two values: the paths, and a diff of their YAML.
 
 use fieldmanager_value::{List, Map, Value};
 use similar::TextDiff;
 
 use crate::place::{Step, notation};
 
-/// The most paths that are worth listing.
+/// The maximum number of listed paths.
 const MOST_PATHS: usize = 100;
 
-/// The paths at which two values differ, as deep as possible. The value itself is the empty path.
+/// The deepest paths at which two values differ. The path of the value itself is empty.
 pub(crate) fn paths(expected: &Value, actual: &Value) -> Vec<String> {
     let mut out = Vec::new();
     collect(expected, actual, &mut Vec::new(), &mut out);
@@ -43,8 +43,7 @@ fn collect(expected: &Value, actual: &Value, path: &mut Vec<Step>, out: &mut Vec
     }
 }
 
-/// A unified diff of the values as YAML. Parts that are equal are not shown as different only because a
-/// number is written in another way.
+/// A unified diff of the values as YAML. Equal numbers in different notation are not shown as a difference.
 pub(crate) fn unified(expected: &Value, actual: &Value) -> String {
     let actual = written_as(expected, actual);
     let (expected, actual) = (yaml(expected), yaml(&actual));
@@ -60,7 +59,7 @@ fn yaml(value: &Value) -> String {
     text
 }
 
-/// The actual value with its parts that equal the expected ones written as those are.
+/// The actual value, with parts that equal the expected ones in the notation of the expected value.
 fn written_as(expected: &Value, actual: &Value) -> Value {
     if expected == actual {
         return expected.clone();
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_parts_are_no_difference() {
+    fn equal_parts_are_not_a_difference() {
         let diff = unified(&value("{a: 1, b: 2, c: [1, 5]}"), &value("{a: 1.0, b: 3, c: [1.0, 5, 6]}"));
         assert_eq!(
             diff,

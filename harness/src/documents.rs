@@ -1,27 +1,27 @@
-//! Reads the documents of a text, in JSON or YAML.
+//! Splits input into JSON or YAML documents.
 
 use fieldmanager_value::{Error, TextPosition, Value};
 use serde::de::IgnoredAny;
 
-/// How a text is written.
+/// The language of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     /// JSON documents, one after another.
     Json,
-    /// JSON if the text begins like JSON and is valid, otherwise YAML.
+    /// JSON if the input starts like JSON and is valid, otherwise YAML.
     Any,
 }
 
-/// One document of a text.
+/// One document of the input.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document<'t> {
     pub(crate) value: Value,
-    /// The source of the document, with the blank lines and the marker in front of it.
+    /// The source of the document, with the preceding blank lines and marker.
     text: &'t str,
     start: Offset,
 }
 
-/// What precedes a part of a text: full lines, and characters on the line on which the part begins.
+/// The position of a part in the input: the number of preceding lines, and of preceding characters on its first line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Offset {
     lines: usize,
@@ -54,7 +54,7 @@ impl Offset {
 }
 
 impl Document<'_> {
-    /// The position at which the document begins.
+    /// The position of the start of the document.
     pub(crate) fn start(&self) -> TextPosition {
         let mut lines = self.text.lines().enumerate();
         let first = lines.find(|(_, line)| !is_blank(line) && line.trim_end() != "---");
@@ -63,22 +63,22 @@ impl Document<'_> {
         self.start.shift(TextPosition { line: before + 1, column })
     }
 
-    /// The position of a fault in the text that contains the document.
+    /// The position of a fault in the input that contains the document.
     pub(crate) fn position(&self, fault: &crate::place::Fault) -> TextPosition {
         fault.position(self.text).map_or_else(|| self.start(), |position| self.start.shift(position))
     }
 }
 
-/// Reads the documents of a text, as kubectl reads them: JSON documents one after another, or a YAML stream whose
-/// documents may be JSON too. Empty and null documents are left out.
+/// Parses all documents of a string, as kubectl does: consecutive JSON documents, or a YAML stream whose documents may
+/// be JSON too. Empty and null documents are skipped.
 ///
-/// A text or document that begins with `{` or `[` is read as JSON. If it is not valid JSON, it is read as YAML, whose
-/// flow style begins with the same characters. Duplicate keys are refused in both languages.
+/// A string or document that starts with `{` or `[` is parsed as JSON. If it is not valid JSON, it is parsed as YAML,
+/// whose flow style starts with the same characters. Duplicate keys are refused in both languages.
 ///
 /// # Errors
 ///
-/// Those of [`Value::from_json_strict`] and [`Value::from_yaml`], with positions in the whole text. If a text is neither
-/// valid JSON nor valid YAML, the error is the one at the later position.
+/// Those of [`Value::from_json_strict`] and [`Value::from_yaml`], with positions in the whole string. If a document is
+/// neither valid JSON nor valid YAML, the error is the one at the later position.
 ///
 /// ```
 /// use fieldmanager_harness::parse_documents;
@@ -91,7 +91,7 @@ pub fn parse_documents(text: &str) -> Result<Vec<Value>, Error> {
     Ok(parse(text, Language::Any)?.into_iter().map(|document| document.value).collect())
 }
 
-/// [`parse_documents`] with the source of each document.
+/// Like [`parse_documents`], with the source of each document.
 pub(crate) fn parse(text: &str, language: Language) -> Result<Vec<Document<'_>>, Error> {
     let mut documents = match language {
         Language::Json => json_stream(text)?,
@@ -109,12 +109,12 @@ fn begins_like_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
 }
 
-/// The error at the later position. The reader that got further most likely expected the right language.
+/// The error at the later position, since the parser that got further most likely expected the right language.
 fn later(json: Error, yaml: Error) -> Error {
     let place = |error: &Error| match error {
         Error::Json { position, .. } => Some((position.line, position.column)),
         Error::Yaml { position, .. } => position.map(|position| (position.line, position.column)),
-        // Nesting that is too deep is reported without a position, and by both readers.
+        // Both parsers report excessive nesting, without a position.
         _ => None,
     };
     match (place(&json), place(&yaml)) {
@@ -123,15 +123,15 @@ fn later(json: Error, yaml: Error) -> Error {
     }
 }
 
-/// JSON documents one after another, with or without blanks between them.
+/// Consecutive JSON documents, with or without whitespace between them.
 fn json_stream(text: &str) -> Result<Vec<Document<'_>>, Error> {
-    // Most texts are one document.
+    // Most inputs are a single document.
     if let Ok(value) = Value::from_json_strict(text) {
         return Ok(vec![Document { value, text, start: Offset::default() }]);
     }
     let mut documents = Vec::new();
     let (mut begin, mut start) = (0, Offset::default());
-    // This only finds where each document ends; it does not recurse, whatever the nesting is.
+    // This only finds the end of each document, without recursion at any nesting.
     let mut ends = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     while let Some(found) = ends.next() {
         let end = if found.is_ok() { ends.byte_offset() } else { text.len() };
@@ -177,12 +177,12 @@ fn is_marker(line: &str, marker: &str) -> bool {
     line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']))
 }
 
-/// The documents of a YAML stream, each with the number of lines before it. A marker at the start of a line counts
-/// everywhere, inside block and quoted scalars too.
+/// Splits a YAML stream into documents, each with the number of preceding lines. A marker at the start of a line splits
+/// everywhere, even inside block and quoted scalars.
 fn split_yaml(text: &str) -> Vec<(usize, &str)> {
     let mut parts = Vec::new();
     let (mut start, mut lines_before) = (0, 0);
-    // Whether the part has content, which the next start marker would end.
+    // Whether the part has content; the next start marker then ends it.
     let mut begun = false;
     let mut at = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_at_the_later_position_is_reported() {
+    fn error_at_the_later_position_is_reported() {
         for (text, expected) in [
             ("{\"a\": 1,\n \"b\" 2}", "not valid JSON at line 2 column 6: expected `:`"),
             ("{a: 1,\n b: [}", "not valid YAML at line 2 column 5: "),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::origin::Origin;
 
-/// Why a file cannot be read as scenarios: the file, the position in it, and what was expected there.
+/// An error of reading a file as scenarios: the file, the position in it, and the expected input.
 ///
 /// ```
 /// use fieldmanager_harness::Scenario;
@@ -27,7 +27,7 @@ use crate::origin::Origin;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file or folder cannot be read, or decompressed.
+    /// A file or folder cannot be read or decompressed.
     #[error("{}: cannot be read: {source}", file.display())]
     Io {
         /// The file or folder.
@@ -35,7 +35,7 @@ pub enum Error {
         /// The error of the operating system or the decoder.
         source: Arc<std::io::Error>,
     },
-    /// A file has more bytes than the limit allows, as it is or decompressed.
+    /// A file exceeds the size limit, either compressed or decompressed.
     #[error(
         "{}: has more than {limit} bytes, the limit on input: `--max-input` of the command or `Loader::max_input` \
          raises it",
@@ -50,22 +50,22 @@ pub enum Error {
     /// A file is neither JSON nor YAML.
     #[error("{origin}: {message}")]
     Text {
-        /// Where the text stops being valid.
+        /// The position of the syntax error.
         origin: Origin,
-        /// The fault at that place.
+        /// The fault.
         message: String,
     },
     /// A document is not a scenario.
     #[error("{origin}: {}{message}", prefix(path))]
     Format {
-        /// Where in the file.
+        /// The position in the file.
         origin: Origin,
-        /// Where in the document, in field-path notation.
+        /// The path in the document, in field-path notation.
         path: String,
-        /// What was expected there.
+        /// The expected input.
         message: String,
     },
-    /// A file that was named itself has no documents.
+    /// A file given by name has no documents.
     #[error("{}: expected a document, found none", file.display())]
     Empty {
         /// The file.
@@ -77,7 +77,7 @@ fn prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// The errors of all files that could not be read, one line each. There is at least one.
+/// The errors of all files that could not be read, one line each. Never empty.
 ///
 /// ```
 /// let errors = fieldmanager_harness::load(["no/such/file.yaml"]).unwrap_err();

@@ -1,15 +1,15 @@
-//! Makes untrusted strings safe to print.
+//! Escapes untrusted strings for printing.
 
 use std::borrow::Cow;
 
 use fieldmanager_value::go_format::is_print;
 
-/// Escapes every character that could act on a terminal or that a reader would not see, as `\u{1b}`.
+/// Escapes every character that could affect a terminal or is invisible, as `\u{1b}`.
 ///
-/// Letters, marks, numbers, punctuation, symbols and the ASCII space are kept: the characters that Go's
-/// `unicode.IsPrint` accepts, which are those that an API server accepts in the name of a manager. Everything else is
-/// escaped: control characters with tab, newline and DEL, the C1 controls U+0080 to U+009F, bidi controls, line and
-/// paragraph separators, zero-width characters, the byte order mark, and other spaces.
+/// Letters, marks, numbers, punctuation, symbols and the ASCII space are kept. These are the characters that Go's
+/// `unicode.IsPrint` accepts, and that an API server accepts in the name of a manager. All others are escaped: control
+/// characters including tab, newline and DEL, the C1 controls U+0080 to U+009F, bidi controls, line and paragraph
+/// separators, zero-width characters, the byte order mark, and other spaces.
 ///
 /// ```
 /// use fieldmanager_harness::escape_untrusted;

@@ -13,14 +13,13 @@ use crate::Error;
 use crate::documents::{self, Document, Language};
 use crate::origin::Origin;
 
-/// The most bytes that are read from one file unless the caller sets another limit: 64 MiB. The OpenAPI document of
-/// Kubernetes has 5 MB, the largest bundles of custom resource definitions have 20 MB, and an API server takes
-/// objects of up to 3 MB.
+/// The default limit on the size of a file: 64 MiB. The OpenAPI document of Kubernetes has 5 MB, the largest bundles of
+/// custom resource definitions have 20 MB, and an API server accepts objects of up to 3 MB.
 pub const MAX_INPUT: u64 = 64 << 20;
 
 const EXTENSIONS: [&str; 4] = ["json", "jsonl", "yaml", "yml"];
 
-/// The scenario files and schemas of a folder, sorted. Hidden files and folders are left out.
+/// The scenario files and schemas of a folder, sorted. Hidden files and folders are skipped.
 pub(crate) fn in_folder(folder: &Path) -> impl Iterator<Item = Result<PathBuf, Error>> {
     let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
     let visible = walk
@@ -38,7 +37,7 @@ pub(crate) fn in_folder(folder: &Path) -> impl Iterator<Item = Result<PathBuf, E
     })
 }
 
-/// The extension that says how a file is written, without `.gz`.
+/// The extension that determines the language of a file, without `.gz`.
 fn extension(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_str()?;
     let name = name.strip_suffix(".gz").unwrap_or(name);
@@ -46,7 +45,7 @@ fn extension(path: &Path) -> Option<&'static str> {
     EXTENSIONS.into_iter().find(|known| *known == found)
 }
 
-/// Why input cannot be read.
+/// An error of reading input.
 ///
 /// ```
 /// use fieldmanager_harness::read_input;
@@ -62,7 +61,7 @@ pub enum InputError {
     /// The file cannot be opened, read or decompressed.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// There are more bytes than the limit allows, as they are or decompressed.
+    /// The input exceeds the size limit, either compressed or decompressed.
     #[error(
         "has more than {limit} bytes, the limit on input: `--max-input` of the command or `Loader::max_input` raises it"
     )]
@@ -73,13 +72,13 @@ pub enum InputError {
     /// The bytes are not UTF-8.
     #[error("not valid UTF-8 at {position}")]
     NotUtf8 {
-        /// The position of the first byte that is not.
+        /// The position of the first invalid byte.
         position: TextPosition,
     },
 }
 
-/// Reads text up to a limit in bytes, decompressing it if it is compressed with gzip. The limit holds for both forms.
-/// A byte order mark is left out.
+/// Reads a string up to a size limit in bytes, and decompresses gzip. The limit applies to both forms. A byte order
+/// mark is removed.
 ///
 /// # Errors
 ///
@@ -92,7 +91,7 @@ pub enum InputError {
 /// ```
 pub fn read_input(reader: impl Read, limit: u64) -> Result<String, InputError> {
     let mut bytes = bytes_up_to(reader, limit)?;
-    // The first bytes tell whether it is gzip, so the name does not matter.
+    // The first bytes identify gzip, regardless of the file name.
     if bytes.starts_with(&[0x1f, 0x8b]) {
         bytes = bytes_up_to(MultiGzDecoder::new(bytes.as_slice()), limit)?;
     }
@@ -141,7 +140,7 @@ pub(crate) fn values(path: &Path, limit: u64) -> Result<Vec<Value>, Error> {
     Ok(found.into_iter().map(|document| document.value).collect())
 }
 
-/// The documents of a text, which was read from the file at the path.
+/// The documents of `text`, the content of the file at the path.
 pub(crate) fn documents<'t>(text: &'t str, path: &Path) -> Result<Vec<Document<'t>>, Error> {
     let language = match extension(path) {
         Some("json" | "jsonl") => Language::Json,
@@ -150,7 +149,7 @@ pub(crate) fn documents<'t>(text: &'t str, path: &Path) -> Result<Vec<Document<'
     documents::parse(text, language).map_err(|error| unreadable(error, Some(path)))
 }
 
-/// The error of a file whose text is neither JSON nor YAML.
+/// The error of a file that is neither JSON nor YAML.
 pub(crate) fn unreadable(error: ValueError, file: Option<&Path>) -> Error {
     let (position, message) = match error {
         ValueError::Json { position, message } => (Some(position), format!("expected JSON: {message}")),
@@ -172,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_extension_decides_how_a_file_is_written() {
+    fn extension_determines_the_language() {
         for (name, expected) in [
             ("a.json", Some("json")),
             ("a.b.jsonl.gz", Some("jsonl")),

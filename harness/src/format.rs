@@ -1,4 +1,4 @@
-//! From a document to a scenario.
+//! Converts a document to a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,15 +18,15 @@ use crate::schemas::{SchemaFiles, SchemaSource};
 
 /// Reads one document.
 pub(crate) struct Format<'f> {
-    /// The folder that the paths of schemas start from.
+    /// The folder to which schema paths are relative.
     pub(crate) folder: &'f Path,
     pub(crate) files: &'f mut SchemaFiles,
 }
 
-/// Reads the content of a step of one kind.
+/// Reads the content of one kind of step.
 type ReadAction = fn(&mut Format<'_>, &mut Reader, &Value) -> Result<Action>;
 
-/// A kind of steps: its name, how its content is read, and what may be expected of it beside an error.
+/// A kind of step: its name, the reader of its content, and the supported expectations besides an error.
 struct Kind(&'static str, ReadAction, &'static [&'static str]);
 
 const STATE: &[&str] = &["object", "managed", "conflicts"];
@@ -49,7 +49,7 @@ const KINDS: &[Kind] = &[
 ];
 
 impl Format<'_> {
-    /// The number is that of the document in its file, from 1.
+    /// `number` is the position of the document in its file, from 1.
     pub(crate) fn scenario(
         &mut self,
         reader: &mut Reader,
@@ -57,7 +57,7 @@ impl Format<'_> {
         number: usize,
         origin: Origin,
     ) -> Result<Scenario> {
-        // A document without steps is most likely no scenario at all: say so before anything else.
+        // A document without steps is most likely not a scenario, so this fault takes precedence.
         if document.as_map().is_some_and(|map| !map.contains("steps")) {
             return reader.fault("field `steps` is missing, expected a scenario");
         }
@@ -88,7 +88,7 @@ impl Format<'_> {
                     }
                 }
             },
-            other => reader.expected("the path of a file, `builtin:NAME` or a schema in place", other),
+            other => reader.expected("the path of a file, `builtin:NAME` or an inline schema", other),
         }
     }
 
@@ -313,8 +313,8 @@ fn expect(r: &mut Reader, value: &Value, kind: &[&str]) -> Result<Expect> {
     let mut known = kind.to_vec();
     known.extend(["error", "message"]);
     let map = r.fields(value, &known)?;
-    // `message` is a note of what another implementation said; it is not compared. Null is no expectation:
-    // it would look like one and check nothing.
+    // `message` documents the message of another implementation and is not compared. Null is refused, because it would
+    // look like an expectation without checking anything.
     let conflicts = r.given(map, "conflicts", |r, v| r.list(v, conflict))?;
     Ok(Expect {
         object: r.given(map, "object", Reader::any)?,
@@ -349,14 +349,14 @@ fn conflict(r: &mut Reader, value: &Value) -> Result<ConflictAt> {
     })
 }
 
-/// A path, written as the library writes it wherever it can be read.
+/// A path, in the notation of the library if it can be parsed.
 fn path(r: &mut Reader, value: &Value) -> Result<String> {
     let text = match value {
         // The object itself.
         Value::String(text) => text,
         other => return r.expected("string", other),
     };
-    // A path whose names contain dots or brackets cannot be parsed; it is compared as a string.
+    // A path whose names contain dots or brackets cannot be parsed, and is compared as a string.
     Ok(match text.parse::<fieldpath::Path>() {
         Ok(path) => path.to_string(),
         Err(_) => text.to_string(),

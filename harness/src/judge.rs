@@ -1,4 +1,4 @@
-//! Compares how a step ended with what was expected.
+//! Compares the outcome of a step with the expectations.
 
 use fieldmanager_fieldpath::{Owners, Set};
 use fieldmanager_typed::UnionFault;
@@ -12,8 +12,7 @@ use crate::report::Failure;
 use crate::runner::Runner;
 use crate::scenario::{ConflictAt, Expect, ExpectedError, ExpectedFault, Scenario};
 
-/// Runs every step of a scenario and collects what is not as expected. Steps after a failed one are run and
-/// judged too.
+/// Runs every step of a scenario and collects the unmet expectations. Steps after a failed one are run and judged too.
 pub(crate) fn failures(scenario: &Scenario) -> Vec<Failure> {
     let mut runner = match Runner::new(scenario) {
         Ok(runner) => runner,
@@ -33,10 +32,10 @@ pub(crate) fn failures(scenario: &Scenario) -> Vec<Failure> {
     out
 }
 
-/// The state is given for steps that act on it. Those that fail leave it as it was, which can be expected too.
+/// `state` is given for steps that act on it. A failed step does not change the state, which can be expected too.
 fn judge(expect: &Expect, outcome: &Outcome, state: Option<&State>) -> Vec<Failure> {
     if let Some(failure) = ending(expect, outcome) {
-        // What else is expected presumes that the step ended as it should.
+        // The other expectations presume the expected ending.
         return vec![failure];
     }
     let checks = match (outcome, state) {
@@ -57,7 +56,7 @@ fn judge(expect: &Expect, outcome: &Outcome, state: Option<&State>) -> Vec<Failu
     checks.into_iter().flatten().collect()
 }
 
-/// Whether the step ended in success, conflicts or an error as it should.
+/// Compares success, conflicts or error with the expected ending.
 fn ending(expect: &Expect, outcome: &Outcome) -> Option<Failure> {
     let conflicts = expect.conflicts.as_ref().filter(|conflicts| !conflicts.is_empty());
     match outcome {
@@ -97,7 +96,7 @@ fn ending(expect: &Expect, outcome: &Outcome) -> Option<Failure> {
 
 fn failed(expect: &Expect, error: &StepError) -> Option<Failure> {
     if error.kind == ErrorKind::Unsupported {
-        // Else a scenario that expects an error would pass for the wrong reason.
+        // Otherwise, a scenario that expects an error would pass for the wrong reason.
         return Some(Failure::new("error", error.message.clone()));
     }
     let wanted = match &expect.error {
@@ -124,7 +123,7 @@ fn wanted(error: &ExpectedError) -> String {
     }
 }
 
-/// The first of the conflicts, for the message.
+/// The first of the conflicts, for a message.
 fn brief<'c>(conflicts: impl IntoIterator<Item = &'c ConflictAt>) -> String {
     let mut conflicts = conflicts.into_iter();
     let Some(first) = conflicts.next() else {

@@ -1,4 +1,4 @@
-//! Reports as JUnit XML, which CI systems read.
+//! Reports in the JUnit XML format for CI systems.
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 
@@ -6,8 +6,8 @@ use crate::escape::escape_untrusted;
 use crate::report::{Report, ScenarioReport, Style};
 
 impl Report {
-    /// The report as JUnit XML: a suite for each file, with a case for each scenario. There are no times. Names, paths
-    /// and values are escaped by [`escape_untrusted`], since XML cannot express all control characters.
+    /// The report as JUnit XML: a suite for each file, with a case for each scenario, without times.
+    /// [`escape_untrusted`] escapes names, paths and values, since XML cannot represent all control characters.
     ///
     /// ```
     /// use fieldmanager_harness::Report;
@@ -24,7 +24,7 @@ impl Report {
             out.add_test_cases(suite.iter().map(|scenario| case(scenario, &name)));
             report.add_test_suite(out);
         }
-        // Writing XML to a string does not fail.
+        // Writing XML to a `String` cannot fail.
         report.to_string().unwrap_or_default()
     }
 }

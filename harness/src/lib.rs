@@ -1,6 +1,6 @@
 //! Declarative tests of Server-Side Apply.
 //!
-//! A [`Scenario`] is a schema, a list of steps, and what must hold after each. Scenarios are written in files:
+//! A [`Scenario`] is a schema, a list of steps, and the expected result of each step. Scenarios are written in files:
 //!
 //! ```yaml
 //! name: two appliers disagree about replicas
@@ -15,12 +15,12 @@
 //!   expect: {conflicts: [{manager: alice, path: .replicas}]}
 //! ```
 //!
-//! From a test, [`check`] runs every scenario of files and folders. [`load`], [`run_all`] and [`Report`] are
-//! its parts; [`outcomes`] says what the steps of a scenario do, whatever it expects of them.
+//! In a test, [`check`] runs every scenario of files and folders. [`load`], [`run_all`] and [`Report`] are its parts;
+//! [`outcomes`] returns the result of each step, regardless of its expectations.
 //!
 //! # What this crate knows
 //!
-//! Scenario files, how to run them, and reports of that. It prints nothing.
+//! Scenario files, how to run them, and their reports. The crate does not print.
 
 mod check;
 mod convert;

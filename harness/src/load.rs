@@ -16,9 +16,9 @@ use crate::{Error, Errors};
 
 /// Loads the scenarios of files and folders, in order, with the default limits of a [`Loader`].
 ///
-/// A file contains JSON documents one after another or a YAML stream, and may be compressed with gzip. In a folder,
-/// every file whose name ends in `.json`, `.yaml`, `.yml` or `.jsonl`, or in one of these and `.gz`, is read, in
-/// subfolders too; schemas among them are skipped. A file that is named itself must contain scenarios.
+/// A file contains consecutive JSON documents or a YAML stream, and may be compressed with gzip. In a folder, every
+/// file with the extension `.json`, `.yaml`, `.yml` or `.jsonl`, optionally followed by `.gz`, is read recursively;
+/// schemas are skipped. A file given by name must contain scenarios.
 ///
 /// # Errors
 ///
@@ -51,13 +51,13 @@ impl Default for Loader {
 }
 
 impl Loader {
-    /// A loader that reads at most [`MAX_INPUT`] bytes of each file.
+    /// Creates a loader that reads at most [`MAX_INPUT`] bytes of each file.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the most bytes that are read from each file: scenario files, schemas that they name, and files in
-    /// folders. The limit holds for compressed files as they are and decompressed.
+    /// Sets the maximum size of each file: scenario files, the schemas that they refer to, and files in folders. The
+    /// limit applies to compressed files before and after decompression.
     #[must_use]
     pub fn max_input(mut self, bytes: u64) -> Self {
         self.max_input = bytes;
@@ -79,11 +79,11 @@ impl Loader {
 }
 
 impl Scenario {
-    /// Reads a scenario from a document. The path of a schema file starts from the current folder.
+    /// Reads a scenario from a document. Schema paths are relative to the current folder.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] with the place in the document and what was expected there.
+    /// [`Error::Format`] with the path in the document and the expected input.
     ///
     /// ```
     /// use fieldmanager_harness::Scenario;
@@ -101,12 +101,11 @@ impl Scenario {
             .map_err(|fault| format_error(fault, Origin::default()))
     }
 
-    /// Reads a scenario from a text that holds one YAML or JSON document. The path of a schema file starts
-    /// from the current folder.
+    /// Reads a scenario from a string with one YAML or JSON document. Schema paths are relative to the current folder.
     ///
     /// # Errors
     ///
-    /// [`Error::Text`] if it is neither YAML nor JSON, [`Error::Format`] if it is no scenario.
+    /// [`Error::Text`] if it is neither YAML nor JSON, [`Error::Format`] if it is not a scenario.
     pub fn from_yaml(text: &str) -> Result<Scenario, Error> {
         let unreadable = |error| files::unreadable(error, None);
         let documents = documents::parse(text, Language::Any).map_err(unreadable)?;
@@ -128,14 +127,14 @@ fn format_error(fault: Fault, origin: Origin) -> Error {
     Error::Format { origin, path: notation(&fault.path), message: fault.message }
 }
 
-/// What to do with a document that is a schema.
+/// How to treat a document that is a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Schemas {
     Refuse,
     PassOver,
 }
 
-/// What was loaded so far.
+/// The scenarios loaded so far.
 struct Loading {
     scenarios: Vec<Scenario>,
     errors: Vec<Error>,
@@ -165,7 +164,7 @@ impl Loading {
         }
     }
 
-    /// Loads one file; its first error ends it.
+    /// Loads one file up to its first error.
     fn file(&mut self, path: &Path, schemas: Schemas) {
         let loaded = self.scenarios.len();
         if let Err(error) = self.documents(path, schemas) {

@@ -1,4 +1,4 @@
-//! The protocol of the conformance program: scenarios in, the results of their steps out.
+//! The protocol of the conformance program: the input is scenarios, the output is the results of their steps.
 
 use fieldmanager_value::Value;
 
@@ -7,11 +7,11 @@ use crate::runner::Runner;
 use crate::scenario::Scenario;
 use crate::schemas::SchemaError;
 
-/// Runs a scenario, whatever it expects, and returns how each step ended.
+/// Runs a scenario, regardless of its expectations, and returns the outcome of each step.
 ///
 /// # Errors
 ///
-/// [`SchemaError`] if the schema cannot be used; no step is run then.
+/// [`SchemaError`] if the schema cannot be used; then no step is run.
 ///
 /// ```
 /// use fieldmanager_harness::{Outcome, Scenario, outcomes};
@@ -31,11 +31,11 @@ pub fn outcomes(scenario: &Scenario) -> Result<Vec<Outcome>, SchemaError> {
     Ok(steps.map(|step| runner.step(&step.action)).collect())
 }
 
-/// Answers a scenario in the conformance protocol: `{"results": [..]}` with one result for each step,
-/// `{"schemaError": ".."}`, or `{"error": ".."}` for what is no scenario.
+/// Answers a scenario in the conformance protocol: `{"results": [..]}` with one result for each step, `{"schemaError":
+/// ".."}`, or `{"error": ".."}` for an invalid scenario.
 ///
-/// A request is a scenario or `{"repeat": N, "scenario": {..}}`. The latter asks for the variants of results
-/// that depend on chance; none do here, so it is answered as the scenario alone.
+/// A request is a scenario or `{"repeat": N, "scenario": {..}}`. The latter asks for all variants of random results;
+/// this library is deterministic, so the answer is the same as for the scenario alone.
 ///
 /// ```
 /// use fieldmanager_harness::answer;

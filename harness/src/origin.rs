@@ -1,18 +1,18 @@
-//! Places in files.
+//! Origins of scenarios.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use fieldmanager_value::TextPosition;
 
-/// Where something was read from, as far as it is known.
+/// The origin of a scenario, as far as it is known.
 ///
-/// It prints as the start of a message: `tests/a.yaml: line 3 column 1`.
+/// `Display` formats it as the start of a message: `tests/a.yaml: line 3 column 1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The file.
     pub file: Option<PathBuf>,
-    /// The place in the file.
+    /// The position in the file.
     pub position: Option<TextPosition>,
 }
 

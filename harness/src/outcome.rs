@@ -1,4 +1,4 @@
-//! How a step ended.
+//! Outcomes of steps.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use fieldmanager_value::{Map, Value};
 use crate::scenario::ConflictAt;
 use crate::schemas::SchemaError;
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// A step that acts on the state did what it should.
+    /// A step that acts on the state succeeded.
     State(State),
     /// An object.
     Object(Value),
@@ -21,61 +21,61 @@ pub enum Outcome {
     Fields(Set),
     /// A comparison.
     Compared {
-        /// What only the new object has.
+        /// The fields that only the new object has.
         added: Set,
-        /// What both have with different values.
+        /// The fields with different values.
         modified: Set,
-        /// What only the old object has.
+        /// The fields that only the old object has.
         removed: Set,
     },
-    /// The faults of an object's unions; none if they are valid.
+    /// The faults of an object's unions; empty if they are valid.
     Faults(Vec<typed::UnionFault>),
     /// The object is valid.
     Valid,
-    /// Other managers own what the configuration wants to change; sorted by manager, then path.
+    /// Other managers own fields that the configuration would change; sorted by manager, then path.
     Conflicts(Vec<ConflictAt>),
     /// The step failed.
     Error(StepError),
 }
 
-/// What the steps of a scenario act on.
+/// The state on which the steps of a scenario act.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// The live object, null before the first step.
     pub object: Value,
-    /// Who owns which of its fields.
+    /// The owners of its fields.
     pub managed: Owners,
 }
 
-/// Why a step failed.
+/// The error of a failed step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct StepError {
-    /// Whose fault it is.
+    /// The cause.
     pub kind: ErrorKind,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
-/// Whose fault a failure is.
+/// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The schema's.
+    /// The schema.
     Schema,
-    /// The object's.
+    /// The object.
     Validation,
-    /// Objects cannot be merged or compared.
+    /// The objects cannot be merged or compared.
     Merge,
     /// The object cannot be converted to another version.
     Conversion,
-    /// The scenario asks for what cannot be done with its schema.
+    /// The scenario requires something that its schema does not support.
     Unsupported,
-    /// Another.
+    /// Any other cause.
     Other,
 }
 
 impl ErrorKind {
-    /// The name in results.
+    /// The name in the conformance protocol.
     pub fn name(self) -> &'static str {
         match self {
             ErrorKind::Schema => "schema",
@@ -94,7 +94,7 @@ impl fmt::Display for ErrorKind {
 }
 
 impl Outcome {
-    /// The outcome as the conformance protocol writes it.
+    /// The outcome in the conformance protocol.
     ///
     /// ```
     /// use fieldmanager_harness::{ErrorKind, Outcome, StepError};
@@ -131,7 +131,7 @@ pub(crate) fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Value::Map(Map::from_iter(entries))
 }
 
-/// Managers as scenarios write them.
+/// Managers in the format of scenarios.
 pub(crate) fn owners_to_value(owners: &Owners) -> Value {
     let entries = owners.iter().map(|(name, entry)| {
         let operation = if entry.is_applied() { "Apply" } else { "Update" };
@@ -145,7 +145,7 @@ pub(crate) fn owners_to_value(owners: &Owners) -> Value {
     Value::Map(entries.collect())
 }
 
-/// Faults of unions as scenarios write them.
+/// Faults of unions in the format of scenarios.
 pub(crate) fn faults_to_value(faults: &[typed::UnionFault]) -> Value {
     let faults = faults.iter().map(|fault| {
         map([("path", fault.path.to_string().into()), ("message", fault.message.as_str().into())])
@@ -153,7 +153,7 @@ pub(crate) fn faults_to_value(faults: &[typed::UnionFault]) -> Value {
     Value::List(faults.collect())
 }
 
-/// Conflicts as scenarios write them.
+/// Conflicts in the format of scenarios.
 pub(crate) fn conflicts_to_value<'c>(conflicts: impl IntoIterator<Item = &'c ConflictAt>) -> Value {
     let conflicts = conflicts.into_iter().map(|conflict| {
         map([("manager", conflict.manager.as_str().into()), ("path", conflict.path.as_str().into())])
@@ -161,7 +161,7 @@ pub(crate) fn conflicts_to_value<'c>(conflicts: impl IntoIterator<Item = &'c Con
     Value::List(conflicts.collect())
 }
 
-/// Why a step did not do what it should: the outcomes that leave the state as it was.
+/// The reason why a step did not succeed: the outcomes that do not change the state.
 pub(crate) enum Refusal {
     Conflicts(Vec<ConflictAt>),
     Error(StepError),

@@ -9,7 +9,7 @@ use crate::scenario::PatchFormat;
 const NO_STRATEGIES: &str = "the schema has no strategies for a strategic merge patch: expected an OpenAPI document \
     or `builtin:kubernetes` as `schema`, or `type: merge`";
 
-/// What a patch makes of the live object.
+/// Applies a patch to the live object.
 pub(crate) fn patched(
     live: &Value,
     patch: &Value,
@@ -25,7 +25,7 @@ pub(crate) fn patched(
         PatchFormat::Merge => json_merge::apply_to_object(live, patch)?,
         PatchFormat::Strategic => {
             let types = types.ok_or_else(|| Refusal::unsupported(NO_STRATEGIES))?;
-            // A table leaves out the types that have no strategies.
+            // The table omits types without strategies.
             let schema = types.named(type_name).unwrap_or(PatchSchema::free());
             strategic::apply(live, patch, schema)?
         }

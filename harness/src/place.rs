@@ -1,11 +1,11 @@
-//! Places in documents: the path of a fault, and where in the text that is.
+//! Positions in documents: the path of a fault, and its position in the source.
 
 use std::fmt;
 
 use fieldmanager_value::{Str, TextPosition};
 use granit_parser::{Event, Parser, Span};
 
-/// One step into a document.
+/// One step of a path in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Field(Str),
@@ -32,18 +32,18 @@ pub(crate) fn notation(path: &[Step]) -> String {
     path.iter().map(ToString::to_string).collect()
 }
 
-/// What is wrong with a document, and where.
+/// A fault of a document and its path.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub(crate) path: Vec<Step>,
     pub(crate) message: String,
-    /// The name in the map at the path that is at fault, if a name is.
+    /// The name in the map at the path, if the fault is in a name.
     pub(crate) key: Option<Str>,
 }
 
 impl Fault {
-    /// Where the fault is in the text of the document, or as near as can be found: behind an alias, a
-    /// value has no place of its own.
+    /// The position of the fault in the source of the document, or the nearest known one: a value behind an alias has
+    /// no position of its own.
     pub(crate) fn position(&self, text: &str) -> Option<TextPosition> {
         let mut finder = Finder { events: Parser::new_from_str(text), reached: None };
         finder.find(&self.path, self.key.as_ref());
@@ -51,10 +51,10 @@ impl Fault {
     }
 }
 
-/// Follows a path through the events of a text. Every method gives none where the path ends early.
+/// Follows a path through the parser events of the source. Every method returns `None` where the path ends early.
 struct Finder<'t, I: Iterator<Item = Result<(Event<'t>, Span), granit_parser::ScanError>>> {
     events: I,
-    /// The start of the deepest node on the path that was found.
+    /// The start of the deepest node found on the path.
     reached: Option<TextPosition>,
 }
 
@@ -111,7 +111,7 @@ impl<'t, I: Iterator<Item = Result<(Event<'t>, Span), granit_parser::ScanError>>
         Some(())
     }
 
-    /// Goes to the value of a name in the map whose start was seen last, and returns where the name is.
+    /// Advances to the value of a name in the current map, and returns the position of the name.
     fn value_of(&mut self, name: &str) -> Option<Span> {
         loop {
             let (key, span) = self.next()?;
@@ -125,7 +125,7 @@ impl<'t, I: Iterator<Item = Result<(Event<'t>, Span), granit_parser::ScanError>>
         }
     }
 
-    /// Goes to the end of the node whose first event was seen last.
+    /// Advances to the end of the node that starts with the given event.
     fn skip(&mut self, first: &Event<'t>) -> Option<()> {
         let mut open = depth_change(first);
         while open > 0 {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_found_in_both_formats() {
+    fn positions_are_found_in_both_formats() {
         let yaml = "---\n# a comment\na:\n- x: 1\n- {y: 2,\n   z: 3}\nb: &anchor {c: 4}\nd: *anchor\n";
         let json = "{\"a\": [{\"x\": 1},\n {\"y\": 2, \"z\": 3}]}";
         let z = [Step::from("a"), Step::Index(1), Step::from("z")];

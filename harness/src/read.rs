@@ -1,5 +1,4 @@
-//! Reads documents piece by piece. The first fault ends the reading; it knows its place and says what would
-//! be accepted there.
+//! Reads documents piece by piece and stops at the first fault, with its path and the accepted input.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +9,20 @@ use crate::place::{Fault, Step};
 
 pub(crate) type Result<T> = std::result::Result<T, Fault>;
 
-/// Keeps track of where in the document the reading is.
+/// Tracks the current path in the document.
 #[derive(Default)]
 pub(crate) struct Reader {
     path: Vec<Step>,
 }
 
 impl Reader {
-    /// Reads what is one step deeper.
+    /// Reads a child value.
     pub(crate) fn at<T>(
         &mut self,
         step: impl Into<Step>,
         read: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        // After a fault the path is not used any more, so only success has to restore it.
+        // After a fault the path is not used any more, so only success restores it.
         self.path.push(step.into());
         let value = read(self)?;
         self.path.pop();
@@ -34,7 +33,7 @@ impl Reader {
         Err(Fault { path: self.path.clone(), message: message.into(), key: None })
     }
 
-    /// A fault that a name in the present map makes.
+    /// A fault of a name in the current map.
     pub(crate) fn fault_of_key<T>(&self, key: &Str, message: impl Into<String>) -> Result<T> {
         Err(Fault { path: self.path.clone(), message: message.into(), key: Some(key.clone()) })
     }
@@ -43,7 +42,7 @@ impl Reader {
         self.fault(format!("expected {what}, got {}", found.kind()))
     }
 
-    /// A map whose names are data.
+    /// A map with arbitrary names.
     pub(crate) fn map<'v>(&mut self, value: &'v Value) -> Result<&'v Map> {
         match value {
             Value::Map(map) => Ok(map),
@@ -51,7 +50,7 @@ impl Reader {
         }
     }
 
-    /// A map with fields of fixed names.
+    /// A map with fixed field names.
     pub(crate) fn fields<'v>(&mut self, value: &'v Value, known: &[&str]) -> Result<&'v Map> {
         let map = self.map(value)?;
         match map.iter().find(|(name, _)| !known.contains(&name.as_str())) {
@@ -62,7 +61,7 @@ impl Reader {
         }
     }
 
-    /// A field that must be there. Null counts as a value.
+    /// A required field. Null counts as a value.
     pub(crate) fn required<'v, T>(
         &mut self,
         map: &'v Map,
@@ -75,7 +74,7 @@ impl Reader {
         }
     }
 
-    /// A field that may be left out. Null counts as left out.
+    /// An optional field. Null is equivalent to absent.
     pub(crate) fn optional<'v, T>(
         &mut self,
         map: &'v Map,
@@ -88,7 +87,7 @@ impl Reader {
         }
     }
 
-    /// A field that may be left out. Null counts as a value.
+    /// An optional field. Null counts as a value.
     pub(crate) fn given<'v, T>(
         &mut self,
         map: &'v Map,
@@ -101,7 +100,7 @@ impl Reader {
         }
     }
 
-    /// A boolean field that is false when it is left out.
+    /// A boolean field that defaults to false.
     pub(crate) fn flag(&mut self, map: &Map, name: &str) -> Result<bool> {
         Ok(self.optional(map, name, Self::boolean)?.unwrap_or(false))
     }
@@ -113,10 +112,12 @@ impl Reader {
         }
     }
 
-    /// A text that is not empty.
+    /// A non-empty string.
     pub(crate) fn text(&mut self, value: &Value) -> Result<Str> {
         match value {
-            Value::String(text) if text.is_empty() => self.fault("expected a text, got an empty one"),
+            Value::String(text) if text.is_empty() => {
+                self.fault("expected a non-empty string, got an empty one")
+            }
             Value::String(text) => Ok(text.into()),
             other => self.expected("string", other),
         }
@@ -138,7 +139,7 @@ impl Reader {
         items.map(|(i, item)| self.at(Step::Index(i), |r| read(r, item))).collect()
     }
 
-    /// A map from names of the reader's own kind to values of any.
+    /// A map with names of type `K`.
     pub(crate) fn by_name<K: From<Str> + Ord, T>(
         &mut self,
         value: &Value,
@@ -165,7 +166,7 @@ impl Reader {
         }
     }
 
-    /// FieldsV1.
+    /// A set of fields in FieldsV1.
     pub(crate) fn set(&mut self, value: &Value) -> Result<Set> {
         if value.is_null() {
             return self.expected("FieldsV1", value);
@@ -174,7 +175,7 @@ impl Reader {
     }
 }
 
-/// `a, b and c`
+/// Formats a list as `a, b and c`.
 pub(crate) fn listed(words: &[&str]) -> String {
     match words.split_last() {
         Some((last, [])) => (*last).into(),

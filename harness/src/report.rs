@@ -1,4 +1,4 @@
-//! Reports of scenarios that were run.
+//! Reports of scenario runs.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::escape::escape_untrusted;
 use crate::scenario::Scenario;
 
-/// A difference from what was expected.
+/// An unmet expectation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -22,18 +22,18 @@ pub struct Failure {
     pub action: Option<&'static str>,
     /// The name of the expectation, such as `object` or `managed`, or `schema`.
     pub what: &'static str,
-    /// The failure in one sentence; a message of the library in it may have several lines.
+    /// The failure in one sentence. It may contain a message of the library with several lines.
     pub message: String,
-    /// The paths at which expected and actual value differ.
+    /// The paths at which the expected and the actual value differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// The expected value, if the expectation is a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Value>,
-    /// The value that was found, if the expectation is a value.
+    /// The actual value, if the expectation is a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual: Option<Value>,
-    /// A unified diff of the two as YAML.
+    /// A unified diff of both values as YAML.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct ScenarioReport {
     pub line: Option<usize>,
     /// Whether all expectations were met.
     pub passed: bool,
-    /// The expectations that were not met.
+    /// The unmet expectations.
     pub failures: Vec<Failure>,
 }
 
@@ -90,8 +90,8 @@ impl ScenarioReport {
         }
     }
 
-    /// The report as text; empty if the scenario passed. Names, paths and values are escaped by
-    /// [`escape_untrusted`](crate::escape_untrusted).
+    /// The report as a string; empty if the scenario passed. [`escape_untrusted`](crate::escape_untrusted) escapes
+    /// names, paths and values.
     ///
     /// ```
     /// use fieldmanager_harness::{Scenario, Style, run};
@@ -119,8 +119,8 @@ impl ScenarioReport {
         out
     }
 
-    /// The lines of the report, for a caller that prints them itself; none if the scenario passed. Their strings are
-    /// escaped by [`escape_untrusted`](crate::escape_untrusted).
+    /// The lines of the report, for a caller that prints them itself; empty if the scenario passed.
+    /// [`escape_untrusted`](crate::escape_untrusted) escapes their strings.
     ///
     /// ```
     /// use fieldmanager_harness::{Part, Scenario, run};
@@ -172,7 +172,7 @@ impl ScenarioReport {
             let (on, off) = style.around(line.part);
             let text = line.text.trim_start();
             let indent = line.text.len() - text.len();
-            // Writing to a string does not fail.
+            // Writing to a `String` cannot fail.
             let _ = writeln!(out, "{:indent$}{on}{text}{off}", "");
         }
     }
@@ -184,17 +184,17 @@ impl ScenarioReport {
 pub struct ReportLine {
     /// The meaning of the line.
     pub part: Part,
-    /// The text, with its indentation.
+    /// The content, with its indentation.
     pub text: String,
 }
 
-/// Whether a text report has colours.
+/// The style of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// No colours.
     #[default]
     Plain,
-    /// ANSI escape codes: red for failures and what was expected, green for what was found.
+    /// ANSI escape codes: red for failures and expected values, green for actual values.
     Ansi,
 }
 
@@ -206,11 +206,11 @@ pub enum Part {
     Plain,
     /// The name of a scenario that failed.
     Title,
-    /// A line of a diff that was found and not expected.
+    /// A line of a diff that is only in the actual value.
     Added,
-    /// A line of a diff that was expected and not found.
+    /// A line of a diff that is only in the expected value.
     Removed,
-    /// The line numbers of a part of a diff.
+    /// The line numbers of a hunk of a diff.
     Hunk,
 }
 
@@ -234,18 +234,18 @@ pub struct Report {
 }
 
 impl Report {
-    /// How many scenarios passed.
+    /// The number of passed scenarios.
     pub fn passed(&self) -> usize {
         self.scenarios.len() - self.failed()
     }
 
-    /// How many scenarios failed.
+    /// The number of failed scenarios.
     pub fn failed(&self) -> usize {
         self.scenarios.iter().filter(|scenario| !scenario.passed).count()
     }
 
-    /// Every failure, and the last line `N passed, N failed`. Names, paths and values are escaped by
-    /// [`escape_untrusted`](crate::escape_untrusted).
+    /// Every failure, followed by the line `N passed, N failed`. [`escape_untrusted`](crate::escape_untrusted) escapes
+    /// names, paths and values.
     ///
     /// ```
     /// use fieldmanager_harness::{Report, Style};
@@ -276,7 +276,7 @@ impl Report {
             scenarios: &'r [ScenarioReport],
         }
         let document = Document { passed: self.passed(), failed: self.failed(), scenarios: &self.scenarios };
-        // JSON cannot express a path that is not UTF-8, so the files are left out then.
+        // JSON cannot represent a path that is not UTF-8, so the files are omitted in this case.
         let text = serde_json::to_string_pretty(&document).or_else(|_| {
             let mut scenarios = self.scenarios.clone();
             scenarios.iter_mut().for_each(|scenario| scenario.file = None);

@@ -13,10 +13,10 @@ use crate::scenario::{Action, PatchFormat, Scenario, SetOperation};
 use crate::schemas::{SchemaError, SchemaSource};
 use crate::types::Types;
 
-/// A scenario that is being run.
+/// A running scenario.
 ///
-/// The caller runs each step, so that it can inspect the state between steps, or run other steps than those of the
-/// scenario. A step that fails leaves the state as it was.
+/// The caller runs each step, so it can inspect the state between steps, or run steps that are not in the scenario. A
+/// failed step does not change the state.
 ///
 /// ```
 /// use fieldmanager_harness::{Runner, Scenario};
@@ -44,7 +44,7 @@ pub struct Runner<'s> {
 }
 
 impl<'s> Runner<'s> {
-    /// Begins a scenario: there is no live object, and there are no managers.
+    /// Starts a scenario without a live object and without managers.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl<'s> Runner<'s> {
         }
     }
 
-    /// Does one step.
+    /// Runs one step.
     pub fn step(&mut self, action: &Action) -> Outcome {
         self.attempt(action).unwrap_or_else(Outcome::from)
     }
@@ -191,7 +191,7 @@ impl<'s> Runner<'s> {
         Ok(self.reach(updated.object, updated.owners))
     }
 
-    /// The live object at a version, patched. The result must fit its type.
+    /// Patches the live object at a version. The result must be valid.
     fn patched(&self, version: &ApiVersion, how: PatchFormat, patch: &Value) -> Result<TypedValue, Refusal> {
         let live = self.live_at(version)?;
         let strategies = self.strategies.as_ref();
@@ -199,7 +199,7 @@ impl<'s> Runner<'s> {
         self.typed(&new, version, Duplicates::Allow)
     }
 
-    /// What a client does that extracts its own fields, changes them and applies them again.
+    /// Simulates a client that extracts its own fields, changes them and applies them again.
     fn extract_apply(
         &mut self,
         config: &TypedValue,
@@ -218,7 +218,7 @@ impl<'s> Runner<'s> {
                     entry.api_version()
                 )));
             }
-            // A member that is not a leaf would bring in everything below it.
+            // A member that is not a leaf would include all its descendants.
             Some(entry) => entry.set().leaves(),
             None => Set::new(),
         };

@@ -1,4 +1,4 @@
-//! What a scenario file says.
+//! The data model of scenario files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use fieldmanager_value::{Str, Value};
 use crate::origin::Origin;
 use crate::schemas::SchemaSource;
 
-/// A declarative test of apply behaviour: a schema, steps, and what must hold after each.
+/// A declarative test of apply behaviour: a schema, steps, and the expected result of each step.
 ///
 /// ```
 /// use fieldmanager_harness::Scenario;
@@ -28,30 +28,30 @@ use crate::schemas::SchemaSource;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What it is about. A scenario without a name is called by its number in the file.
+    /// The name. A scenario without a name is called by its number in the file.
     pub name: String,
-    /// Where it was read from.
+    /// The file and the position of the scenario.
     pub origin: Origin,
     /// The types of the objects.
     pub schema: SchemaSource,
     /// The name of the object's type at each version. With one entry it serves every version.
     pub types: BTreeMap<ApiVersion, Str>,
-    /// How the library is set up.
+    /// The options of the library.
     pub options: Options,
-    /// How the versions of the object differ; without it every version is the same.
+    /// The differences between the versions of the object; without it, all versions are the same.
     pub conversion: Option<Conversion>,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// How the library is set up for a scenario.
+/// The options of the library for a scenario.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether unions are normalized and checked. True unless the file says otherwise.
+    /// Whether unions are normalized and checked. True by default.
     pub unions: bool,
-    /// Whether an apply that changes nothing still returns the object.
+    /// Whether an apply without changes still returns the object.
     pub return_input_on_noop: bool,
-    /// Which fields count at a version: `ignoredFields` or `onlyFields` of the file.
+    /// The fields that are tracked at a version: `ignoredFields` or `onlyFields` of the file.
     pub filters: BTreeMap<ApiVersion, Filter>,
 }
 
@@ -61,25 +61,25 @@ impl Default for Options {
     }
 }
 
-/// How the versions of the object differ.
+/// The differences between the versions of the object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversion {
-    /// Fields, at any depth, by their name at each version.
+    /// Fields, at any depth, with their name at each version.
     pub renames: Vec<BTreeMap<ApiVersion, Str>>,
-    /// The versions that exist; none means all. The managers of other versions are dropped.
+    /// The served versions; `None` means all. The managers of other versions are dropped.
     pub served: Option<BTreeSet<ApiVersion>>,
 }
 
 /// One step of a scenario.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// What must hold afterwards. What it leaves out is not checked.
+    /// The expectations. Omitted parts are not checked.
     pub expect: Expect,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// A manager applies its configuration.
@@ -90,7 +90,7 @@ pub enum Action {
         api_version: ApiVersion,
         /// The configuration.
         object: Value,
-        /// Whether conflicts are overruled.
+        /// Whether the apply takes conflicting fields.
         force: bool,
     },
     /// A manager writes the whole object.
@@ -102,16 +102,16 @@ pub enum Action {
         /// The new object.
         object: Value,
     },
-    /// Extracts what the manager owns, merges the object over it and applies the result with force.
+    /// Extracts the manager's fields, merges the object over them and applies the result with force.
     ExtractApply {
         /// The manager.
         manager: Str,
         /// The version of the object.
         api_version: ApiVersion,
-        /// What is merged over the extracted fields.
+        /// The object that is merged over the extracted fields.
         object: Value,
     },
-    /// Puts another schema in the place of the present one; the live object keeps the name of its type.
+    /// Replaces the schema; the live object keeps the name of its type.
     ChangeSchema {
         /// The new schema.
         schema: SchemaSource,
@@ -122,7 +122,7 @@ pub enum Action {
         manager: Str,
         /// The version of the object.
         api_version: ApiVersion,
-        /// How the patch is written.
+        /// The format of the patch.
         format: PatchFormat,
         /// The patch.
         patch: Value,
@@ -136,7 +136,7 @@ pub enum Action {
         /// Whether associative lists may have duplicates.
         duplicates: Duplicates,
     },
-    /// Finds what was added, modified and removed from `lhs` to `rhs`.
+    /// Compares `lhs` with `rhs`.
     Compare {
         /// The version of both objects.
         api_version: ApiVersion,
@@ -149,12 +149,12 @@ pub enum Action {
     Merge {
         /// The version of both objects.
         api_version: ApiVersion,
-        /// What is merged into.
+        /// The object to merge into.
         lhs: Value,
-        /// What is merged over it.
+        /// The object to merge.
         rhs: Value,
     },
-    /// Finds the fields of an object.
+    /// Computes the fields of an object.
     Fieldset {
         /// The version of the object.
         api_version: ApiVersion,
@@ -167,7 +167,7 @@ pub enum Action {
         api_version: ApiVersion,
         /// The object.
         object: Value,
-        /// What is removed.
+        /// The fields to remove.
         fields: Set,
     },
     /// Keeps only the given fields of an object.
@@ -176,14 +176,14 @@ pub enum Action {
         api_version: ApiVersion,
         /// The object.
         object: Value,
-        /// What is kept.
+        /// The fields to keep.
         fields: Set,
         /// Whether kept list items keep their key fields too.
         key_fields: KeyFields,
     },
-    /// Computes with sets of fields.
+    /// Computes an operation on sets of fields.
     Set {
-        /// How.
+        /// The operation.
         operation: SetOperation,
         /// The left set.
         lhs: Set,
@@ -196,7 +196,7 @@ pub enum Action {
         api_version: ApiVersion,
         /// The object before.
         old: Value,
-        /// The object that is normalized.
+        /// The object to normalize.
         new: Value,
     },
     /// Checks the unions of `new`, a successor of `old`.
@@ -205,15 +205,15 @@ pub enum Action {
         api_version: ApiVersion,
         /// The object before.
         old: Value,
-        /// The object that is checked.
+        /// The object to check.
         new: Value,
-        /// Whether faults that the old object has too are let through.
+        /// Whether faults that the old object has too are accepted.
         ratcheting: bool,
     },
 }
 
 impl Action {
-    /// The name that the file uses, such as `extractApply`.
+    /// The name in the file, such as `extractApply`.
     pub fn name(&self) -> &'static str {
         match self {
             Action::Apply { .. } => "apply",
@@ -233,7 +233,7 @@ impl Action {
         }
     }
 
-    /// Whether it reads and changes the live object and its managers.
+    /// Whether the action reads and changes the live object and its managers.
     pub fn acts_on_state(&self) -> bool {
         matches!(
             self,
@@ -245,7 +245,7 @@ impl Action {
         )
     }
 
-    /// The version of the object that it works on, if it works on one.
+    /// The version of the object, if the action uses one.
     pub fn api_version(&self) -> Option<&ApiVersion> {
         match self {
             Action::ChangeSchema { .. } | Action::Set { .. } => None,
@@ -264,7 +264,7 @@ impl Action {
         }
     }
 
-    /// The objects that it brings.
+    /// The objects of the action.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Value> {
         let (first, second) = match self {
             Action::ChangeSchema { .. } | Action::Set { .. } | Action::Patch { .. } => (None, None),
@@ -284,7 +284,7 @@ impl Action {
     }
 }
 
-/// How a patch is written.
+/// The format of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatchFormat {
     /// JSON Patch.
@@ -298,34 +298,34 @@ pub enum PatchFormat {
 /// An operation on sets of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetOperation {
-    /// What either has.
+    /// The elements of either set.
     Union,
-    /// What both have.
+    /// The elements of both sets.
     Intersection,
-    /// What only the left has.
+    /// The elements of only the left set.
     Difference,
-    /// What the left has and the right has neither itself nor above it.
+    /// The elements of the left set, without elements of the right set and their descendants.
     RecursiveDifference,
-    /// What the left has and has nothing below.
+    /// The elements of the left set without descendants.
     Leaves,
 }
 
-/// What must hold after a step. What is none is not checked.
+/// The expectations after a step. Parts that are `None` are not checked.
 #[derive(Clone, Debug, Default)]
 pub struct Expect {
-    /// The object: the live one after a step that acts on the state, otherwise the result.
+    /// The live object after a step that acts on the state, otherwise the result.
     pub object: Option<Value>,
-    /// Every manager, and nothing else.
+    /// All managers.
     pub managed: Option<Owners>,
     /// The conflicts, as a set. An empty set expects success.
     pub conflicts: Option<BTreeSet<ConflictAt>>,
-    /// That the step fails.
+    /// The expected failure.
     pub error: Option<ExpectedError>,
-    /// What a comparison finds added.
+    /// The added fields of a comparison.
     pub added: Option<Set>,
-    /// What a comparison finds modified.
+    /// The modified fields of a comparison.
     pub modified: Option<Set>,
-    /// What a comparison finds removed.
+    /// The removed fields of a comparison.
     pub removed: Option<Set>,
     /// The resulting set of fields.
     pub fields: Option<Set>,
@@ -333,7 +333,7 @@ pub struct Expect {
     pub faults: Option<Vec<ExpectedFault>>,
 }
 
-/// A conflict: which manager has which field.
+/// A conflict: a field and the manager that owns it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct ConflictAt {
     /// The manager that owns the field.
@@ -342,19 +342,19 @@ pub struct ConflictAt {
     pub path: String,
 }
 
-/// How a step must fail. Conflicts are no error in this sense; they have an expectation of their own.
+/// An expected error. Conflicts have a separate expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExpectedError {
-    /// In any way.
+    /// Any error.
     Any,
-    /// With a message that has this part.
+    /// An error whose message contains this string.
     Containing(String),
 }
 
 /// A fault of a union.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedFault {
-    /// Where the union is, in field-path notation.
+    /// The path of the union, in field-path notation.
     pub path: String,
     /// The message, or a part of it.
     pub message: String,

@@ -12,19 +12,19 @@ use crate::files;
 
 /// The schema of a scenario: `schema` in the file.
 ///
-/// A schema that is no valid one is a failure of the scenarios that use it; only a file that cannot be
-/// read at all keeps them from being loaded.
+/// An invalid schema is a failure of the scenarios that use it; only a schema file that cannot be read prevents the
+/// scenarios from being loaded.
 #[derive(Clone, Debug)]
 pub enum SchemaSource {
-    /// Written in place.
+    /// The schema itself.
     Inline(Value),
-    /// In a file, read when the scenario is. A schema that scenarios share is resolved once.
+    /// In a file, which is read with the scenario. A schema shared by several scenarios is resolved once.
     File {
-        /// Where, as the scenario is found from.
+        /// The path, relative to the working folder.
         path: PathBuf,
-        /// The types in it.
+        /// The types in the file.
         types: Result<Types, SchemaError>,
-        /// The merge strategies in it, if it is an OpenAPI document.
+        /// The merge strategies in the file, if it is an OpenAPI document.
         strategies: Option<PatchTypes>,
     },
     /// A bundled schema, `builtin:NAME`.
@@ -35,12 +35,12 @@ pub enum SchemaSource {
 const KUBERNETES: &str = "kubernetes";
 
 impl SchemaSource {
-    /// The types: of a schema in the format of structured-merge-diff, of an OpenAPI document, of custom resource
+    /// The types of a schema in the format of structured-merge-diff, of an OpenAPI document or of custom resource
     /// definitions, or the bundled types.
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] if it is none of these or has faults.
+    /// [`SchemaError`] if the schema is none of these or has faults.
     ///
     /// ```
     /// use fieldmanager_harness::SchemaSource;
@@ -58,7 +58,7 @@ impl SchemaSource {
     /// ```
     pub fn types(&self) -> Result<Types, SchemaError> {
         match self {
-            // A schema in place may leave out even its types.
+            // An inline schema may omit even its types.
             SchemaSource::Inline(document) if SourceKind::detect(document).is_none() => {
                 Types::load(&with_types(document)).map_err(|error| SchemaError::new(None, error))
             }
@@ -69,8 +69,8 @@ impl SchemaSource {
         }
     }
 
-    /// The strategies for strategic merge patches: those of an OpenAPI document, or the bundled ones.
-    /// Custom resource definitions, and schemas in the format of structured-merge-diff, have none.
+    /// The strategies for strategic merge patches, from an OpenAPI document or the bundled ones. `None` for custom
+    /// resource definitions and schemas in the format of structured-merge-diff.
     ///
     /// ```
     /// use fieldmanager_harness::SchemaSource;
@@ -102,22 +102,22 @@ fn with_types(document: &Value) -> Value {
     document
 }
 
-/// Why a schema cannot be used.
+/// An error of a schema.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// It is not valid.
+    /// The schema is not valid.
     #[error("{}{source}", file.as_ref().map(|f| format!("{}: ", f.display())).unwrap_or_default())]
     Invalid {
-        /// The file that it is in, if it has one of its own.
+        /// The file of the schema, if it has one.
         file: Option<PathBuf>,
-        /// What is wrong with it.
+        /// The fault.
         source: Box<SourceError>,
     },
-    /// There is no bundled schema of that name.
+    /// There is no bundled schema with this name.
     #[error("there is no schema `builtin:{name}`, the only one is `builtin:{KUBERNETES}`")]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
 }
@@ -133,14 +133,14 @@ fn read(documents: &[Value], file: Option<&Path>) -> Result<Types, SchemaError> 
     imported.map(|imported| imported.types).map_err(|error| SchemaError::new(file, error))
 }
 
-/// The merge strategies of documents with types. Only OpenAPI documents have any.
+/// The merge strategies of documents with types. Only OpenAPI documents have strategies.
 fn strategies(documents: &[Value]) -> Option<PatchTypes> {
     let found = sources(documents);
     let document = found.iter().find(|document| SourceKind::detect(document) == Some(SourceKind::OpenApi))?;
     PatchTypes::from_openapi(document).ok()
 }
 
-/// Whether a document is a schema of any kind. Folders of scenarios contain the schemas that these use.
+/// Whether a document is a schema of any kind. Folders of scenarios also contain their schemas.
 pub(crate) fn is_schema(document: &Value) -> bool {
     match SourceKind::detect(document) {
         Some(SourceKind::Schema) => document.get("types").is_some_and(|types| types.as_list().is_some()),
@@ -159,7 +159,7 @@ impl SchemaFiles {
         SchemaFiles { known: HashMap::default(), max_input }
     }
 
-    /// The schema of a file; the error says that there is no document to be read.
+    /// The schema of a file; an error if its documents cannot be read.
     pub(crate) fn schema(&mut self, path: &Path) -> Result<SchemaSource, Error> {
         if let Some(known) = self.known.get(path) {
             return Ok(known.clone());

@@ -10,11 +10,11 @@ use fieldmanager_value::{Str, Value};
 use crate::outcome::{ErrorKind, StepError};
 use crate::scenario::Scenario;
 
-/// The type of the object at each version of a scenario, by one schema.
+/// The type of the object at each version of a scenario, from one schema.
 #[derive(Clone, Debug)]
 pub(crate) struct Types {
     by_version: BTreeMap<ApiVersion, Type>,
-    /// Why there is no type at a version, where the types are found by the kind.
+    /// The errors of versions without a type, if types are found by kind.
     missing: BTreeMap<ApiVersion, KindError>,
     names: BTreeMap<ApiVersion, Str>,
     schema: Schema,
@@ -59,8 +59,8 @@ impl Types {
         })
     }
 
-    /// The type of a name. Where versions are converted by renaming fields, each has a copy of its own:
-    /// the type of a value then says at which version the value is, even if the name is the same.
+    /// The type with a name. If versions are converted by renaming fields, each version has a separate copy, so that
+    /// the type of a value identifies its version even if the names are equal.
     fn type_named(&self, name: &str, separate: bool) -> Option<Type> {
         let found = match self.schema.type_named(name) {
             None if name == UNTYPED_DEDUCED => Schema::deduced(),
@@ -99,14 +99,14 @@ impl Types {
         Err(StepError { kind: ErrorKind::Schema, message })
     }
 
-    /// The version, or one of the versions, that a type is of.
+    /// A version at which objects have the type.
     pub(crate) fn version_of(&self, ty: &Type) -> Option<&ApiVersion> {
         let mut known = self.by_version.iter();
         known.find(|(_, known)| *known == ty).map(|(version, _)| version)
     }
 }
 
-/// The kind that the objects of a scenario have: that of the first one that says so.
+/// The kind of the scenario's objects: that of the first object with a kind.
 fn kind(scenario: &Scenario) -> Option<&str> {
     let objects = scenario.steps.iter().flat_map(|step| step.action.objects());
     objects.filter_map(|object| object.get("kind").and_then(Value::as_str)).find(|kind| !kind.is_empty())
@@ -119,7 +119,7 @@ fn type_for_kind(
 ) -> Result<Type, KindError> {
     match kind {
         Some(kind) => types.for_kind(&GroupVersionKind::from_api_version_kind(version.as_str(), kind)),
-        // A schema may leave no choice.
+        // The schema may have a single type.
         None => types.for_object(&Value::Null),
     }
 }

@@ -1,6 +1,6 @@
 //! The messages about files that cannot be read as scenarios.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fieldmanager_harness::{CheckError, Scenario, check, load};
 use flate2::{Compression, write::GzEncoder};
 
-/// A folder of this test alone, with files in it.
+/// A folder for one test, with files in it.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("errors").join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -21,14 +21,14 @@ fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     folder
 }
 
-/// The error of loading a path in a folder, with the folder left out.
+/// The error of loading a path in a folder, without the folder.
 fn error(folder: &Path, path: &str) -> String {
     let errors = load([folder.join(path)]).unwrap_err();
     errors.to_string().replace(&format!("{}/", folder.display()), "")
 }
 
 #[test]
-fn documents_that_are_no_scenarios() {
+fn invalid_scenarios_are_reported_with_position_and_path() {
     let head = "schema: {types: []}\nsteps:\n";
     for (document, message) in [
         ("[]", "line 1 column 1: expected map, got list"),
@@ -39,10 +39,10 @@ fn documents_that_are_no_scenarios() {
             "line 3 column 1: unknown field `step`, accepted are name, schema, types, options, conversion and steps",
         ),
         ("name: 1\nsteps: []", "line 1 column 7: .name: expected string, got integer"),
-        ("name: ''\nsteps: []", "line 1 column 7: .name: expected a text, got an empty one"),
+        ("name: ''\nsteps: []", "line 1 column 7: .name: expected a non-empty string, got an empty one"),
         (
             "schema: [a]\nsteps: []",
-            "line 1 column 9: .schema: expected the path of a file, `builtin:NAME` or a schema in place, got list",
+            "line 1 column 9: .schema: expected the path of a file, `builtin:NAME` or an inline schema, got list",
         ),
         (
             "schema: none.yaml\nsteps: []",
@@ -164,7 +164,7 @@ fn documents_that_are_no_scenarios() {
 }
 
 #[test]
-fn files_that_cannot_be_read() {
+fn unreadable_files_are_reported() {
     let good = "{schema: {types: []}, steps: []}\n";
     let stream = format!("# comment\n{good}---\n# more\n\nschema: {{}}\nsteps:\n- update: {{manager: 1}}\n");
     let cases = [
@@ -216,7 +216,7 @@ fn files_that_cannot_be_read() {
 }
 
 #[test]
-fn in_folders_schemas_are_passed_over() {
+fn schemas_in_folders_are_skipped() {
     let scenario = "{schema: schema.yaml, steps: []}";
     let here = folder(
         "mixed",
@@ -257,7 +257,7 @@ fn in_folders_schemas_are_passed_over() {
         error(&here, "schema.yaml"),
         "schema.yaml: line 1 column 1: field `steps` is missing, expected a scenario"
     );
-    // All the files that cannot be read are named, not only the first.
+    // Every file that cannot be read is named.
     fs::write(here.join("e.yaml"), "kind: Pod").unwrap();
     fs::write(here.join("f.yaml"), "a: b: c").unwrap();
     assert_eq!(
@@ -268,7 +268,7 @@ fn in_folders_schemas_are_passed_over() {
 }
 
 #[test]
-fn checks_that_do_not_succeed() {
+fn check_reports_failures() {
     let here = folder("checks", &[("empty/schema.yaml", "types: []")]);
     let nothing = check([here.join("empty")]).unwrap_err();
     assert_eq!(format!("{nothing:?}"), "expected at least one scenario, found none");

@@ -1,6 +1,6 @@
 //! Reports of scenarios that pass and fail.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use fieldmanager_harness::{Report, Scenario, Style, run_all};
 
@@ -83,7 +83,7 @@ FAIL no schema
 "#;
 
 #[test]
-fn text() {
+fn text_report_shows_failures() {
     let report = report();
     assert_eq!((report.passed(), report.failed()), (1, 2));
     assert_eq!(report.text(Style::Plain), TEXT);
@@ -91,7 +91,7 @@ fn text() {
 }
 
 #[test]
-fn text_with_colours() {
+fn ansi_report_has_colours() {
     let text = report().text(Style::Ansi);
     for line in [
         "\x1b[1;31mFAIL no schema\x1b[0m\n",
@@ -108,7 +108,7 @@ fn text_with_colours() {
 }
 
 #[test]
-fn json() {
+fn json_report_has_every_scenario() {
     let json = serde_json::from_str::<serde_json::Value>(&report().json()).unwrap();
     assert_eq!((&json["passed"], &json["failed"]), (&1.into(), &2.into()));
     let scenarios = json["scenarios"].as_array().unwrap();
@@ -131,7 +131,7 @@ fn json() {
 }
 
 #[test]
-fn junit() {
+fn junit_report_has_a_suite_per_file() {
     let xml = report().junit();
     for part in [
         r#"<testsuites name="fieldmanager" tests="3" skipped="0" failures="2" errors="0">"#,

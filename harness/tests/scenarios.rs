@@ -1,4 +1,4 @@
-//! The scenarios of this crate: what every kind of step does.
+//! The scenarios of this crate, which cover every kind of step.
 
 use fieldmanager_harness::{CheckError, Scenario, answer_line, check, load, run};
 use fieldmanager_value::{Map, Value};
@@ -10,7 +10,7 @@ fn scenarios() -> Result<(), CheckError> {
     check([FOLDER])
 }
 
-/// Expectations that no step meets: none of them may go unnoticed.
+/// No step meets these expectations, and each must be reported.
 #[test]
 fn every_expectation_is_checked() {
     let wrong = |name: &str, value: &Value| -> Value {
@@ -59,7 +59,7 @@ fn every_expectation_is_checked() {
     assert!(changed > 50, "{changed}");
 }
 
-/// What is expected to succeed, fail or conflict and does not.
+/// Steps that unexpectedly succeed, fail or conflict.
 #[test]
 fn every_ending_is_checked() {
     let failed = |expect: &str| {
@@ -115,9 +115,9 @@ steps:
     );
 }
 
-/// What cannot be done fails even where an error is expected.
+/// Unsupported actions fail even if an error is expected.
 #[test]
-fn impossible_steps_fail_even_if_an_error_is_expected() {
+fn unsupported_actions_fail() {
     for (schema, step, message) in [
         (
             "{types: [{name: a, map: {elementType: {scalar: untyped}}}]}",
@@ -163,7 +163,7 @@ fn types_are_found_by_kind() {
         run(&Scenario::from_yaml(&text).unwrap()).text(Default::default())
     };
     assert_eq!(said("builtin:kubernetes", "{kind: ConfigMap, data: {a: b}}"), "");
-    // A schema of one type leaves no choice.
+    // A schema with a single type needs no kind.
     assert_eq!(said("{types: [{name: app, map: {elementType: {scalar: string}}}]}", "{a: b}"), "");
     for (schema, object, message) in [
         ("builtin:kubernetes", "{}", "no object has a `kind` to find its type by, and there is no `types`"),
@@ -195,7 +195,7 @@ fn all_scenarios_are_found() {
 }
 
 #[test]
-fn the_conformance_protocol() {
+fn answer_follows_the_conformance_protocol() {
     let scenario = r#"{"schema": {"types": [{"name": "app", "map": {"elementType": {"scalar": "numeric"}}}]},
         "types": {"v1": "app"}, "steps": [
         {"apply": {"manager": "b", "apiVersion": "v1", "object": {"x": 1, "y": 1}}},

@@ -1,4 +1,4 @@
-//! Scenarios with objects at the depth limit need no more than a small stack.
+//! Scenarios with objects at the depth limit run on a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_harness::{Runner, Scenario, Style, answer_line, outcomes, parse_documents, run, run_all};
@@ -17,7 +17,7 @@ fn fields(levels: usize) -> Value {
     (0..levels).fold(Map::new().into(), |below, _| map([("f:a", below)]))
 }
 
-/// A scenario with a step of each kind about objects of a number of levels.
+/// A scenario with a step of each kind, for objects with the given number of levels.
 fn scenario(levels: usize) -> Value {
     let step = |name: &str, of: Value| map([(name, of)]);
     let at = |manager: &str, value: i64| {

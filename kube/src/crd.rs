@@ -9,20 +9,20 @@ use serde_json::Value;
 
 const UNIONS: &str = "x-kubernetes-unions";
 
-/// Custom resource definitions with the unions that the types of a resource declare. Every type that derives
-/// `CustomResource` has it.
+/// Custom resource definitions with the unions that the types of a resource declare. Implemented for every type that
+/// derives `CustomResource`.
 ///
-/// `CustomResourceExt::crd` returns the type of `k8s-openapi`, which has no field for `x-kubernetes-unions`: whatever a
-/// schema says of unions is lost there. This definition is the same, with the unions, as JSON.
+/// `CustomResourceExt::crd` returns the type of `k8s-openapi`, which has no field for `x-kubernetes-unions` and
+/// therefore loses the unions of a schema. This trait returns the same definition with the unions, as JSON.
 pub trait CrdWithUnions: CustomResourceExt + JsonSchema {
-    /// The definition, as JSON: that of `crd()`, and `x-kubernetes-unions` where the schema of the type has it.
+    /// The definition of `crd()` as JSON, with `x-kubernetes-unions` wherever the schema of the type has it.
     ///
     /// # Errors
     ///
-    /// Those of `serde_json`, if the definition cannot be serialised.
+    /// Those of `serde_json`, if the definition cannot be serialized.
     fn crd_with_unions() -> serde_json::Result<Value> {
         let mut crd = serde_json::to_value(Self::crd())?;
-        // As `CustomResource` makes the schema of the definition.
+        // The same settings that `CustomResource` uses for the schema of the definition.
         let generator = SchemaSettings::openapi3()
             .with(|settings| {
                 settings.inline_subschemas = true;
@@ -45,8 +45,8 @@ pub trait CrdWithUnions: CustomResourceExt + JsonSchema {
 
 impl<T: CustomResourceExt + JsonSchema> CrdWithUnions for T {}
 
-/// Copies the unions of a schema to where they are missing in another that has the same form. The depth is that of the
-/// type, whose schema has been built by recursion.
+/// Copies the unions of a schema to another schema of the same form that lacks them. The depth is that of the type,
+/// whose schema was built by recursion.
 fn copy_unions(from: &Value, to: &mut Value) {
     match (from, to) {
         (Value::Object(from), Value::Object(to)) => {

@@ -1,7 +1,7 @@
 //! Server-Side Apply on the objects of `kube` and `k8s-openapi`.
 //!
-//! [`ApplyObject`] does what [`FieldManager`] does, on `DynamicObject` and on the types of `k8s-openapi`, and
-//! [`kind_of`], [`from_kube`] and [`to_kube`] carry group, version and kind over.
+//! [`ApplyObject`] provides the operations of [`FieldManager`] for `DynamicObject` and the types of `k8s-openapi`, and
+//! [`kind_of`], [`from_kube`] and [`to_kube`] convert group, version and kind.
 //!
 //! ```
 //! use fieldmanager_kube::{ApplyObject, kind_of};
@@ -18,14 +18,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The trait `CrdWithUnions`, behind the feature `crd`, makes custom resource definitions with the unions that Rust types
-//! declare by `#[derive(KubeUnion)]`.
+//! The trait `CrdWithUnions`, behind the feature `crd`, creates custom resource definitions with the unions that Rust
+//! types declare by `#[derive(KubeUnion)]`.
 //!
 //! # What this crate knows
 //!
-//! The types of `kube-core` and `k8s-openapi`. How an apply works is in the crates below. The version of Kubernetes
-//! is a feature of `k8s-openapi`: the newest by the default feature `latest`, without it the one that the user's
-//! crate chooses.
+//! The types of `kube-core` and `k8s-openapi`. The crates below implement the operations. A feature of `k8s-openapi`
+//! selects the version of Kubernetes: the default feature `latest` selects the newest; without it, the user's crate
+//! must select one.
 
 #[cfg(feature = "crd")]
 mod crd;
@@ -41,7 +41,7 @@ use kube_core::DynamicObject;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Objects that can be applied to: `DynamicObject` and the types of `k8s-openapi` that have metadata.
+/// Objects that can be applied to: `DynamicObject` and the types of `k8s-openapi` with metadata.
 ///
 /// ```
 /// use fieldmanager_kube::KubeObject;
@@ -53,10 +53,10 @@ pub trait KubeObject: Serialize + DeserializeOwned {}
 
 impl<T: Serialize + DeserializeOwned + kube_core::Resource> KubeObject for T {}
 
-/// What a [`FieldManager`] does, on the objects of `kube` and `k8s-openapi`.
+/// The operations of a [`FieldManager`] on the objects of `kube` and `k8s-openapi`.
 ///
-/// `DynamicObject` keeps every field. A generated type keeps those that it knows: use it for live objects only if
-/// it is of the server's version or newer.
+/// `DynamicObject` keeps every field. A generated type keeps only the fields that it declares, so use it for live
+/// objects only if it is at least as new as the server.
 pub trait ApplyObject {
     /// Applies a configuration to the live object, if there is one.
     ///
@@ -107,7 +107,7 @@ pub trait ApplyObject {
         request: UpdateRequest<'_, T>,
     ) -> Result<ObjectOutcome<T>, ObjectError>;
 
-    /// What a manager applied last, as a configuration that it can apply again; none if it has no entry.
+    /// The fields that a manager applied last, as a configuration that it can apply again; `None` if it has no entry.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ pub fn kind_of<T: k8s_openapi::Resource>() -> GroupVersionKind {
     GroupVersionKind::new(T::GROUP, T::VERSION, T::KIND)
 }
 
-/// What a `DynamicObject` says it is; none if it does not.
+/// The kind of a `DynamicObject`; `None` if it has no type.
 ///
 /// ```
 /// use fieldmanager_kube::kind_of_object;
@@ -175,7 +175,7 @@ pub fn kind_of_object(object: &DynamicObject) -> Option<GroupVersionKind> {
     Some(GroupVersionKind::from_api_version_kind(&types.api_version, &types.kind))
 }
 
-/// Group, version and kind as `kube` has them, for this library.
+/// Converts group, version and kind of `kube` to those of this library.
 ///
 /// ```
 /// use fieldmanager_kube::{from_kube, to_kube};
@@ -187,7 +187,7 @@ pub fn from_kube(kind: &kube_core::GroupVersionKind) -> GroupVersionKind {
     GroupVersionKind::new(kind.group.as_str(), kind.version.as_str(), kind.kind.as_str())
 }
 
-/// Group, version and kind of this library, for `kube`.
+/// Converts group, version and kind of this library to those of `kube`.
 ///
 /// ```
 /// use fieldmanager_kube::to_kube;

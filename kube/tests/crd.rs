@@ -1,4 +1,4 @@
-//! Definitions of `kube` with unions, as the library reads them.
+//! Loads definitions of `kube` with unions.
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use fieldmanager::derive::KubeUnion;
@@ -70,7 +70,7 @@ enum Kind {
     B,
 }
 
-/// `KubeSchema` in place of `JsonSchema`.
+/// Uses `KubeSchema` instead of `JsonSchema`.
 #[derive(Serialize, Deserialize, Clone, Debug, KubeSchema, KubeUnion)]
 #[kube_union(discriminator = "kind", optional)]
 #[schemars(transform = Checked::kube_union)]
@@ -125,7 +125,7 @@ fn only_unions_are_added_to_the_definition() {
 }
 
 #[test]
-fn unions_are_wherever_the_type_is() {
+fn unions_are_added_at_every_occurrence_of_the_type() {
     let spec = spec();
     let source = json!({"fieldMembers": {"Git": {"name": "git"}, "Image": {"name": "image"}, "None": null}});
     for place in ["/respecting", "/optional", "/list/items"] {
@@ -188,7 +188,7 @@ fn update_is_normalized() {
     );
 }
 
-/// Each union of a struct is normalized and validated by itself.
+/// Each union of a struct is normalized and validated separately.
 #[test]
 fn several_unions_of_a_struct_are_independent() {
     let manager = FieldManager::builder(kind()).types(types()).build().unwrap();
@@ -240,7 +240,7 @@ fn another_member_is_a_conflict_on_the_discriminator() {
     );
 }
 
-/// What Rust reads is what the library calls valid.
+/// Rust deserializes exactly the values that the library considers valid.
 #[test]
 fn sum_types_accept_what_validation_accepts() {
     let app = types().for_kind(&kind()).unwrap();
@@ -267,7 +267,7 @@ fn sum_types_accept_what_validation_accepts() {
             }
         }
     }
-    // Of `Source` 8: a member alone or beside a null, and `None` without members. Of the other 20: the same, its image
-    // not set, no discriminator and an empty one.
+    // Of `Source` 8: a member alone or beside a null, and `None` without members. Of the other 20: the same, with an
+    // unset image, and with a missing or empty discriminator.
     assert_eq!(accepted, 28);
 }

@@ -1,5 +1,5 @@
-//! A Deployment, as a type of `k8s-openapi` and as a `DynamicObject`.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+//! A Deployment as a type of `k8s-openapi` and as a `DynamicObject`.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use fieldmanager_kube::{ApplyObject, kind_of, kind_of_object};
 use fieldmanager_managedfields::{ApplyRequest, FieldManager, ObjectError, Time, UpdateRequest};

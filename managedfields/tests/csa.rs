@@ -1,5 +1,5 @@
 //! The upgrade from client-side apply.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use fieldmanager_managedfields::CsaUpgrade;
 use fieldmanager_value::Value;

@@ -1,5 +1,5 @@
 //! Dry runs.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use fieldmanager_managedfields::{
     ApplyRequest, DryRun, Error, FieldManager, PatchRequest, StripOptions, Time, UpdateRequest,

@@ -1,5 +1,5 @@
 //! Extraction of what one manager applied.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use fieldmanager_managedfields::{
     ApplyRequest, BEFORE_FIRST_APPLY, Error, ExtractForm, FieldManager, ManagedFields, ObjectConverter,

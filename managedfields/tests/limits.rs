@@ -1,5 +1,5 @@
 //! Requests that are expensive on purpose or that an API server refuses.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
 //! The findings of lint.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use fieldmanager_managedfields::{LintOptions, lint};
 use fieldmanager_value::Value;

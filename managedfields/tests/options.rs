@@ -1,5 +1,5 @@
 //! Names of managers, and options of requests.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use fieldmanager_managedfields::{RequestKind, RequestOptions, manager_name, validate_managed_fields};
 use fieldmanager_structural::FieldPath;

@@ -1,5 +1,5 @@
 //! The messages of all errors of the crate.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use std::fmt::Display;
 

@@ -1,5 +1,5 @@
 //! Writes that would change only times.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
 use fieldmanager_managedfields::ignore_timestamp_only_changes;
 use fieldmanager_value::Value;

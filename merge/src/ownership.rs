@@ -58,7 +58,7 @@ pub(crate) struct Cleared {
     pub(crate) after: TypedValue,
 }
 
-/// What is left after an operation took its fields from the other managers.
+/// The remaining ownership of the other managers after an operation.
 pub(crate) struct Taken {
     pub(crate) owners: Owners,
     /// The changed fields at the version of the operation. `None` if they were neither needed nor [`Wanted`].

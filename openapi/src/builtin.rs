@@ -1,7 +1,7 @@
 //! The schema of the built-in Kubernetes types, bundled with the library.
 //!
-//! Made by the crate `bundle` of the repository from the OpenAPI definitions of a release, with corrections where
-//! these say less than the apiserver does.
+//! The crate `bundle` of the repository generates the schema from the OpenAPI definitions of a release, with
+//! corrections where the definitions are less precise than the API server.
 //!
 //! ```
 //! use fieldmanager_openapi::{GroupVersionKind, builtin};
@@ -18,7 +18,7 @@ use fieldmanager_value::Value;
 
 use crate::Types;
 
-/// The Kubernetes release whose types these are.
+/// The Kubernetes release of the types.
 ///
 /// ```
 /// assert_eq!(fieldmanager_openapi::builtin::RELEASE, "1.37");
@@ -27,7 +27,7 @@ pub const RELEASE: &str = include_str!("builtin/release.txt");
 
 const TEXT: &str = include_str!("builtin/kubernetes.json");
 
-/// The built-in types of Kubernetes. They are read once, by the first call, in a few milliseconds.
+/// The built-in types of Kubernetes. The first call loads them, which takes a few milliseconds.
 ///
 /// ```
 /// use fieldmanager_openapi::builtin;

@@ -5,14 +5,14 @@ use fieldmanager_structural::crd::CustomResource;
 use crate::{ImportError, Imported, Importer, Types};
 
 impl Importer {
-    /// The types of all versions of a custom resource, served or not: those that an API server applies by.
+    /// Imports the types of all versions of a custom resource, served or not. An API server uses these types to apply.
     ///
-    /// The definitions that an API server would publish ([`CustomResource::all_definitions`]) are imported, so what
-    /// holds for built-in kinds holds for custom ones. `spec.preserveUnknownFields` counts in any case.
+    /// Imports the definitions that an API server would publish ([`CustomResource::all_definitions`]), so custom kinds
+    /// are treated like built-in ones. `spec.preserveUnknownFields` is always respected.
     ///
     /// # Errors
     ///
-    /// [`ImportError`] if lists or maps have types that do not exist, or unions are not valid. A definition without
+    /// [`ImportError`] if lists or maps have unknown types, or unions are not valid. A definition without
     /// [violations](CustomResource::violations), which do not cover unions, has no other faults.
     ///
     /// Behaviour: `buildOpenAPIModelsForApply` of `k8s.io/apiextensions-apiserver/pkg/apiserver`.
@@ -39,7 +39,7 @@ impl Importer {
     /// assert!(imported.types.for_kind(&shop.list_kind("v1")).is_ok());
     /// assert_eq!(
     ///     imported.warnings[0].to_string(),
-    ///     "definition `com.example.v1.Shop`: .x-kubernetes-unions[0]: member `b` is no property of the struct",
+    ///     "definition `com.example.v1.Shop`: .x-kubernetes-unions[0]: member `b` is not a property of the struct",
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -52,7 +52,7 @@ impl Importer {
 }
 
 impl Types {
-    /// The types of all versions of a custom resource, by an [`Importer`] with default options.
+    /// The types of all versions of a custom resource, from an [`Importer`] with default options.
     ///
     /// # Errors
     ///

@@ -6,8 +6,8 @@
 //!
 //! # What this crate knows
 //!
-//! OpenAPI schemas and their `x-kubernetes-*` extensions, how types are found by kind, and the bundled types of
-//! Kubernetes. Custom resource definitions are read by `fieldmanager-structural`. It knows no managers.
+//! OpenAPI schemas and their `x-kubernetes-*` extensions, the lookup of types by kind, and the bundled types of
+//! Kubernetes. `fieldmanager-structural` reads custom resource definitions. The crate does not know managers.
 
 #[cfg(feature = "builtin")]
 pub mod builtin;

@@ -1,4 +1,4 @@
-//! Files that hold types: one document of any kind, or custom resource definitions in any number.
+//! Files with types: one document of any kind, or any number of custom resource definitions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use fieldmanager_value::{Str, Value};
 
 use crate::{Imported, Importer, LoadError, Types};
 
-/// What a document with types is.
+/// The kinds of documents with types.
 ///
 /// ```
 /// use fieldmanager_openapi::SourceKind;
@@ -58,7 +58,7 @@ impl fmt::Display for SourceKind {
     }
 }
 
-/// Why documents are no source of types.
+/// An error of loading types from documents.
 ///
 /// ```
 /// use fieldmanager_openapi::{Importer, Types};
@@ -76,15 +76,15 @@ pub enum SourceError {
     /// None of the documents has types.
     #[error("expected a schema, an OpenAPI document or a CustomResourceDefinition, found {found}")]
     NoSource {
-        /// What there is instead.
+        /// A description of the documents.
         found: String,
     },
     /// Several documents, and not all of them are custom resource definitions.
     #[error("{first} and {second} in one file: only custom resource definitions may share a file")]
     Several {
-        /// What the first is.
+        /// The kind of the first document.
         first: SourceKind,
-        /// What another one is.
+        /// The kind of another document.
         second: SourceKind,
     },
     /// A schema or an OpenAPI document has faults.
@@ -93,12 +93,12 @@ pub enum SourceError {
     /// A custom resource definition has faults.
     #[error("{}", each_line(name, source))]
     CustomResource {
-        /// The name of the definition, as far as it has one.
+        /// The name of the definition, if it has one.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         source: Box<LoadError>,
     },
-    /// Two custom resource definitions define different types with one name.
+    /// Two custom resource definitions define different types with the same name.
     #[error("type `{name}` is defined twice, and differently")]
     Differs {
         /// The name of the type.
@@ -112,8 +112,8 @@ fn each_line(name: &str, source: &LoadError) -> String {
     lines.join("\n")
 }
 
-/// The documents of a file that have types. A list of objects counts as the objects in it, and other objects of
-/// Kubernetes beside them are passed over.
+/// Returns the documents of a file that contain types. A list is replaced by its objects, and all other Kubernetes
+/// objects are skipped.
 ///
 /// ```
 /// use fieldmanager_openapi::sources;
@@ -199,7 +199,7 @@ fn found(documents: &[Value]) -> String {
     }
 }
 
-/// The types of custom resource definitions, put together.
+/// Combines the types of custom resource definitions.
 fn custom_resources(documents: &[Value], importer: &Importer) -> Result<Imported, SourceError> {
     let mut types: BTreeMap<Str, TypeDef> = BTreeMap::new();
     let mut kinds: Vec<(GroupVersionKind, Str)> = Vec::new();

@@ -1,4 +1,4 @@
-//! From what an object says it is to its type.
+//! Finds the type of an object by its kind.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use fieldmanager_value::{Str, Value};
 
 use crate::GroupVersionKind;
 
-/// A schema, and which of its types the objects of a kind have. Cloning is O(1).
+/// A schema, and the types of the kinds of objects. Cloning is O(1).
 ///
 /// ```
 /// use fieldmanager_openapi::{GroupVersionKind, Types};
@@ -33,27 +33,26 @@ use crate::GroupVersionKind;
 #[derive(Clone)]
 pub struct Types {
     schema: Schema,
-    /// Usually one type for each kind; looking up a kind with several types is an error.
+    /// Usually one type per kind; the lookup of a kind with several types is an error.
     kinds: Arc<BTreeMap<GroupVersionKind, Vec<Str>>>,
 }
 
-/// Why there is no type for an object.
+/// An error of looking up the type of an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KindError {
-    /// The object does not say what it is.
+    /// The object has no `apiVersion` or `kind`.
     #[error("the object has no apiVersion and kind")]
     Unnamed,
-    /// No type is that of the kind.
+    /// No type describes the kind.
     #[error("no corresponding type for {kind}{}", hint(nearest))]
     Unknown {
         /// The kind.
         kind: GroupVersionKind,
-        /// Kinds that resemble it, the most alike first, at most three.
+        /// At most three similar kinds, the most similar first.
         nearest: Vec<GroupVersionKind>,
     },
-    /// Several types claim to be that of the kind. The Go package takes the last one that it meets, in
-    /// random order.
+    /// Several types declare the kind. The Go package uses the last one in random order.
     #[error("several types claim {kind}: {}", .types.join(", "))]
     Ambiguous {
         /// The kind.
@@ -73,7 +72,7 @@ fn hint(nearest: &[GroupVersionKind]) -> String {
 }
 
 impl Types {
-    /// A schema and the kinds of its types. A kind may be given several times.
+    /// Creates types from a schema and the kinds of its types. A kind may occur several times.
     ///
     /// ```
     /// use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
@@ -105,11 +104,11 @@ impl Types {
         self.kinds.iter().map(|(kind, names)| (kind, names.as_slice()))
     }
 
-    /// The type of the objects of a kind.
+    /// Returns the type of a kind.
     ///
-    /// A schema without any kinds, as files in the format of structured-merge-diff are, is searched for a
-    /// type whose name ends in group, version and kind (`io.k8s.api.apps.v1.Deployment`); if it has one type
-    /// only, that is it.
+    /// If the schema has no kinds, as files in the format of structured-merge-diff, this finds a type whose name ends
+    /// in group, version and kind (`io.k8s.api.apps.v1.Deployment`). If the schema has a single type, that type is
+    /// returned.
     ///
     /// # Errors
     ///
@@ -133,12 +132,11 @@ impl Types {
         }
     }
 
-    /// The type of an object, by its `apiVersion` and `kind`.
+    /// Returns the type of an object, by its `apiVersion` and `kind`.
     ///
     /// # Errors
     ///
-    /// [`KindError`]; [`KindError::Unnamed`] if the object does not say what it is and the schema leaves a
-    /// choice.
+    /// [`KindError`]; [`KindError::Unnamed`] if the object has no kind and the schema has several types.
     pub fn for_object(&self, object: &Value) -> Result<Type, KindError> {
         match GroupVersionKind::of_object(object) {
             Some(kind) => self.for_kind(&kind),
@@ -146,7 +144,7 @@ impl Types {
         }
     }
 
-    /// The type of a schema that has no other.
+    /// The only type of a schema; `None` if there are several.
     fn only(&self) -> Option<Type> {
         let mut names = self.own_names();
         let name = names.next()?;
@@ -157,7 +155,7 @@ impl Types {
         self.schema.type_names().filter(|name| *name != UNTYPED_ATOMIC && *name != UNTYPED_DEDUCED)
     }
 
-    /// The types whose names say that they are of the kind.
+    /// The types whose names end in the kind.
     fn by_name(&self, kind: &GroupVersionKind) -> Vec<&str> {
         let names: Vec<&str> = self.own_names().collect();
         if let [_] = names.as_slice() {
@@ -179,13 +177,13 @@ impl Types {
             let kinds = self.kinds.keys().filter(move |kind| (kind.group == wanted.group) == in_group);
             similar_names(&wanted.kind, kinds.map(|kind| (kind.kind.as_str(), kind)), at_least)
         };
-        // In its own group, a kind may differ more.
+        // Within its own group, a kind may be less similar.
         let near = similar(true, 0.85).into_iter().chain(similar(false, 0.9));
         near.take(3).cloned().collect()
     }
 }
 
-/// A schema without kinds: types are found by their names.
+/// A schema without kinds, whose types are found by name.
 impl From<Schema> for Types {
     fn from(schema: Schema) -> Self {
         Types::new(schema, [])

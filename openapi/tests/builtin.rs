@@ -1,6 +1,6 @@
-//! The bundled schema of Kubernetes: it loads, and what is well known of it is so.
+//! The bundled schema of Kubernetes loads and has the well-known properties of its types.
 #![cfg(feature = "builtin")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers may panic")]
 
 use fieldmanager_openapi::{GroupVersionKind, builtin};
 use fieldmanager_schema::{Atom, ListType, MapType, Type};
@@ -18,7 +18,7 @@ fn map(atom: &Atom) -> &MapType {
     atom.map.as_ref().unwrap()
 }
 
-/// The atom at a path of fields; `*` goes to the items of a list.
+/// The atom at a path of fields; `*` is the items of a list.
 fn at(ty: &Type, path: &str) -> Atom {
     let schema = ty.schema();
     let mut atom = ty.atom().clone();
@@ -39,7 +39,7 @@ fn keys(list: &Atom) -> Vec<(String, Option<Value>)> {
 }
 
 #[test]
-fn it_holds_the_kinds_of_the_release() {
+fn builtin_types_have_the_kinds_of_the_release() {
     let types = builtin::types();
     assert!(types.kinds().count() > 100);
     assert_eq!(of("apps/v1", "Deployment").name(), "io.k8s.api.apps.v1.Deployment");
@@ -57,7 +57,7 @@ fn it_holds_the_kinds_of_the_release() {
 }
 
 #[test]
-fn lists_have_their_keys_and_defaults() {
+fn builtin_lists_have_keys_and_defaults() {
     let deployment = of("apps/v1", "Deployment");
     let empty = || Some(Value::from(""));
     let containers = at(&deployment, "spec.template.spec.containers");
@@ -68,14 +68,14 @@ fn lists_have_their_keys_and_defaults() {
     assert_eq!(keys(&at(&of("v1", "Service"), "spec.ports")), port("port"));
     assert_eq!(keys(&at(&deployment, "metadata.ownerReferences")), [("uid".to_owned(), empty())]);
     assert_eq!(keys(&at(&deployment, "metadata.finalizers")), []);
-    // Always there, and yet without a default: the apiserver leaves it out when it is empty.
+    // Always present, but without a default: the API server omits it if it is empty.
     let secrets = at(&of("v1", "ServiceAccount"), "secrets");
     assert_eq!(keys(&secrets), [("name".to_owned(), None)]);
     assert!(at(&deployment, "spec.template.spec.containers.*.command").list.unwrap().atomic);
 }
 
 #[test]
-fn selectors_are_atomic_and_the_rest_is_not() {
+fn only_selectors_are_atomic() {
     let deployment = of("apps/v1", "Deployment");
     assert!(map(&at(&deployment, "spec.selector")).atomic);
     assert!(map(&at(&of("v1", "Service"), "spec.selector")).atomic);
@@ -102,11 +102,11 @@ fn scalars_of_several_kinds_are_untyped() {
     }
 }
 
-/// A type, the members of its union with their values, and the values that select nothing.
+/// A type, the members of its union with their values, and the values without a member.
 type UnionRow = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
-fn unions_have_the_values_of_the_api() {
+fn builtin_unions_have_the_values_of_the_api() {
     let rows: &[UnionRow] = &[
         ("core.v1.SeccompProfile", &[("localhostProfile", "Localhost")], &["RuntimeDefault", "Unconfined"]),
         ("core.v1.AppArmorProfile", &[("localhostProfile", "Localhost")], &["RuntimeDefault", "Unconfined"]),

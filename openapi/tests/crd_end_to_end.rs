@@ -1,5 +1,5 @@
-//! A custom resource from its definition to conflicts: three versions, two managers, lists of every kind, defaults
-//! and a union, with a converter between the versions.
+//! A custom resource from its definition to conflicts: three versions, two managers, lists of every kind, defaults and
+//! a union, with a converter between the versions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 #![allow(clippy::print_stderr)]
 
@@ -13,7 +13,7 @@ use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
 
-/// At `v1` and `v2` the replicas are `spec.replicas`, at `v3` they are `spec.size`. `v2` is not served.
+/// The replicas are `spec.replicas` at `v1` and `v2`, and `spec.size` at `v3`. `v2` is not served.
 const DEFINITION: &str = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -74,7 +74,7 @@ spec:
           status: *status
 ";
 
-/// Moves `spec.replicas` to `spec.size` and back.
+/// Renames `spec.replicas` to `spec.size` and back.
 struct Rename(Types);
 
 impl Converter for Rename {
@@ -135,7 +135,7 @@ impl World {
         TypedValue::new(value, ty, Duplicates::Refuse).unwrap()
     }
 
-    /// Applies, and returns the conflicts.
+    /// Applies a configuration and returns the conflicts.
     fn apply(&mut self, manager: &str, version: &str, rest: &str, force: bool) -> Vec<String> {
         let config = self.typed(version, rest);
         let at = ApiVersion::from(format!("example.com/{version}"));
@@ -169,8 +169,8 @@ impl World {
         self.live.value().get("spec").unwrap().to_json()
     }
 
-    /// What a manager owns below `spec`. Who applies owns what it says of the object's name and version too; to
-    /// leave that out is for the layer above.
+    /// The fields of a manager below `spec`. At this layer an applier also owns the name and the version of the object;
+    /// the field manager removes these.
     fn owned(&self, manager: &str) -> String {
         let spec = PathElement::field("spec");
         self.owners.get(manager).map(|entry| entry.set().with_prefix(&spec).to_json()).unwrap_or_default()
@@ -183,12 +183,12 @@ fn lists_merge_as_the_definition_declares() {
     let spec =
         "spec: {ports: [{number: 80, name: web}], owners: [ann], command: [run]}, status: {ready: true}";
     assert_eq!(world.apply("ops", "v1", spec, false), [""; 0]);
-    // The key that is left out has its default, and the status has no owner.
+    // The omitted key has its default, and the status has no owner.
     assert_eq!(
         world.owned("ops"),
         r#"{"f:command":{},"f:owners":{"v:\"ann\"":{}},"f:ports":{"k:{\"number\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:number":{}}}}"#
     );
-    // Another item, another owner: there is no conflict. The command is one field.
+    // A different item with a different owner is not a conflict. The command is one field.
     let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob], command: [stop]}";
     assert_eq!(world.apply("dev", "v1", spec, false), [r#"conflict with "ops": .spec.command"#]);
     let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob]}";
@@ -203,7 +203,7 @@ fn lists_merge_as_the_definition_declares() {
 fn conflicts_are_found_across_versions() {
     let mut world = World::new();
     assert_eq!(world.apply("ops", "v1", "spec: {replicas: 3, owners: [ann]}", false), [""; 0]);
-    // The other manager writes the same field by its other name.
+    // The other manager writes the same field under its other name.
     assert_eq!(
         world.apply("dev", "v3", "spec: {size: 5}", false),
         [r#"conflict with "ops": .spec.replicas"#]
@@ -213,7 +213,7 @@ fn conflicts_are_found_across_versions() {
     assert_eq!(world.spec(), r#"{"owners":["ann"],"size":5}"#);
     assert_eq!(world.owned("ops"), r#"{"f:owners":{"v:\"ann\"":{}}}"#);
     assert_eq!(world.owners.get("dev").unwrap().api_version().as_str(), "example.com/v3");
-    // A version that is not served has its type all the same.
+    // A version that is not served also has a type.
     assert_eq!(
         world.apply("old", "v2", "spec: {replicas: 1}", false),
         [r#"conflict with "dev": .spec.size"#]
@@ -246,8 +246,8 @@ fn unknown_fields_are_refused_and_defaults_apply() {
     assert_eq!(object.to_json(), r#"{"spec":{"ports":[{"number":1,"protocol":"TCP"}],"size":1}}"#);
 }
 
-/// A definition of a real operator. It is of the old version of the API, with one schema for all versions, and its
-/// schemas name no types; both are changed here into what the apiserver takes now.
+/// The definition of a real operator. It has an old version of the API, with one schema for all versions, and its
+/// schemas declare no types; this function updates both to the current form.
 fn prometheus() -> Option<Value> {
     let Some(folder) = std::env::var_os("FIELDMANAGER_SHARED") else {
         eprintln!("note: FIELDMANAGER_SHARED is not set, nothing was checked");
@@ -268,7 +268,7 @@ fn prometheus() -> Option<Value> {
     Some(out.into())
 }
 
-/// The schema with the types that it implies.
+/// Adds the types that a schema implies.
 fn typed(schema: &Value) -> Value {
     let Value::Map(map) = schema else {
         return schema.clone();
@@ -297,7 +297,7 @@ fn typed(schema: &Value) -> Value {
 }
 
 #[test]
-fn a_large_definition_becomes_types() {
+fn large_definition_is_imported() {
     let Some(document) = prometheus() else { return };
     let resource = CustomResource::from_value(&document).unwrap();
     assert_eq!(resource.violations().iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);

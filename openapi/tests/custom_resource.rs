@@ -1,4 +1,4 @@
-//! The types of custom resources: unions, versions, and the place of faults.
+//! The types of custom resources: unions, versions, and the paths of faults.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use fieldmanager_openapi::{GroupVersionKind, Importer, LoadError, Types};
@@ -9,7 +9,7 @@ fn yaml(text: &str) -> Value {
     Value::from_yaml(text).unwrap()
 }
 
-/// A definition with one version and a schema, which is written on one line.
+/// A definition with one version and a one-line schema.
 fn with_schema(schema: &str) -> CustomResource {
     with_version(&format!("schema: {{openAPIV3Schema: {schema}}}"))
 }
@@ -24,7 +24,7 @@ fn with_version(rest: &str) -> CustomResource {
 }
 
 #[test]
-fn a_version_without_a_structural_schema_takes_any_fields() {
+fn version_without_structural_schema_accepts_any_fields() {
     for shop in [
         with_version("deprecated: false"),
         with_schema("{properties: {a: {type: string}}}"),
@@ -47,7 +47,7 @@ fn a_version_without_a_structural_schema_takes_any_fields() {
 }
 
 #[test]
-fn unions_of_both_forms_become_unions_of_the_type() {
+fn unions_of_both_forms_are_imported() {
     let shop = with_schema(
         "{type: object, properties: {
           door: {type: object, x-kubernetes-unions: [{discriminator: type, fields-to-discriminateBy: {wood: Wood}}],
@@ -84,7 +84,7 @@ spec:
         types.for_kind(&GroupVersionKind::new("example.com", version, "Shop")).unwrap();
         types.for_kind(&GroupVersionKind::new("example.com", version, "ShopList")).unwrap();
     }
-    // Unknown fields are kept, though the schema has none.
+    // The version has no schema, so unknown fields are kept.
     let v1 = types.for_kind(&GroupVersionKind::from_api_version_kind("example.com/v1", "Shop")).unwrap();
     assert!(v1.atom().map.as_ref().unwrap().element.is_some());
     let error = Types::load(&yaml(&text.replace("Cluster", "Moon"))).unwrap_err();
@@ -92,7 +92,7 @@ spec:
 }
 
 #[test]
-fn faulty_extensions_fail_the_import_with_their_place() {
+fn faulty_extensions_are_reported_with_their_path() {
     let shop = with_schema(
         "{type: object, properties: {a: {type: array, items: {type: string}, x-kubernetes-list-type: bag}}}",
     );

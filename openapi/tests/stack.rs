@@ -1,4 +1,4 @@
-//! The import of definitions at the depth limit needs no more than a small stack.
+//! Definitions at the depth limit are imported on a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_openapi::{Importer, ListUnions, Types, sources};

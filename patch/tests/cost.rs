@@ -1,5 +1,5 @@
 //! The cost of patches that are expensive on purpose, in allocated bytes, which do not depend on the machine.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use fieldmanager_patch::{Fault, PatchTypes, json_patch, strategic};
 use fieldmanager_value::Value;

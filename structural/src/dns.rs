@@ -1,4 +1,4 @@
-//! The syntax of names, labels and annotations, and its error messages.
+//! The syntax of names, labels and annotations, with its error messages.
 
 const LABEL_1123: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
@@ -17,7 +17,8 @@ fn is_lower(b: u8) -> bool {
     b.is_ascii_lowercase() || b.is_ascii_digit()
 }
 
-/// Whether the first and the last byte are outer ones, and all others are inner or outer ones; false if empty.
+/// Whether the first and the last byte satisfy `outer`, and all others satisfy `outer` or `inner`. False for an empty
+/// string.
 fn is_word(text: &str, outer: fn(u8) -> bool, inner: fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     matches!((bytes.first(), bytes.last()), (Some(first), Some(last)) if outer(*first) && outer(*last))

@@ -1,11 +1,11 @@
-//! Errors of fields as Kubernetes sends them.
+//! Errors of fields in the format of Kubernetes.
 
 use std::fmt;
 
 use fieldmanager_value::go_format::{quote, write_float};
 use fieldmanager_value::{Escape, Str, Value};
 
-/// What is wrong with a field, with the texts of `k8s.io/apimachinery/pkg/util/validation/field`.
+/// A fault of a field, with the messages of `k8s.io/apimachinery/pkg/util/validation/field`.
 ///
 /// ```
 /// use fieldmanager_structural::{FieldError, FieldPath};
@@ -15,17 +15,17 @@ use fieldmanager_value::{Escape, Str, Value};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
-    /// Where.
+    /// The path of the field.
     pub path: FieldPath,
-    /// What kind of fault.
+    /// The kind of fault.
     pub kind: FieldErrorKind,
-    /// The value that was found, where the kind shows one.
+    /// The invalid value, for kinds that show it.
     pub value: Option<Value>,
-    /// What would be accepted; may be empty.
+    /// The reason, or what would be accepted; may be empty.
     pub detail: String,
 }
 
-/// The kinds of [`FieldError`], each with the reason that Kubernetes sends in a cause.
+/// The kinds of [`FieldError`]. Each has a reason, which Kubernetes sends in a status cause.
 ///
 /// ```
 /// use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
@@ -34,15 +34,15 @@ pub struct FieldError {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldErrorKind {
-    /// A value that must be there is missing.
+    /// A required value is missing.
     Required,
-    /// A value that may be there once is there again.
+    /// A value that must be unique occurs again.
     Duplicate,
-    /// A value does not do.
+    /// A value is invalid.
     Invalid,
-    /// A value is none of those that are accepted.
+    /// A value is not one of the accepted values.
     NotSupported,
-    /// A value may not be there.
+    /// A value is not allowed here.
     Forbidden,
     /// A value is too long.
     TooLong,
@@ -53,7 +53,7 @@ pub enum FieldErrorKind {
 }
 
 impl FieldErrorKind {
-    /// The text in messages.
+    /// The kind as messages show it.
     ///
     /// ```
     /// use fieldmanager_structural::FieldErrorKind;
@@ -96,7 +96,7 @@ impl FieldError {
         FieldError { path, kind, value, detail: detail.into() }
     }
 
-    /// A value that must be there is missing.
+    /// Creates an error for a missing required value.
     ///
     /// ```
     /// use fieldmanager_structural::{FieldError, FieldPath};
@@ -107,7 +107,7 @@ impl FieldError {
         Self::new(path, FieldErrorKind::Required, None, detail)
     }
 
-    /// A value may not be there.
+    /// Creates an error for a value that is not allowed.
     ///
     /// ```
     /// use fieldmanager_structural::{FieldError, FieldPath};
@@ -118,7 +118,7 @@ impl FieldError {
         Self::new(path, FieldErrorKind::Forbidden, None, detail)
     }
 
-    /// A value does not do.
+    /// Creates an error for an invalid value.
     ///
     /// ```
     /// use fieldmanager_structural::{FieldError, FieldPath};
@@ -129,7 +129,7 @@ impl FieldError {
         Self::new(path, FieldErrorKind::Invalid, Some(value.into()), detail)
     }
 
-    /// A value may be there once only.
+    /// Creates an error for a value that must be unique.
     ///
     /// ```
     /// use fieldmanager_structural::{FieldError, FieldPath};
@@ -141,7 +141,7 @@ impl FieldError {
         Self::new(path, FieldErrorKind::Duplicate, Some(value.into()), "")
     }
 
-    /// A value is none of those that are accepted, which the message lists in the order given.
+    /// Creates an error for a value that is not one of the accepted ones, which the message lists in the given order.
     ///
     /// ```
     /// use fieldmanager_structural::{FieldError, FieldPath};
@@ -165,7 +165,7 @@ impl FieldError {
         Self::new(path, FieldErrorKind::NotSupported, Some(value.into()), detail)
     }
 
-    /// A text is longer than `limit` bytes.
+    /// Creates an error for a string that is longer than `limit` bytes.
     ///
     /// ```
     /// use fieldmanager_structural::{FieldError, FieldPath};
@@ -177,10 +177,10 @@ impl FieldError {
         Self::new(path, FieldErrorKind::TooLong, None, format!("may not be more than {limit} {bytes}"))
     }
 
-    /// The message without the path, as a cause of a `Status` carries it.
+    /// The message without the path, as in a cause of a `Status`.
     ///
-    /// Texts are quoted as Go quotes them, lists and maps are JSON with `<`, `>` and `&` escaped, and a float
-    /// of six digits or more before the point has an exponent.
+    /// Strings are quoted as in Go, lists and maps are JSON with `<`, `>` and `&` escaped, and a float with six or more
+    /// digits before the decimal point has an exponent.
     ///
     /// ```
     /// use fieldmanager_structural::{FieldError, FieldPath};
@@ -195,7 +195,7 @@ impl FieldError {
             out.push_str(": ");
             match value {
                 Value::String(text) => out.push_str(&quote(text)),
-                // Writing to a string cannot fail.
+                // Writing to a `String` cannot fail.
                 Value::Float(number) => drop(write_float(&mut out, *number, 6)),
                 other => other.write_json_escaped(&mut out, Escape::Go),
             }
@@ -216,9 +216,9 @@ impl fmt::Display for FieldError {
 
 impl std::error::Error for FieldError {}
 
-/// The place of a field in the notation of `field.Path`: `spec.versions[0].properties[name]`.
+/// The path of a field in the notation of `field.Path`: `spec.versions[0].properties[name]`.
 ///
-/// Unlike the paths of managed fields it has no leading dot, and keys are in brackets without quotes.
+/// Unlike a field path of managed fields, it has no leading dot, and keys are in brackets without quotes.
 ///
 /// ```
 /// use fieldmanager_structural::FieldPath;
@@ -238,7 +238,7 @@ enum Step {
 }
 
 impl FieldPath {
-    /// The path of the whole.
+    /// The path of the root.
     ///
     /// ```
     /// use fieldmanager_structural::FieldPath;
@@ -248,7 +248,7 @@ impl FieldPath {
         FieldPath(Vec::new())
     }
 
-    /// The path of a field of the whole.
+    /// The path of a field of the root.
     ///
     /// ```
     /// use fieldmanager_structural::FieldPath;
@@ -258,7 +258,7 @@ impl FieldPath {
         FieldPath(vec![Step::Child(name.into())])
     }
 
-    /// The path of a field below.
+    /// The path of a field below this one.
     ///
     /// ```
     /// use fieldmanager_structural::FieldPath;
@@ -269,7 +269,7 @@ impl FieldPath {
         self.with(Step::Child(name.into()))
     }
 
-    /// The path of a map's entry.
+    /// The path of an entry of a map.
     ///
     /// ```
     /// use fieldmanager_structural::FieldPath;
@@ -280,7 +280,7 @@ impl FieldPath {
         self.with(Step::Key(name.into()))
     }
 
-    /// The path of a list's item, counted from 0.
+    /// The path of an item of a list, by its index.
     ///
     /// ```
     /// use fieldmanager_structural::FieldPath;
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_shown_as_go_shows_them() {
+    fn values_are_formatted_as_in_go() {
         for (value, text) in [
             (Value::Null, "null"),
             (Value::from(true), "true"),

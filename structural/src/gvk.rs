@@ -4,9 +4,9 @@ use std::fmt;
 
 use fieldmanager_value::{Str, Value};
 
-/// What an object says it is: the group and version of its `apiVersion`, and its `kind`.
+/// The type of an object: the group and version of its `apiVersion`, and its `kind`.
 ///
-/// It is written as Kubernetes writes it in messages.
+/// `Display` uses the format of Kubernetes messages.
 ///
 /// ```
 /// use fieldmanager_structural::GroupVersionKind;
@@ -25,12 +25,12 @@ pub struct GroupVersionKind {
 }
 
 impl GroupVersionKind {
-    /// From its parts.
+    /// Creates a kind from its parts.
     pub fn new(group: impl Into<Str>, version: impl Into<Str>, kind: impl Into<Str>) -> Self {
         GroupVersionKind { group: group.into(), version: version.into(), kind: kind.into() }
     }
 
-    /// From an `apiVersion`, where the group and the slash are left out for the core group, and a `kind`.
+    /// Creates a kind from an `apiVersion`, which has no group and no slash for the core group, and a `kind`.
     ///
     /// ```
     /// use fieldmanager_structural::GroupVersionKind;
@@ -43,7 +43,7 @@ impl GroupVersionKind {
         Self::new(group, version, kind)
     }
 
-    /// What an object says it is; none if `apiVersion` or `kind` is missing, empty, or no text.
+    /// The kind of an object; `None` if `apiVersion` or `kind` is missing, empty, or not a string.
     ///
     /// ```
     /// use fieldmanager_structural::GroupVersionKind;

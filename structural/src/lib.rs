@@ -1,13 +1,13 @@
 //! Custom resource definitions and structural schemas.
 //!
-//! A [`Structural`] is a schema in which types and field names can be seen without understanding `allOf`, `anyOf`,
-//! `oneOf` and `not`. That is what makes it possible to [prune](Structural::prune) unknown fields, to
-//! [fill in defaults](Structural::default_object) and to check lists and metadata without a validator. A
+//! A [`Structural`] is a schema whose types and field names can be determined without evaluating `allOf`, `anyOf`,
+//! `oneOf` and `not`. This makes it possible to [prune](Structural::prune) unknown fields, to [fill in
+//! defaults](Structural::default_object) and to check lists and metadata without a validator. A
 //! [`CustomResource`](crd::CustomResource) is a `CustomResourceDefinition`: its names, its versions with their schemas,
-//! the definitions that an API server publishes for them, and everything that is wrong with them.
+//! the definitions that an API server publishes for them, and all its violations.
 //!
-//! The behaviour is that of `k8s.io/apiextensions-apiserver/pkg/apiserver/schema`, with unions
-//! (`x-kubernetes-unions`) as the proposal for structural schemas has them.
+//! The behaviour follows `k8s.io/apiextensions-apiserver/pkg/apiserver/schema`, with unions (`x-kubernetes-unions`) as
+//! in the proposal for structural schemas.
 //!
 //! ```
 //! use fieldmanager_structural::{FieldPath, Structural};
@@ -33,8 +33,8 @@
 //!
 //! # Sharing
 //!
-//! A walk that changes an object shares with it everything that stays, and one that changes nothing allocates
-//! nothing and returns the same allocation.
+//! A walk that changes an object shares all unchanged parts with the original. A walk without changes allocates nothing
+//! and returns the same allocation.
 //!
 //! # Depth
 //!
@@ -43,8 +43,8 @@
 //!
 //! # What this crate knows
 //!
-//! Custom resource definitions, structural schemas, and that an object has `apiVersion`, `kind` and `metadata`. It
-//! knows no types of server-side apply and no managers.
+//! Custom resource definitions, structural schemas, and that an object has `apiVersion`, `kind` and `metadata`. It does
+//! not know the types of server-side apply or managers.
 
 pub mod crd;
 mod dns;

@@ -1,17 +1,18 @@
-//! What a client may send as `metadata.managedFields`.
+//! Validates the `metadata.managedFields` that a client sends.
 
 use fieldmanager_value::go_format::is_print;
 use fieldmanager_value::{Map, Value};
 
 use crate::{FieldError, FieldErrorKind, FieldPath};
 
-/// The longest name of a manager, in bytes.
+/// The maximum length of a manager name in bytes.
 pub const MAX_MANAGER: usize = 128;
 
-/// The longest name of a subresource in an entry, in bytes.
+/// The maximum length of the subresource of an entry in bytes.
 const MAX_SUBRESOURCE: usize = 256;
 
-/// Checks the name of a manager, in an option or an entry: it is not too long, and can be shown.
+/// Checks the name of a manager, in an option or an entry: it must not be too long, and all characters must be
+/// printable.
 ///
 /// Behaviour: `ValidateFieldManager` of `k8s.io/apimachinery/pkg/apis/meta/v1/validation`.
 ///
@@ -32,13 +33,13 @@ pub fn validate_manager(name: &str, path: &FieldPath) -> Vec<FieldError> {
     errors
 }
 
-/// Checks the `metadata.managedFields` of an object that a client sends; `path` is where the list is. Null and
-/// absent are fine.
+/// Checks the `metadata.managedFields` of an object that a client sends; `path` is the path of the list. Null and
+/// absent are valid.
 ///
-/// It asks less than what reads the entries does: what passes here may still be unreadable there.
+/// This check is weaker than decoding: an entry that passes may still fail to decode.
 ///
-/// Behaviour: `ValidateManagedFields` of `k8s.io/apimachinery/pkg/apis/meta/v1/validation`. A value that is not
-/// a list of maps of strings is reported with its type here; an apiserver fails to decode it before.
+/// Behaviour: `ValidateManagedFields` of `k8s.io/apimachinery/pkg/apis/meta/v1/validation`. A value that is not a list
+/// of maps of strings is reported with its type here; an API server fails earlier, when it decodes the request.
 ///
 /// ```
 /// use fieldmanager_structural::{FieldPath, validate_managed_fields};
@@ -70,11 +71,11 @@ pub fn validate_managed_fields(list: Option<&Value>, path: &FieldPath) -> Vec<Fi
 fn validate_entry(entry: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let members = match entry {
         Value::Map(members) => members,
-        // As Go decodes it: an entry that says nothing.
+        // Go decodes null as an empty entry.
         Value::Null => &Map::new(),
         other => return errors.push(type_fault(path.clone(), other, "map")),
     };
-    // What is no text is reported, and then passes for one that is not given.
+    // A value that is not a string is reported and then treated as absent.
     let text = |name: &str, errors: &mut Vec<FieldError>| match members.get(name) {
         Some(Value::String(text)) => Some(text.clone()),
         None | Some(Value::Null) => Some("".into()),

@@ -1,4 +1,4 @@
-//! Times as the API of Kubernetes reads and writes them.
+//! Times in the format of the Kubernetes API.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,10 +7,10 @@ use fieldmanager_value::go_format::quote_in_time_error as quote;
 use jiff::SignedDuration;
 use jiff::civil::{Date, date};
 
-/// An instant, read from RFC 3339 as Go's `time.Parse(time.RFC3339, ...)` reads it and written in whole seconds of UTC.
+/// An instant, parsed from RFC 3339 as Go's `time.Parse(time.RFC3339, ...)` does and written in whole seconds of UTC.
 ///
-/// Accepted are the years 0000 to 9999, an hour of one digit, a fraction of any length after a point or a comma, and
-/// offsets up to `24:60`. Lower-case `t` and `z`, a missing second, the second 60 and names of time zones are refused.
+/// Accepts the years 0000 to 9999, an hour of one digit, a fraction of any length after a point or a comma, and offsets
+/// up to `24:60`. Refuses lower-case `t` and `z`, a missing second, the second 60 and names of time zones.
 ///
 /// Behaviour: `Time.UnmarshalJSON` and `Time.MarshalJSON` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
 ///
@@ -28,7 +28,7 @@ pub struct Timestamp {
     nanoseconds: u32,
 }
 
-/// A string is not a time. The message is that of Go's `time.Parse`.
+/// An error for a string that is not a time. The message is that of Go's `time.Parse`.
 ///
 /// ```
 /// use fieldmanager_structural::Timestamp;
@@ -59,7 +59,7 @@ const FIRST: i64 = -62_167_219_200;
 const LAST: i64 = 253_402_300_799;
 
 impl Timestamp {
-    /// The instant that is this number of seconds after 1970-01-01T00:00:00Z; `None` outside of the years 0000 to 9999.
+    /// The instant that is this number of seconds after 1970-01-01T00:00:00Z; `None` outside the years 0000 to 9999.
     ///
     /// ```
     /// use fieldmanager_structural::Timestamp;
@@ -82,8 +82,8 @@ impl Timestamp {
         self.seconds == ZERO && self.nanoseconds == 0
     }
 
-    /// Whether the instant is in the years 0000 to 9999 of UTC. An offset can put an accepted string outside of them;
-    /// Go writes such an instant in a form that it does not read.
+    /// Whether the instant is in the years 0000 to 9999 of UTC. An offset can move an accepted time out of this range;
+    /// Go writes such an instant in a format that it cannot parse.
     pub fn has_four_digit_year(self) -> bool {
         (FIRST..=LAST).contains(&self.seconds)
     }
@@ -183,13 +183,13 @@ impl Parser<'_> {
         }
     }
 
-    /// Two digits, or one where that is allowed.
+    /// Parses two digits, or one digit unless `fixed`.
     fn two(&mut self, element: &str, fixed: bool) -> Result<i16, Fault> {
         let is_two = self.rest.bytes().take(2).filter(u8::is_ascii_digit).count() == 2;
         self.digits(if is_two || fixed { 2 } else { 1 }, element)
     }
 
-    /// The nanoseconds of a fraction of a second. Further digits are skipped.
+    /// Parses the nanoseconds of a fraction of a second. Excess digits are skipped.
     fn fraction(&mut self) -> u32 {
         let Some(digits) = self.rest.strip_prefix(['.', ',']) else { return 0 };
         let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
@@ -202,7 +202,7 @@ impl Parser<'_> {
         digits.chain(std::iter::repeat(0)).take(9).fold(0, |number, digit| number * 10 + digit)
     }
 
-    /// The offset from UTC in seconds.
+    /// Parses the offset from UTC in seconds.
     fn zone(&mut self) -> Result<i64, Fault> {
         if let Some(rest) = self.rest.strip_prefix('Z') {
             self.rest = rest;
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_in_utc() {
+    fn timestamp_is_written_in_utc() {
         for (text, time) in [
             ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
             ("2020-03-01T00:30:00+01:00", "2020-02-29T23:30:00Z"),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_the_messages_of_go() {
+    fn error_messages_equal_those_of_go() {
         let layout = "2006-01-02T15:04:05Z07:00";
         for (text, fault) in [
             ("x", format!(r#" as "{layout}": cannot parse "x" as "2006""#)),

@@ -1,6 +1,6 @@
-//! A walk that changes nothing allocates nothing.
+//! Walks without changes do not allocate.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use allocation_counter::measure;
 use fieldmanager_structural::{FieldPath, Structural};
@@ -11,7 +11,7 @@ fn yaml(text: &str) -> Value {
 }
 
 #[test]
-fn an_object_that_is_fine_costs_no_allocation() {
+fn walks_over_a_valid_object_do_not_allocate() {
     let schema = Structural::from_value(&yaml(
         "
 type: object
@@ -66,7 +66,7 @@ spec:
     });
     assert_eq!(counted.count_total, 0);
 
-    // Metadata writes its times anew to compare them.
+    // Coercing metadata formats its times to compare them.
     let without_time =
         yaml("{apiVersion: v1, kind: A, metadata: {name: a, labels: {a: b}}, spec: {replicas: 1}}");
     let counted = measure(|| {
@@ -75,13 +75,13 @@ spec:
     });
     assert_eq!(counted.count_total, 0);
 
-    // The counter counts.
+    // Checks that the counter works.
     let counted = measure(|| drop(schema.prune(&yaml("{a: 1}"), true)));
     assert!(counted.count_total > 0);
 }
 
 #[test]
-fn a_change_shares_what_it_does_not_touch() {
+fn change_shares_unchanged_parts() {
     let schema = Structural::from_value(&yaml("
 {type: object, properties: {a: {type: object, properties: {x: {type: string}}}, b: {type: object, properties: {}}}}
 "))

@@ -1,12 +1,11 @@
-//! The cost of schemas that are made to be expensive. It is counted in allocated bytes, which do not depend on the
-//! machine.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+//! The cost of schemas designed to be expensive, measured in allocated bytes, which do not depend on the machine.
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use allocation_counter::measure;
 use fieldmanager_structural::{Error, MAX_DEFAULT_BYTES, Structural};
 use fieldmanager_value::{Map, Value};
 
-/// A schema with an array of ten empty objects as the default, each of which has the default of the level below.
+/// A schema whose default is an array of ten empty objects, each of which has the default of the next level.
 fn nested_defaults(levels: usize) -> Structural {
     let innermost = r#"{"type":"object","properties":{"a":{"type":"integer","default":1}}}"#.to_owned();
     let items = ["{}"; 10].join(",");
@@ -19,18 +18,18 @@ fn nested_defaults(levels: usize) -> Structural {
 }
 
 #[test]
-fn defaults_in_defaults_are_computed_once_and_shared() {
+fn nested_defaults_are_computed_once_and_shared() {
     let empty = Value::Map(Map::new());
     let cost = |levels: usize| {
         let schema = nested_defaults(levels);
         measure(|| drop(schema.default_object(&empty).unwrap())).bytes_total
     };
-    // Each level prints ten times as much.
+    // The JSON of each level is ten times as large.
     assert!(cost(6) < 4 * cost(3), "{} bytes for 3 levels, {} for 6", cost(3), cost(6));
 }
 
 #[test]
-fn shared_defaults_are_those_of_each_place() {
+fn shared_default_equals_the_default_of_each_place() {
     let object =
         nested_defaults(2).default_object(&Value::from_json(r#"{"a":[{},{"a":[]}]}"#).unwrap()).unwrap();
     let inner = format!("[{}]", [r#"{"a":1}"#; 10].join(","));
@@ -38,7 +37,7 @@ fn shared_defaults_are_those_of_each_place() {
 }
 
 #[test]
-fn defaults_that_add_too_much_are_refused() {
+fn oversized_defaults_are_refused() {
     let empty = Value::Map(Map::new());
     let error = nested_defaults(8).default_object(&empty).unwrap_err();
     assert!(matches!(error, Error::DefaultsTooLarge { limit: MAX_DEFAULT_BYTES, .. }), "{error}");

@@ -1,4 +1,4 @@
-//! Custom resource definitions: reading, publishing, rules and the condition, one golden case for each.
+//! Custom resource definitions: reading, publishing, rules and the condition, with one golden case each.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use fieldmanager_structural::FieldPath;
@@ -9,7 +9,7 @@ fn yaml(text: &str) -> Value {
     Value::from_yaml(text).unwrap()
 }
 
-/// A definition with one version and a schema, which is written on one line.
+/// A definition with one version and a one-line schema.
 fn with_schema(schema: &str) -> CustomResource {
     with_version(&format!("schema: {{openAPIV3Schema: {schema}}}"))
 }
@@ -26,7 +26,7 @@ fn definition(spec: &str) -> CustomResource {
     CustomResource::from_value(&yaml(&text)).unwrap()
 }
 
-/// The violations, with the place of the schema left out.
+/// The violations, without the path of the schema.
 fn violations(resource: &CustomResource) -> Vec<String> {
     let root = "spec.versions[0].schema.openAPIV3Schema";
     resource
@@ -45,7 +45,7 @@ fn check(schema: &str, expected: &[&str]) {
     assert_eq!(found, expected, "{schema}");
 }
 
-/// The same for a schema of the field `f`, whose errors have no path.
+/// The same for a schema of the field `f`, without its path in the errors.
 #[track_caller]
 fn check_field(schema: &str, expected: &[&str]) {
     let found = violations(&with_schema(&format!("{{type: object, properties: {{f: {schema}}}}}")));
@@ -55,7 +55,7 @@ fn check_field(schema: &str, expected: &[&str]) {
 }
 
 #[test]
-fn all_faults_of_a_document_are_reported() {
+fn reading_reports_all_faults_of_a_document() {
     let document = yaml(
         "
 apiVersion: apiextensions.k8s.io/v1
@@ -95,7 +95,7 @@ spec:
 }
 
 #[test]
-fn other_documents_are_refused_by_what_they_are() {
+fn other_documents_are_refused_with_their_kind() {
     let error = |text: &str| CustomResource::from_value(&yaml(text)).unwrap_err().to_string();
     let expected = "expected a CustomResourceDefinition of apiextensions.k8s.io/v1, got ";
     assert_eq!(error("{apiVersion: v1, kind: Pod}"), format!("{expected}Pod of v1"));
@@ -111,7 +111,7 @@ fn other_documents_are_refused_by_what_they_are() {
 }
 
 #[test]
-fn names_have_defaults() {
+fn omitted_names_get_defaults() {
     let shop = with_version("deprecated: true, deprecationWarning: old");
     assert_eq!((shop.names.singular.as_str(), shop.names.list_kind.as_str()), ("shop", "ShopList"));
     assert_eq!(shop.kind("v1").to_string(), "shops.example.com/v1, Kind=Shop");
@@ -121,7 +121,7 @@ fn names_have_defaults() {
 }
 
 #[test]
-fn the_definition_is_what_the_apiserver_publishes() {
+fn definition_equals_the_published_one() {
     let shop = with_schema(
         "{type: object, description: A shop, properties: {
           metadata: {type: object, properties: {name: {type: string, maxLength: 3}}}, kind: {type: string, pattern: x},
@@ -185,7 +185,7 @@ x-kubernetes-group-version-kind: [{group: shops.example.com, version: v1, kind: 
 }
 
 #[test]
-fn without_a_structural_schema_anything_is_published() {
+fn definition_without_structural_schema_accepts_any_map() {
     let expected = yaml(
         "{type: object, x-kubernetes-group-version-kind: [{group: shops.example.com, version: v1, kind: Shop}]}",
     );
@@ -220,7 +220,7 @@ fn reset_fields_follow_the_subresource() {
 }
 
 #[test]
-fn structural_and_completeness_rules() {
+fn structural_and_completeness_rules_are_checked() {
     check("{properties: {}}", &["type: Required value: must not be empty at the root"]);
     check(
         "{type: object, properties: {a: {description: no type}}}",
@@ -232,7 +232,7 @@ fn structural_and_completeness_rules() {
             "properties[a]: Required value: because it is defined in spec.versions[0].schema.openAPIV3Schema.anyOf[0].properties[a]",
         ],
     );
-    // The rule for the keyword reports why it is not a structural schema.
+    // The rule for the keyword explains why the schema is not structural.
     check(
         "{type: object, properties: {a: {$ref: b}}}",
         &["properties[a].$ref: Forbidden: $ref is not supported"],
@@ -244,7 +244,7 @@ fn structural_and_completeness_rules() {
 }
 
 #[test]
-fn rules_for_keywords() {
+fn keyword_rules_are_checked() {
     check_field(
         "{type: text}",
         &[
@@ -289,7 +289,7 @@ fn rules_for_keywords() {
 }
 
 #[test]
-fn rules_for_metadata() {
+fn metadata_rules_are_checked() {
     check(
         "{type: object, properties: {metadata: {type: object, default: {}}}}",
         &["properties[metadata].default: Forbidden: must not be set in top-level metadata"],
@@ -315,7 +315,7 @@ fn rules_for_metadata() {
 }
 
 #[test]
-fn rules_for_list_and_map_types() {
+fn list_and_map_type_rules_are_checked() {
     check_field(
         "{x-kubernetes-map-type: odd, type: string}",
         &[
@@ -367,7 +367,7 @@ fn rules_for_list_and_map_types() {
 }
 
 #[test]
-fn rules_for_the_keys_of_lists() {
+fn list_map_key_rules_are_checked() {
     let list = |keys: &str, items: &str| {
         format!(
             "{{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: {keys}, items: {{type: object, {items}}}}}"
@@ -397,7 +397,7 @@ fn rules_for_the_keys_of_lists() {
 }
 
 #[test]
-fn rules_beside_status() {
+fn root_rules_beside_status_are_checked() {
     let status = |schema: &str| {
         violations(&with_version(&format!(
             "subresources: {{status: {{}}}}, schema: {{openAPIV3Schema: {schema}}}"
@@ -417,7 +417,7 @@ fn rules_beside_status() {
 }
 
 #[test]
-fn rules_for_names_and_versions() {
+fn name_and_version_rules_are_checked() {
     let text = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -452,7 +452,7 @@ spec:
 }
 
 #[test]
-fn the_condition_is_that_of_the_apiserver() {
+fn condition_equals_that_of_the_api_server() {
     assert_eq!(with_schema("{type: object}").condition(), None);
     assert_eq!(with_version("deprecated: true").condition(), None);
 
@@ -477,7 +477,7 @@ fn the_condition_is_that_of_the_apiserver() {
 }
 
 #[test]
-fn structural_schemas_of_versions() {
+fn structural_returns_the_schema_of_a_version() {
     let shop = with_schema("{type: object, properties: {a: {$ref: b}}}");
     assert_eq!(
         shop.structural("v1").unwrap_err().to_string(),

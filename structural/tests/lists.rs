@@ -1,6 +1,6 @@
-//! Sets and maps written as lists.
+//! Uniqueness in lists of the types set and map.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use fieldmanager_structural::{Error, FieldPath, Structural};
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
@@ -15,13 +15,13 @@ fn check(schema: &str, object: &str, errors: &[&str]) {
     assert_eq!(validate(schema, &Value::from_json(object).unwrap()).unwrap(), errors, "{schema} {object}");
 }
 
-/// A list at `l` of a list type with the keys given.
+/// A schema with a list at `l`, of the given list type and keys.
 fn list(of: &str) -> String {
     format!("{{properties: {{l: {{type: array, {of}}}}}}}")
 }
 
 #[test]
-fn items_of_a_set_are_there_once() {
+fn set_items_must_be_unique() {
     let set = list("x-kubernetes-list-type: set");
     for object in [
         r#"{"l": []}"#,
@@ -43,7 +43,7 @@ fn items_of_a_set_are_there_once() {
     check(&set, r#"{"l": [1.0, 1, 1.0, 1]}"#, &["l[2]: Duplicate value: 1", "l[3]: Duplicate value: 1"]);
     check(&set, r#"{"l": [0.0, -0.0]}"#, &["l[1]: Duplicate value: -0"]);
     check(&set, r#"{"l": [null, null]}"#, &["l[1]: Duplicate value: null"]);
-    // Lists and maps are compared as JSON, in which 1.0 is 1.
+    // Lists and maps are compared as JSON, where 1.0 equals 1.
     check(&set, r#"{"l": [[1], [1.0]]}"#, &["l[1]: Duplicate value: [1]"]);
     check(
         &set,
@@ -53,7 +53,7 @@ fn items_of_a_set_are_there_once() {
 }
 
 #[test]
-fn keys_of_a_map_are_there_once() {
+fn list_map_keys_must_be_unique() {
     let one = list("x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k]");
     check(&one, r#"{"l": [{"k": 1}, {"k": 1.0}, {"k": "1"}, {"k": null}, {}]}"#, &[]);
     check(
@@ -71,7 +71,7 @@ fn keys_of_a_map_are_there_once() {
         r#"{"l": [{"k": 1, "j": 1}, {"k": 1, "j": 2}, {"k": 1}, {"j": 1}, {"k": 1, "j": null}, {}]}"#,
         &[],
     );
-    // Several keys are compared as JSON.
+    // Multiple keys are compared as JSON.
     check(
         &two,
         r#"{"l": [{"k": 1, "j": 2}, {"k": 1.0, "j": 2}]}"#,
@@ -88,7 +88,7 @@ fn keys_of_a_map_are_there_once() {
 }
 
 #[test]
-fn items_of_a_map_are_maps() {
+fn list_map_items_must_be_maps() {
     let map = list("x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k]");
     let text = "must be an object for an array of list-type map";
     check(&map, r#"{"l": ["a"]}"#, &[&format!(r#"l[0]: Invalid value: "a": {text}"#)]);
@@ -97,7 +97,7 @@ fn items_of_a_map_are_maps() {
 }
 
 #[test]
-fn all_lists_of_the_object_are_looked_at() {
+fn every_list_of_the_object_is_checked() {
     let set = "type: array, x-kubernetes-list-type: set";
     let schema = format!(
         "{{properties: {{a: {{type: array, x-kubernetes-list-type: atomic, items: {{{set}}}}}, b: {{properties: {{c: \
@@ -108,15 +108,15 @@ fn all_lists_of_the_object_are_looked_at() {
         r#"{"a": [[1, 1], [2]], "b": {"c": [3, 3]}, "x": [4, 4]}"#,
         &["[x][1]: Duplicate value: 4", "a[0][1]: Duplicate value: 1", "b.c[1]: Duplicate value: 3"],
     );
-    // A field with two schemas is looked at twice.
+    // A field with two schemas is checked twice.
     let schema = format!("{{properties: {{a: {{{set}}}}}, additionalProperties: {{{set}}}}}");
     check(&schema, r#"{"a": [1, 1]}"#, &["[a][1]: Duplicate value: 1", "a[1]: Duplicate value: 1"]);
-    // The root is a map.
+    // Only a map can be the root.
     check(&format!("{{{set}}}"), "[1, 1]", &[]);
 }
 
 #[test]
-fn long_lists_are_as_short_ones() {
+fn long_lists_are_checked_like_short_ones() {
     for len in [16, 17, 40, 100] {
         let mut items: Vec<Value> = (0..len).map(Value::from).collect();
         items.extend([
@@ -141,14 +141,14 @@ fn long_lists_are_as_short_ones() {
 }
 
 #[test]
-fn a_list_of_many_items_is_no_burden() {
+fn list_of_100000_items_is_checked() {
     let items: Vec<Value> = (0..100_000).map(|i| Value::from(i % 99_999)).collect();
     let errors = validate(&list("x-kubernetes-list-type: set"), &Map::single("l", items).into()).unwrap();
     assert_eq!(errors, ["l[99999]: Duplicate value: 0"]);
 }
 
 #[test]
-fn items_that_are_too_deep_are_refused() {
+fn too_deep_items_are_refused() {
     let deep = |levels: usize| (0..levels).fold(Value::Null, |inner, _| Value::from(vec![inner]));
     let object = |levels: usize| Value::from(Map::single("l", vec![deep(levels), deep(levels)]));
     let set = list("x-kubernetes-list-type: set");

@@ -1,6 +1,6 @@
-//! Coercing and validating the metadata of resources.
+//! Coerces and validates the metadata of resources.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use fieldmanager_structural::{FieldPath, Structural};
 use fieldmanager_value::Value;
@@ -9,7 +9,7 @@ fn read(text: &str) -> Structural {
     Structural::from_value(&Value::from_yaml(text).unwrap()).unwrap()
 }
 
-/// Checks what becomes of the metadata of an object, by both ways, where it has no fault.
+/// Checks the coerced form of valid metadata, with and without dropping invalid fields.
 fn check_coerce(metadata: &str, coerced: &str, unknown: &[&str]) {
     let object = Value::from_json(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
     for drops_invalid in [false, true] {
@@ -21,7 +21,7 @@ fn check_coerce(metadata: &str, coerced: &str, unknown: &[&str]) {
     }
 }
 
-/// Checks the fault of metadata, and what is left of it where faults are dropped.
+/// Checks the fault of metadata, and what remains if faults are dropped.
 fn check_fault(metadata: &str, fault: &str, left: &str) {
     let object = Value::from_json(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
     let (schema, root) = (Structural::default(), FieldPath::empty());
@@ -32,7 +32,7 @@ fn check_fault(metadata: &str, fault: &str, left: &str) {
 }
 
 #[test]
-fn metadata_becomes_what_go_makes_of_it() {
+fn metadata_is_coerced_as_in_go() {
     let full = r#"{"annotations":{"a":""},"creationTimestamp":"2020-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["a"],"generation":1,"labels":{"a":"b"},"managedFields":[{"fieldsV1":{"f:a":{}},"manager":"m","operation":"Apply","time":"2020-01-01T00:00:00Z"}],"name":"n","ownerReferences":[{"apiVersion":"v1","controller":false,"kind":"K","name":"n","uid":"u"}],"uid":"u"}"#;
     check_coerce(full, full, &[]);
     check_coerce("{}", "{}", &[]);
@@ -100,14 +100,14 @@ fn values_of_wrong_types_are_faults() {
     // A time is reported before earlier fields.
     let fault = r#"parsing time "" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006""#;
     check_fault(r#"{"annotations":5,"creationTimestamp":"","name":"n"}"#, fault, r#"{"name":"n"}"#);
-    // What is no map at all stays.
+    // A value that is not a map stays.
     let fault = |found: &str| format!("json: cannot unmarshal {found} into Go value of type v1.ObjectMeta");
     check_fault(r#""x""#, &fault("string"), r#""x""#);
     check_fault("[]", &fault("array"), "[]");
 }
 
 #[test]
-fn resources_are_found_where_the_schema_has_them() {
+fn embedded_resources_are_found_by_the_schema() {
     let schema = read(
         "
 properties:
@@ -143,7 +143,7 @@ properties:
     );
 }
 
-/// Checks what is wrong with a resource whose `apiVersion` and `kind` are fine: how each error begins.
+/// Checks the beginnings of the errors of a resource with valid `apiVersion` and `kind`.
 fn check_metadata(metadata: &str, errors: &[&str]) {
     let object = format!("{{apiVersion: v1, kind: A, metadata: {metadata}}}");
     let object = Value::from_yaml(&object).unwrap();
@@ -156,7 +156,7 @@ fn check_metadata(metadata: &str, errors: &[&str]) {
 }
 
 #[test]
-fn a_resource_says_what_it_is() {
+fn resource_requires_api_version_and_kind() {
     for (object, errors) in [
         ("{}", vec!["apiVersion: Required value", "kind: Required value"]),
         (
@@ -182,7 +182,7 @@ fn a_resource_says_what_it_is() {
 }
 
 #[test]
-fn metadata_is_valid() {
+fn invalid_metadata_is_reported() {
     check_metadata("{}", &[]);
     check_metadata("null", &[]);
     check_metadata("{name: a, namespace: b, generateName: .., labels: {a.b/c: D_e}}", &[]);

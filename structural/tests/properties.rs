@@ -1,6 +1,6 @@
-//! Laws of structural schemas, for schemas and objects by chance.
+//! Laws of structural schemas, for random schemas and objects.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use fieldmanager_structural::{FieldPath, Structural};
 use fieldmanager_value::{Map, Value};
@@ -12,7 +12,7 @@ fn name() -> impl Strategy<Value = &'static str> {
     prop::sample::select(&NAMES[..])
 }
 
-/// An object of few names, so that it meets the schema.
+/// An object with few distinct names, so that it matches schemas often.
 fn object() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -76,7 +76,7 @@ fn schema() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn written_schemas_read_back_equal(schema in schema()) {
+    fn written_schema_reads_as_equal(schema in schema()) {
         let read = Structural::from_value(&schema).unwrap();
         let written = read.to_value();
         let again = Structural::from_value(&written).unwrap();
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn reading_anything_does_not_panic(value in object(), schema in schema()) {
+    fn reading_any_value_does_not_panic(value in object(), schema in schema()) {
         let _ = Structural::from_value(&value);
         let mut odd = schema.as_map().cloned().unwrap_or_default();
         odd.insert("properties", value);
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn unfolding_twice_is_unfolding_once(schema in schema()) {
+    fn unfolding_is_idempotent(schema in schema()) {
         let schema = Structural::from_value(&schema).unwrap();
         let unfolded = schema.unfold();
         prop_assert!(unfolded.unfold().ptr_eq(&unfolded));
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn pruning_twice_is_pruning_once(schema in schema(), object in object(), is_root: bool) {
+    fn pruning_is_idempotent(schema in schema(), object in object(), is_root: bool) {
         let schema = Structural::from_value(&schema).unwrap();
         let pruned = schema.prune(&object, is_root).unwrap();
         let again = schema.prune(&pruned.object, is_root).unwrap();
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn defaulting_twice_is_defaulting_once(schema in schema(), object in object()) {
+    fn defaulting_is_idempotent(schema in schema(), object in object()) {
         let schema = Structural::from_value(&schema).unwrap();
         let filled = schema.default_object(&object).unwrap();
         prop_assert!(schema.default_object(&filled).unwrap().strict_eq(&filled));
@@ -130,9 +130,9 @@ proptest! {
         prop_assert!(schema.drop_nulls(&dropped).unwrap().ptr_eq(&dropped));
     }
 
-    /// Where the defaults of a schema are pruned, defaulting adds nothing that pruning removes.
+    /// If the defaults of a schema are pruned, pruning removes nothing that defaulting added.
     #[test]
-    fn pruning_keeps_pruned_defaults(schema in schema(), object in object()) {
+    fn pruned_defaults_survive_pruning(schema in schema(), object in object()) {
         let schema = Structural::from_value(&schema).unwrap();
         let Ok(schema) = schema.prune_defaults() else { return Ok(()) };
         let object = schema.prune(&object, true).unwrap().object;
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn coercing_twice_is_coercing_once(schema in schema(), object in object(), is_root: bool) {
+    fn coercing_is_idempotent(schema in schema(), object in object(), is_root: bool) {
         let schema = Structural::from_value(&schema).unwrap();
         let root = FieldPath::empty();
         let coerced = schema.coerce_metadata(&root, &object, is_root, true).unwrap();
@@ -151,9 +151,9 @@ proptest! {
         prop_assert!(schema.validate_metadata(&root, &object, is_root).is_ok());
     }
 
-    /// The plain rule: an item is reported if exactly one before it is the same.
+    /// The definition: an item is reported if exactly one earlier item equals it.
     #[test]
-    fn a_set_is_checked_by_the_plain_rule(items in prop::collection::vec(0..30_i64, 0..60)) {
+    fn set_check_equals_the_definition(items in prop::collection::vec(0..30_i64, 0..60)) {
         let schema = Value::from_yaml("{properties: {l: {x-kubernetes-list-type: set}}}").unwrap();
         let schema = Structural::from_value(&schema).unwrap();
         let expected: Vec<String> = (0..items.len())

@@ -1,18 +1,18 @@
-//! The rules of structural schemas, each with the errors of the apiserver.
+//! The rules of structural schemas, each with the errors of the API server.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use fieldmanager_structural::{FieldPath, Structural};
 use fieldmanager_value::Value;
 
-/// Checks all errors of a schema; those of the regular `type: object` at the root are avoided by the schemas.
+/// Checks all errors of a schema. The usual `type: object` at the root is part of each schema.
 fn check(schema: &str, errors: &[&str]) {
     let schema_value = Value::from_yaml(schema).unwrap();
     let found = Structural::from_value(&schema_value).unwrap().validate(&FieldPath::root("schema"));
     assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), errors, "{schema}");
 }
 
-/// Checks the errors of a schema of a property `a`, whose paths and the text after them are given.
+/// Checks the errors of a schema of a property `a`, without the path of the property.
 fn check_field(schema: &str, errors: &[&str]) {
     let errors: Vec<String> = errors.iter().map(|error| format!("schema.properties[a]{error}")).collect();
     let errors: Vec<&str> = errors.iter().map(String::as_str).collect();
@@ -20,7 +20,7 @@ fn check_field(schema: &str, errors: &[&str]) {
 }
 
 #[test]
-fn types_are_there() {
+fn types_are_required() {
     check("{type: object}", &[]);
     check("{}", &["schema.type: Required value: must not be empty at the root"]);
     check("{type: string}", &[r#"schema.type: Invalid value: "string": must be object at the root"#]);
@@ -42,7 +42,7 @@ fn types_are_there() {
 }
 
 #[test]
-fn the_root_has_no_additional_properties() {
+fn root_must_not_have_additional_properties() {
     for additional in ["true", "false", "{type: string}"] {
         check(
             &format!("{{type: object, additionalProperties: {additional}}}"),
@@ -53,7 +53,7 @@ fn the_root_has_no_additional_properties() {
 }
 
 #[test]
-fn embedded_resources_are_objects() {
+fn embedded_resources_must_be_objects() {
     let x = "x-kubernetes-embedded-resource: true";
     let p = "x-kubernetes-preserve-unknown-fields: true";
     check_field(&format!("{{type: object, {x}, {p}}}"), &[]);
@@ -88,7 +88,7 @@ fn embedded_resources_are_objects() {
             r#".properties[metadata].type: Invalid value: "string": must be object"#,
         ],
     );
-    // What it says of its metadata is free otherwise.
+    // Metadata is unrestricted otherwise.
     check_field(
         &format!(
             "{{type: object, {x}, properties: {{metadata: {{type: object, nullable: true, minProperties: 1}}}}}}"
@@ -98,7 +98,7 @@ fn embedded_resources_are_objects() {
 }
 
 #[test]
-fn int_or_string_goes_with_no_other_extension() {
+fn int_or_string_excludes_other_extensions() {
     check_field("{x-kubernetes-int-or-string: true, type: integer}", &[]);
     check_field(
         "{x-kubernetes-int-or-string: true, x-kubernetes-preserve-unknown-fields: true}",
@@ -116,7 +116,7 @@ fn int_or_string_goes_with_no_other_extension() {
 }
 
 #[test]
-fn metadata_of_the_root_is_implied() {
+fn root_metadata_must_not_be_specified() {
     let root = |rest: &str| format!("{{type: object, properties: {{{rest}}}}}");
     for metadata in [
         "{type: object}",
@@ -153,12 +153,12 @@ fn metadata_of_the_root_is_implied() {
             r#"schema.properties[metadata].type: Invalid value: "string": must be object"#,
         ],
     );
-    // Elsewhere the names mean nothing.
+    // In other places, the names have no meaning.
     check_field("{type: object, properties: {metadata: {type: string}, kind: {type: integer}}}", &[]);
 }
 
 #[test]
-fn junctors_say_nothing_of_the_structure() {
+fn junctors_must_not_specify_the_structure() {
     let cases = [
         ("type: string", "type", "empty"),
         ("additionalProperties: true", "additionalProperties", "undefined"),
@@ -200,16 +200,16 @@ fn junctors_say_nothing_of_the_structure() {
 }
 
 #[test]
-fn integer_or_string_may_be_in_a_junctor() {
+fn junctors_may_specify_integer_or_string() {
     let types = "[{type: integer}, {type: string}]";
     check_field(&format!("{{x-kubernetes-int-or-string: true, anyOf: {types}}}"), &[]);
     check_field(
         &format!("{{x-kubernetes-int-or-string: true, allOf: [{{anyOf: {types}}}, {{minimum: 1}}]}}"),
         &[],
     );
-    // The extension need not be there.
+    // The extension is not required.
     check_field(&format!("{{type: string, anyOf: {types}}}"), &[]);
-    // Nothing else will do.
+    // All other types are forbidden.
     let at = |place: &str, i: usize| format!("{place}[{i}].type: Forbidden: must be empty to be structural");
     for (schema, place) in [
         ("anyOf: [{type: string}, {type: integer}]", ".anyOf"),
@@ -224,7 +224,7 @@ fn integer_or_string_may_be_in_a_junctor() {
 }
 
 #[test]
-fn junctors_name_only_declared_fields_and_items() {
+fn structure_must_contain_the_fields_of_junctors() {
     check(
         "
 type: object
@@ -251,12 +251,12 @@ not: {items: {items: {}}}
             "schema.properties[d]: Required value: because it is defined in schema.oneOf[0].properties[d]",
         ],
     );
-    // The junctors of fields are not looked at, as in the apiserver.
+    // As in the API server, junctors of fields are ignored.
     check_field("{type: object, allOf: [{properties: {b: {}}}]}", &[]);
 }
 
 #[test]
-fn patterns_are_regular_expressions_of_go() {
+fn patterns_must_be_go_regular_expressions() {
     let error = |pattern: &str, fault: &str| {
         format!(
             "schema.properties[a].pattern: Invalid value: {}: must be a valid regular expression, but isn't: error \
@@ -309,7 +309,7 @@ fn patterns_are_regular_expressions_of_go() {
             Value::from(fieldmanager_value::Map::from_iter([("type", "string"), ("pattern", pattern)]));
         check(&format!("{{type: object, properties: {{a: {}}}}}", schema.to_json()), &[]);
     }
-    // In junctors too.
+    // Patterns in junctors are checked too.
     check_field(
         "{type: string, not: {pattern: '('}}",
         &[
@@ -320,13 +320,13 @@ fn patterns_are_regular_expressions_of_go() {
 }
 
 #[test]
-fn unions_are_structural_outside_of_junctors() {
+fn unions_are_structural_outside_junctors() {
     check("{type: object, x-kubernetes-unions: [{discriminator: d, fields: {a: A}}]}", &[]);
     check_field("{type: string, x-kubernetes-unions: {fieldMembers: {A: {name: a}}}}", &[]);
 }
 
 #[test]
-fn paths_start_at_the_given_path() {
+fn paths_begin_with_the_path_of_the_schema() {
     let schema = Structural::from_value(&Value::from_yaml("{}").unwrap()).unwrap();
     assert_eq!(
         schema.validate(&FieldPath::empty())[0].to_string(),

@@ -1,6 +1,6 @@
 //! Structural schemas: reading, writing and unfolding.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use fieldmanager_structural::{Error, Structural};
 use fieldmanager_value::{MAX_DEPTH, Value};
@@ -14,7 +14,7 @@ fn read(text: &str) -> Structural {
 }
 
 #[test]
-fn unsupported_keywords_are_named() {
+fn unreadable_schemas_report_the_keyword() {
     for (schema, message) in [
         ("{id: x}", "OpenAPIV3Schema 'id' is not supported"),
         ("{$schema: x}", "OpenAPIV3Schema 'schema' is not supported"),
@@ -32,7 +32,7 @@ fn unsupported_keywords_are_named() {
             "{x-kubernetes-preserve-unknown-fields: false}",
             "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined",
         ),
-        // Junctors are read before the extensions, and those before properties.
+        // Junctors are read before extensions, and extensions before properties.
         (
             "{x-kubernetes-preserve-unknown-fields: false, allOf: [{id: x}]}",
             "OpenAPIV3Schema 'id' is not supported",
@@ -63,14 +63,14 @@ fn unsupported_keywords_are_named() {
 }
 
 #[test]
-fn the_place_of_a_fault_is_known_even_where_the_message_does_not_say_it() {
+fn error_has_the_path_that_its_message_omits() {
     let error = Structural::from_value(&yaml("{properties: {a: {items: {id: x}}}}")).unwrap_err();
     let Error::Unsupported { path, keyword } = error else { panic!("{error}") };
     assert_eq!((path.to_string().as_str(), keyword), ("properties[a].items", "id"));
 }
 
 #[test]
-fn nothing_is_the_same_as_an_empty_thing() {
+fn empty_values_equal_absent_ones() {
     for schema in [
         "{type: '', title: null, properties: {}, required: [], anyOf: [], enum: [], nullable: false, default: null}",
         "{id: '', $ref: '', definitions: {}, dependencies: {}, patternProperties: {}, items: [], not: null}",
@@ -83,7 +83,7 @@ fn nothing_is_the_same_as_an_empty_thing() {
 }
 
 #[test]
-fn all_keywords_are_written_as_they_were_read() {
+fn every_keyword_roundtrips() {
     let schema = yaml(
         "
 additionalProperties: {type: string}
@@ -128,14 +128,14 @@ x-kubernetes-validations: [{rule: self.a, message: m}]
     );
     let read = Structural::from_value(&schema).unwrap();
     assert_eq!(read.to_value().to_json(), schema.to_json());
-    // In a junctor `true` is the empty schema, and `false` is none.
+    // In a junctor, `true` is the empty schema and `false` is `None`.
     let nested = yaml("{allOf: [{additionalProperties: true}, {additionalProperties: false}]}");
     let nested = Structural::from_value(&nested).unwrap().to_value();
     assert_eq!(nested.to_json(), r#"{"allOf":[{"additionalProperties":{}},{}]}"#);
 }
 
 #[test]
-fn depth_is_bounded() {
+fn too_deep_schemas_are_refused() {
     for (open, close) in
         [("{\"items\":", "}"), ("{\"not\":", "}"), ("{\"properties\":{\"a\":", "}}"), ("[", "]")]
     {
@@ -151,7 +151,7 @@ fn depth_is_bounded() {
         let path = fieldmanager_structural::FieldPath::empty();
         assert!(!schema.validate(&path).is_empty());
         assert_eq!(schema.unfold_embedded().unfold(), schema);
-        // One level more than a text can have, made by hand.
+        // One level more than a parsed document can have, built by hand.
         let deep =
             ["items", "not"].map(|name| Value::from(fieldmanager_value::Map::single(name, fits.clone())));
         for deep in deep {
@@ -161,7 +161,7 @@ fn depth_is_bounded() {
     }
 }
 
-/// Checks what unfolding makes of a schema, and that it makes it once.
+/// Checks the unfolded form of a schema, and that unfolding is idempotent.
 fn check_unfold(schema: &str, unfolded: &str) {
     let found = read(schema).unfold();
     assert_eq!(found.to_value(), yaml(unfolded), "{schema}");
@@ -205,7 +205,7 @@ fn unions_are_unfolded() {
             "{{x-kubernetes-unions: {union}, oneOf: {one_of}, properties: {{d: {{type: string, enum: [A, B]}}}}}}"
         ),
     );
-    // Existing parts are kept, and existing restrictions are not repeated.
+    // Existing keywords are kept, and existing restrictions are not repeated.
     check_unfold(
         &format!(
             "{{x-kubernetes-unions: {union}, oneOf: {one_of}, properties: {{d: {{type: x, enum: [B, A]}}}}}}"
@@ -223,7 +223,7 @@ fn unions_are_unfolded() {
              {{d: {{type: string, enum: [A, C], allOf: [{{enum: [A, B]}}]}}}}}}"
         ),
     );
-    // Two unions, one of them without a discriminator and in the short spelling.
+    // Two unions, one of them in the short form without a discriminator.
     check_unfold(
         "{x-kubernetes-unions: [{fields: {a: A, b: B}}, {fields: {c: C}}]}",
         &format!(
@@ -236,7 +236,7 @@ fn unions_are_unfolded() {
         "{type: string, x-kubernetes-unions: {fieldMembers: {B: {name: b}, A: null}}}",
         "{type: string, x-kubernetes-unions: {fieldMembers: {B: {name: b}, A: null}}, enum: [A, B]}",
     );
-    // What is not understood is left alone.
+    // Invalid unions are left unchanged.
     check_unfold(
         "{x-kubernetes-unions: [{}, 1, {fields: []}]}",
         "{x-kubernetes-unions: [{}, 1, {fields: []}]}",
@@ -267,7 +267,7 @@ properties:
     assert!(items.properties.get("kind").unwrap().value_validation.enumeration.is_empty());
     assert!(unfolded.unfold_embedded().ptr_eq(&unfolded));
 
-    // What is published is the same but for `metadata`.
+    // The published form differs in `metadata` only.
     let metadata = yaml("{$ref: x}");
     let published = schema.to_published_value(&metadata);
     let mut expected = unfolded.to_value().to_json();

@@ -1,4 +1,4 @@
-//! Schemas, definitions and objects at the depth limit need no more than a small stack.
+//! Schemas, definitions and objects at the depth limit are processed on a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_structural::crd::CustomResource;

@@ -1,4 +1,4 @@
-//! Objects against schemas: the texts of Kubernetes for each keyword, and the dialect.
+//! Validates objects: the messages of Kubernetes for each keyword, and the OpenAPI dialect.
 #![cfg(feature = "validation")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -9,7 +9,7 @@ fn yaml(text: &str) -> Value {
     Value::from_yaml(text).unwrap()
 }
 
-/// The errors of a field `f` with a schema and a value.
+/// Checks the errors of a field `f` with a schema and a value.
 #[track_caller]
 fn check(schema: &str, value: &str, expected: &[&str]) {
     let schema = yaml(&format!("{{type: object, properties: {{f: {schema}}}}}"));
@@ -19,7 +19,7 @@ fn check(schema: &str, value: &str, expected: &[&str]) {
 }
 
 #[test]
-fn types() {
+fn type_is_checked() {
     check(
         "{type: string}",
         "1",
@@ -50,7 +50,7 @@ fn types() {
 }
 
 #[test]
-fn extensions_of_kubernetes() {
+fn kubernetes_extensions_are_checked() {
     check("{x-kubernetes-int-or-string: true}", "80", &[]);
     check("{x-kubernetes-int-or-string: true}", "http", &[]);
     check(
@@ -67,7 +67,7 @@ fn extensions_of_kubernetes() {
 }
 
 #[test]
-fn numbers() {
+fn number_bounds_are_checked() {
     check(
         "{type: integer, maximum: 3}",
         "4",
@@ -97,7 +97,7 @@ fn numbers() {
 }
 
 #[test]
-fn texts() {
+fn string_restrictions_are_checked() {
     check(
         "{type: string, pattern: '^a+$'}",
         "b",
@@ -121,7 +121,7 @@ fn texts() {
 }
 
 #[test]
-fn lists_and_maps() {
+fn list_and_map_restrictions_are_checked() {
     check(
         "{type: array, items: {type: string}, maxItems: 1}",
         "[a, b]",
@@ -149,7 +149,7 @@ fn lists_and_maps() {
         "{b: 1}",
         &[r#"f: Invalid value: "b": f.b in body is a forbidden property"#],
     );
-    // A number can be a name, and a name can have what has a meaning in pointers.
+    // A number can be a field name, and a name can contain the special characters of JSON pointers.
     check(
         "{type: object, additionalProperties: {type: string}}",
         "{'80': 1, 'a/b~c': 2}",
@@ -161,7 +161,7 @@ fn lists_and_maps() {
 }
 
 #[test]
-fn alternatives() {
+fn alternatives_report_the_best_match() {
     check(
         "{type: string, anyOf: [{minLength: 3}, {pattern: '^x'}]}",
         "a",
@@ -195,7 +195,7 @@ fn alternatives() {
         "a",
         &[r#"f: Invalid value: "a": f in body should be at least 2 chars long"#],
     );
-    // Null is not asked by alternatives, but by enumerations.
+    // Null skips alternatives, but not enumerations.
     check("{type: string, nullable: true, anyOf: [{enum: [a]}]}", "null", &[]);
     check(
         "{type: string, nullable: true, anyOf: [{enum: [a]}]}",
@@ -213,7 +213,7 @@ fn alternatives() {
 }
 
 #[test]
-fn schemas_that_mean_nothing_are_refused() {
+fn invalid_schemas_are_refused() {
     let error = |schema: &str| Validator::new(&yaml(schema)).unwrap_err();
     assert_eq!(
         error("{properties: {a: {$ref: '#/b'}}}").to_string(),
@@ -230,7 +230,7 @@ fn schemas_that_mean_nothing_are_refused() {
 }
 
 #[test]
-fn the_first_100_errors_are_listed_and_the_others_are_counted() {
+fn errors_beyond_100_are_counted() {
     let allowed: Vec<String> = (0..1000).map(|i| format!("value-{i}")).collect();
     let schema = yaml(&format!("{{type: array, items: {{type: string, enum: [{}]}}}}", allowed.join(",")));
     let object = yaml(&format!("[{}]", vec!["x"; 800].join(",")));
@@ -240,7 +240,7 @@ fn the_first_100_errors_are_listed_and_the_others_are_counted() {
 }
 
 #[test]
-fn objects_that_nest_too_deeply_are_refused() {
+fn too_deep_objects_are_refused() {
     let validator = Validator::new(&yaml("{}")).unwrap();
     let mut deep = Value::from(1);
     for _ in 0..300 {

@@ -1,6 +1,6 @@
-//! Pruning, dropping nulls and filling in defaults.
+//! Prunes, drops nulls and fills in defaults.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use fieldmanager_structural::{Error, Structural};
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
@@ -13,7 +13,7 @@ fn read(text: &str) -> Structural {
     Structural::from_value(&yaml(text)).unwrap()
 }
 
-/// Checks what pruning leaves, where it removed something, and that nothing else is to remove then.
+/// Checks the pruned object and the removed paths, and that pruning is idempotent.
 fn check_prune(schema: &str, is_root: bool, object: &str, pruned: &str, paths: &[&str]) {
     let (schema, object) = (read(schema), yaml(object));
     let found = schema.prune(&object, is_root).unwrap();
@@ -35,12 +35,12 @@ fn unknown_fields_are_pruned() {
     check_prune(schema, false, "[{a: 1}]", "[{}]", &["[0].a"]);
     check_prune(schema, false, "text", "text", &[]);
     check_prune("{type: array, items: {type: array}}", false, "[[{a: 1}, 2]]", "[[{}, 2]]", &["[0][0].a"]);
-    // Junctors specify nothing.
+    // Junctors do not declare fields.
     check_prune("{anyOf: [{properties: {a: {}}}]}", false, "{a: 1}", "{}", &["a"]);
 }
 
 #[test]
-fn a_resource_keeps_its_three_fields() {
+fn resource_root_keeps_its_three_fields() {
     let object = "{apiVersion: v1, kind: A, metadata: {x: {w: z}}, spec: 1}";
     check_prune(
         "{type: object}",
@@ -49,7 +49,7 @@ fn a_resource_keeps_its_three_fields() {
         "{apiVersion: v1, kind: A, metadata: {x: {w: z}}}",
         &["spec"],
     );
-    // That they are gone from the root is not told.
+    // Their removal from the root is not reported.
     check_prune("{type: object}", false, object, "{}", &["spec"]);
     let embedded =
         "{properties: {a: {x-kubernetes-embedded-resource: true, properties: {metadata: {type: object}}}}}";
@@ -81,15 +81,15 @@ fn additional_properties_keep_all_fields() {
 }
 
 #[test]
-fn unknown_fields_can_be_preserved() {
+fn preserve_unknown_fields_keeps_fields() {
     let p = "x-kubernetes-preserve-unknown-fields: true";
     check_prune(&format!("{{{p}}}"), false, "{a: {b: [{c: 1}]}}", "{a: {b: [{c: 1}]}}", &[]);
-    // What is specified is pruned again.
+    // Declared fields are pruned again.
     let schema = format!("{{{p}, properties: {{a: {{properties: {{b: {{}}}}}}}}}}");
     check_prune(&schema, false, "{a: {b: 1, c: 1}, d: {e: 1}}", "{a: {b: 1}, d: {e: 1}}", &["a.c"]);
     let schema = format!("{{{p}, additionalProperties: {{properties: {{b: {{}}}}}}}}");
     check_prune(&schema, false, "{a: {b: 1, c: 1}}", "{a: {b: 1}}", &["a.c"]);
-    // The items of a list are as the list is, but not what they specify.
+    // The items of a list inherit the mode of the list, except in the fields that they declare.
     let schema = format!("{{{p}, items: {{properties: {{a: {{properties: {{}}}}}}}}}}");
     check_prune(&schema, false, "[{a: {b: 1}, c: {d: 1}}]", "[{a: {}, c: {d: 1}}]", &["[0].a.b"]);
     let schema = format!("{{{p}, items: {{items: {{properties: {{a: {{}}}}}}}}}}");
@@ -101,14 +101,14 @@ fn unknown_fields_can_be_preserved() {
 }
 
 #[test]
-fn paths_are_sorted_as_texts() {
+fn paths_are_sorted_as_strings() {
     let object: Vec<String> = (0..11).map(|i| format!("{{z: {i}}}")).collect();
     let schema = "{properties: {l: {type: array, items: {type: object}}}}";
     let found = read(schema).prune(&yaml(&format!("{{l: [{}], a.b: 1}}", object.join(", "))), false).unwrap();
     assert_eq!(found.paths[..4], ["a.b", "l[0].z", "l[10].z", "l[1].z"]);
 }
 
-/// Checks what dropping nulls leaves.
+/// Checks the object after dropping nulls.
 fn check_nulls(schema: &str, object: &str, left: &str) {
     let (schema, object) = (read(schema), yaml(object));
     let found = schema.drop_nulls(&object).unwrap();
@@ -117,7 +117,7 @@ fn check_nulls(schema: &str, object: &str, left: &str) {
 }
 
 #[test]
-fn nulls_are_dropped_where_they_may_not_be() {
+fn non_nullable_nulls_are_dropped() {
     let schema = "
 properties:
   a: {}
@@ -142,7 +142,7 @@ properties:
     check_nulls(schema, "null", "null");
 }
 
-/// Checks what defaulting makes of an object, and that it is done then.
+/// Checks the object after defaulting, and that defaulting is idempotent.
 fn check_default(schema: &str, object: &str, filled: &str) {
     let (schema, object) = (read(schema), yaml(object));
     let found = schema.default_object(&object).unwrap();
@@ -152,7 +152,7 @@ fn check_default(schema: &str, object: &str, filled: &str) {
 }
 
 #[test]
-fn defaults_are_filled_in() {
+fn missing_fields_get_defaults() {
     let schema = "{properties: {a: {default: 1}, q: {default: 2, nullable: true}, z: {default: null}}}";
     check_default(schema, "{}", "{a: 1, q: 2}");
     check_default(schema, "{a: null, q: null, z: null}", "{a: 1, q: null, z: null}");
@@ -162,7 +162,7 @@ fn defaults_are_filled_in() {
 }
 
 #[test]
-fn defaults_do_not_make_parents_but_are_filled_in_themselves() {
+fn defaults_do_not_create_parents_but_get_nested_defaults() {
     let inner = "properties: {b: {default: 1}, c: {properties: {d: {default: 2}}}}";
     check_default(&format!("{{properties: {{a: {{{inner}}}}}}}"), "{}", "{}");
     check_default(&format!("{{properties: {{a: {{{inner}}}}}}}"), "{a: {c: {}}}", "{a: {b: 1, c: {d: 2}}}");
@@ -195,7 +195,7 @@ fn nulls_in_lists_and_maps_get_defaults() {
 }
 
 #[test]
-fn a_default_is_shared_with_the_schema() {
+fn default_is_shared_with_the_schema() {
     let schema = read("{properties: {a: {default: {x: [1]}}}}");
     let object = schema.default_object(&yaml("{}")).unwrap();
     let default = schema.properties.get("a").unwrap().generic.default.clone().unwrap();
@@ -210,7 +210,7 @@ fn check_prune_defaults(schema: &str, pruned: &str) {
 }
 
 #[test]
-fn defaults_are_pruned() {
+fn prune_defaults_prunes_and_coerces() {
     check_prune_defaults("{default: {a: 1, kind: A}}", "{default: {kind: A}}");
     check_prune_defaults(
         "{properties: {a: {items: {default: {b: 1, c: 2}, properties: {b: {}}}}}}",
@@ -220,7 +220,7 @@ fn defaults_are_pruned() {
         "{properties: {m: {additionalProperties: {default: {b: 1}}}}}",
         "{properties: {m: {additionalProperties: {default: {}}}}}",
     );
-    // Metadata is coerced; what is no metadata is dropped.
+    // Metadata is coerced, and defaults of a wrong type are dropped.
     let metadata = |rest: &str| format!("{{properties: {{metadata: {{properties: {{{rest}}}}}}}}}");
     check_prune_defaults(
         &metadata("name: {default: 5}, labels: {default: {a: b}}"),
@@ -242,8 +242,8 @@ fn defaults_are_pruned() {
 }
 
 #[test]
-fn objects_that_are_too_deep_are_refused() {
-    // A schema as deep as can be, and an object deeper than that.
+fn too_deep_objects_are_refused() {
+    // A schema of the maximum depth, and an object that is deeper.
     let levels = MAX_DEPTH / 2 - 1;
     let schema = format!("{}{{}}{}", r#"{"items":"#.repeat(levels), "}".repeat(levels));
     let schema = Structural::from_value(&Value::from_json(&schema).unwrap()).unwrap();
@@ -255,7 +255,7 @@ fn objects_that_are_too_deep_are_refused() {
         (0..3).fold(any, |_, _| read("{additionalProperties: {default: 1}, items: {default: 1}}"));
     assert!(recursive.default_object(&lists(2)).is_ok());
 
-    // Defaults in defaults make an object deeper than it was.
+    // Nested defaults make an object deeper than it was.
     let mut value = Value::Null;
     for _ in 0..MAX_DEPTH - 4 {
         value = Map::single("a", value).into();

@@ -1,4 +1,4 @@
-//! Edits of a text.
+//! Edits a document.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,26 +8,26 @@ use fieldmanager_value::{Map, Str, Value};
 use super::tree::{self, Content, Node};
 use super::{Edits, Refused, Step, display};
 
-/// What replaces a range of the text.
+/// Replaces a range of the document.
 struct Splice {
     range: Range<usize>,
-    /// How deep the map is: of two entries behind the same line, that of the inner map is first.
+    /// The depth of the map. If two entries follow the same line, that of the inner map precedes the other.
     depth: usize,
     with: String,
 }
 
-/// The text in which maps have new entries of one name, and nothing else is changed.
+/// Adds entries with one name to maps of the document, and changes nothing else.
 ///
 /// # Errors
 ///
-/// The place where the text is written in a way that allows no new entry, and why.
+/// The path at which the form of the document does not allow a new entry, and the reason.
 pub(crate) fn apply(text: &str, key: &str, edits: &Edits) -> Result<String, Refused> {
     if edits.is_empty() {
         return Ok(text.to_owned());
     }
     let unreadable = |message: &str| Refused { path: Vec::new(), message: message.to_owned() };
-    let documents = tree::read(text)
-        .ok_or_else(|| unreadable("written with keys that are no scalars: edit it by hand"))?;
+    let documents =
+        tree::read(text).ok_or_else(|| unreadable("a key is not a scalar: edit the document by hand"))?;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut editor = Editor { text, key, newline, path: Vec::new(), splices: Vec::new() };
     for (step, below) in &edits.below {
@@ -49,8 +49,8 @@ pub(crate) fn apply(text: &str, key: &str, edits: &Edits) -> Result<String, Refu
     Ok(out)
 }
 
-/// Whether the text now represents what it did before, with the new entries. YAML can be written in many ways, and one
-/// that was not foreseen here must not change a document.
+/// Checks that the result represents the original value with the new entries. YAML has many forms, and an unexpected
+/// form must not corrupt a document.
 fn verify(before: &str, after: &str, key: &str, edits: &Edits) -> Result<(), Refused> {
     let expected = documents(before).map(|documents| {
         let edited = |(i, document): (usize, Value)| match edits.below.get(&Step::Item(i)) {
@@ -68,7 +68,7 @@ fn verify(before: &str, after: &str, key: &str, edits: &Edits) -> Result<(), Ref
         _ => {
             let path = first_path(edits);
             let message = format!(
-                "{}: an entry cannot be added to the text as it is written: expected YAML in block style, or JSON",
+                "{}: an entry cannot be added to a document in this form: expected YAML in block style, or JSON",
                 display(&path)
             );
             Err(Refused { path, message })
@@ -88,9 +88,9 @@ fn first_path(mut edits: &Edits) -> Vec<Step> {
     path
 }
 
-/// The documents of a text that are not null.
+/// The documents that are not null.
 pub(crate) fn documents(text: &str) -> Result<Vec<Value>, fieldmanager_value::Error> {
-    // JSON is read much faster than YAML.
+    // Parsing JSON is much faster than parsing YAML.
     match Value::from_json_strict(text) {
         Ok(Value::Null) => Ok(Vec::new()),
         Ok(document) if text.trim_start().starts_with(['{', '[']) => Ok(vec![document]),
@@ -127,7 +127,7 @@ fn with(value: &Value, key: &str, edits: &Edits) -> Value {
     }
 }
 
-/// Walks the nodes of a text to the maps that get entries.
+/// Walks the nodes of a document to the maps that get entries.
 struct Editor<'t> {
     text: &'t str,
     /// The name of the entries.
@@ -148,7 +148,7 @@ impl Editor<'_> {
         done
     }
 
-    /// The message about an entry below the current node that the text does not allow.
+    /// The error about an entry below the current node that the document does not allow.
     fn refused(&self, below: Vec<Step>) -> Refused {
         let path: Vec<Step> = self.path.iter().cloned().chain(below).collect();
         let message = format!(
@@ -167,7 +167,7 @@ impl Editor<'_> {
         if edits.below.is_empty() {
             return Ok(());
         }
-        // One pass over the node finds all steps.
+        // One pass over the node finds all children.
         let children: HashMap<Step, &Node> = match &node.content {
             Content::List(items) => items.iter().enumerate().map(|(i, item)| (Step::Item(i), item)).collect(),
             Content::Map { entries, .. } => {
@@ -195,7 +195,7 @@ impl Editor<'_> {
                 return Some(Splice { range: node.range.start + 1..node.range.start + 1, depth, with });
             };
             let before = text.get(node.range.start..first.range.start)?;
-            // One entry a line, or all in one.
+            // The entries are one per line, or all on one line.
             let lines = before.contains('\n').then(|| indent_of(text, first.range.start)).flatten();
             let spaced =
                 text.get(last_key.range.end..last.range.start).is_some_and(|between| between.contains(' '));
@@ -225,14 +225,14 @@ impl Editor<'_> {
         if let Some((key, old)) = existing {
             let mut range = key.range.start..old.range.end.max(key.range.end);
             if ends_with_block(old) {
-                // Its last line goes on to be one.
+                // The last line continues after the range.
                 range.end = range.start + text.get(range.clone())?.trim_end().len();
             }
             return Some(Splice { range, depth, with: lines });
         }
         let end = last.range.end;
         if ends_with_block(last) {
-            // Blank lines that the block does not keep stay behind the new lines.
+            // Trailing blank lines that are not part of the block stay after the new lines.
             let content = text.get(..end)?;
             let fresh = content.ends_with('\n');
             let with =
@@ -248,7 +248,7 @@ impl Editor<'_> {
     }
 }
 
-/// Whether the last thing in a node is a block scalar.
+/// Whether a node ends with a block scalar.
 fn ends_with_block(mut node: &Node) -> bool {
     loop {
         node = match &node.content {
@@ -266,13 +266,13 @@ fn ends_with_block(mut node: &Node) -> bool {
     }
 }
 
-/// How far a place is from the beginning of its line, in characters.
+/// The distance of a position from the start of its line, in characters.
 fn column(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.rsplit('\n').next().unwrap_or_default().chars().count()
 }
 
-/// What a place has before it in its line, if these are blanks.
+/// The whitespace between the start of the line and a position; `None` if there is anything else.
 fn indent_of(text: &str, at: usize) -> Option<&str> {
     let before = text.get(..at)?.rsplit('\n').next()?;
     before.chars().all(|c| c == ' ' || c == '\t').then_some(before)
@@ -303,12 +303,12 @@ mod tests {
     fn edited(text: &str, path: &[&str], value: &str) -> String {
         let edits = edits(&[(path, value)]);
         let out = apply(text, KEY, &edits).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-        assert_eq!(apply(&out, KEY, &edits).unwrap(), out, "the second time nothing changes");
+        assert_eq!(apply(&out, KEY, &edits).unwrap(), out, "the operation is idempotent");
         out
     }
 
     #[test]
-    fn an_entry_is_added_behind_the_last_one() {
+    fn entry_is_added_after_the_last_one() {
         for (text, path, expected) in [
             ("a: 1\n", &[][..], "a: 1\nx-u:\n- b: c\n"),
             ("a: 1", &[], "a: 1\nx-u:\n- b: c"),
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_differs_is_replaced_in_its_place() {
+    fn different_entry_is_replaced_in_place() {
         for (text, path, expected) in [
             ("a: 1\nx-u: old # why\nb: 1\n", &[][..], "a: 1\nx-u:\n- b: c # why\nb: 1\n"),
             ("- x-u:\n    old: 1\n  # c\n  y: 1\n", &["0"], "- x-u:\n  - b: c\n  # c\n  y: 1\n"),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_a_map_and_of_one_in_it_are_in_their_order() {
+    fn entries_of_nested_maps_are_in_order() {
         let edits = edits(&[(&[], "[1]"), (&["p", "t"], "{m: 1}")]);
         assert_eq!(edits.count(), 2);
         let out = apply("a: 1\np:\n  t:\n    type: string\n", KEY, &edits).unwrap();

@@ -1,4 +1,4 @@
-//! Documents as text: adding an entry to a map without changing anything else.
+//! Adds entries to the maps of a document without changing anything else.
 
 mod edit;
 mod tree;
@@ -11,17 +11,17 @@ use crate::Position;
 
 pub(crate) use edit::{apply, documents};
 
-/// A step from a node of a document to one below it.
+/// A step from a node of a document to a child.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Step {
     Field(String),
     Item(usize),
 }
 
-/// What is added to a map, and to the nodes below a node. The steps from the root are documents.
+/// The entries to add to a map and to the descendants of a node. The steps from the root are documents.
 #[derive(Debug, Default)]
 pub(crate) struct Edits {
-    /// The value of the entry that the map is to have.
+    /// The value of the entry that the map needs.
     pub(crate) entry: Option<Value>,
     pub(crate) below: BTreeMap<Step, Edits>,
 }
@@ -31,7 +31,7 @@ impl Edits {
         self.entry.is_none() && self.below.is_empty()
     }
 
-    /// Adds what is below a step. Of two entries of one map the later one counts.
+    /// Adds the entries below a step. Of two entries for the same map, the later one is kept.
     pub(crate) fn add(&mut self, step: Step, below: Edits) {
         if !below.is_empty() {
             self.below.entry(step).or_default().merge(below);
@@ -45,20 +45,20 @@ impl Edits {
         }
     }
 
-    /// How many entries are added.
+    /// The number of entries.
     pub(crate) fn count(&self) -> usize {
         usize::from(self.entry.is_some()) + self.below.values().map(Edits::count).sum::<usize>()
     }
 }
 
-/// Something that is wrong with a node of a document, or with the text if there is no path.
+/// A fault of a node of a document, or of the whole document if there is no path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) path: Vec<Step>,
     pub(crate) message: String,
 }
 
-/// Where the nodes are that paths lead to, as far as they can be found.
+/// The positions of the nodes at the given paths, as far as they can be found.
 pub(crate) fn positions(text: &str, paths: &[&[Step]]) -> Vec<Option<Position>> {
     let documents = tree::read(text).unwrap_or_default();
     let position = |path: &&[Step]| {
@@ -70,7 +70,7 @@ pub(crate) fn positions(text: &str, paths: &[&[Step]]) -> Vec<Option<Position>> 
     paths.iter().map(position).collect()
 }
 
-/// The path in field-path notation, without the number of the document.
+/// The path in field-path notation, without the index of the document.
 pub(crate) fn display(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path.iter().skip(1) {

@@ -1,4 +1,4 @@
-//! Where the nodes of a YAML (or JSON) text are.
+//! The positions of the nodes in a YAML or JSON document.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle};
 
 use super::Step;
 
-/// A node: where it is, and what is in it.
+/// A node with its position and content.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// Its bytes. Of a block the end is that of what is in it.
+    /// The byte range. A block ends where its content ends.
     pub(super) range: Range<usize>,
     pub(super) content: Content,
 }
 
 #[derive(Debug)]
 pub(super) enum Content {
-    /// A scalar, and whether it is a block scalar, whose end is the beginning of a line.
+    /// A scalar, and whether it is a block scalar, whose end is the start of a line.
     Scalar {
         block: bool,
     },
@@ -35,17 +35,17 @@ pub(super) struct Key {
     pub(super) range: Range<usize>,
 }
 
-/// A list or map whose end was not found yet.
+/// A list or map whose end has not been found yet.
 struct Open {
     start: usize,
     flow: bool,
-    /// None for a list.
+    /// `None` for a list.
     key: Option<Option<Key>>,
     items: Vec<Node>,
     entries: Vec<(Key, Node)>,
 }
 
-/// The documents of a text that are not null; none if the text has something that cannot be edited.
+/// The documents that are not null; `None` if the input contains something that cannot be edited.
 pub(super) fn read(text: &str) -> Option<Vec<Node>> {
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH + 1;
@@ -62,7 +62,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Node>> {
                 }
                 let range = bytes(&span)?;
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-                // The parser ends a block where the next line has its first character.
+                // The parser ends a block at the first character of the next line.
                 let range = if block { range.start..line_start(text, range.end) } else { range };
                 let null = range.is_empty() && style == ScalarStyle::Plain;
                 if open.is_empty()
@@ -71,7 +71,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Node>> {
                 {
                     continue;
                 }
-                // A missing value is behind the colon of its key.
+                // A missing value follows the colon of its key.
                 let range = match open.last().and_then(|open| open.key.as_ref()) {
                     Some(Some(key)) if null => {
                         let colon = text.get(key.range.end..)?.find(':').map_or(0, |colon| colon + 1);
@@ -99,7 +99,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Node>> {
             Event::SequenceEnd | Event::MappingEnd => {
                 let done = open.pop()?;
                 let inner = done.items.last().or(done.entries.last().map(|(_, value)| value));
-                // The end of a block is found by what follows, behind blank lines and comments.
+                // The parser reports the end of a block after trailing blank lines and comments.
                 let end = if done.flow {
                     bytes(&span)?.end
                 } else {
@@ -122,7 +122,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Node>> {
     Some(documents)
 }
 
-/// The beginning of the line of a place, if there are only blanks between; otherwise the place.
+/// The start of the line if only blanks precede the position; otherwise the position.
 fn line_start(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     let start = before.trim_end_matches([' ', '\t']);
@@ -133,7 +133,7 @@ fn bytes(span: &Span) -> Option<Range<usize>> {
     span.byte_range()
 }
 
-/// Where the node begins that a path leads to.
+/// The start of the node at a path.
 pub(super) fn start(documents: &[Node], path: &[Step]) -> Option<usize> {
     let (Step::Item(document), steps) = path.split_first()? else {
         return None;
@@ -143,7 +143,7 @@ pub(super) fn start(documents: &[Node], path: &[Step]) -> Option<usize> {
     for step in steps {
         (start, node) = match (step, &node.content) {
             (Step::Item(i), Content::List(items)) => items.get(*i).map(|item| (item.range.start, item))?,
-            // An entry begins with its key.
+            // An entry starts with its key.
             (Step::Field(name), Content::Map { entries, .. }) => entries
                 .iter()
                 .find(|(key, _)| key.name == *name)

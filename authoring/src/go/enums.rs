@@ -7,20 +7,20 @@ use super::packages::{GoTypes, MAX_HOPS, Scope, TypeKey};
 
 const KUBEBUILDER_ENUM: &str = "kubebuilder:validation:Enum";
 
-/// What is known about the values of a field.
+/// The known values of a field.
 pub(super) enum Values {
-    /// It is a string with these values. Those of the second list are constants without a type beside them, which
-    /// belong to it where a member names them.
+    /// A string with these values. The second list has untyped constants declared beside typed ones, which are values
+    /// if a member names them.
     Closed(Vec<String>, Vec<String>),
-    /// It is a string without a list of values.
+    /// A string without a list of values.
     Open,
-    /// Its type is in a package that was not read; which, for a message.
+    /// A type in a package that was not read. Contains the type, for messages.
     NotRead(String),
-    /// It is something else; what, for a message.
+    /// Any other type. Contains a description, for messages.
     NotString(String),
 }
 
-/// The type as it is written.
+/// The type as in the source.
 fn written(ty: &Type) -> String {
     match ty {
         Type::Named(name) => name.clone(),
@@ -40,7 +40,7 @@ pub(super) fn of_field(types: &GoTypes, scope: Scope, field: &Field) -> Values {
     let listed_by = field.markers.iter().chain(of_type).find(|marker| marker.name == KUBEBUILDER_ENUM);
     match types.underlying(scope, &field.ty).1 {
         Type::Named(name) if name == "string" => {}
-        // Its constants are there, if not its declaration.
+        // The constants were read, even if the declaration was not.
         Type::Named(_) | Type::Qualified(..) if constants.is_some() => {}
         Type::Qualified(..) if listed_by.is_none() => return Values::NotRead(written(&field.ty)),
         Type::Qualified(..) => {}
@@ -58,7 +58,7 @@ pub(super) fn of_field(types: &GoTypes, scope: Scope, field: &Field) -> Values {
     Values::Closed(distinct, types.beside.get(key).cloned().unwrap_or_default())
 }
 
-/// The names that a type goes by, from the one in the field on.
+/// The names of a type, starting with the one in the field.
 fn names(types: &GoTypes, mut scope: Scope, ty: &Type) -> Vec<TypeKey> {
     let mut keys = Vec::new();
     let mut next = types.key(scope, ty);
@@ -72,7 +72,7 @@ fn names(types: &GoTypes, mut scope: Scope, ty: &Type) -> Vec<TypeKey> {
     keys
 }
 
-/// `=A;B`, or `={A,B}`, with or without quotes.
+/// Parses `=A;B` or `={A,B}`, with or without quotes.
 fn listed(rest: &str) -> Vec<String> {
     let text = rest.trim_start_matches([':', '=']);
     let braced = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));

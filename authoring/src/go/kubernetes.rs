@@ -13,10 +13,10 @@ const DISCRIMINATOR: &str = "k8s:unionDiscriminator";
 const MEMBER: &str = "k8s:unionMember";
 const ZERO_OR_ONE: &str = "k8s:zeroOrOneOfMember";
 
-/// Tags that say since when the tag that they carry holds.
+/// Tags that declare the stability level of the tag that they contain.
 const LEVELS: [&str; 2] = ["k8s:alpha", "k8s:beta"];
 
-/// A union that is put together. Both kinds may have unions of one name.
+/// A union under construction. Unions of both kinds may have the same name.
 #[derive(Default)]
 struct Group<'a> {
     discriminator: Option<&'a Field>,
@@ -24,7 +24,7 @@ struct Group<'a> {
 }
 
 pub(super) fn unions(of: &mut Struct<'_>) -> Vec<Declared> {
-    // By whether a member is required, and the name, which may be empty.
+    // Keyed by whether a member is required, and by the name, which may be empty.
     let mut groups: BTreeMap<(bool, String), Group<'_>> = BTreeMap::new();
     for field in of.fields() {
         for marker in field.markers.iter().filter(|marker| is_about_unions(marker)) {
@@ -85,7 +85,7 @@ fn is_about_unions(marker: &Marker) -> bool {
     marker.name.starts_with("k8s:") && text.iter().any(|t| t.contains("k8s:union") || t.contains(ZERO_OR_ONE))
 }
 
-/// The tag of a marker that is about a union of fields.
+/// Parses the tag of a marker that declares a union of fields.
 fn tag(of: &mut Struct<'_>, marker: &Marker) -> Option<Tag> {
     let mut tags = match marker::tags(marker) {
         Ok(tags) => tags,
@@ -104,11 +104,11 @@ fn tag(of: &mut Struct<'_>, marker: &Marker) -> Option<Tag> {
     }
     match tags.iter().find(|tag| !LEVELS.contains(&tag.name.as_str())) {
         None => Some(tag),
-        // A union of list items: it says nothing of fields.
+        // A union of list items, which does not concern fields.
         Some(outer) if outer.name == "k8s:item" => None,
         Some(outer) => {
             let message = format!(
-                "`+{}` carries `+{}`: of the tags around it only {} are accepted",
+                "`+{}` contains `+{}`: accepted enclosing tags are {}",
                 outer.name,
                 tag.name,
                 quoted(LEVELS)
@@ -136,7 +136,7 @@ fn check_arguments(of: &mut Struct<'_>, marker: &Marker, tag: &Tag) {
     }
 }
 
-/// Whether a field has a value that counts as unset: a struct has none.
+/// Whether a field has a value that counts as unset; a struct has none.
 fn can_be_unset(of: &Struct<'_>, field: &Field) -> bool {
     if matches!(*field.ty, Type::Pointer(_)) {
         return true;

@@ -1,24 +1,24 @@
-//! Tables in which packages, kinds and definitions are found, so that each name costs one look-up.
+//! Tables of packages, kinds and definitions, in which each name takes one lookup.
 
 use std::collections::HashMap;
 
 use super::packages::{Package, TypeKey, components};
 
-/// Packages by the parts of the path of their folder, from the last part on.
+/// Packages by the segments of their folder path, starting with the last segment.
 #[derive(Debug, Default)]
 pub(super) struct Folders {
-    /// The nodes of a tree by the node above and the part of the path. The root is 0.
+    /// The nodes of a tree by the parent node and the path segment. The root is 0.
     nodes: HashMap<(usize, String), Folder>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Folder {
     node: usize,
-    /// The last package that was added at the node or below it.
+    /// The last package that was added at or below the node.
     package: usize,
 }
 
-/// How many parts of a path must agree, since many packages are called `v1`.
+/// The minimum number of equal path segments, because many packages are named `v1`.
 const LEAST_PARTS: usize = 2;
 
 impl Folders {
@@ -32,7 +32,7 @@ impl Folders {
         }
     }
 
-    /// The package whose folder has the longest end in common with an import path.
+    /// The package whose folder has the longest common suffix with an import path.
     pub(super) fn find(&self, import_path: &str) -> Option<usize> {
         let mut found = Folder { node: 0, package: 0 };
         let mut parts = 0;
@@ -47,7 +47,7 @@ impl Folders {
     }
 }
 
-/// The structs of kinds, by the name of the kind, and by the group and the version of their package, if it has them.
+/// The structs of kinds, by the name of the kind, and by the group and the version of their package, if known.
 #[derive(Debug, Default)]
 pub(super) struct Roots {
     by_place: HashMap<(String, Option<String>, Option<String>), Vec<TypeKey>>,
@@ -61,8 +61,8 @@ impl Roots {
         self.by_name.entry(key.name.clone()).or_default().push(key.clone());
     }
 
-    /// The structs of a kind. Those of packages of this very version precede those of packages without a version, which
-    /// have the types of all versions.
+    /// The structs of a kind. Structs in packages of the requested version precede those in packages without a version,
+    /// which contain the types of all versions.
     pub(super) fn find(&self, group: &str, version: &str, kind: &str) -> Vec<&TypeKey> {
         for version in [Some(version), None] {
             let of = |group: Option<&str>| {
@@ -78,17 +78,17 @@ impl Roots {
         Vec::new()
     }
 
-    /// The structs of a name, whatever their group and version.
+    /// The structs with a name, in any group and version.
     pub(super) fn named(&self, kind: &str) -> &[TypeKey] {
         self.by_name.get(kind).map_or(&[][..], Vec::as_slice)
     }
 }
 
-/// Structs by what OpenAPI documents call them.
+/// Structs by their names in OpenAPI documents.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     by_name: HashMap<String, TypeKey>,
-    /// Of packages without a known path: by the package and the type at the end of the name.
+    /// Structs in packages whose path is unknown: by the package and the type at the end of the name.
     by_end: HashMap<String, TypeKey>,
 }
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_with_the_longest_common_end_is_found() {
+    fn folder_with_the_longest_common_suffix_is_found() {
         let mut folders = Folders::default();
         for (package, folder) in
             ["a/api/v1", "./b/api/v1", "c@v1.2.3/api/v2", "v3", "x/a/api/v1"].into_iter().enumerate()
@@ -125,7 +125,7 @@ mod tests {
         for (path, expected) in [
             ("example.com/b/api/v1", Some(1)),
             ("example.com/x/a/api/v1", Some(4)),
-            // Of several the last.
+            // Of several equal ones, the last.
             ("example.com/a/api/v1", Some(4)),
             ("example.com/other/api/v1", Some(4)),
             ("example.com/c/api/v2", Some(2)),

@@ -1,18 +1,18 @@
-//! Markers: comment lines that begin with `+`.
+//! Markers: comment lines that start with `+`.
 
 use crate::Position;
 
-/// A marker. Of those that are not about unions only the name and the rest of the line are kept.
+/// A marker. For markers that do not concern unions, only the name and the rest of the line are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Marker {
-    /// `union`, `k8s:unionMember`.
+    /// The name, such as `union` or `k8s:unionMember`.
     pub(crate) name: String,
-    /// What follows the name, as it is written: `=a,optional`.
+    /// The rest of the line after the name, such as `=a,optional`.
     pub(crate) rest: String,
     pub(crate) at: Position,
 }
 
-/// The markers of the lines of a comment. The comment begins at the position.
+/// The markers in the lines of a comment that starts at the position.
 pub(crate) fn of_comment(text: &str, at: Position) -> Vec<Marker> {
     let (body, opening) = match text.strip_prefix("//") {
         Some(line) => (line, 2),
@@ -45,7 +45,7 @@ fn is_interior(c: char) -> bool {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Tag {
     pub(crate) name: String,
-    /// The arguments; one without a name is positional.
+    /// The arguments. An argument without a name is positional.
     pub(crate) arguments: Vec<(Option<String>, String)>,
     pub(crate) value: Option<String>,
 }
@@ -57,12 +57,11 @@ impl Tag {
     }
 }
 
-/// The tags of a marker, from the outermost to the one that the others carry. The grammar is that of
-/// `k8s.io/gengo/v2/codetags`.
+/// Parses the tags of a marker, from the outermost to the innermost, by the grammar of `k8s.io/gengo/v2/codetags`.
 ///
 /// # Errors
 ///
-/// What was found that the grammar does not have.
+/// What was expected and what was found.
 pub(crate) fn tags(marker: &Marker) -> Result<Vec<Tag>, String> {
     let text = format!("{}{}", marker.name, marker.rest);
     let mut scanner = Scanner { rest: &text };
@@ -95,7 +94,7 @@ impl<'t> Scanner<'t> {
         self.rest = self.rest.trim_start();
     }
 
-    /// What is next, for a message.
+    /// The next character, for a message.
     fn found(&self) -> String {
         self.rest.chars().next().map_or_else(|| "the end of the line".to_owned(), |c| format!("`{c}`"))
     }
@@ -107,7 +106,7 @@ impl<'t> Scanner<'t> {
         taken
     }
 
-    /// One tag, and whether it carries another.
+    /// Parses one tag. Returns it with whether it contains another tag.
     fn tag(&mut self) -> Result<(Tag, bool), String> {
         let name = self.take_while(|c| is_interior(c) || c == ':');
         if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
@@ -152,7 +151,7 @@ impl<'t> Scanner<'t> {
     fn value(&mut self) -> Result<String, String> {
         if self.eat("`") {
             let text = self.take_while(|c| c != '`');
-            return if self.eat("`") { Ok(text.to_owned()) } else { Err("a string has no end".into()) };
+            return if self.eat("`") { Ok(text.to_owned()) } else { Err("unterminated string".into()) };
         }
         if self.eat("\"") {
             let mut text = String::new();
@@ -161,14 +160,14 @@ impl<'t> Scanner<'t> {
                 if self.eat("\"") {
                     return Ok(text);
                 }
-                // An escaped quote or backslash; names and values have no others.
+                // An escaped quote or backslash; names and values have no other escapes.
                 let mut rest = self.rest.chars();
                 match (rest.next(), rest.next()) {
                     (Some('\\'), Some(c @ ('"' | '\\'))) => text.push(c),
                     (Some('\\'), Some(c)) => {
                         return Err(format!("escape `\\{c}`: \\\" and \\\\ are accepted"));
                     }
-                    _ => return Err("a string has no end".into()),
+                    _ => return Err("unterminated string".into()),
                 }
                 self.rest = rest.as_str();
             }
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_have_markers_with_their_place() {
+    fn markers_of_a_comment_have_positions() {
         let found = of_comment("/* text\n  +union\n +a=b c\n*/", Position { line: 7, column: 3 });
         let places: Vec<_> =
             found.iter().map(|m| (m.name.as_str(), m.rest.as_str(), m.at.line, m.at.column)).collect();
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_have_arguments_values_and_tags() {
+    fn tags_have_arguments_values_and_nested_tags() {
         let found =
             tags(&marker("// +k8s:beta(since: \"1.37\")=+k8s:item(type: \"A\")=+k8s:unionMember")).unwrap();
         assert_eq!(
@@ -221,10 +220,10 @@ mod tests {
     }
 
     #[test]
-    fn tags_against_the_grammar_are_errors() {
+    fn invalid_tags_are_errors() {
         for (line, error) in [
             ("// +k8s:unionMember(union \"a\")", "expected `,` or `)`, got `\"`"),
-            ("// +k8s:unionMember(union: \"a)", "a string has no end"),
+            ("// +k8s:unionMember(union: \"a)", "unterminated string"),
             ("// +k8s:unionMember(", "expected a value, got the end of the line"),
             ("// +k8s:unionMember words", "expected the end of the tag, got `w`"),
             ("// +k8s:unionMember=+(", "expected the name of a tag, got `(`"),

@@ -1,4 +1,4 @@
-//! What is kept of Go source.
+//! The parts of Go source that matter here.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ pub(crate) struct File {
     pub(crate) package: String,
     /// The markers before the package clause.
     pub(crate) markers: Vec<Marker>,
-    /// The name of each import in this file, if it is given, and its path.
+    /// The imports of the file: the name, if given, and the path.
     pub(crate) imports: Vec<(Option<String>, String)>,
-    /// The packages that were read, by the names that imports give them in this file.
+    /// The packages that were read, by their import names in this file.
     pub(crate) imported: HashMap<String, usize>,
     pub(crate) types: Vec<TypeDecl>,
     pub(crate) constants: Vec<Constant>,
 }
 
-/// `type Name ...`
+/// A type declaration: `type Name ...`.
 #[derive(Debug)]
 pub(crate) struct TypeDecl {
     pub(crate) name: String,
@@ -31,7 +31,7 @@ pub(crate) struct TypeDecl {
     pub(crate) ty: Type,
 }
 
-/// A type as it is written.
+/// A type as in the source.
 #[derive(Debug)]
 pub(crate) enum Type {
     Named(String),
@@ -40,12 +40,12 @@ pub(crate) enum Type {
     List(Box<Type>),
     Map(Box<Type>),
     Struct(Fields),
-    /// Functions, channels, interfaces, generic types.
+    /// Functions, channels, interfaces, and generic types.
     Other,
 }
 
 impl Type {
-    /// The type without pointers around it.
+    /// The type without pointers.
     pub(crate) fn pointee(&self) -> &Type {
         match self {
             Type::Pointer(inner) => inner.pointee(),
@@ -58,9 +58,9 @@ impl Type {
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     list: Vec<Field>,
-    /// Positions of fields by their names in JSON. Of several with one name the first counts.
+    /// The indices of fields by JSON name. Of several fields with the same name, the first one is used.
     by_json: HashMap<String, usize>,
-    /// Positions of the fields whose own fields JSON has in their place.
+    /// The indices of fields whose own fields are inlined in JSON.
     inlined: Vec<usize>,
 }
 
@@ -82,12 +82,12 @@ impl Fields {
         self.list.iter()
     }
 
-    /// The field that has a name in JSON.
+    /// The field with a JSON name.
     pub(crate) fn named(&self, json: &str) -> Option<&Field> {
         self.list.get(*self.by_json.get(json)?)
     }
 
-    /// The fields whose own fields JSON has in their place.
+    /// The fields whose own fields are inlined in JSON.
     pub(crate) fn inlined(&self) -> impl Iterator<Item = &Field> {
         self.inlined.iter().filter_map(|i| self.list.get(*i))
     }
@@ -96,17 +96,17 @@ impl Fields {
 /// A field of a struct.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// The name in Go: that of the type for an embedded field.
+    /// The name in Go; the type name for an embedded field.
     pub(crate) name: String,
     pub(crate) at: Position,
-    /// Fields of one line share their markers and their type.
+    /// Fields declared on one line share their markers and their type.
     pub(crate) markers: Arc<[Marker]>,
     pub(crate) ty: Arc<Type>,
-    /// The name in JSON; none for a field that JSON does not have.
+    /// The name in JSON; `None` for a field that is not in JSON.
     pub(crate) json: Option<String>,
-    /// Whether JSON has the fields of the field's type in its place.
+    /// Whether the fields of the field's type are inlined in JSON.
     pub(crate) inlined: bool,
-    /// `omitempty` or `omitzero`.
+    /// Whether the tag has `omitempty` or `omitzero`.
     pub(crate) omitted_if_empty: bool,
 }
 
@@ -115,7 +115,7 @@ impl Field {
         self.markers.iter().find(|marker| marker.name == name)
     }
 
-    /// Whether the field may be absent, as kube-openapi decides it: markers before tags.
+    /// Whether the field is optional by the rules of kube-openapi: markers take precedence over tags.
     pub(crate) fn is_optional(&self) -> bool {
         let has = |names: &[&str]| names.iter().any(|name| self.marker(name).is_some());
         if has(&["required", "k8s:required", "kubebuilder:validation:Required"]) {
@@ -125,12 +125,12 @@ impl Field {
     }
 }
 
-/// A constant that is a string.
+/// A string constant.
 #[derive(Debug)]
 pub(crate) struct Constant {
-    /// Its type; none if it is left out.
+    /// The declared type, if any.
     pub(crate) ty: Option<Arc<Type>>,
-    /// The type of the last constant before it in the same declaration that has one.
+    /// The type of the last preceding typed constant in the same declaration.
     pub(crate) beside: Option<Arc<Type>>,
     pub(crate) value: String,
 }

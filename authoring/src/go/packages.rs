@@ -1,4 +1,4 @@
-//! Packages, and which type a name stands for.
+//! Packages, and the resolution of names to types.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +9,7 @@ use super::read;
 use super::unions::{self, Declared};
 use crate::Fault;
 
-/// The most names that stand for a name: `type A = B`, `type B = C`.
+/// The maximum length of a chain of aliases: `type A = B`, `type B = C`.
 pub(super) const MAX_HOPS: usize = 32;
 
 /// A file of Go source.
@@ -22,11 +22,11 @@ pub(super) const MAX_HOPS: usize = 32;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct GoFile<'t> {
-    /// The path of the file. Files of one folder are a package.
+    /// The path of the file. The files of a folder form a package.
     pub path: &'t str,
-    /// What other packages import this package by, if it is known.
+    /// The import path of the package, if known.
     pub import_path: Option<&'t str>,
-    /// The source.
+    /// The source code.
     pub text: &'t str,
 }
 
@@ -43,7 +43,7 @@ pub struct GoTypes {
     definitions: Definitions,
     /// The string constants of each type, in order.
     pub(super) constants: HashMap<TypeKey, Vec<String>>,
-    /// Constants without a type beside those with one.
+    /// Untyped constants declared beside constants of the type.
     pub(super) beside: HashMap<TypeKey, Vec<String>>,
     pub(crate) unions: BTreeMap<TypeKey, Vec<Declared>>,
     faults: Vec<Fault>,
@@ -57,7 +57,7 @@ pub(crate) struct TypeKey {
     pub(crate) name: String,
 }
 
-/// Where names are resolved: a file of a package.
+/// The scope in which names are resolved: a file of a package.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope {
     pub(crate) package: usize,
@@ -71,17 +71,17 @@ pub(crate) struct Package {
     pub(crate) import_path: Option<String>,
     /// The name in the package clause.
     pub(crate) name: String,
-    /// The group of its kinds, if it has one: `+groupName=example.com`.
+    /// The API group, if declared: `+groupName=example.com`.
     pub(crate) group: Option<String>,
-    /// The version of its kinds: `+versionName=v1`, or the name of the package if it is that of a version.
+    /// The API version: `+versionName=v1`, or the name of the package if it is a version.
     pub(crate) version: Option<String>,
-    /// What definitions in OpenAPI documents begin with: `+k8s:openapi-model-package=com.example.api.v1`.
+    /// The prefix of definition names in OpenAPI documents: `+k8s:openapi-model-package=com.example.api.v1`.
     model_package: Option<String>,
     pub(crate) files: Vec<File>,
 }
 
 impl Package {
-    /// Sets what the clauses of the files, and the markers before them, say.
+    /// Sets the names that the package clauses and the markers before them declare.
     fn describe(&mut self) {
         let marker = |name: &str| {
             let mut markers = self.files.iter().flat_map(|file| &file.markers);
@@ -97,7 +97,7 @@ impl Package {
         self.name = names().find(|name| !name.is_empty()).unwrap_or_default().to_owned();
     }
 
-    /// What kube-openapi calls a type of the package, if that is known.
+    /// The names by which kube-openapi may refer to a type of the package.
     pub(super) fn names_in_openapi(&self, name: &str) -> Vec<String> {
         let mut names: Vec<String> =
             self.model_package.iter().map(|package| format!("{package}.{name}")).collect();
@@ -113,7 +113,7 @@ impl Package {
     }
 }
 
-/// `v1`, `v2alpha3`.
+/// Whether a string is a version such as `v1` or `v2alpha3`.
 fn is_version(name: &str) -> bool {
     let Some(rest) = name.strip_prefix('v') else {
         return false;
@@ -124,14 +124,14 @@ fn is_version(name: &str) -> bool {
         && (rest.is_empty() || rest.strip_prefix("alpha").or(rest.strip_prefix("beta")).is_some_and(digits))
 }
 
-/// The parts of a path, without the versions of modules.
+/// The segments of a path, without the versions of modules.
 pub(super) fn components(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     let parts = path.split(['/', '\\']).map(|part| part.split('@').next().unwrap_or_default());
     parts.filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// Whether a type is that of a kind: it is marked as one, or a struct with TypeMeta. One that stands for a struct of another
-/// version (`type App v1.App`) needs the marker.
+/// Whether a type is the root of a kind: it has the marker, or is a struct with TypeMeta. A type that is defined by a
+/// struct of another version (`type App v1.App`) requires the marker.
 fn is_root(decl: &TypeDecl) -> bool {
     const MARKERS: [&str; 2] = ["kubebuilder:object:root", "k8s:deepcopy-gen:interfaces"];
     let is_marked = decl.markers.iter().any(|marker| MARKERS.contains(&marker.name.as_str()));
@@ -140,7 +140,7 @@ fn is_root(decl: &TypeDecl) -> bool {
 }
 
 impl GoTypes {
-    /// Reads files, and what their markers declare. What is wrong with them is in [`faults`](Self::faults).
+    /// Reads files and the unions that their markers declare. Faults are available from [`faults`](Self::faults).
     pub fn read(files: &[GoFile<'_>]) -> Self {
         let mut types = GoTypes::default();
         let mut by_folder: HashMap<&str, usize> = HashMap::new();
@@ -167,17 +167,17 @@ impl GoTypes {
         types
     }
 
-    /// What is wrong with the source and its markers, by file and place.
+    /// The faults of the source and its markers, by file and position.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
 
-    /// What declares nothing and does no harm, by file and place: discriminators without members.
+    /// Harmless markers without effect, by file and position: discriminators without members.
     pub fn warnings(&self) -> &[Fault] {
         &self.warnings
     }
 
-    /// How many unions the source declares.
+    /// The number of unions that the source declares.
     pub fn unions(&self) -> usize {
         self.unions.values().map(Vec::len).sum()
     }
@@ -224,8 +224,8 @@ impl GoTypes {
         self.beside = beside;
     }
 
-    /// Finds the packages of all imports. One whose import path is not known is found by the end of the path of its
-    /// folder.
+    /// Resolves all imports to packages. A package without a known import path is found by the suffix of its folder
+    /// path.
     fn resolve_imports(&mut self) {
         let mut by_import_path = HashMap::new();
         let mut folders = Folders::default();
@@ -244,7 +244,7 @@ impl GoTypes {
                 let Some(package) = exact.or_else(|| folders.find(path)) else {
                     continue;
                 };
-                // An import without a name goes by that of the package, which may not be the end of the path.
+                // The default name of an import is the package name, which may differ from the end of the path.
                 let unnamed =
                     || components(path).next_back().into_iter().chain(names.get(package).map(String::as_str));
                 let qualifiers: Vec<&str> = match name {
@@ -280,7 +280,7 @@ impl GoTypes {
         Some((scope, self.file(scope)?.types.get(i)?))
     }
 
-    /// The type that a name stands for, whether it is declared in what was read or not.
+    /// The key of a named type, whether its declaration was read or not.
     pub(crate) fn key(&self, scope: Scope, ty: &Type) -> Option<TypeKey> {
         match ty {
             Type::Named(name) => Some(TypeKey { package: scope.package, name: name.clone() }),
@@ -291,17 +291,17 @@ impl GoTypes {
         }
     }
 
-    /// The package that a name of an import stands for, if it was read.
+    /// The package of an import name, if it was read.
     fn import(&self, scope: Scope, qualifier: &str) -> Option<usize> {
         self.file(scope)?.imported.get(qualifier).copied()
     }
 
-    /// The structs of a kind in a version.
+    /// The root structs of a kind at a version.
     pub(crate) fn roots(&self, group: &str, version: &str, kind: &str) -> Vec<&TypeKey> {
         self.roots.find(group, version, kind)
     }
 
-    /// The structs of kinds of a name, of all groups and versions.
+    /// The root structs with a kind name, in all groups and versions.
     pub(crate) fn roots_named(&self, kind: &str) -> &[TypeKey] {
         self.roots.named(kind)
     }
@@ -311,13 +311,13 @@ impl GoTypes {
         self.definitions.named(name)
     }
 
-    /// The struct of a definition whose name ends with a package and a type (`v1.Pod`), if the path of its package is not
-    /// known.
+    /// The struct of a definition whose name ends in a package and a type (`v1.Pod`), if the path of its package is
+    /// unknown.
     pub(crate) fn definition_by_end(&self, end: &str) -> Option<&TypeKey> {
         self.definitions.with_end(end)
     }
 
-    /// The type that is behind names, pointers left out, and where its own names are resolved.
+    /// The underlying type without names and pointers, and the scope of its own names.
     pub(crate) fn underlying<'a>(&'a self, mut scope: Scope, ty: &'a Type) -> (Scope, &'a Type) {
         let mut ty = ty.pointee();
         for _ in 0..MAX_HOPS {
@@ -330,12 +330,12 @@ impl GoTypes {
         (scope, ty)
     }
 
-    /// The name under which the struct is declared that a type is.
+    /// The key under which the underlying struct of a type is declared.
     pub(crate) fn struct_key(&self, scope: Scope, ty: &Type) -> Option<TypeKey> {
         self.struct_named(&self.key(scope, ty.pointee())?)
     }
 
-    /// The name under which the struct is declared that a name stands for.
+    /// The key under which the underlying struct of a named type is declared.
     pub(crate) fn struct_named(&self, key: &TypeKey) -> Option<TypeKey> {
         let mut key = key.clone();
         for _ in 0..MAX_HOPS {

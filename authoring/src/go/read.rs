@@ -1,4 +1,4 @@
-//! From source to what is kept of it. Source with syntax errors is read as far as it can be.
+//! Reads Go source. Source with syntax errors is read as far as possible.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use super::marker::{self, Marker};
 use super::model::{Constant, Field, Fields, File, Type, TypeDecl};
 use crate::{Fault, Position};
 
-/// How deep types nest: pointers to lists of maps of structs. What is deeper is not looked at.
+/// The maximum nesting of types, such as pointers to lists of maps of structs. Deeper types are ignored.
 const MAX_DEPTH: usize = 64;
 
-/// The most syntax errors of a file that are reported.
+/// The maximum number of reported syntax errors per file.
 const MAX_ERRORS: usize = 10;
 
-/// Reads a file, and what is no Go in it.
+/// Reads a file, and returns its syntax errors.
 pub(crate) fn file(path: &str, text: &str) -> (File, Vec<Fault>) {
     let mut file = File { path: path.to_owned(), ..File::default() };
     let fault = |at, message: &str| Fault { file: path.to_owned(), at, message: message.to_owned() };
@@ -49,7 +49,7 @@ fn position(node: Node<'_>) -> Position {
     Position { line: start.row + 1, column: start.column + 1 }
 }
 
-/// Reports the outermost nodes that are errors.
+/// Reports the outermost error nodes.
 fn syntax_errors(tree: &Tree, mut report: impl FnMut(Position, &str)) {
     let mut cursor = tree.walk();
     let mut found = 0;
@@ -92,8 +92,8 @@ impl<'t> Reader<'t> {
         node.named_children(&mut cursor).find(|child| child.kind() == kind)
     }
 
-    /// The children of a node, each with the markers of the comments before it. A comment behind something in the
-    /// same line belongs to nothing.
+    /// Visits the children of a node, each with the markers of the preceding comments. A trailing comment on the line
+    /// of other code belongs to no child.
     fn documented<'n>(&self, node: Node<'n>, mut visit: impl FnMut(Node<'n>, Vec<Marker>)) {
         let mut markers = Vec::new();
         let mut last = None;
@@ -141,7 +141,7 @@ impl<'t> Reader<'t> {
             else {
                 return;
             };
-            // What a generic type stands for is not known here.
+            // Instances of generic types are not resolved.
             let generic = spec.child_by_field_name("type_parameters").is_some();
             let ty = if generic { Type::Other } else { self.ty(ty, MAX_DEPTH) };
             types.push(TypeDecl { name: self.text(name), at: position(name), markers, ty });
@@ -211,7 +211,7 @@ impl<'t> Reader<'t> {
                 return;
             };
             let name = name.clone();
-            // The grammar leaves the star of an embedded pointer beside its type.
+            // The grammar places the star of an embedded pointer beside its type.
             let pointer = self.text(node).starts_with('*');
             let ty = if pointer { Type::Pointer(Box::new(ty)) } else { ty };
             return add(name, position(type_node), true, Arc::new(ty));
@@ -241,7 +241,7 @@ impl<'t> Reader<'t> {
         });
     }
 
-    /// `Type("value")`.
+    /// Parses a conversion: `Type("value")`.
     fn conversion(&self, node: Node<'_>) -> Option<(Type, String)> {
         if node.kind() != "call_expression" {
             return None;
@@ -259,7 +259,7 @@ impl<'t> Reader<'t> {
         Some((ty, self.string(value)?))
     }
 
-    /// What a string literal stands for.
+    /// The value of a string literal.
     fn string(&self, node: Node<'_>) -> Option<String> {
         let text = self.text(node);
         match node.kind() {
@@ -274,7 +274,7 @@ fn is_exported(name: &str, embedded: bool) -> bool {
     embedded || name.starts_with(char::is_uppercase)
 }
 
-/// A string without its escapes; none if it has one that names and tags do not have.
+/// Unescapes a string; `None` for escapes that do not occur in names and tags.
 fn unquoted(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn struct_tags_are_read_as_go_reads_them() {
+    fn struct_tags_are_parsed_as_in_go() {
         assert_eq!(
             json_tag(r#"protobuf:"bytes,1,opt,name=type" json:"type,omitempty""#).as_deref(),
             Some("type,omitempty")
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn syntax_errors_have_a_place_and_the_rest_is_read() {
+    fn syntax_errors_have_positions_and_the_rest_is_read() {
         let (file, faults) = file(
             "f.go",
             "package a\n\ntype A struct {\n\tB int `json:\"b\"`\n}\n\nnot go at all\n\ntype C struct{}\n",
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_no_trouble() {
+    fn deeply_nested_types_are_read() {
         let text = format!("package a\ntype A struct {{ B {}T }}\n", "*".repeat(100_000));
         assert_eq!(file("f.go", &text).0.types.len(), 1);
     }

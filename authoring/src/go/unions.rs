@@ -1,4 +1,4 @@
-//! From markers to unions.
+//! Builds unions from markers.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,12 +16,12 @@ pub(super) const DISCRIMINATOR: &str = "unionDiscriminator";
 pub(super) const MEMBER: &str = "unionMember";
 pub(super) const DISCRIMINATED_BY: &str = "unionDiscriminatedBy";
 
-/// How a union is written in a document.
+/// The form of a union in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// In the list on the struct: the form of 2019.
+    /// In the list on the struct, as proposed in 2019.
     List,
-    /// On the property of the discriminator: the form of 2022.
+    /// On the property of the discriminator, as proposed in 2022.
     Object,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Declared {
     pub(crate) form: Form,
     pub(crate) discriminator: Option<Member>,
     pub(crate) members: Vec<Member>,
-    /// The values of the discriminator that select no member.
+    /// The values of the discriminator without a member.
     pub(crate) empty: Vec<String>,
     /// Whether one member must be set.
     pub(crate) required: bool,
@@ -41,11 +41,11 @@ pub(crate) struct Declared {
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) json: String,
-    /// The value of the discriminator that selects it.
+    /// The value of the discriminator that selects the field.
     pub(crate) value: String,
     pub(crate) optional: bool,
     pub(crate) scope: Scope,
-    /// Its marker, or the field.
+    /// The position of its marker, or of the field.
     pub(crate) at: Position,
 }
 
@@ -60,7 +60,7 @@ impl Declared {
     }
 }
 
-/// The unions of all structs, and what is wrong with them.
+/// The unions of all structs, with faults and warnings.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) unions: BTreeMap<TypeKey, Vec<Declared>>,
@@ -82,7 +82,7 @@ pub(super) fn of_types(types: &GoTypes) -> Found {
     found
 }
 
-/// A struct whose markers are looked at.
+/// The struct whose markers are being processed.
 pub(super) struct Struct<'a> {
     pub(super) types: &'a GoTypes,
     pub(super) scope: Scope,
@@ -129,7 +129,7 @@ impl<'a> Struct<'a> {
         let mut unions: Vec<Declared> = Vec::new();
         let mut known: HashMap<Parts, usize> = HashMap::new();
         for union in of_2019.into_iter().chain(of_2022).chain(kubernetes::unions(self)) {
-            // The markers of two generators may describe one union.
+            // The markers of two generators may describe the same union.
             let at = *known.entry(union.parts()).or_insert(unions.len());
             match unions.get_mut(at) {
                 Some(same) => same.required |= union.required,
@@ -140,7 +140,7 @@ impl<'a> Struct<'a> {
         unions
     }
 
-    /// Markers with arguments that they do not have, and names that are nearly those of markers.
+    /// Reports unexpected arguments and unknown markers with similar names.
     fn check_markers(&mut self) {
         let known = [UNION, DEPRECATED, DISCRIMINATOR, MEMBER, DISCRIMINATED_BY];
         let decl = self.decl;
@@ -178,7 +178,7 @@ impl<'a> Struct<'a> {
         }
     }
 
-    /// The fields with the marker of a discriminator, of which a union of 2019 has one.
+    /// The field with the discriminator marker, of which a union of 2019 has at most one.
     fn only_discriminator(&mut self) -> Option<&'a Field> {
         let mut all = self.fields().filter(|field| field.marker(DISCRIMINATOR).is_some());
         let first = all.next()?;
@@ -201,7 +201,7 @@ impl<'a> Struct<'a> {
         Declared { form: Form::List, discriminator, members, empty: Vec::new(), required: false }
     }
 
-    /// `+union` on the struct: all its fields but the discriminator are members.
+    /// `+union` on the struct: all fields but the discriminator are members.
     fn whole_struct(&mut self) -> Option<Declared> {
         let discriminator = self.only_discriminator();
         let mut members = Vec::new();
@@ -221,7 +221,7 @@ impl<'a> Struct<'a> {
                 self.fault(
                     at,
                     format!(
-                        "`+{name}` in a `+union` struct, whose fields are all members: leave one of them out"
+                        "`+{name}` in a `+union` struct, whose fields are all members: remove one of them"
                     ),
                 );
             }
@@ -252,7 +252,7 @@ impl<'a> Struct<'a> {
                 self.fault(
                     marker.at,
                     format!(
-                        "`{}` has a second marker beside `+{DEPRECATED}`: leave one of them out",
+                        "`{}` has a second marker beside `+{DEPRECATED}`: remove one of them",
                         field.name
                     ),
                 );
@@ -267,7 +267,7 @@ impl<'a> Struct<'a> {
         Some(self.deducing(discriminator, members))
     }
 
-    /// `+unionMember` on fields: one union for each discriminator.
+    /// `+unionMember` on fields: one union per discriminator.
     fn respecting(&mut self) -> Vec<Declared> {
         let discriminators: Vec<(&Field, &Marker)> =
             self.fields().filter_map(|field| Some((field, field.marker(DISCRIMINATOR)?))).collect();
@@ -296,7 +296,7 @@ impl<'a> Struct<'a> {
             if field.marker(DISCRIMINATOR).is_some() {
                 self.fault(
                     marker.at,
-                    format!("`{}` is discriminator and member: leave one marker out", field.name),
+                    format!("`{}` is both discriminator and member: remove one marker", field.name),
                 );
             }
             let member = self.arguments(field, marker);
@@ -344,7 +344,7 @@ impl<'a> Struct<'a> {
                 // Published APIs have such discriminators, which the generators of Kubernetes ignore.
                 if !given_up {
                     let message = format!(
-                        "discriminator `{}` has no members, and declares no union: `+{MEMBER}` on a field makes a member",
+                        "discriminator `{}` has no members and declares no union: `+{MEMBER}` on a field makes a member",
                         field.name
                     );
                     let warning = self.at(marker.at, message);
@@ -374,7 +374,7 @@ impl<'a> Struct<'a> {
         unions
     }
 
-    /// The union of a discriminator that has a list of values.
+    /// The union of a discriminator with a list of values.
     pub(super) fn closed(&mut self, field: &Field, members: Vec<Member>) -> Option<Declared> {
         let expected = "expected a string type with constants (`+enum`)";
         let (mut values, beside) = match enums::of_field(self.types, self.scope, field) {
@@ -424,7 +424,7 @@ impl<'a> Struct<'a> {
         Some(Declared { form: Form::Object, discriminator, members, empty, required: false })
     }
 
-    /// `+unionMember[=name][,optional]`.
+    /// Parses `+unionMember[=name][,optional]`.
     fn arguments(&mut self, field: &Field, marker: &Marker) -> Option<Member> {
         let rest = marker.rest.trim();
         let (name, options) = match rest.strip_prefix('=') {
@@ -466,13 +466,14 @@ impl<'a> Struct<'a> {
         Some(Member { optional, ..member })
     }
 
-    /// No field belongs to two unions, and no value selects two fields. A field stays in the first of its unions.
+    /// Checks that no field belongs to two unions and no value selects two fields. A field stays in the first of its
+    /// unions.
     fn check_distinct(&mut self, unions: &mut [Declared]) {
         let names: Vec<String> = unions
             .iter()
             .map(|union| match &union.discriminator {
                 Some(by) => format!("that of `{}`", by.json),
-                None => "one without discriminator".to_owned(),
+                None => "one without a discriminator".to_owned(),
             })
             .collect();
         let name = |at: usize| names.get(at).map_or("", String::as_str);
@@ -483,7 +484,7 @@ impl<'a> Struct<'a> {
                 let first = *seen.entry(member.json.clone()).or_insert(i);
                 if first != i {
                     let message = format!(
-                        "member `{}` is in two unions, {} and {}: it may be in one",
+                        "member `{}` is in two unions, {} and {}: expected at most one",
                         member.json,
                         name(first),
                         name(i)
@@ -492,7 +493,7 @@ impl<'a> Struct<'a> {
                 }
                 if let Some(other) = values.insert(&member.value, &member.json) {
                     let message = format!(
-                        "value {:?} selects two members, `{other}` and `{}`: each has its own",
+                        "value {:?} selects two members, `{other}` and `{}`: expected distinct values",
                         member.value, member.json
                     );
                     self.fault(member.at, message);

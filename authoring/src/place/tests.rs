@@ -1,9 +1,9 @@
-//! The walk is linear.
+//! The walk takes linear time.
 
 use super::*;
 use crate::GoFile;
 
-/// How many look-ups it takes to put the unions of source into a document.
+/// The number of lookups to add the unions of the source to a document.
 fn steps(source: &str, document: &str) -> usize {
     let types = GoTypes::read(&[GoFile { path: "api/v1/t.go", import_path: None, text: source }]);
     let (mut placed, mut faults) = (BTreeSet::new(), Vec::new());
@@ -37,7 +37,7 @@ fn optional(name: usize, markers: &str) -> String {
     format!("{markers}\tF{name} *int `json:\"f{name},omitempty\"`\n")
 }
 
-/// Inputs of a size: Go source and a document.
+/// Creates inputs of a size: Go source and a document.
 type Inputs = fn(usize) -> (String, String);
 
 const INPUTS: [(&str, Inputs); 5] = [

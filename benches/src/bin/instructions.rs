@@ -13,9 +13,9 @@ use std::{env, fs, io};
 
 use fieldmanager_benches::key::OPERATIONS;
 
-/// How much more an operation may need, in percent.
+/// The tolerated growth of an operation in percent.
 const TOLERANCE: f64 = 5.0;
-/// Runs of each operation under callgrind; the mean counts.
+/// Runs of each operation under callgrind; the mean is recorded.
 const RUNS: u64 = 10;
 
 fn main() -> ExitCode {
@@ -122,7 +122,7 @@ fn program() -> Result<PathBuf, Box<dyn std::error::Error>> {
     Ok(folder.join(format!("key-operation{}", env::consts::EXE_SUFFIX)))
 }
 
-/// Instructions of one run; only the measured function counts.
+/// The instructions of one run; only the measured function counts.
 fn count(program: &Path, name: &str) -> Result<u64, Box<dyn std::error::Error>> {
     let out = env::temp_dir().join(format!("fieldmanager-{name}-{}.callgrind", std::process::id()));
     let run = Command::new("valgrind")

@@ -1,5 +1,5 @@
 //! Runs one key operation, or the operation of any cell, for callgrind; see `instructions`.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "its caller passes what it knows")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "the caller passes valid arguments")]
 
 use fieldmanager_benches::{key, operations};
 

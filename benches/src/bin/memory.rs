@@ -17,9 +17,9 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// How many objects have the same managers.
+/// The number of objects with the same managers.
 const SHARING: usize = 10_000;
-/// How many objects are stored as a whole.
+/// The number of objects that are stored as a whole.
 const STORED: usize = 1000;
 
 fn main() {
@@ -36,7 +36,7 @@ fn main() {
         out.insert(format!("set/{name}"), kept(100, || Set::from_json(fields.as_bytes()).unwrap()));
     }
     let live = bytes_texts("Pod", "same").unwrap().live;
-    // Read from JSON each time, as objects of requests are.
+    // Parses the JSON each time, as for objects of requests.
     let read = || Value::from_json(&live).unwrap();
     let plain = || ManagedFields::of_object(&read()).unwrap();
     out.insert("decoded/Pod".to_owned(), kept(SHARING, plain));
@@ -50,20 +50,20 @@ fn main() {
     println!("{}", serde_json::Value::Object(out));
 }
 
-/// Bytes that are in use.
+/// The bytes in use.
 fn used() -> usize {
     let stats = ALLOCATOR.stats();
     stats.bytes_allocated.wrapping_sub(stats.bytes_deallocated)
 }
 
-/// Bytes that one of many values keeps.
+/// The bytes that one of many values keeps.
 fn kept<T>(n: usize, make: impl Fn() -> T) -> serde_json::Value {
-    // Allocate first what is allocated once for all.
+    // Makes one-time allocations first.
     drop(black_box(make()));
     kept_beside(&mut (), n, |()| make())
 }
 
-/// Bytes that one of many values keeps, with its part of the interner that they share.
+/// The bytes that one of many values keeps, with its share of the common interner.
 fn interned<T>(n: usize, make: impl Fn(&mut Interner) -> T) -> serde_json::Value {
     drop(black_box(make(&mut Interner::default())));
     // The interner allocates nothing before the first use.
@@ -81,7 +81,7 @@ fn kept_beside<S, T>(shared: &mut S, n: usize, make: impl Fn(&mut S) -> T) -> se
     json!(bytes)
 }
 
-/// How many bytes more are in use after ten thousand more applies by one field manager.
+/// The additional bytes in use after ten thousand more applies by one field manager.
 fn growth() -> usize {
     let shared = shared_apply("Pod").unwrap();
     let run = |times| (0..times).for_each(|_| shared.run());

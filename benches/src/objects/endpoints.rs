@@ -1,4 +1,4 @@
-//! The endpoints of a service with a thousand pods: long, and one leaf for the field manager.
+//! The endpoints of a service with a thousand pods: a long list, which is one leaf for the field manager.
 
 use serde_json::{Value, json};
 

@@ -51,7 +51,7 @@ fn pod() -> String {
     Value::from_yaml(include_str!("../../objects/pod.yaml")).unwrap().to_json()
 }
 
-/// The text of a schema by the name of its file.
+/// The content of a schema by the name of its file.
 pub fn schema_text(name: &str) -> &'static str {
     match name {
         "kubernetes" => KUBERNETES,
@@ -66,13 +66,13 @@ impl Object {
         Schema::from_yaml(schema_text(self.schema)).unwrap().type_named(self.type_name).unwrap()
     }
 
-    /// The object, read again: it shares nothing with another.
+    /// Parses the object again. The result shares nothing with other results.
     pub fn read(&self, ty: &Type, duplicates: Duplicates) -> TypedValue {
         typed(&self.json, ty, duplicates)
     }
 }
 
-/// A text as a value of a type.
+/// Parses JSON as a value of a type.
 pub fn typed(json: &str, ty: &Type, duplicates: Duplicates) -> TypedValue {
     TypedValue::new(Value::from_json(json).unwrap(), ty.clone(), duplicates).unwrap()
 }

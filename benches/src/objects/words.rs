@@ -55,7 +55,7 @@ impl Words {
         words.join(" ")
     }
 
-    /// Digits as in names that are hashes.
+    /// Hexadecimal digits, as in names that are hashes.
     pub(super) fn hex(&mut self, length: usize) -> String {
         (0..length).map(|_| char::from(b"0123456789abcdef"[self.number(16) as usize])).collect()
     }

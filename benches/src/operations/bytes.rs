@@ -1,4 +1,4 @@
-//! Bytes to bytes: an object with its managed fields as JSON in, an apply, JSON out.
+//! Bytes to bytes: parses an object with its managed fields from JSON, applies, and writes JSON.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use fieldmanager_value::Value;
 use crate::measure::{Prepared, reused};
 use crate::objects::{Object, object, schema_text};
 
-/// The configurations: the one that the manager applied before, the same with one label changed, and both by a field
+/// The configurations: the one that the manager applied before, the same with one label changed, and both with a field
 /// manager that deduces the structure.
 pub const CASES: [&str; 4] = ["same", "change", "same-deduced", "change-deduced"];
 
@@ -74,14 +74,14 @@ pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
     Some(Prepared { run, output: Box::new(move || without_times(&output())) })
 }
 
-/// Reads, applies and writes.
+/// Parses, applies and writes.
 pub(crate) fn apply(manager: &FieldManager, live: &str, config: &str) -> String {
     let live = Value::from_json(live).unwrap();
     let config = Value::from_json(config).unwrap();
     manager.apply(ApplyRequest::new(&live, &config).manager(MANAGER).at(noon(2))).unwrap().object.to_json()
 }
 
-/// The object without times, since Go reads the clock.
+/// The object without times, because Go reads the clock.
 fn without_times(text: &str) -> serde_json::Value {
     let mut object: serde_json::Value = serde_json::from_str(text).unwrap();
     for entry in object["metadata"]["managedFields"].as_array_mut().unwrap() {
@@ -90,14 +90,14 @@ fn without_times(text: &str) -> serde_json::Value {
     object
 }
 
-/// A field manager and the texts of an apply; threads share it.
+/// A field manager and the JSON of an apply, which threads share.
 pub struct SharedApply {
     manager: FieldManager,
     texts: Texts,
 }
 
 impl SharedApply {
-    /// Reads, applies and writes once.
+    /// Parses, applies and writes once.
     pub fn run(&self) {
         std::hint::black_box(apply(&self.manager, &self.texts.live, &self.texts.config));
     }

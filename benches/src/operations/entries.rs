@@ -1,4 +1,4 @@
-//! The managed fields of an object that was read: decoding them, and finding them in an interner.
+//! The managed fields of a parsed object: decoding them, and looking them up in an interner.
 
 use std::cell::RefCell;
 
@@ -8,12 +8,12 @@ use fieldmanager_value::Value;
 use super::bytes::texts;
 use crate::measure::{Prepared, reused};
 
-/// The operations: decoding, the same by an interner that knows the entries, and sharing them in the object.
+/// The operations: decoding, decoding by an interner that has the entries, and sharing them in the object.
 pub const OPERATIONS: [&str; 3] = ["decode", "interned", "share"];
 
 pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
     let object = Value::from_json(&texts(name, "same")?.live).unwrap();
-    // The interner knows them from another object, so that pointer comparison does not find them.
+    // The interner has the entries of another object, so that pointer comparison does not find them.
     let seen = Value::from_json(&object.to_json()).unwrap();
     let interner = RefCell::new(Interner::default());
     let with =

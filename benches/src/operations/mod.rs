@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `table/OBJECT/OPERATION` | the table of the Go package's benchmark, all runs with the same objects |
 //! | `table/OBJECT/Conflict`, `table/OBJECT/Compare` | an apply that conflicts in many fields, a comparison |
-//! | `table/OBJECT/OPERATION/fresh` | the same, each run with objects that were read for it |
-//! | `parse/OBJECT/WHAT` | reading the text: by `serde_json`, into a value, into a typed value, and writing it |
+//! | `table/OBJECT/OPERATION/fresh` | the same, each run with separately parsed objects |
+//! | `parse/OBJECT/WHAT` | parsing JSON: by `serde_json`, into a value, into a typed value, and writing it |
 //! | `list/WHAT/N`, `map/WHAT/N` | a change to ten of N items or entries |
 //! | `set/WHAT/N` | operations on a set of N paths |
 //! | `fields/OBJECT/WHAT` | FieldsV1 of the set of an object, and its paths |

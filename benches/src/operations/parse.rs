@@ -1,4 +1,4 @@
-//! Reading and writing the JSON of an object, to which other operations are compared.
+//! Parses and writes the JSON of an object, as a reference for other operations.
 
 use fieldmanager_typed::Duplicates;
 use fieldmanager_value::Value;
@@ -6,8 +6,8 @@ use fieldmanager_value::Value;
 use crate::measure::{Prepared, fresh, reused};
 use crate::objects::{object, typed};
 
-/// The operations: the parser of `serde_json` into its `Value`, the library's own into its value, checking that
-/// a value fits its type, both together, and writing.
+/// The operations: parsing by `serde_json` into its `Value`, parsing into a value of the library, validating a value,
+/// both together, and writing.
 pub const OPERATIONS: [&str; 5] = ["serde_json", "value", "validate", "typed", "write"];
 
 pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
@@ -18,7 +18,7 @@ pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
         "serde_json" => reused(move || serde_json::from_str::<serde_json::Value>(&text).unwrap()),
         "value" => reused(move || Value::from_json(&text).unwrap()),
         "typed" => reused(move || typed(&text, &ty, Duplicates::Allow)),
-        // A new value every time: a large list keeps its index.
+        // Uses a new value every time, because a large list keeps its index.
         "validate" => fresh(
             (100_000 / text.len() as u64).max(1),
             move || Value::from_json(&text).unwrap(),

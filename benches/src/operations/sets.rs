@@ -20,7 +20,7 @@ pub const ON_SIZES: [&str; 9] = [
     "reversed",
     "encode",
 ];
-/// Operations on the text of the set of an object.
+/// Operations on the FieldsV1 of the set of an object.
 pub const ON_OBJECTS: [&str; 3] = ["decode", "reversed", "encode"];
 /// Operations on the paths of the set of an object, which are not compared with Go.
 const ON_PATHS: [&str; 2] = ["paths", "parse-paths"];

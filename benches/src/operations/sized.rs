@@ -34,7 +34,7 @@ pub(super) fn list(what: &str, n: usize) -> Option<Prepared> {
         let entry = VersionedSet::new(part.field_set(), "v1", true);
         state.owners.insert(format!("manager-{manager}"), entry);
     }
-    // One of them applies its fields again, so that all sets are marked as reconciled with the schema.
+    // One of the managers applies its fields again, so that all sets are marked as reconciled with the schema.
     let state = state.apply(&Updater::builder().build(), &read(sizes::list_part(n, 0)), "manager-0", true);
     operation("first", state, changes)
 }
@@ -50,7 +50,7 @@ fn ty() -> Type {
     Schema::from_yaml(sizes::SCHEMA).unwrap().type_named(sizes::TYPE).unwrap()
 }
 
-/// The object after its creation.
+/// The state after the creation of the object.
 fn created(ty: &Type, object: &TypedValue) -> State {
     State::nothing(ty).update(&Updater::builder().build(), object, "creator", "v1")
 }

@@ -1,8 +1,8 @@
 //! The table of the Go package's benchmark (`merge/real_test.go`).
 //!
-//! As there, a run starts without an object and with a new updater, objects are typed beforehand, and all runs use the same
-//! objects. Then the library has cached the index of a large list from the second run on. In *fresh* cells every run has
-//! new objects: nothing is cached with them, and they are not in the cache of the processor either.
+//! As in that benchmark, a run starts without an object and with a new updater, objects are typed beforehand, and all
+//! runs use the same objects, so the library has cached the index of a large list from the second run on. In *fresh*
+//! cells every run has new objects: nothing is cached with them, and they are not in the processor's cache either.
 
 use fieldmanager_merge::{ApplyRequest, Updater};
 use fieldmanager_schema::Type;
@@ -17,8 +17,8 @@ use crate::objects::{Object, object};
 pub const OPERATIONS: [&str; 6] =
     ["Create", "Apply", "ApplyTwice", "ApplyTwiceNoCompare", "Update", "UpdateVersion"];
 
-/// Operations that the Go package's benchmark does not have: an apply that conflicts with that of another manager in many
-/// fields, and the comparison of these two objects.
+/// Operations that the Go package's benchmark does not have: an apply that conflicts with that of another manager in
+/// many fields, and the comparison of these two objects.
 const OTHERS: [&str; 2] = ["Conflict", "Compare"];
 
 type Inputs = (TypedValue, TypedValue);
@@ -34,8 +34,8 @@ pub(super) fn prepare(name: &str, operation: &str, reuse: bool) -> Option<Prepar
         let (object, ty) = (object.clone(), ty.clone());
         Box::new(move || run(operation, &ty, &inputs(operation, &object, &ty)).output())
     };
-    // Small objects are made in batches: reading the clock for each would change the result. The Go side has batches of
-    // the same size.
+    // Small objects are processed in batches, because reading the clock for each would change the result. The Go side
+    // has batches of the same size.
     let batch = (100_000 / object.json.len() as u64).max(1);
     let run = if reuse {
         let inputs = inputs(operation, &object, &ty);
@@ -98,7 +98,7 @@ fn changed(operation: &str, object: &Object, ty: &Type) -> Prepared {
     Prepared { run, output: Box::new(move || output.clone().into()) }
 }
 
-/// The value with other strings, but for those that are often keys.
+/// The value with changed strings, except for common key fields.
 fn change(value: &Value) -> Value {
     match value {
         Value::String(text) => format!("{text}-changed").into(),

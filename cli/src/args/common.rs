@@ -1,4 +1,4 @@
-//! Arguments that several commands have.
+//! Arguments shared by several commands.
 
 use std::path::PathBuf;
 
@@ -13,18 +13,18 @@ pub(crate) enum Format {
 
 #[derive(clap::Args)]
 pub(crate) struct TypeArgs {
-    /// The source of the types: a schema, an OpenAPI document, or CustomResourceDefinitions; by default the types of
+    /// A schema, an OpenAPI document, or CustomResourceDefinitions; by default the types of
     /// Kubernetes
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// The type of the object, or a kind; by default determined by the object's apiVersion and kind
+    /// The type of the object, or a kind; by default the object's apiVersion and kind determine it
     #[arg(long = "type", value_name = "NAME")]
     pub(crate) type_name: Option<String>,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
-    /// The format of the result
+    /// The output format
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) output: Format,
 }

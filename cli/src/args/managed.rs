@@ -1,4 +1,4 @@
-//! The arguments of commands about managed fields.
+//! Arguments of the commands that read or write managed fields.
 
 use std::path::PathBuf;
 
@@ -22,24 +22,24 @@ pub(crate) struct RequestArgs {
     /// The subresource of the request, such as status
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) subresource: String,
-    /// The time of the request, like 2026-01-31T12:00:00Z; by default the times of entries do not change
+    /// The time of the request, such as 2026-01-31T12:00:00Z; by default the times of entries do not change
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Time>,
     /// Show the changes of fields and managers instead of the new object
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "server")]
     pub(crate) dry_run: Option<DryRun>,
-    /// The format of the new object; json also prints errors as the Status that an API server sends
+    /// The format of the new object; json also prints errors as the Status object of an API server
     #[arg(short, long, value_enum)]
     pub(crate) output: Option<Format>,
 }
 
 impl RequestArgs {
-    /// Whether the changes are printed. With an output format the object is printed, as kubectl does.
+    /// Whether to print the changes. With an output format the object is printed instead, as kubectl does.
     pub(crate) fn wants_difference(&self) -> bool {
         self.dry_run.is_some() && self.output.is_none()
     }
 
-    /// Whether errors are printed as a Status.
+    /// Whether to print errors as a Status object.
     pub(crate) fn wants_status(&self) -> bool {
         self.output == Some(Format::Json)
     }
@@ -52,18 +52,18 @@ pub(crate) struct WriteArgs {
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) of: TypeArgs,
-    /// The live object, with its metadata.managedFields; none if it does not exist yet
+    /// The live object, with its metadata.managedFields; omit it if the object does not exist yet
     #[arg(long, value_name = "FILE")]
     pub(crate) live: Option<PathBuf>,
     /// The configuration to apply, or the new object
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Whether unions are normalized
+    /// Whether to normalize unions
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub(crate) unions: bool,
 }
 
-/// The values of `--dry-run` that kubectl has and that make sense here.
+/// The values of kubectl's `--dry-run` that apply to files.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DryRun {
     Server,
@@ -87,13 +87,13 @@ pub(crate) struct UpdateArgs {
     pub(crate) user_agent: String,
 }
 
-/// The object of a command about managers.
+/// The object whose managers a command shows.
 #[derive(clap::Args)]
 pub(crate) struct OwnedArgs {
     /// The object, with its metadata.managedFields
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The time from which ages are counted; by default the present time
+    /// The time from which ages are computed; by default the current time
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 }
@@ -132,8 +132,8 @@ pub(crate) struct ExtractArgs {
     /// The subresource to which the manager applied
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) subresource: String,
-    /// Print the result of Go's extract functions: without keys of items and the name of the object that the manager
-    /// does not own, and with null for empty lists and maps
+    /// Print the result of Go's extract functions: omits item keys and the object name unless the manager owns them,
+    /// and prints null for empty lists and maps
     #[arg(long)]
     pub(crate) as_go: bool,
     #[command(flatten)]
@@ -189,7 +189,7 @@ pub(crate) struct LintArgs {
     /// A version of the kind that is served; may be repeated. Entries at other versions are findings
     #[arg(long, value_name = "VERSION")]
     pub(crate) served: Vec<String>,
-    /// The share of the object from which the size of managed fields is a finding
+    /// Report managed fields that are at least this share of the object
     #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) large: u8,
     /// Print a document instead of lines
@@ -215,7 +215,7 @@ pub(crate) struct MigrateArgs {
     /// The manager that gets the entries
     #[arg(long, value_name = "NAME", requires = "from")]
     pub(crate) to: Option<String>,
-    /// The manager whose entries are removed; its fields have no owner then, unless others own them too
+    /// The manager whose entries are removed; its fields have no owner afterwards, unless other managers own them too
     #[arg(long = "drop", value_name = "NAME", conflicts_with = "to")]
     pub(crate) dropped: Option<String>,
     /// Only entries with this operation
@@ -224,7 +224,7 @@ pub(crate) struct MigrateArgs {
     /// Only entries of this subresource; the object itself if empty
     #[arg(long, value_name = "NAME")]
     pub(crate) subresource: Option<String>,
-    /// Make them entries of an applier, so that its next apply can remove their fields
+    /// Turn them into entries of an applier, so that its next apply can remove their fields
     #[arg(long, requires = "to")]
     pub(crate) to_applier: bool,
     #[command(flatten)]

@@ -15,7 +15,7 @@ pub(crate) enum PatchKind {
     Json,
     /// JSON Merge Patch, RFC 7386: null removes a field, lists are replaced
     Merge,
-    /// Strategic merge patch: lists are merged as the type says
+    /// Strategic merge patch: the type determines how lists are merged
     Strategic,
 }
 

@@ -1,7 +1,7 @@
-//! A page for browsers: the lines, a legend, and a filter for each manager.
+//! The HTML page of `blame`: the lines, a legend, and a filter for each manager.
 //!
-//! The template escapes every string of the object. The policy allows the style and the script of the page by their
-//! hashes, so that a browser would not run anything else, even if it was in the page.
+//! The template escapes every string of the object. The content security policy allows the page's style and script by
+//! their hashes, so a browser would not run an injected script or style even if escaping failed.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use crate::text;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The policy, with the hashes of style and script, which a test checks.
+/// The content security policy. A test checks the hashes of the style and the script.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-pnsjG492A3CLymszDS6ZPwOh3w1vjECNeVD2fZbAW1Q='; \
+    style-src 'sha256-fjmst3GldNOJBcuXhuLBDNZ7jTsJrrTQNhB+XGd6NeA='; \
     script-src 'sha256-1MK7Arf0h4YpKn0RH0jRAAye5E3I+JGimCP5ynKIq1c='";
 
 /// The filter of lines without owners.
-const NOBODY: &str = "nobody";
+const UNOWNED: &str = "unowned";
 
-/// The page. If managers are chosen, the lines of the others are dim at first.
+/// Renders the page. If managers are chosen, the lines of all others start dimmed.
 pub(crate) fn page(owned: &Owned, lines: &[Line], chosen: &[String]) -> String {
     let palette = Palette::of(&owned.owners);
     let managers = managers(owned);
@@ -125,10 +125,10 @@ impl View<'_> {
                     div.manager {
                         div.pick {
                             label {
-                                input type="checkbox" data-manager=(NOBODY) checked[self.chosen.is_empty()];
-                                span.name.nobody { "nobody" }
+                                input type="checkbox" data-manager=(UNOWNED) checked[self.chosen.is_empty()];
+                                span.name.unowned { "no owner" }
                             }
-                            button type="button" data-only=(NOBODY) aria-label="only nobody" { "only" }
+                            button type="button" data-only=(UNOWNED) aria-label="only lines without owners" { "only" }
                         }
                     }
                 }
@@ -141,7 +141,7 @@ impl View<'_> {
         }
     }
 
-    /// An entry in the legend.
+    /// Renders the legend entry of a manager's entry.
     fn about(&self, entry: &Entry) -> Markup {
         let fields = entry.fields.leaves().len();
         html! {
@@ -170,7 +170,7 @@ impl View<'_> {
         }
     }
 
-    /// A line. Owners that are the same as those of the line above are faint.
+    /// Renders a line. Owners are faint if they equal those of the line above.
     fn row(&self, line: &Line, same: bool) -> Markup {
         let owners = self.owners(line);
         let dim = !self.chosen.is_empty()
@@ -194,17 +194,17 @@ impl View<'_> {
                             }
                         }
                     }
-                    @if line.is_unowned() { div.owner { span.name.nobody { "-" } } }
+                    @if line.is_unowned() { div.owner { span.name.unowned { "-" } } }
                 }
                 td class={ "yaml i" (line.lead.len().min(16)) } { (text::printable_line(&line.lead)) span.key { (text::printable_line(&line.key)) } (text::printable_line(&line.rest)) }
             }
         }
     }
 
-    /// The numbers of a line's managers, for the filters; `None` for a line of which only parts are owned.
+    /// The numbers of the line's managers, for the filters; `None` if only parts of the line's value are owned.
     fn owners(&self, line: &Line) -> Option<String> {
         if line.is_unowned() {
-            return Some(NOBODY.to_owned());
+            return Some(UNOWNED.to_owned());
         }
         let names =
             line.owners.iter().filter_map(|owner| self.entry(*owner)).map(|entry| entry.manager.as_str());
@@ -225,12 +225,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_policy_allows_style_and_script_of_the_page() {
+    fn policy_hashes_match_style_and_script() {
         for text in [STYLE, SCRIPT] {
             let hash = STANDARD.encode(Sha256::digest(text));
             assert!(POLICY.contains(&format!("-src 'sha256-{hash}'")), "the policy lacks sha256-{hash}");
         }
-        // Both are written into the page as they are.
+        // Both are embedded in the page without escaping.
         assert!(!STYLE.contains("</") && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
     }
 }

@@ -3,18 +3,18 @@
 /// A line of YAML.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
-    /// Blanks, and the dashes of items that begin here.
+    /// Indentation, and the dashes of items that begin on this line.
     pub(crate) lead: String,
-    /// The name of the field that begins here, with its colon; empty in the middle of a string.
+    /// The name of the field that begins on this line, with its colon; empty on continuation lines of a string.
     pub(crate) key: String,
     pub(crate) rest: String,
-    /// The owners of what the line shows: numbers of entries.
+    /// The owners of the part of the value that the line shows, as indices of entries.
     pub(crate) owners: Vec<usize>,
-    /// Whether a part of what the line begins has an owner, as with a map whose fields have owners.
+    /// Whether a part of the value that begins here has an owner, as in a map with owned fields.
     pub(crate) has_owned_parts: bool,
     /// The path of the value that begins here.
     pub(crate) path: String,
-    /// The line that must be shown if this one is.
+    /// The line that must be shown whenever this line is shown.
     pub(super) parent: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ impl Line {
         format!("{}{}{}", self.lead, self.key, self.rest)
     }
 
-    /// Whether neither the line nor a part of what it begins has an owner.
+    /// Whether neither the line nor any part of the value that begins on it has an owner.
     pub(crate) fn is_unowned(&self) -> bool {
         self.owners.is_empty() && !self.has_owned_parts
     }

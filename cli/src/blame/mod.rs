@@ -1,4 +1,4 @@
-//! An object as YAML, line by line with its owners.
+//! Renders an object as YAML, with the owners of each line.
 
 mod html;
 mod line;
@@ -16,15 +16,15 @@ pub(crate) use html::page;
 pub(crate) use line::Line;
 pub(crate) use terminal::lines as terminal_lines;
 
-/// The lines of an object without its managed fields. The type decides what is atomic and how items are
-/// identified; without it, the paths that managers own decide.
+/// The lines of an object without its managed fields. The type determines which values are atomic and how items are
+/// identified; without a type, the paths of the managed fields determine it.
 pub(crate) fn lines(owned: &Owned, ty: Option<&Type>) -> Vec<Line> {
     let sets: Vec<Set> = owned
         .owners
         .iter()
         .map(|owner| {
             let set = &owner.entry.fields;
-            // What was granular or atomic when it was written may not be so now.
+            // A field may have changed from granular to atomic, or the reverse, since the entry was written.
             let now = ty.and_then(|ty| fieldmanager_typed::reconcile(set, ty));
             now.unwrap_or_else(|| set.clone())
         })
@@ -40,13 +40,13 @@ fn without_entries(object: &Value) -> Value {
     Value::Map(fields.with_edits(vec![("metadata".into(), Some(Value::Map(metadata)))]))
 }
 
-/// The lines that entries own, and what these are in. Without any entries that are asked for, all lines.
+/// Keeps the lines that the given entries own and their enclosing lines. `None` keeps all lines.
 pub(crate) fn only(lines: Vec<Line>, wanted: Option<&[usize]>) -> Vec<Line> {
     let Some(wanted) = wanted else {
         return lines;
     };
     let mut shown = vec![false; lines.len()];
-    // Parents stand above, so one walk from the end is enough.
+    // A parent precedes its lines, so one backward pass is enough.
     for (at, line) in lines.iter().enumerate().rev() {
         if line.owners.iter().any(|owner| wanted.contains(owner))
             && let Some(shown) = shown.get_mut(at)

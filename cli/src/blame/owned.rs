@@ -1,21 +1,21 @@
-//! Who owns a part of an object, on the way down.
+//! Tracks ownership while descending into an object.
 
 use fieldmanager_fieldpath::{PathElement, Set};
 use fieldmanager_schema::{ListType, Type, TypeId, UNTYPED_DEDUCED};
 use fieldmanager_value::{Map, Value};
 
-/// What one entry owns below some place of the object.
+/// The ownership of one entry at and below a place in the object.
 #[derive(Clone, Copy)]
 struct Share<'s> {
     owner: usize,
-    /// Whether the place itself is owned.
+    /// Whether the entry owns the place itself.
     member: bool,
-    /// Whether everything below belongs to the entry too, since the place is atomic.
+    /// Whether the entry owns everything below the place as well, because the place is atomic.
     whole: bool,
     below: Option<&'s Set>,
 }
 
-/// A place in an object: its type, if that is known, and what entries own there.
+/// A place in an object: its type, if known, and what each entry owns there.
 #[derive(Clone)]
 pub(super) struct Place<'s> {
     ty: Option<(&'s Type, TypeId)>,
@@ -32,13 +32,13 @@ impl<'s> Place<'s> {
         self.shares.iter().filter(|share| share.member).map(|share| share.owner).collect()
     }
 
-    /// The field of a map.
+    /// Descends into a field of a map.
     pub(super) fn field(&self, name: &str, value: &Value) -> Self {
         let ty = self.ty.and_then(|(ty, id)| Some((ty, ty.schema().atom(id).map.as_ref()?.type_of(name)?)));
         self.child(&[PathElement::field(name)], ty, value)
     }
 
-    /// How the items of a list are identified here: by the type, or by the paths that managers own.
+    /// How the items of a list are identified: by the type, or by the paths of the entries.
     pub(super) fn items(&self) -> Items<'s> {
         let typed = self.known().and_then(|(ty, id)| {
             let list = ty.schema().atom(id).list.as_ref()?;
@@ -50,7 +50,7 @@ impl<'s> Place<'s> {
         }
     }
 
-    /// The item of a list, and how it is called in paths.
+    /// Descends into an item of a list. Returns the path element of the item as well.
     pub(super) fn item(&self, items: &Items<'s>, at: usize, value: &Value) -> (Self, PathElement) {
         let elements = items.elements(at, value);
         let place = self.child(&elements, items.element, value);
@@ -75,7 +75,7 @@ impl<'s> Place<'s> {
         place
     }
 
-    /// Marks the shares whose owner has the whole value.
+    /// Marks the shares whose entry owns the whole value.
     fn spread(&mut self, value: &Value) {
         let atomic = match (self.known(), value) {
             (Some((ty, id)), Value::Map(_)) => {
@@ -84,7 +84,7 @@ impl<'s> Place<'s> {
             (Some((ty, id)), Value::List(_)) => {
                 ty.schema().atom(id).list.as_ref().is_some_and(|list| list.atomic)
             }
-            // Of an unknown type: nobody owns a part of what somebody owns, so it has no parts.
+            // The type is unknown: without an entry below an owned value, the value is atomic.
             (None, Value::Map(_) | Value::List(_)) => self.shares.iter().all(|share| share.is_leaf()),
             _ => false,
         };
@@ -93,7 +93,7 @@ impl<'s> Place<'s> {
         }
     }
 
-    /// The type, unless it says only that anything goes.
+    /// The type, unless it accepts any value.
     fn known(&self) -> Option<(&'s Type, TypeId)> {
         self.ty.filter(|(ty, id)| {
             let atom = ty.schema().atom(*id);
@@ -101,7 +101,7 @@ impl<'s> Place<'s> {
         })
     }
 
-    /// The key fields by which entries own items here, each combination once.
+    /// The combinations of key fields by which entries identify items here, without duplicates.
     fn key_names(&self) -> Vec<Vec<&'s str>> {
         let mut found: Vec<Vec<&str>> = Vec::new();
         for set in self.shares.iter().filter_map(|share| share.below) {
@@ -132,12 +132,12 @@ impl<'s> Share<'s> {
 pub(super) struct Items<'s> {
     list: Option<&'s ListType>,
     element: Option<(&'s Type, TypeId)>,
-    /// Without a type: the key fields that paths have.
+    /// Without a type: the key fields found in paths.
     keys: Vec<Vec<&'s str>>,
 }
 
 impl Items<'_> {
-    /// What the path of an item may end in.
+    /// The path elements that may identify an item.
     fn elements(&self, at: usize, item: &Value) -> Vec<PathElement> {
         let index = PathElement::Index(i64::try_from(at).unwrap_or(i64::MAX));
         let Some(list) = self.list else {

@@ -1,25 +1,25 @@
-//! Lines with their owners for a terminal.
+//! Renders lines with their owners for a terminal.
 
 use super::line::Line;
 use crate::output::{Line as Output, Style};
 use crate::owners::{Owned, Palette, mark, shown_name};
 use crate::text;
 
-/// The least width to which names are shortened.
+/// The minimum width to which names are shortened.
 const SHORTEST: usize = 8;
 
 /// The mark of a line without owners.
-const NOBODY: &str = "-";
+const UNOWNED: &str = "-";
 
-/// One owner of a line: the name, the name as it is shown, and its operation and age.
+/// One owner of a line: its name, the displayed name, its operation and its age.
 struct Cell<'o> {
     name: &'o str,
     shown: String,
-    /// The mark of the operation, and the age.
+    /// The operation mark and the age.
     about: String,
 }
 
-/// Each line with its owners and a bar in front, wrapped to the room.
+/// Renders each line after its owners and a bar, wrapped to the available width.
 pub(crate) fn lines(owned: &Owned, lines: &[Line], room: Option<usize>) -> Vec<Output> {
     let palette = Palette::of(&owned.owners);
     let ages: Vec<String> = owned.owners.iter().map(|owner| owned.age(&owner.entry)).collect();
@@ -54,8 +54,8 @@ pub(crate) fn lines(owned: &Owned, lines: &[Line], room: Option<usize>) -> Vec<O
     out
 }
 
-/// The layout of the owners: the widths of names and of the column, and whether several owners of a line are below
-/// each other.
+/// The layout of the owner column: the widths of the names and of the column, and whether the owners of a line are
+/// listed one below the other.
 struct Layout {
     names: usize,
     width: usize,
@@ -63,8 +63,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// One row for a line if all names fit, as they always do if the output is for a file or a program; otherwise
-    /// one row for each owner, with names shortened to the room.
+    /// Puts the owners of a line in one row if all names fit, as they always do when the output is a file or a pipe.
+    /// Otherwise each owner gets a row, and names are shortened to the available width.
     fn new(cells: &[Cell<'_>], lines: &[Line], most: Option<usize>) -> Self {
         let mut used = vec![false; cells.len()];
         for owner in lines.iter().flat_map(|line| &line.owners) {
@@ -77,17 +77,17 @@ impl Layout {
         let in_a_row =
             lines.iter().map(|line| row_width(cells, &line.owners, longest)).max().unwrap_or_default();
         let Some(most) = most.filter(|most| *most < in_a_row) else {
-            return Layout { names: longest, width: in_a_row.max(NOBODY.len()), stacked: false };
+            return Layout { names: longest, width: in_a_row.max(UNOWNED.len()), stacked: false };
         };
         let about = shown().map(|cell| text::width(&cell.about)).max().unwrap_or_default();
         let names = longest.min(most.saturating_sub(about).max(SHORTEST));
         Layout { names, width: names + about, stacked: true }
     }
 
-    /// The rows of the owners of a line, with their widths.
+    /// The owner rows of a line, with their widths.
     fn owners(&self, cells: &[Cell<'_>], line: &Line, palette: &Palette) -> Vec<(usize, Output)> {
         if line.is_unowned() {
-            return vec![(NOBODY.len(), Style::Faint.paint(NOBODY))];
+            return vec![(UNOWNED.len(), Style::Faint.paint(UNOWNED))];
         }
         let mut rows: Vec<(usize, Output)> = Vec::new();
         for cell in line.owners.iter().filter_map(|owner| cells.get(*owner)) {
@@ -108,7 +108,7 @@ impl Layout {
     }
 }
 
-/// The width of owners in a row. The first name is padded, so that marks and ages are aligned.
+/// The width of a row of owners. The first name is padded so that marks and ages align.
 fn row_width(cells: &[Cell<'_>], owners: &[usize], names: usize) -> usize {
     let mut total = 0;
     for (i, cell) in owners.iter().filter_map(|owner| cells.get(*owner)).enumerate() {

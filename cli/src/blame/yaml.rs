@@ -1,4 +1,4 @@
-//! YAML, written line by line so that each knows whose it is. The text is that of `Value::to_yaml`.
+//! Writes YAML line by line and records the owners of each line. The output equals that of `Value::to_yaml`.
 
 use fieldmanager_fieldpath::{Path, PathElement, Set};
 use fieldmanager_schema::Type;
@@ -23,20 +23,20 @@ struct Writer {
     path: Path,
 }
 
-/// Where a value begins.
+/// The position at which a value begins.
 struct Start {
-    /// What stands before it on its first line.
+    /// The output that precedes the value on its first line.
     lead: String,
-    /// The column of its further lines.
+    /// The column of its continuation lines.
     indent: usize,
-    /// The line that it is in.
+    /// The line that contains the value.
     parent: Option<usize>,
     /// The owners of items that begin on its first line.
     begins: Vec<usize>,
 }
 
 impl Start {
-    /// Further lines of the same value: they need the first one.
+    /// Prepares for continuation lines of the same value, which require the first line.
     fn next(&mut self, first: usize) {
         if !self.lead.trim_start().is_empty() {
             self.parent = Some(first);
@@ -47,7 +47,7 @@ impl Start {
 }
 
 impl Writer {
-    /// Writes a map that has fields, and says whether somebody owns a part of it.
+    /// Writes a non-empty map. Returns whether any part of it has an owner.
     fn map(&mut self, map: &Map, place: &Place<'_>, mut start: Start) -> bool {
         let mut any = false;
         for (name, value) in map {
@@ -120,7 +120,7 @@ impl Writer {
         }
     }
 
-    /// Writes YAML that has one owner.
+    /// Writes a YAML string with a single set of owners.
     fn text(&mut self, text: &str, header: &str, place: &Place<'_>, start: &Start) -> bool {
         let first = self.lines.len();
         for (i, part) in text.lines().enumerate() {
@@ -159,12 +159,12 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The name of a field as YAML has it, with its colon.
+/// The name of a field in YAML syntax, with its colon.
 fn header(name: &str) -> String {
     let text = Value::Map(Map::single(name, 0)).to_yaml();
     match text.strip_suffix(" 0\n") {
         Some(header) if !header.contains('\n') => header.to_owned(),
-        // JSON is YAML too.
+        // JSON is valid YAML.
         _ => format!("{}:", Value::from(name).to_json()),
     }
 }
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_is_that_of_a_document() {
+    fn lines_join_to_the_yaml_of_the_value() {
         for text in [
             "{a: 1, b: {c: [1, {d: x, e: [y, z]}, [], {}, [[1, 2], [3]], null]}, f: [], g: {}, h: null}",
             "{'yes': 'no', '1': '1', 'a b': 'c: d', '': '', '#x': '# y', 'quote\"': \"it's\"}",

@@ -35,8 +35,8 @@ pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The type of the object. It is an error only if the arguments name a type that does not exist: without a type, the
-/// paths of managed fields are used.
+/// The type of the object. Fails only if the arguments name a type that does not exist: an object without a known type
+/// is shown by the paths of its managed fields.
 fn type_of(args: &BlameArgs, owned: &Owned, files: Files) -> Result<Option<Type>, Failure> {
     let asked_for = args.of.schema.is_some() || args.of.type_name.is_some();
     match types::of(&args.of, &owned.object, &args.owned.file, files) {

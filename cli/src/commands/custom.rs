@@ -41,7 +41,7 @@ fn print(object: &Value, changes: Vec<Line>, args: &CustomArgs) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// The object, and the definition of its kind with the schema of its version.
+/// The object, the definition of its kind, and the structural schema of its version.
 fn read(args: &CustomArgs, files: Files) -> Result<(Value, Structural, CustomResource), Failure> {
     let object = files.value(&args.file)?;
     let file = files::name(&args.schema);
@@ -62,7 +62,7 @@ fn read(args: &CustomArgs, files: Files) -> Result<(Value, Structural, CustomRes
     Ok((object, structural, resource))
 }
 
-/// The paths of the values that only the new object has.
+/// Collects the paths of the values that only the new object has.
 fn added(old: &Value, new: &Value, path: &str, out: &mut Vec<String>) {
     match (old, new) {
         (Value::Map(old), Value::Map(new)) if !old.ptr_eq(new) => {

@@ -30,7 +30,7 @@ pub(crate) fn extract(args: &ExtractArgs, files: Files) -> Result<ExitCode, Fail
     print(&config, args.output.output)
 }
 
-/// Why there is nothing to extract, and the managers for which there is.
+/// The message for a manager that has applied nothing. It lists the managers that have.
 fn nothing_applied(object: &Value, args: &ExtractArgs) -> String {
     let managed = ManagedFields::decode_lossy(requests::entries_of(object)).managed;
     let appliers: Vec<String> = managed
@@ -88,7 +88,7 @@ pub(crate) fn migrate(args: &MigrateArgs, files: Files) -> Result<ExitCode, Fail
     if managed.selected(&selector).is_empty() {
         let known: Vec<String> =
             managed.entries().iter().map(|entry| text::identity(&entry.identity())).collect();
-        let message = format!("`{from}` has no such entry, known are {}", known.join(", "));
+        let message = format!("`{from}` has no such entry, known entries are {}", known.join(", "));
         return Err(fault(&message));
     }
     let left = match &args.to {

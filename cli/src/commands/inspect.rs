@@ -19,7 +19,7 @@ fn read(path: &Path, of: &TypeArgs, duplicates: Duplicates, files: Files) -> Res
     typed(value, ty, duplicates, path)
 }
 
-/// Two objects of one type: the named type, or that of the first object.
+/// Reads two objects of one type: the named type, or that of the first object.
 fn read_pair(
     first: &Path,
     second: &Path,
@@ -57,7 +57,7 @@ pub(crate) fn validate(args: &ValidateArgs, files: Files) -> Result<ExitCode, Fa
     Ok(ExitCode::SUCCESS)
 }
 
-/// Validates the unions of an object as those of an update from an older object.
+/// Validates the unions of an object as part of an update from an older object.
 fn validate_unions(
     old: &Path,
     path: &Path,

@@ -1,4 +1,4 @@
-//! `lint`: problems of managed fields.
+//! `lint`: reports problems in managed fields.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ fn style(severity: Severity) -> Style {
     }
 }
 
-/// Prints all findings. The exit code is 1 if one is more than a note.
+/// Prints all findings. Exits with 1 if any finding is more severe than a note.
 pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
     let mut options = LintOptions::default().large_percent(args.large);
     if !args.served.is_empty() {

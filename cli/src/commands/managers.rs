@@ -1,4 +1,4 @@
-//! `managers`: how much of an object each manager owns.
+//! `managers`: shows how much of an object each manager owns.
 
 use std::process::ExitCode;
 
@@ -26,10 +26,10 @@ const MANAGER: usize = 0;
 const VERSION: usize = 2;
 const SUBRESOURCE: usize = 3;
 const TIME: usize = 4;
-/// The first of the columns with numbers.
+/// The index of the first numeric column.
 const NUMBERS: usize = 5;
 
-/// The least width to which names are shortened.
+/// The minimum width to which names are shortened.
 const SHORTEST: usize = 8;
 
 struct Row {
@@ -90,8 +90,8 @@ fn cell(column: usize, text: &str, width: usize) -> String {
     }
 }
 
-/// The columns that are shown, with their widths. Empty columns are left out. If the room is too small, the time is
-/// left out too, since the age says the same, and then names are shortened.
+/// The columns to show, with their widths. Empty columns are omitted. If the available width is too small, the time is
+/// omitted, because the age remains, and then names are shortened.
 fn columns(rows: &[Row], room: Option<usize>) -> Vec<(usize, usize)> {
     let widest =
         |at: usize| rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| text::width(cell)).max();
@@ -136,7 +136,7 @@ fn total(owned: &Owned) -> String {
 
 /// Fields and bytes of all entries, and the bytes of the object.
 fn sums(owned: &Owned) -> (usize, usize, usize) {
-    // A field with two owners is one field.
+    // A field with two owners counts once.
     let all = owned
         .owners
         .iter()

@@ -1,4 +1,4 @@
-//! The commands, by what they do.
+//! The commands, grouped by purpose.
 
 pub(crate) mod blame;
 pub(crate) mod custom;

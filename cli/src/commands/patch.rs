@@ -13,8 +13,8 @@ use crate::requests::{Request, Server, Target, check_managed_fields, failure};
 use crate::types::{self, Source};
 use crate::{difference, output};
 
-/// The format of a patch. By default it is strategic for kinds that have strategies, as in kubectl, and a merge patch
-/// for others.
+/// The format of the patch. As in kubectl, the default is strategic for kinds that have strategies and merge for all
+/// others.
 fn or_default(kind: Option<PatchKind>, schema: Option<PatchSchema<'_>>) -> PatchType {
     match (kind, schema) {
         (Some(kind), _) => kind.patch_type(),
@@ -23,7 +23,7 @@ fn or_default(kind: Option<PatchKind>, schema: Option<PatchSchema<'_>>) -> Patch
     }
 }
 
-/// The merge strategies of an object's type; `None` if its kind has none.
+/// The merge strategies of an object's kind; `None` if the kind has no strategies.
 fn schema_of<'t>(strategies: Option<&'t PatchTypes>, object: &Value) -> Option<PatchSchema<'t>> {
     strategies?.for_object(object)
 }
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &PatchArgs, files: Files) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The failure of an error. A patch for another state of the object has the exit code of a conflict.
+/// Converts an error. A patch for another state of the object has the exit code of a conflict.
 fn refused(error: Error, args: &PatchArgs) -> Failure {
     let patch = files::name(&args.file);
     match error {
@@ -129,7 +129,7 @@ pub(crate) fn diff(args: &DiffArgs, files: Files) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The object without managed fields, which a server tracks itself: a patch must not replace them.
+/// Removes the managed fields. A server tracks them itself, so a patch must not replace them.
 fn without_managed(object: &Value) -> Value {
     let (Value::Map(fields), Some(Value::Map(metadata))) = (object, object.get("metadata")) else {
         return object.clone();

@@ -1,4 +1,4 @@
-//! `unions`: from Go markers to documents.
+//! `unions`: adds the unions that Go markers declare to documents.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &UnionsArgs, files: Files) -> Result<ExitCode, Failure> 
     let sources: Vec<Document<'_>> = texts.iter().map(|(name, text)| Document { name, text }).collect();
     let inserted = insert(&types, &sources).map_err(|faults| {
         let lines: Vec<String> = faults.0.iter().map(ToString::to_string).collect();
-        // The first line is behind `error:`, the others are below it.
+        // `error:` precedes the first line; the other lines are aligned below it.
         Failure::Usage(lines.join("\n       "))
     })?;
     if args.check {
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &UnionsArgs, files: Files) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The name of a document in a folder. That of standard input is made up.
+/// The file name of a document in the output folder; a fixed name for standard input.
 fn output_name(path: &Path) -> &OsStr {
     let name = path.file_name().filter(|name| *name != "-");
     name.unwrap_or(OsStr::new("document.yaml"))
@@ -80,8 +80,9 @@ fn check(texts: &[(String, String)], inserted: &[Inserted]) -> Result<ExitCode, 
                 1 => "1 place is".to_owned(),
                 n => format!("{n} places are"),
             };
-            lines
-                .push(format!("{name}: {places} not as the Go source declares: --in-place changes the file"));
+            lines.push(format!(
+                "{name}: {places} different from what the Go source declares: --in-place changes the file"
+            ));
         }
     }
     let good = lines.is_empty();
@@ -105,7 +106,7 @@ fn read(paths: &[PathBuf], files: Files) -> Result<GoTypes, Failure> {
         if found.len() == before && !found.contains(path) {
             return Err(Failure::input(
                 files::name(path),
-                "no Go source: expected a file `*.go` or a folder with some",
+                "no Go source: expected a file `*.go` or a folder that contains one",
             ));
         }
     }
@@ -123,7 +124,7 @@ fn read(paths: &[PathBuf], files: Files) -> Result<GoTypes, Failure> {
     Ok(GoTypes::read(&sources))
 }
 
-/// The Go files at a path: a file as it is named; of a folder those that are compiled, without generated ones.
+/// Collects the Go files at a path: a file given by name, or the compiled, hand-written files of a folder.
 fn source_files(path: &Path, named: bool, found: &mut BTreeSet<PathBuf>) -> std::io::Result<()> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     if !path.is_dir() {
@@ -142,7 +143,7 @@ fn source_files(path: &Path, named: bool, found: &mut BTreeSet<PathBuf>) -> std:
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
         let kind = entry.file_type()?;
-        // A link may lead to a folder above.
+        // A symbolic link may point to a parent folder.
         if kind.is_dir() || kind.is_file() {
             source_files(&entry.path(), false, found)?;
         }
@@ -150,7 +151,7 @@ fn source_files(path: &Path, named: bool, found: &mut BTreeSet<PathBuf>) -> std:
     Ok(())
 }
 
-/// What a package is imported by: the module of the nearest `go.mod` above, and the way from there.
+/// The import path of a package: the module of the nearest enclosing `go.mod`, joined with the relative folder.
 fn import_path(folder: &Path, modules: &mut HashMap<PathBuf, Option<String>>) -> Option<String> {
     if let Some(known) = modules.get(folder) {
         return known.clone();

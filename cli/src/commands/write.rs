@@ -1,4 +1,4 @@
-//! `apply` and `update`: the commands that change an object and the owners of its fields.
+//! `apply` and `update`: change an object and the owners of its fields.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::files::{self, Files};
 use crate::requests::{Request, Server, check_managed_fields, failure};
 use crate::{conflict, difference, output};
 
-/// The given object and the live object.
+/// Reads the given object and the live object.
 fn read(args: &WriteArgs, files: Files) -> Result<(Value, Value), Failure> {
     let given = files.object(&args.file)?;
     let file = files::name(&args.file);
@@ -34,7 +34,7 @@ fn read(args: &WriteArgs, files: Files) -> Result<(Value, Value), Failure> {
     Ok((given, live))
 }
 
-/// Checks the parameters as an API server does.
+/// Checks the request parameters as an API server does.
 fn check(kind: RequestKind, args: &WriteArgs, force: Option<bool>) -> Result<(), Failure> {
     let options = RequestOptions::default().field_manager(&*args.request.manager).force(force);
     options.validate(kind).map_err(|invalid| match args.request.output {
@@ -44,7 +44,7 @@ fn check(kind: RequestKind, args: &WriteArgs, force: Option<bool>) -> Result<(),
     })
 }
 
-/// The failure of an error: a Status if JSON was requested.
+/// Converts an error to a failure: a Status if JSON output was requested.
 fn refused(error: Error, args: &WriteArgs) -> Failure {
     match args.request.wants_status() {
         true => Failure::Status(Box::new(error.status())),

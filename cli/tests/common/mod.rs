@@ -1,14 +1,14 @@
-//! Running the command.
+//! Runs the command.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot run the command must fail")]
-#![allow(dead_code, reason = "every test file uses a part")]
+#![allow(dead_code, reason = "each test file uses only a part")]
 
 use std::path::Path;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use tempfile::TempDir;
 
-/// What the command printed, and its exit code.
+/// The output of the command and its exit code.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -16,13 +16,13 @@ pub(crate) struct Run {
     pub(crate) err: String,
 }
 
-/// Runs the command in the root of the repository, with a text as standard input.
+/// Runs the command in the root of the repository, with a string as standard input.
 pub(crate) fn run_with(arguments: &[&str], stdin: &str) -> Run {
     let mut command = cargo_bin_cmd!("fieldmanager");
-    // Whatever the environment says about colours: the output is no terminal.
+    // The output is not a terminal, whatever the environment says about colours.
     command.env_remove("CLICOLOR_FORCE").env_remove("COLUMNS").current_dir("..");
     let output = command.args(arguments).write_stdin(stdin).output().expect("the command runs");
-    let text = |bytes| String::from_utf8(bytes).expect("the output is text");
+    let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
     let run = Run {
         code: output.status.code().expect("the command ends by itself"),
         out: text(output.stdout),
@@ -36,12 +36,12 @@ pub(crate) fn run(arguments: &[&str]) -> Run {
     run_with(arguments, "")
 }
 
-/// Runs the command with the arguments of one line, in which words do not hold blanks.
+/// Runs the command with the arguments of one line, split at whitespace.
 pub(crate) fn line(arguments: &str) -> Run {
     run(&arguments.split_whitespace().collect::<Vec<_>>())
 }
 
-/// What a command prints for a terminal of so many columns, and its exit code.
+/// The output and the exit code of a command on a terminal with the given number of columns.
 pub(crate) fn at_width(columns: usize, arguments: &str) -> (i32, String) {
     let mut command = cargo_bin_cmd!("fieldmanager");
     command.env_remove("CLICOLOR_FORCE").env("COLUMNS", columns.to_string()).current_dir("..");
@@ -49,31 +49,31 @@ pub(crate) fn at_width(columns: usize, arguments: &str) -> (i32, String) {
     (output.status.code().expect("the command ends by itself"), String::from_utf8(output.stdout).unwrap())
 }
 
-/// Compares a text with a file in `tests/snapshots`. `UPDATE_SNAPSHOTS=1` writes the file instead.
+/// Compares a string with a file in `tests/snapshots`. `UPDATE_SNAPSHOTS=1` writes the file instead.
 pub(crate) fn snapshot(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(&path, text).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, expected, "{name}: UPDATE_SNAPSHOTS=1 writes it anew");
+    assert_eq!(text, expected, "{name}: UPDATE_SNAPSHOTS=1 updates it");
 }
 
-/// A command that succeeds and says nothing on standard error: what it prints.
+/// The standard output of a command that succeeds and prints nothing on standard error.
 pub(crate) fn prints(arguments: &str) -> String {
     let run = line(arguments);
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{arguments}");
     run.out
 }
 
-/// A command that fails and prints nothing: its exit code and what it says.
+/// The exit code and standard error of a command that fails and prints nothing on standard output.
 pub(crate) fn fails(arguments: &str) -> (i32, String) {
     let run = line(arguments);
     assert_eq!(run.out, "", "{arguments}");
     (run.code, run.err)
 }
 
-/// A folder with files, which goes with the value.
+/// A folder with files, which is removed when the value is dropped.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -89,12 +89,12 @@ impl Folder {
         self.0.path()
     }
 
-    /// Arguments in which `@` stands for the folder.
+    /// Replaces `@` in arguments with the folder.
     pub(crate) fn line(&self, arguments: &str) -> String {
         arguments.replace('@', &self.path().display().to_string())
     }
 
-    /// A text of the command in which the folder is `@` again.
+    /// Replaces the folder in output with `@`.
     pub(crate) fn shortened(&self, text: &str) -> String {
         text.replace(&self.path().display().to_string(), "@")
     }

@@ -1,18 +1,17 @@
 //! Compares the answers of two implementations to one scenario.
 //!
-//! # What has to agree
+//! # Compared parts
 //!
 //! - Objects: completely, with the order of lists; numbers as numbers, so that `1` equals `1.0`.
-//! - Managers: names, versions, operations, and the FieldsV1 as JSON, which includes the text of every path element.
+//! - Managers: names, versions, operations, and the FieldsV1 as JSON, including the notation of every path element.
 //! - Conflicts: exactly, as a set of managers and paths.
 //! - Errors: by kind only. Two errors agree if their kinds (`validation`, `schema`, `merge`, `conversion`, `other`) are
-//!   equal; the messages are for people and are tested elsewhere.
+//!   equal; messages are not compared.
 //!
-//! A panic of the reference is not a result to agree with. It is counted as the deviation [`GO_PANIC`]. The library must
-//! never panic.
+//! A panic of the reference is counted as the deviation [`GO_PANIC`]. The library must never panic.
 //!
-//! After a step that was explained as a deviation the two states may differ, so the later steps that act on the state are
-//! not compared; unless the library failed as well, which leaves both states as they were.
+//! After a step that was explained as a deviation the two states may differ, so later steps that act on the state are
+//! not compared, unless the library failed as well and both states are unchanged.
 
 use std::collections::BTreeSet;
 
@@ -24,20 +23,20 @@ use crate::{Difference, GO_PANIC, Verdict};
 /// The section of the tally for steps that are not compared.
 pub const SKIPPED: &str = "steps not compared after a deviation";
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
     /// It succeeded.
     Success,
     /// It conflicted with other managers.
     Conflicts,
-    /// It failed; the text is the kind of the error.
+    /// It failed with an error of this kind.
     Error(&'a str),
     /// The implementation panicked.
     Panic,
 }
 
-/// How the step with this result ended.
+/// The outcome of the step with this result.
 pub fn outcome(result: &Value) -> Outcome<'_> {
     if result.get("panic").is_some() {
         Outcome::Panic
@@ -50,7 +49,7 @@ pub fn outcome(result: &Value) -> Outcome<'_> {
     }
 }
 
-/// The name of a step's kind, such as `apply`.
+/// The kind of a step, such as `apply`.
 pub fn step_kind(step: &Value) -> &str {
     step.as_object()
         .into_iter()
@@ -65,14 +64,14 @@ pub fn acts_on_state(kind: &str) -> bool {
     matches!(kind, "apply" | "update" | "extractApply" | "changeSchema" | "patch")
 }
 
-/// One difference, as a deviation rule sees it.
+/// A difference, as deviation rules receive it.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     /// The whole scenario.
     pub scenario: &'a Value,
     /// The number of the step; `None` if the scenario as a whole differs.
     pub step: Option<usize>,
-    /// What differs: `outcome`, `kind`, `object`, `managed`, ...
+    /// The part that differs: `outcome`, `kind`, `object`, `managed`, ...
     pub what: &'a str,
     /// The state before the step, as in the last answer of the reference.
     pub state: Option<&'a Value>,
@@ -133,7 +132,7 @@ pub fn compare(scenario: &Value, reference: &Value, candidate: &Value, explain: 
         }
         parted |= stateful && !(unchanged(reference) && unchanged(candidate));
         if types_part {
-            // From here on the two sides have different types.
+            // From here on, the two sides have different types.
             skip(&mut out, ours.len() - number - 1);
             return out;
         }
@@ -145,7 +144,7 @@ fn skip(out: &mut Verdict, steps: usize) {
     out.tally.add(SKIPPED, "steps", steps as u64);
 }
 
-/// Counts the difference under a rule, or keeps it; true if it is explained.
+/// Counts the difference under a rule, or keeps it. Returns whether it is explained.
 fn judge(out: &mut Verdict, explain: &Explain<'_>, case: &Case<'_>) -> bool {
     let panicked = outcome(case.reference) == Outcome::Panic && outcome(case.candidate) != Outcome::Panic;
     if let Some(rule) = if panicked { Some(GO_PANIC) } else { explain(case) } {
@@ -167,7 +166,7 @@ fn results(answer: &Value) -> Option<&Vec<Value>> {
     answer.get("results").and_then(Value::as_array)
 }
 
-/// What differs between two results of a step, if anything does.
+/// The part that differs between two results of a step; `None` if they are equal.
 fn differs(reference: &Value, candidate: &Value) -> Option<&'static str> {
     match (outcome(reference), outcome(candidate)) {
         (_, Outcome::Panic) | (Outcome::Panic, _) => return Some("panic"),

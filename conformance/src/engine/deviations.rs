@@ -11,18 +11,19 @@ use crate::generate::fields::leaves;
 pub const EXTRACT_SIBLINGS: &str = "extract-siblings";
 /// Merging: the Go code drops faults inside the items of a list, together with the values there.
 pub const MERGE_SWALLOWED: &str = "merge-swallowed-faults";
-/// Merging include patterns: the Go code finds equal path elements by a search that is wrong for two or more, never treats
-/// wildcards as equal, and then uses the first match.
+/// Merging include patterns: the Go code finds equal path elements by a search that is incorrect for two or more, never
+/// treats wildcards as equal, and then uses the first match.
 pub const INCLUDE_MERGE: &str = "include-merge";
 
-/// A schema with a fault that the Go code reports only when it uses that part, if ever, is refused when it is loaded.
+/// A schema fault that the Go code reports only when it uses the faulty part; the library refuses such a schema when it
+/// is loaded.
 pub const SCHEMA_REFUSED: &str = "schema-refused";
 
-/// FieldsV1 with one element twice, as `1` and `1.0`: the Go code keeps the children of the last, the library those of
-/// both.
+/// FieldsV1 with the same element twice, as `1` and `1.0`: the Go code keeps the children of the last, the library
+/// those of both.
 pub const ELEMENT_TWICE: &str = "fields-element-twice";
 
-/// The name of the deviation that a difference is, if it is one.
+/// The name of the deviation that explains a difference, if any.
 pub fn explain(case: &Case<'_>) -> Option<&'static str> {
     let step = case.scenario.get("steps")?.get(case.step?)?;
     if let Some(extract) = step.get("extract")
@@ -63,7 +64,7 @@ fn extracts_inner_member(step: &Value, state: Option<&Value>, renamed: bool) -> 
         let manager = step.get("manager")?.as_str()?;
         let entry = state?.get("managed")?.get(manager)?;
         let owned = leaves(entry.get("fields")?);
-        // The state may be at another version than the manager's set: then names cannot be compared.
+        // If the state is at another version than the manager's set, names cannot be compared.
         let object = state?.get("object")?;
         Some(has_inner_member(&owned, object) || (renamed && below_any(&owned)))
     };
@@ -81,7 +82,7 @@ pub(crate) fn has_inner_member(fields: &Value, object: &Value) -> bool {
         let children = below.as_object();
         let itself = children.is_none_or(|c| c.is_empty() || c.contains_key("."));
         let leaf = children.is_none_or(|c| c.keys().all(|key| key == "."));
-        // Items of lists are not looked up: any value may be there.
+        // Items of lists are not looked up, so any value is assumed.
         let value = match key.strip_prefix("f:") {
             Some(name) => object.get(name).unwrap_or(&Value::Null),
             None => object,
@@ -97,7 +98,7 @@ pub(crate) fn has_inner_member(fields: &Value, object: &Value) -> bool {
     })
 }
 
-/// Whether a set has a field that is a member, anywhere.
+/// Whether a set has a field that is a member, at any depth.
 fn below_any(fields: &Value) -> bool {
     fields.as_object().into_iter().flatten().any(|(key, below)| {
         key.starts_with("f:") && below.as_object().is_none_or(|c| c.is_empty() || c.contains_key("."))

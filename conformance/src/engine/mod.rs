@@ -7,7 +7,7 @@
 //! - `merge`, `remove`, `extract`: `{"object"}`; `fieldset`, `set`: `{"fields"}`
 //! - on failure `{"conflicts": [{"manager", "path"}]}`, `{"error", "kind"}` or `{"panic"}`
 //!
-//! or, for a schema that cannot be read, with `{"schemaError"}`. A failed step leaves the state as it was.
+//! or with `{"schemaError"}` for a schema that cannot be read. A failed step does not change the state.
 
 pub mod compare;
 pub mod deviations;
@@ -28,14 +28,14 @@ use crate::{Error, Suite, Verdict};
 /// Options of this suite only.
 #[derive(Args, Clone, Debug, Default)]
 pub struct EngineOptions {
-    /// How large the objects are
+    /// The size of the objects
     #[arg(long, value_enum, default_value_t = Profile::All)]
     pub profile: Profile,
-    /// A program to compare with in place of the library: it reads scenarios as JSON lines and answers each with a
-    /// line, as the oracle does
+    /// A program to compare instead of the library: it reads scenarios as JSON lines and answers each with a line, as
+    /// the oracle does
     #[arg(long)]
     pub engine: Option<PathBuf>,
-    /// Only run the oracle and count what the generator makes
+    /// Only run the oracle and count the generated features
     #[arg(long)]
     pub oracle_only: bool,
 }
@@ -48,7 +48,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// The suite with its options.
+    /// Creates the suite with its options.
     pub fn new(options: &EngineOptions) -> Self {
         let program = options.engine.as_ref().map(|program| CoProcess::new(program, Vec::new()));
         Engine { options: options.clone(), program }
@@ -84,7 +84,7 @@ impl Suite for Engine {
     }
 }
 
-/// What may be cut from a scenario. What holds a step together, such as its manager and version, stays.
+/// The parts of a scenario that may be cut. The parts that make a step valid, such as its manager and version, stay.
 pub fn cuts(scenario: &Value) -> Vec<Cut> {
     let mut out = vec![
         Cut::children("/steps"),
@@ -103,11 +103,11 @@ pub fn cuts(scenario: &Value) -> Vec<Cut> {
     out
 }
 
-/// The library's answer. It goes through text both ways, so that the library reads exactly what the oracle reads.
+/// The library's answer. Requests and answers are serialized, so the library reads exactly what the oracle reads.
 ///
 /// # Errors
 ///
-/// When the scenario or the answer is not JSON that the other side can read.
+/// If the scenario or the answer is not JSON that the other side can read.
 pub fn answer(scenario: &Value) -> Result<Value, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Engine(error.to_string());
     let request = fieldmanager_value::Value::from_json(&scenario.to_string());
@@ -116,16 +116,16 @@ pub fn answer(scenario: &Value) -> Result<Value, Error> {
     serde_json::from_str(&answer).map_err(|error| failed(&error))
 }
 
-/// The section of the tally for how steps ended in Go.
+/// The section of the tally for outcomes of steps in Go.
 pub const OUTCOMES: &str = "outcomes of the steps in Go";
-/// The section of the tally for steps that reached something.
+/// The section of the tally for steps that reached a feature.
 pub const REACHED: &str = "reached";
-/// Applies that removed something from the live object.
+/// Applies that removed fields or items from the live object.
 pub const PRUNED: &str = "applies that pruned";
-/// Changes of the schema after which the sets of other managers changed.
+/// Schema changes after which the sets of other managers changed.
 pub const RECONCILED: &str = "schema changes that moved the sets of other managers";
 
-/// Counts what Go answered to a scenario.
+/// Counts the results of a scenario in Go.
 fn count(tally: &mut Tally, scenario: &Value, answer: &Value) {
     let Some(results) = answer.get("results").and_then(Value::as_array) else {
         tally.count(OUTCOMES, "scenario refused");

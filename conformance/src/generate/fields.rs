@@ -115,7 +115,7 @@ fn noise(rng: &mut Random) -> String {
     .to_owned()
 }
 
-/// Makes the path a member. A node without children is a member; a node with children is one if it has the element
+/// Makes the path a member. A node without children is a member; a node with children is a member if it has the element
 /// `.`.
 fn insert(tree: &mut JsonMap<String, Value>, path: &[String]) {
     let Some((first, rest)) = path.split_first() else {
@@ -170,7 +170,7 @@ pub(crate) fn leaves(set: &Value) -> Value {
     Value::Object(kept.map(|(key, below)| (key.clone(), leaves(below))).collect())
 }
 
-/// Include patterns made of paths of the object.
+/// Include patterns derived from paths of the object.
 pub(crate) fn patterns(rng: &mut Random, types: &Types, object: &Value, names: &Names) -> Vec<String> {
     let all = paths(types, object);
     let mut out = Vec::new();

@@ -1,7 +1,7 @@
 //! Random scenarios: a schema, objects that mostly fit it, and steps.
 //!
-//! A seed and a profile always give the same scenario. Alphabets are small, so that managers touch the same fields. Most
-//! objects are made by changing an earlier one, so that most of an object stays equal.
+//! A seed and a profile always give the same scenario. Alphabets are small, so that managers set the same fields. Most
+//! objects are created by changing an earlier one, so that most of an object stays equal.
 
 pub(crate) mod fields;
 mod kubernetes;
@@ -21,7 +21,7 @@ use self::steps::Steps;
 use self::types::Types;
 use self::versions::Versions;
 
-/// How large the objects of generated scenarios are.
+/// The size of the objects in generated scenarios.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
     /// Small objects of random types, which reach the corner cases.
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_same_scenario_every_time() {
+    fn seed_determines_the_scenario() {
         for seed in 0..50 {
             assert_eq!(scenario(seed, Profile::All), scenario(seed, Profile::All));
             assert_ne!(scenario(seed, Profile::Small), scenario(seed + 1, Profile::Small));

@@ -18,7 +18,7 @@ const ODD_STRINGS: &[&str] = &["", "x.y", "<&>", "é", "a/b", "say \"hi\"", "a b
 pub(crate) struct Objects<'a> {
     types: &'a Types,
     large: bool,
-    /// How many more nodes may be generated: a recursive type with large lists has no bound otherwise.
+    /// The number of nodes that may still be generated; without it, a recursive type with large lists is unbounded.
     budget: usize,
 }
 
@@ -141,7 +141,7 @@ impl<'a> Objects<'a> {
         item
     }
 
-    /// The identity of an item of an associative list; `None` if it has none.
+    /// The identity of an item of an associative list; `None` for an item without one.
     fn identity(&self, list: &List, item: &Value) -> Option<String> {
         if list.keys.is_empty() {
             return item.as_str().map(|text| format!("{text:?}")).or_else(|| plain(item));
@@ -193,7 +193,7 @@ impl<'a> Objects<'a> {
         Value::Object(out)
     }
 
-    /// Makes one change somewhere at or below a value.
+    /// Makes one change at or below a value.
     fn mutate(&mut self, rng: &mut Random, value: &mut Value, type_ref: &TypeRef, depth: usize) {
         let atom = self.types.resolve(type_ref);
         let descend = if depth == 0 { 96 } else { 65 };
@@ -221,7 +221,7 @@ impl<'a> Objects<'a> {
                 };
                 let before = item.clone();
                 self.mutate(rng, item, &list.element, depth + 1);
-                // A changed item mostly keeps its identity.
+                // A changed item usually keeps its identity.
                 if list.relation != Relation::Atomic
                     && self.identity(list, item) != self.identity(list, &before)
                 {

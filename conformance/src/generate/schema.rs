@@ -9,7 +9,7 @@ use super::types::{ATOMIC, Atom, Base, DEDUCED, Field, List, Map, Relation, Scal
 const FIELDS: &[&str] = &["alpha", "beta", "gamma", "delta", "spec", "items", "meta", "value"];
 const KEY_FIELDS: &[&str] = &["name", "key", "port", "proto"];
 
-/// Keys of maps that take any key.
+/// Keys of maps that accept any key.
 pub(crate) const FREE_KEYS: &[&str] = &["k", "l", "m", "n"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) fn random(rng: &mut Random) -> Types {
     if has_deduced {
         definitions.extend(deduced());
     }
-    // The root is not always the first type, nor always a struct.
+    // The root is not always the first type, and not always a struct.
     let mut root = "root".to_owned();
     if rng.chance(6)
         && let Some((name, _)) = rng.pick(&definitions)
@@ -178,7 +178,7 @@ impl Builder<'_> {
         let mut map = Map::default();
         for name in names.into_iter().take(count) {
             let type_ref = self.type_ref(depth + 1);
-            // Only defaults of keys have a meaning; others must be ignored.
+            // Only defaults of keys have an effect; others must be ignored.
             let default = self.rng.chance(4).then(|| json!("a"));
             map.fields.push(Field { name: name.to_owned(), type_ref, default });
         }
@@ -285,8 +285,8 @@ impl Builder<'_> {
         type_ref
     }
 
-    /// A reference by name, sometimes with another relationship than that of the type. A reference to a scalar has none,
-    /// because it could not be resolved.
+    /// A reference by name, sometimes with another relationship than that of the type. A reference to a scalar has no
+    /// relationship, because it could not be resolved.
     fn named(&mut self, name: &str) -> TypeRef {
         let kind = self.kinds.iter().find(|(known, _)| known == name).map(|(_, kind)| *kind);
         let mut type_ref = TypeRef::named(name);
@@ -306,7 +306,7 @@ impl Builder<'_> {
     }
 }
 
-/// Changes a schema as people do: atomic types become granular or granular ones atomic, and fields are added and
+/// Changes a schema in realistic ways: atomic types become granular or granular ones atomic, and fields are added and
 /// removed.
 pub(crate) fn change(rng: &mut Random, types: &Types) -> Types {
     let mut changed = types.clone();

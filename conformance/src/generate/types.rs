@@ -1,7 +1,7 @@
 //! The generator's own model of a schema.
 //!
-//! It has only what is needed to write a schema and to generate objects that fit it. It is deliberately not the library's
-//! schema: a fault there must not be hidden from the comparison.
+//! It has only the parts that are needed to write a schema and to generate valid objects. It is deliberately separate
+//! from the library's schema, so that a fault there is not hidden from the comparison.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl Relation {
     }
 }
 
-/// What a value may be; more than one kind may be allowed.
+/// The allowed kinds of a value; several kinds may be allowed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Atom {
     pub(crate) scalar: Option<Scalar>,
@@ -134,7 +134,7 @@ impl Map {
     }
 }
 
-/// How field names differ at one version.
+/// The names of fields that differ at a version.
 pub(crate) type Names = BTreeMap<String, String>;
 
 /// A set of named types with one that the scenario's object has.
@@ -153,8 +153,8 @@ impl Types {
         self.definitions.iter().find(|(defined, _)| defined == name).map(|(_, atom)| atom)
     }
 
-    /// The atom of a reference, with the override of the reference applied to its map or else to its list, as the
-    /// reference implementation does it.
+    /// The atom of a reference, with the override of the reference applied to its map or else to its list, as in the
+    /// reference implementation.
     pub(crate) fn resolve(&self, type_ref: &TypeRef) -> Atom {
         let mut atom = match &type_ref.base {
             Base::Named(name) => self.find(name).cloned().unwrap_or_default(),
@@ -179,8 +179,7 @@ impl Types {
         element.scalar.is_some() && element.list.is_none() && element.map.is_none()
     }
 
-    /// The definitions as the members of a schema's `types`, with the names of
-    /// the types and fields as they are at one version.
+    /// The definitions as the members of a schema's `types`, with the names of the types and fields at one version.
     pub(crate) fn write(&self, suffix: &str, names: &Names) -> Vec<Value> {
         let writer = Writer { suffix, names };
         self.definitions

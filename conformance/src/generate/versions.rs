@@ -1,4 +1,4 @@
-//! The versions that a scenario's object has, and how they differ.
+//! The versions of a scenario's object, and their differences.
 
 use serde_json::{Map as JsonMap, Value, json};
 
@@ -8,14 +8,14 @@ use super::types::{Names, Types, type_name};
 /// One version of the object.
 pub(crate) struct Version {
     pub(crate) name: String,
-    /// Distinguishes the types of this version; empty when all share them.
+    /// Distinguishes the types of this version; empty if all versions share them.
     pub(crate) suffix: String,
-    /// How this version names the fields that versions name differently.
+    /// The names of the fields that differ between versions.
     pub(crate) names: Names,
 }
 
-/// All versions of a scenario. Everything is generated with the names of the first version and written with the names of
-/// the version that it is used at.
+/// All versions of a scenario. Everything is generated with the names of the first version and converted to the names
+/// of the version at which it is used.
 pub(crate) struct Versions {
     pub(crate) all: Vec<Version>,
     pub(crate) conversion: Option<Value>,
@@ -23,7 +23,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// Most scenarios have one version; the others differ in what distinguishes their versions.
+    /// Most scenarios have one version; the others differ in the features that distinguish their versions.
     pub(crate) fn random(rng: &mut Random, types: &Types) -> Self {
         let count = if rng.chance(70) { 1 } else { rng.between(2, 3) };
         let mut out = Self {

@@ -20,15 +20,15 @@ use crate::engine::deviations::has_inner_member;
 use crate::generate::fields::leaves;
 use crate::json::{back, items, member, own, same_value, text};
 
-/// The library's answer if it differs, and the part that differs.
+/// The library's answer if it differs, with the part that differs.
 pub(crate) struct Answer {
     pub(crate) what: &'static str,
     pub(crate) ours: Json,
-    /// The name of the deviation, if it is one.
+    /// The name of the deviation, if there is one.
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// What differs about a request other than `managed`.
+/// The difference for a request other than `managed`.
 pub(crate) fn differs(request: &Json, reference: &Json) -> Option<Answer> {
     let unread = ["requestError", "decodeError"].iter().any(|name| reference.get(*name).is_some());
     if unread && text(request, "op") != "entries" {
@@ -110,14 +110,14 @@ fn scale(request: &Json, reference: &Json) -> Option<Answer> {
         ["managedFields", "scaleEntries"].iter().any(|name| has_duplicates(member(request, name)));
     let deviation = match ManagedFields::decode(Some(&own(theirs))) {
         _ if duplicates => Some(DUPLICATE_ENTRIES),
-        // Every manager owns at least what it owns in Go; entries of one identity count together.
+        // Every manager must own at least its fields in Go; entries of one identity count together.
         Ok(theirs) if owns_as_much(request, &ours.entries(), &theirs.entries()) => Some(SCALE_KEEPS),
         _ => None,
     };
     Some(Answer { what: "managedFields", ours: encoded(&ours), deviation })
 }
 
-/// Whether every manager owns in `ours` what it owns in `theirs`; the replicas are one field at all versions.
+/// Whether every manager owns in `ours` at least its fields in `theirs`; the replicas are one field at all versions.
 fn owns_as_much(request: &Json, ours: &[Entry], theirs: &[Entry]) -> bool {
     let owned = |entries: &[Entry]| {
         let mut out = BTreeSet::new();

@@ -35,12 +35,13 @@ impl Sequence {
         self.live = Some(own(live));
     }
 
-    /// Continues with another live object; null means that there is none.
+    /// Continues with another live object, or without one if it is null.
     pub(crate) fn adopt_or_none(&mut self, live: &Json) {
         self.live = live.is_object().then(|| own(live));
     }
 
-    /// Runs a step. The answer is `{"live"}`, `{"status", "kind"}` or `{"before"}`. The live object stays if it fails.
+    /// Runs a step. The answer is `{"live"}`, `{"status", "kind"}` or `{"before"}`. A failed step does not change the
+    /// live object.
     pub(crate) fn step(&mut self, step: &Json, index: usize) -> Json {
         match self.write(step, index) {
             Ok(live) => {

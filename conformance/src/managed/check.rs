@@ -1,4 +1,4 @@
-//! Runs requests on both sides, step by step beside each other.
+//! Runs requests on both sides, step by step.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub struct Managed {
 }
 
 impl Managed {
-    /// The suite, with real kinds if there is a document that has them.
+    /// Creates the suite, with real kinds if a document is given.
     pub fn new(real: Option<Real>) -> Self {
         Managed { real, known: Known::new() }
     }
@@ -61,7 +61,7 @@ impl Managed {
                     return Ok(Some(difference(case, Some(number), what, reference, ours)));
                 };
                 out.deviations.push(name);
-                // Compare the following steps from the same object on.
+                // The following steps start from the same object on both sides.
                 match reference.get("live") {
                     Some(theirs) => sequence.adopt(theirs),
                     None => sequence.adopt_or_none(&live),
@@ -136,7 +136,7 @@ impl Suite for Managed {
     }
 }
 
-/// A difference, with both answers in short. A smaller case must end in the same way on both sides.
+/// A difference, with both answers shortened. A smaller case must have the same outcome on both sides.
 fn difference(
     case: &Value,
     step: Option<usize>,
@@ -151,7 +151,7 @@ fn difference(
     Difference { step, what: what.to_owned(), label, reference: theirs, candidate: ours }
 }
 
-/// What Go says about a step if errors are not ignored.
+/// Go's answer to a step if errors are not ignored.
 fn loud(oracle: &mut CoProcess, case: &Value, number: usize) -> Result<Value, Error> {
     let mut again = case.clone();
     if let Some(step) = again.pointer_mut(&format!("/steps/{number}")).and_then(Value::as_object_mut) {
@@ -165,7 +165,7 @@ fn ended(tally: &mut Tally, kind: &str, success: bool) {
     tally.count("operations by kind", format!("{kind} {}", if success { "succeeded" } else { "failed" }));
 }
 
-/// Counts a step and what Go answered.
+/// Counts a step and its outcome in Go.
 fn count(tally: &mut Tally, step: &Value, before: &Value, reference: &Value) {
     tally.operations += 1;
     tally.count("outcomes in Go", outcome(reference));

@@ -1,17 +1,17 @@
-//! What has to agree between Go and the library about one write.
+//! The comparison of Go's and the library's answer to one write.
 //!
 //! - The object: completely, with the order of lists; numbers as numbers.
-//! - `metadata.managedFields`: entry by entry in order, with times and FieldsV1. The oracle gives FieldsV1 with
-//!   sorted keys; the order of its text is compared by op `entries`.
+//! - `metadata.managedFields`: entry by entry in order, with times and FieldsV1. The oracle writes FieldsV1 with sorted
+//!   keys; op `entries` compares the order of the serialized form.
 //! - A Status: all of it. Go returns causes of several managers in random order, so they are sorted by manager.
-//! - Another error: the operation and its object (`failed to create typed patch object (ns/name; kind)`). The cause has
-//!   other words here. The code is 400 here if the caller can correct it; Go has no code.
+//! - Another error: the operation and its object (`failed to create typed patch object (ns/name; kind)`). The cause is
+//!   worded differently. The code is 400 here if the client can correct the fault; Go has no code.
 
 use serde_json::{Value, json};
 
 use crate::json::{same_value, text};
 
-/// What differs between two answers to a step, if anything does.
+/// The part that differs between two answers to a step; `None` if they agree.
 pub(super) fn differs(reference: &Value, ours: &Value) -> Option<&'static str> {
     if reference.get("panic").is_some() {
         return Some("panic");
@@ -42,8 +42,8 @@ pub(super) fn differs(reference: &Value, ours: &Value) -> Option<&'static str> {
     (doing(theirs) != doing(message)).then_some("error")
 }
 
-/// Entries without null times. Go writes the zero time as null in unstructured objects and leaves it out elsewhere; the
-/// library leaves it out.
+/// Entries without null times. Go writes the zero time as null in unstructured objects and omits it elsewhere; the
+/// library always omits it.
 fn without_null_times(entries: &Value) -> Value {
     let mut out = entries.clone();
     for entry in out.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -62,7 +62,7 @@ fn without_entries(object: &Value) -> Value {
     out
 }
 
-/// Whether a Status of Go and one of the library say the same.
+/// Whether a Status of Go and one of the library are equivalent.
 pub(crate) fn same_status(theirs: &Value, ours: &Value) -> bool {
     comparable(theirs) == comparable(ours)
 }
@@ -80,7 +80,7 @@ fn comparable(status: &Value) -> Value {
     out
 }
 
-/// The operation and its object; `merge` if the text does not name one.
+/// The operation and its object; `merge` if the message does not name one.
 pub(super) fn doing(error: &str) -> &str {
     let error = error.strip_prefix("failed to create manager for existing fields: ").unwrap_or(error);
     if error.starts_with("failed to decode managed fields") {
@@ -96,7 +96,7 @@ pub(super) fn doing(error: &str) -> &str {
     }
 }
 
-/// How a step ended, for counting.
+/// The outcome of a step, for counting.
 pub(super) fn outcome(reference: &Value) -> String {
     if let Some(code) = reference.pointer("/status/code") {
         return format!("status {code}");
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_causes_of_several_managers_is_ignored() {
+    fn order_of_causes_of_several_managers_is_ignored() {
         let status = |first: &str, second: &str| {
             let cause = |manager: &str| json!({"message": format!("conflict with {manager}"), "field": ".a"});
             json!({"status": {"code": 409, "details": {"causes": [cause(first), cause(second)]}}})

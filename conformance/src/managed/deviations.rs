@@ -1,4 +1,4 @@
-//! The listed deviations about managed fields, with the names that `docs/deviations.md` explains them under.
+//! The listed deviations about managed fields, with their names in `docs/deviations.md`.
 
 use fieldmanager_managedfields::{ANCIENT_CHANGES, Entry, MAX_UPDATERS, Operation, Time};
 use serde_json::{Value, json};
@@ -10,27 +10,27 @@ use crate::json::{flag, member, own, text};
 
 /// Two entries of one identity: Go keeps the last, the library the union of both.
 pub(super) const DUPLICATE_ENTRIES: &str = "duplicate-entries";
-/// Entries of the live object that cannot be read: Go forgets all of them, the library refuses.
+/// Entries of the live object that cannot be decoded: Go drops all of them, the library refuses.
 pub(super) const UNREADABLE_ENTRIES: &str = "unreadable-entries";
-/// An updater that is older than the bucket of the oldest updaters: Go loses what the bucket owned.
+/// An updater that is older than the bucket of the oldest updaters: Go loses the fields of the bucket.
 pub(super) const CAP_BUCKET: &str = "cap-bucket";
-/// Metadata that is no map: Go continues without entries, the library refuses; null becomes a map with the entries.
+/// Metadata that is not a map: Go continues without entries, the library refuses; null becomes a map with the entries.
 pub(super) const METADATA_NO_MAP: &str = "metadata-no-map";
 /// An object without kind or version: Go finds no type, the library uses that of the field manager.
 pub(super) const UNNAMED_KIND: &str = "unnamed-kind";
-/// Entries of the live object that do not fit the type of entries in the schema: Go refuses the object, the library
-/// reads entries without the schema.
+/// Entries of the live object that violate the type of entries in the schema: Go refuses the object, the library
+/// decodes entries without the schema.
 pub(super) const ENTRIES_TYPED: &str = "entries-typed";
-/// An object with duplicates, and a manager that owns a field at another version: only then Go refuses it.
+/// An object with duplicates, and a manager that owns a field at another version: only then does Go refuse it.
 pub(super) const CONVERTED_DUPLICATES: &str = "converted-duplicates";
-/// Entries that an update without errors restores, or that an upgrade does not change: Go rewrites them, the library
-/// keeps them as they are written.
+/// Entries that an update without errors restores, or that an upgrade does not change: Go serializes them again, the
+/// library keeps their serialized form.
 pub(super) const ENTRIES_AS_WRITTEN: &str = "entries-as-written";
-/// Extracting where a manager owns nothing that is there: an error in Go, an object without fields in the library.
+/// Extraction for a manager that owns nothing in the object: an error in Go, an object without fields in the library.
 pub(super) const EXTRACT_NOTHING: &str = "extract-nothing";
-/// A version without a type: the library refuses to build a field manager, in Go it fails when it is used.
+/// A version without a type: the library refuses to build a field manager; in Go, using it fails.
 pub(super) const UNKNOWN_VERSION: &str = "unknown-version";
-/// A large number in the text of a path: Go writes floats with an exponent, the library integers with all digits.
+/// A large number in the notation of a path: Go writes floats with an exponent, the library integers with all digits.
 pub(super) const LARGE_NUMBERS: &str = "large-numbers-in-paths";
 /// A configuration with managed fields that are not entries: Go ignores them, the library refuses.
 pub(super) const ODD_FIELDS_IN_CONFIG: &str = "odd-fields-in-configuration";
@@ -39,9 +39,9 @@ pub(super) const ODD_FIELDS_IN_CONFIG: &str = "odd-fields-in-configuration";
 pub(super) const ODD_ANNOTATIONS: &str = "odd-annotations";
 /// Managed fields converted back from a scale: Go loses fields and times, the library does not.
 pub(super) const SCALE_KEEPS: &str = "scale-keeps";
-/// Extracting below a field that is in the set itself.
+/// Extraction below a field that is in the set itself.
 pub(super) const EXTRACT_SIBLINGS: &str = crate::engine::deviations::EXTRACT_SIBLINGS;
-/// Upgrading an entry without `fieldsV1`: an error in Go, which reads such an entry as an empty one elsewhere.
+/// The upgrade of an entry without `fieldsV1`: an error in Go, which treats such an entry as empty elsewhere.
 pub(super) const UPGRADE_WITHOUT_FIELDS: &str = "upgrade-without-fields";
 /// An item with a key field that has no owner: while Go prunes, the item loses the field and is mistaken for another
 /// item, which is then kept.
@@ -52,9 +52,9 @@ pub(super) const UNOWNED_KEY: &str = "unowned-key-field";
 pub(super) struct Case<'a> {
     /// The step.
     pub step: &'a Value,
-    /// The live object before it, null if there is none.
+    /// The live object before the step; null if it does not exist.
     pub live: &'a Value,
-    /// What differs.
+    /// The part that differs.
     pub what: &'a str,
     /// Go's answer.
     pub reference: &'a Value,
@@ -62,7 +62,7 @@ pub(super) struct Case<'a> {
     pub ours: &'a Value,
 }
 
-/// The name of the deviation that a difference is, if it is one.
+/// The name of the deviation that explains a difference, if any.
 pub(super) fn explain(case: &Case<'_>) -> Option<&'static str> {
     if case.what == "panic" {
         return Some(GO_PANIC);
@@ -149,7 +149,7 @@ fn has_unowned_key(fields: &Value) -> bool {
     })
 }
 
-/// Whether an object is another one without some items of its lists. Managed fields are not looked at.
+/// Whether an object equals another one without some items of its lists. Managed fields are ignored.
 fn is_part_of(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {
@@ -238,7 +238,7 @@ fn has_younger_bucket(list: &Value) -> bool {
 }
 
 /// Whether there are enough updaters for the cap, and Go has lost a bucket, or a part of it, that the library has: the
-/// time of the step was before that of the bucket.
+/// time of the step was before the time of the bucket.
 fn lost_bucket(list: &Value, [theirs, ours]: [&Value; 2]) -> bool {
     let fields = |list: &Value, bucket: &Entry| {
         let same = |entry: &Entry| is_bucket(entry) && entry.api_version == bucket.api_version;

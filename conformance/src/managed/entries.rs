@@ -1,4 +1,4 @@
-//! Random `metadata.managedFields`, most of them in the form that other writers use.
+//! Random `metadata.managedFields`, mostly in the form that other writers produce.
 
 use serde_json::{Map as JsonMap, Value, json};
 

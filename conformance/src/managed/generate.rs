@@ -28,7 +28,7 @@ impl Real {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, or is not JSON.
+    /// If the file cannot be read, or is not JSON.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let document = files::read(path)?;
         let definitions = document.get("definitions").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_always_gives_the_same_request() {
+    fn seed_determines_the_request() {
         for seed in 0..50 {
             assert_eq!(request(seed, None), request(seed, None));
             assert_ne!(request(seed, None), request(seed + 1, None));

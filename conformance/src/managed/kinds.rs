@@ -25,7 +25,7 @@ const REAL: &[(&str, &str, &str, &str)] = &[
     ("", "v1", "Node", "io.k8s.api.core.v1.Node"),
 ];
 
-/// How many properties a struct of a real kind has at most in the model, so that objects stay small and managers touch
+/// The maximum number of properties of a real kind's struct in the model, so that objects stay small and managers set
 /// the same fields.
 const MAX_PROPERTIES: usize = 4;
 
@@ -89,7 +89,7 @@ impl Reader<'_> {
         let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
         let mut names: Vec<&String> = properties.keys().collect();
         self.rng.shuffle(&mut names);
-        // The fields that managers most often conflict on, and key fields.
+        // The fields that managers conflict on most often, and key fields.
         let wanted = |name: &str| {
             [
                 "metadata",

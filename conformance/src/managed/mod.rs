@@ -1,8 +1,8 @@
-//! Compares managed fields with Kubernetes: sequences of writes to one object, and entries by themselves.
+//! Compares managed fields with Kubernetes: sequences of writes to one object, and separate entries.
 //!
 //! A case is a request to the oracle `kubernetes` with op `managed`, `entries`, `scale`, `extract`, `upgrade` or
-//! `requestvalidation`. `candidate` answers a sequence with the library, step by step beside the answer of the oracle, so
-//! that a listed deviation does not end the comparison: the next step starts with the object that Go has.
+//! `requestvalidation`. `candidate` answers a sequence with the library, in step with the oracle, so that a listed
+//! deviation does not end the comparison: the next step starts with Go's object.
 
 mod answers;
 mod candidate;

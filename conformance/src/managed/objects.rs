@@ -1,4 +1,4 @@
-//! Objects as they are in requests: with kind, name and version, and with the field names of that version.
+//! Objects as in requests: with kind, name and version, and with the field names of that version.
 
 use serde_json::{Map as JsonMap, Value, json};
 
@@ -6,7 +6,7 @@ use super::kinds::Kind;
 use crate::generate::random::Random;
 use crate::generate::types::Names;
 
-/// A version of the kind, and the fields of `spec` that have other names there than in the hub.
+/// A version of the kind, and the fields of `spec` whose names differ from those of the hub.
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
     /// With its group: `example.com/v1`.
@@ -39,7 +39,7 @@ pub(crate) fn dressed(object: &Value, kind: &Kind, version: &Version, uid: Optio
     }
     members.insert("apiVersion".to_owned(), json!(version.name));
     members.insert("kind".to_owned(), json!(kind.kind));
-    // Null metadata stays: a write to it has no effect, in Go as well.
+    // Null metadata stays: writing to it has no effect, as in Go.
     if let Value::Object(metadata) = members.entry("metadata").or_insert_with(|| json!({})) {
         metadata.insert("name".to_owned(), json!("x"));
         if let Some(uid) = uid {

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use crate::files;
 use crate::json::{flag, member, own};
 
-/// Imported types, by the file that they were read from. Importing a real document is slow.
+/// Imported types, by their file. Importing a real document is slow.
 pub(crate) type Known = HashMap<String, Types>;
 
 /// A kind and everything its field managers need.
@@ -62,7 +62,7 @@ impl Resource {
         })
     }
 
-    /// The field manager for a version and subresource, as an apiserver has one for each pair.
+    /// The field manager for a version and subresource; an API server has one for each pair.
     pub(crate) fn manager(&mut self, version: &str, subresource: &str) -> Result<FieldManager, String> {
         let key = (version.to_owned(), subresource.to_owned());
         if let Some(known) = self.managers.get(&key) {
@@ -78,7 +78,7 @@ impl Resource {
             .subresource(subresource)
             .converter(self.converter.clone())
             .hub(self.hub.as_str())
-            // Go reads them and ignores them.
+            // Go reads unions and ignores them.
             .unions(false);
         if let Some(types) = &self.types {
             builder = builder.types(types.clone());
@@ -127,7 +127,7 @@ fn types(request: &Json, known: &mut Known) -> Result<Option<Types>, String> {
     let definitions = own(definitions);
     let definitions = definitions.as_map().cloned().unwrap_or_default();
     let imported = importer.definitions(definitions.iter()).map_err(|error| error.to_string())?;
-    // Without kinds, the library finds types by their names; Go finds none.
+    // Without kinds, the library finds types by name; Go finds no type.
     if imported.types.kinds().next().is_none() {
         return Err("no definition names its kind".to_owned());
     }
@@ -137,7 +137,7 @@ fn types(request: &Json, known: &mut Known) -> Result<Option<Types>, String> {
 /// Converts objects whose versions differ in the names of some fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Renames {
-    /// The versions that exist; `None` means all.
+    /// The existing versions; `None` means all.
     known: Option<BTreeSet<String>>,
     custom: bool,
     by_version: BTreeMap<String, Vec<(String, String)>>,
@@ -197,7 +197,7 @@ pub(crate) fn parse(version: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The object with fields of its maps moved. All are removed before the first one is inserted.
+/// Moves fields of the object's maps. All are removed before the first one is inserted.
 fn renamed(object: &Value, names: &[(String, String)]) -> Value {
     let mut out = object.clone();
     let mut taken = BTreeMap::new();
@@ -229,7 +229,7 @@ pub(crate) fn with(object: &Value, parent: &str, name: &str, value: Option<Value
     Value::Map(fields.with_edits(vec![(parent.into(), Some(inner))]))
 }
 
-/// The value with the defaults of a structural schema.
+/// Fills in the defaults of a structural schema.
 fn filled(value: &Value, schema: &Value) -> Value {
     let (Value::Map(fields), Some(Value::Map(properties))) = (value, schema.get("properties")) else {
         return value.clone();

@@ -23,7 +23,7 @@ pub(crate) struct Story<'a> {
     rng: &'a mut Random,
     kind: Kind,
     versions: Vec<Version>,
-    /// How many of the versions exist.
+    /// The number of existing versions.
     served: usize,
     uid: Option<String>,
     managers: Vec<Manager>,

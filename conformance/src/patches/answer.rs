@@ -38,7 +38,7 @@ fn result(value: Value) -> Json {
     json!({"result": back(&value)})
 }
 
-/// A document: a JSON string contains its text, and an absent document is the empty object.
+/// A document: a JSON string contains the serialized document, and an absent document is the empty object.
 fn document(case: &Json, name: &'static str) -> Result<Value, Error> {
     let text = match case.get(name) {
         None => "{}".to_owned(),

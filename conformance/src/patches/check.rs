@@ -1,4 +1,4 @@
-//! Compares both sides, and explains every difference or keeps it.
+//! Compares both sides, and explains or keeps every difference.
 
 use serde_json::Value as Json;
 
@@ -57,7 +57,7 @@ impl Suite for Patches {
     }
 }
 
-/// The verdict on a case: the sides agree, or differ and have a rule or none.
+/// The verdict on a case: the sides agree, or differ with or without a rule.
 fn verdict(case: &Json, theirs: &Json, ours: Json, rule: Option<Option<&'static str>>) -> Verdict {
     let mut out = Verdict::default();
     out.tally.count("outcomes in Go", outcome(case, theirs));
@@ -74,7 +74,7 @@ fn verdict(case: &Json, theirs: &Json, ours: Json, rule: Option<Option<&'static 
 }
 
 fn agree(theirs: &Json, ours: &Json) -> bool {
-    // The oracle refuses the case itself, which the outcomes count.
+    // The oracle refuses the case, which the outcomes count.
     if theirs.get("setupError").is_some() || theirs.get("requestError").is_some() {
         return true;
     }
@@ -98,10 +98,10 @@ fn agree(theirs: &Json, ours: &Json) -> bool {
             (theirs.as_str(), class),
             // An item that is null counts as an item of another type.
             ("mixed", "null")
-            // Go has two messages for this.
+            // Go has two messages for this fault.
             | ("badSetElementOrder", "differ") | ("type", "badSetElementOrder")
             | ("other", "badDocument" | "conflict")
-            // Go looks for the key with the empty name.
+            // Go searches for the key with the empty name.
             | ("noKey", "noDeclaredKey")
         )
 }

@@ -5,13 +5,13 @@ use serde_json::{Map, Value as Json, json};
 use super::schemas::{Field, Ty, Types};
 use crate::generate::random::Random;
 
-/// How many values do not fit their type, in percent.
+/// The percentage of values that do not fit their type.
 const NOISE: u32 = 1;
 
 /// Below this depth objects have only scalars and lists of scalars.
 pub(super) const MAX_DEPTH: usize = 5;
 
-/// Makes objects.
+/// Generates objects.
 pub(super) struct Documents<'t> {
     pub(super) types: &'t Types,
     /// Whether values may have the wrong type.

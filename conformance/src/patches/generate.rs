@@ -1,4 +1,4 @@
-//! From seeds to cases.
+//! Generates cases from seeds.
 
 use serde_json::{Value as Json, json};
 
@@ -54,7 +54,7 @@ fn json_merge(random: &mut Random) -> Json {
     }
 }
 
-/// A document that is a string has to be written as the JSON string of its text.
+/// A document that is a string must be written as a JSON string of its serialized form.
 fn as_document(value: Json) -> Json {
     if value.is_string() { value.to_string().into() } else { value }
 }

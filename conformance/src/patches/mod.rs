@@ -1,4 +1,4 @@
-//! Compares patches with the Go packages that an apiserver and its clients use.
+//! Compares patches with the Go packages that an API server and its clients use.
 //!
 //! A case is a request to the oracle `kubernetes` with op `smp`, `jsonmergepatch` or `jsonpatch`.
 

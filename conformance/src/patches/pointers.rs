@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::documents::{number, text};
 use crate::generate::random::Random;
 
-/// A document with few names, so that pointers often match.
+/// A document with few distinct names, so that pointers often match.
 pub(super) fn document(random: &mut Random, depth: usize) -> Json {
     let leaf = depth > 3;
     match random.below(if leaf { 5 } else { 10 }) {
@@ -97,7 +97,7 @@ fn pointer(random: &mut Random, document: &Json) -> String {
     }
 }
 
-/// A JSON patch. Most tests hold.
+/// A JSON patch whose tests mostly succeed.
 pub(super) fn operations(random: &mut Random, document: &Json) -> Json {
     let mut out = Vec::new();
     for _ in 0..random.between(1, 4) {

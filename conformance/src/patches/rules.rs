@@ -170,7 +170,7 @@ fn long_list_order(case: &Json, theirs: &[Json], ours: &Json) -> bool {
         })
 }
 
-/// The value with those lists sorted that are too long for the reference to keep their order.
+/// The value with those lists sorted that are too long for a stable order in the reference.
 fn long_sorted(value: &Json) -> Json {
     const KEPT: usize = 12;
     match value {
@@ -205,8 +205,8 @@ fn as_sets(value: &Json) -> Json {
     }
 }
 
-/// A list of scalars of the live object has one twice: the order that the reference uses depends on the capacity of the
-/// slice.
+/// A list of scalars of the live object has a duplicate: the order that the reference uses depends on the capacity of
+/// the slice.
 fn scalar_duplicates(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let twice = ["original", "patches"].iter().any(|name| case.get(name).is_some_and(has_twice));
     twice
@@ -229,8 +229,8 @@ fn has_twice(value: &Json) -> bool {
     }
 }
 
-/// A list of more than twelve items has two with one key: the reference pairs items by a sort that is not stable
-/// for lists of that length.
+/// A list of more than twelve items has two with the same key: the reference pairs items by an unstable sort for lists
+/// of that length.
 fn duplicate_keys(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let makes = function(case) == "two-way" || function(case) == "three-way";
     let long = ["original", "modified", "current"]
@@ -275,7 +275,7 @@ fn merge_patch_document(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     }
 }
 
-/// In the reference a test compares numbers by their text, and distinguishes kinds of null.
+/// A test of the reference compares numbers by their notation, and distinguishes kinds of null.
 fn json_patch_test(case: &Json, theirs: &[Json], ours: &Json) -> bool {
     let written = |value: Option<&Json>| value.map(Json::to_string).unwrap_or_default();
     let fractions = written(case.get("original")).contains('.');

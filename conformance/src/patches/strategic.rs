@@ -111,7 +111,7 @@ fn items(
         if documents.chance_of_noise(random) {
             out.push(odd(random, 1));
         }
-        // The merge key is retained too, more often than not.
+        // The merge key is usually retained too.
         if let Some(Json::Array(names)) = item.get_mut("$retainKeys")
             && !random.chance(5)
         {

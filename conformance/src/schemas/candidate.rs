@@ -1,4 +1,4 @@
-//! The library's side: answers requests in the terms of the oracle.
+//! The library's side: answers requests in the format of the oracle.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,7 @@ use crate::json::{back, flag, member, own, set, text};
 
 /// Answers a request; `{"missing": op}` if the library has no such operation.
 pub(super) fn answer(request: &Json) -> Json {
-    // A panic of the library is an answer too, and a difference.
+    // A panic of the library is an answer, and a difference.
     catch_unwind(AssertUnwindSafe(|| answer_one(request))).unwrap_or_else(|_| json!({"panic": "the library"}))
 }
 
@@ -70,7 +70,7 @@ fn texts(errors: &[FieldError]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// For errors that the oracle sorts, because their order in Go is random.
+/// Sorts errors, for ops whose errors the oracle sorts because their order in Go is random.
 fn sorted(errors: &[FieldError]) -> Vec<String> {
     let mut texts = texts(errors);
     texts.sort();
@@ -104,7 +104,7 @@ fn crd(request: &Json) -> Json {
 
 fn openapi(request: &Json) -> Json {
     let Value::Map(definitions) = own(member(request, "definitions")) else {
-        return json!({"requestError": "definitions are no map"});
+        return json!({"requestError": "definitions are not a map"});
     };
     let importer = Importer::new().preserve_unknown_fields(flag(request, "preserveUnknownFields"));
     match importer.definitions(&definitions) {

@@ -1,4 +1,4 @@
-//! Runs requests on both sides and explains every difference, or keeps it.
+//! Runs requests on both sides, and explains or keeps every difference.
 
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ impl Suite for Schemas {
     }
 
     fn cuts(&self, case: &Value) -> Vec<Cut> {
-        // The first version stays: a definition without its storage version would fail for another reason.
+        // The first version stays, because a definition without its storage version would fail for another reason.
         let versions = case.pointer("/crd/spec/versions").and_then(Value::as_array).map_or(0, Vec::len);
         let mut out: Vec<Cut> =
             (1..versions).rev().map(|at| Cut::whole(format!("/crd/spec/versions/{at}"))).collect();
@@ -97,7 +97,7 @@ fn judge(case: &Value, reference: &Value, candidate: &Value) -> Result<Vec<&'sta
     Ok(rules)
 }
 
-/// The deviations that remain if Go is asked about a request that differs only in what a deviation is about.
+/// The deviations that remain if Go is asked about a request that differs only in the subject of a deviation.
 fn otherwise_asked(
     oracle: &mut CoProcess,
     case: &Value,
@@ -140,7 +140,7 @@ fn counted(case: &Value, reference: &Value, candidate: &Value) -> Verdict {
     out
 }
 
-/// What Go answered, for counting: whether the op changed the object or found faults.
+/// The kind of Go's answer, for counting: whether the op changed the object or found faults.
 fn result(op: &str, case: &Value, answer: &Value) -> &'static str {
     let has_effect = match op {
         "prune" | "default" | "nulls" | "coerce" => answer.get("object") != case.get("object"),

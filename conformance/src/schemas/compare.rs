@@ -1,4 +1,4 @@
-//! What has to agree in two answers to one request.
+//! The comparison of two answers to one request.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use crate::json::{items, member};
 /// A part of an answer that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
-    /// Which part; `outcome` when one side refuses and the other does not.
+    /// The name of the part; `outcome` if only one side refuses.
     pub what: String,
-    /// What the Kubernetes packages answer.
+    /// The answer of the Kubernetes packages.
     pub reference: Value,
-    /// What the library answers.
+    /// The answer of the library.
     pub candidate: Value,
 }
 
 impl Part {
-    /// The same difference at the smallest place that contains all of it.
+    /// The same difference at the smallest part that contains all of it.
     #[must_use]
     pub(super) fn narrowed(&self) -> Part {
         let mut found = self.clone();
@@ -107,7 +107,7 @@ pub(super) fn compare(op: &str, reference: &Value, candidate: &Value) -> Vec<Par
     }
 }
 
-/// The members that differ. One that the candidate does not answer at all is not compared.
+/// The members that differ. A member that the candidate does not answer is not compared.
 fn members(op: &str, reference: &Value, candidate: &Value) -> Vec<Part> {
     let names = |answer: &Value| -> BTreeSet<String> {
         answer.as_object().into_iter().flat_map(Map::keys).cloned().collect()
@@ -127,7 +127,7 @@ fn members(op: &str, reference: &Value, candidate: &Value) -> Vec<Part> {
     out
 }
 
-/// A part of an answer without the details that need not agree.
+/// A part of an answer without the details that may differ.
 fn plain(op: &str, name: &str, part: &Value) -> Value {
     let mut part = numbers(part);
     match (op, name) {
@@ -136,7 +136,7 @@ fn plain(op: &str, name: &str, part: &Value) -> Value {
             sort_types(&mut part);
             remove(&mut part, &["unions"]);
         }
-        // Each side has its own words for faults of definitions.
+        // The messages about faults of definitions differ.
         ("crd", "schemaErrors") => part = json!(!part.is_null()),
         ("structural", "errors") => part.as_array_mut().into_iter().flatten().for_each(cut_pattern),
         _ => {}

@@ -13,7 +13,7 @@ use super::compare::{Outcome, Part, compare, outcome};
 pub(super) const ALIAS: &str = "openapi-alias";
 /// A reference to a definition that does not exist, or to one that refers to itself.
 pub(super) const MISSING: &str = "openapi-missing-definition";
-/// A list with a key that its items do not declare: no object with an item fits in Go.
+/// A list with a key that its items do not declare: in Go, every object with an item is invalid.
 pub(super) const UNKNOWN_KEY: &str = "openapi-unknown-key";
 /// A keyword with a value of the wrong type, which the Go code treats as absent.
 pub(super) const WRONG_TYPE: &str = "openapi-wrong-type";
@@ -21,14 +21,14 @@ pub(super) const WRONG_TYPE: &str = "openapi-wrong-type";
 pub(super) const UNREAD_EXTENSION: &str = "openapi-unread-extension";
 /// Keywords that the library does not read, because they do not affect types.
 pub(super) const UNREAD_KEYWORD: &str = "openapi-unread-keyword";
-/// A schema with a fault that the Go code reports only when it uses that part, if ever.
+/// A schema fault that the Go code reports only when it uses the faulty part.
 pub(super) const SCHEMA_REFUSED: &str = "schema-refused";
 
-/// `additionalProperties` inside of junctors, which the Go code reads and does not write.
+/// `additionalProperties` inside junctors, which the Go code reads and does not write.
 pub(super) const NESTED_ADDITIONAL: &str = "structural-nested-additional";
 /// An empty list or map for a keyword, which the Go code distinguishes from an absent one in two comparisons.
 pub(super) const EMPTY_KEYWORD: &str = "structural-empty-keyword";
-/// A definition with a schema that cannot be read: the Go code cannot read the definition then.
+/// A definition with a schema that cannot be read: the Go code then cannot read the definition.
 pub(super) const CRD_UNREADABLE: &str = "crd-unreadable-schema";
 /// Errors of a schema that all versions share: the Go code reports them at a path that the definition does not have, and
 /// checks the first version only.
@@ -65,7 +65,7 @@ fn one(request: &Value, difference: &Part) -> Option<&'static str> {
     None
 }
 
-/// The request without keywords that have an empty list or map, if it has any; for the library they are equal.
+/// The request without keywords that have an empty list or map, if it has any; the library treats them as equal.
 pub(super) fn without_empty_keywords(request: &Value) -> Option<Value> {
     let mut out = request.clone();
     let schema = match request.get("op")?.as_str()? {
@@ -132,7 +132,7 @@ fn crd(
     differences: &[Part],
 ) -> Option<Vec<&'static str>> {
     if outcome("crd", reference) == Outcome::Unreadable {
-        // The library reads the rest of the definition, and refuses it in its own words.
+        // The library reads the rest of the definition, and refuses it with different messages.
         let refuses = |errors: &Vec<Value>| !errors.is_empty();
         return candidate.get("errors")?.as_array().is_some_and(refuses).then(|| vec![CRD_UNREADABLE]);
     }
@@ -191,7 +191,7 @@ fn in_versions(errors: &Value, versions: &[Value]) -> Option<Value> {
     Some(json!(out))
 }
 
-/// Removes `additionalProperties` inside of junctors.
+/// Removes `additionalProperties` inside junctors.
 fn without_nested_additional(schema: &mut Value, nested: bool) {
     let Value::Object(members) = schema else {
         return;
@@ -246,7 +246,7 @@ fn openapi(request: &Value, reference: &Value, candidate: &Value) -> Option<Vec<
     }
 }
 
-/// The rule by which the library refuses what the Go code accepts.
+/// The deviation by which the library refuses a schema that the Go code accepts.
 fn refusal(fault: &str, definitions: &Map<String, Value>) -> Option<&'static str> {
     let rest = fault.strip_prefix("definition `")?.split_once("`: ")?.1;
     let about = |name: &str, texts: &[&str]| {

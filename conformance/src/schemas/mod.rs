@@ -1,8 +1,9 @@
-//! Compares what the library makes of schemas with what the Kubernetes packages make of them.
+//! Compares the library's treatment of schemas with that of the Kubernetes packages.
 //!
 //! A case is a request to the oracle `kubernetes`: `{"op": ..}` with a schema, definitions or a custom resource
-//! definition, and for most ops an object. `generate` makes one from a seed, `candidate` answers it with the library in
-//! the terms of the oracle, `compare` says what has to agree, and `deviations` lists where the library differs.
+//! definition, and for most ops an object. `generate` creates a request from a seed, `candidate` answers it with the
+//! library in the format of the oracle, `compare` compares the answers, and `deviations` lists the intended
+//! differences.
 
 mod candidate;
 mod check;

@@ -1,4 +1,4 @@
-//! The part of an answer about a custom resource definition that has to agree.
+//! The parts of an answer about a custom resource definition that are compared.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// The library publishes the definitions of `meta/v1` that a custom resource refers to, and no others.
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
-/// Both answers without the parts that need not agree.
+/// Both answers without the parts that may differ.
 pub(super) fn comparable(reference: &Value, candidate: &Value) -> (Value, Value) {
     let mut known = BTreeSet::new();
     let versions = candidate.get("versions").and_then(Value::as_object).into_iter().flatten();
@@ -37,7 +37,7 @@ pub(super) fn comparable(reference: &Value, candidate: &Value) -> (Value, Value)
     (reference, candidate)
 }
 
-/// Removes what the library does not publish: other definitions, and descriptions.
+/// Removes the parts that the library does not publish: other definitions, and descriptions.
 fn publish(answer: &mut Value, known: &dyn Fn(&str) -> bool) {
     let Some(Value::Object(versions)) = answer.get_mut("versions") else {
         return;
@@ -108,14 +108,14 @@ fn cut_schema(text: &mut Value) {
     }
 }
 
-/// Removes what Go reports about a pattern, since another parser has other words.
+/// Removes Go's message about a pattern, since another parser has different messages.
 pub(super) fn cut_pattern(text: &mut Value) {
     if let Some((head, _)) = text.as_str().and_then(|text| text.split_once("isn't: ")) {
         *text = json!(head);
     }
 }
 
-/// Removes members by name, at any depth but inside of defaults.
+/// Removes members by name, at any depth except inside defaults.
 pub(super) fn remove(value: &mut Value, names: &[&str]) {
     match value {
         Value::Object(members) => {

@@ -11,7 +11,7 @@ use crate::{Error, files};
 ///
 /// # Errors
 ///
-/// When a file cannot be read.
+/// If a file cannot be read.
 pub(super) fn requests(folder: &Path) -> Result<Vec<(String, Value)>, Error> {
     let mut paths = Vec::new();
     collect(&folder.join("data"), &mut paths)?;

@@ -1,4 +1,4 @@
-//! Runs scenarios on both sides and explains every difference, or keeps it.
+//! Runs scenarios on both sides, and explains or keeps every difference.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ const STEPS: &str = "steps";
 /// The suite.
 pub struct Unions;
 
-/// A scenario without unions whose last result v4 must also have given with unions, if it follows its rules.
+/// A scenario without unions. With unions, v4 must have given its last result, if v4 follows its rules.
 struct Proof {
     scenario: Value,
     step: usize,
@@ -29,7 +29,7 @@ struct Proof {
     ours: Value,
 }
 
-/// A scenario with what is known about it so far.
+/// A scenario and the known facts about it.
 struct Case<'s> {
     scenario: &'s Value,
     types: Types<'s>,
@@ -96,7 +96,7 @@ fn difference(
     Difference { step, what, label, reference: reference.clone(), candidate: candidate.clone() }
 }
 
-/// Compares the answers step by step. Returns what v4 has to be asked to prove that it follows its rules.
+/// Compares the answers step by step. Returns the requests by which v4 proves that it follows its rules.
 fn examine(scenario: &Value, theirs: &Value, ours: &Value, out: &mut Verdict) -> Result<Vec<Proof>, Error> {
     let types = scenario.get("types").and_then(Value::as_object);
     let case = Case {
@@ -217,7 +217,7 @@ impl Case<'_> {
     }
 }
 
-/// Whether a result is what a plan predicts. For a plan of steps, `expected` is their result.
+/// Whether a result equals the prediction of a plan. For a plan of steps, `expected` is their result.
 fn agrees(plan: &Plan, expected: Option<&Value>, result: &Value) -> bool {
     match plan {
         Plan::Refused => matches!(outcome(result), Outcome::Error(_)),
@@ -227,7 +227,7 @@ fn agrees(plan: &Plan, expected: Option<&Value>, result: &Value) -> bool {
     }
 }
 
-/// What differs between two results; all errors are equal.
+/// The part that differs between two results; all errors are equal.
 fn differs(left: &Value, right: &Value) -> Option<String> {
     let plain = |result: &Value| match outcome(result) {
         Outcome::Error(_) => json!({"results": [{"error": "", "kind": ""}]}),
@@ -251,7 +251,7 @@ fn switched_off(scenario: &Value) -> Value {
     out
 }
 
-/// The scenario as the v4 code can read it.
+/// The scenario in a form that the v4 code can read.
 fn asked_of_v4(scenario: &Value) -> Value {
     let mut out = scenario.clone();
     if let Some(schema) = out.get_mut("schema") {

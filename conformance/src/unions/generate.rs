@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::model::Fields;
 use crate::json::set;
 
-/// How many structs a schema may have.
+/// The maximum number of structs in a schema.
 const MAX_STRUCTS: usize = 6;
-/// A value that no schema has for a member.
+/// A value that no member of any schema has.
 const UNKNOWN: &str = "Zed";
 
 #[derive(Clone, Copy)]
@@ -143,7 +143,7 @@ impl Maker {
         items.get(self.rng.usize(0..items.len())).cloned()
     }
 
-    /// Makes a struct and those in it; the first is the object itself.
+    /// Generates a struct and its nested structs; the first is the object itself.
     fn structure(&mut self, depth: usize) -> usize {
         let at = self.structs.len();
         self.structs.push(Struct { fields: vec![("name", Ty::Text)], unions: Vec::new() });

@@ -13,7 +13,7 @@ pub(super) struct Union {
     pub deduce: bool,
     /// The members, each with the value that selects it.
     pub members: Vec<(String, String)>,
-    /// Values that select nothing.
+    /// Values that select no member.
     pub empty: Vec<String>,
     /// Whether other values are invalid.
     pub closed: bool,
@@ -52,7 +52,7 @@ pub(super) struct Place {
     pub owned: Vec<String>,
     /// The union.
     pub union: Union,
-    /// The struct as it was before.
+    /// The struct before the step.
     pub before: Option<Fields>,
     /// The struct of the request.
     pub requested: Fields,
@@ -186,7 +186,7 @@ pub(super) fn struct_at<'a>(object: &'a mut Value, path: &[String]) -> Option<&'
     at.as_object_mut()
 }
 
-/// Whether all unions of a schema are valid: they name fields that exist.
+/// Whether all unions of a schema are valid: their fields must exist.
 pub(super) fn is_sound(schema: &Value) -> bool {
     let mut sound = true;
     each_struct(&mut schema.clone(), &mut |map| {

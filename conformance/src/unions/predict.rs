@@ -1,9 +1,9 @@
 //! Predicts the result of a step from the rules of one side.
 //!
-//! A step with unions equals a step without unions on other objects: an update of the normalized object, or an apply of the
-//! normalized configuration to a live object from which another manager has just removed the members that the apply clears.
-//! So an engine with unions turned off gives the expected result, managers included, and only the effect of normalization
-//! on objects needs rules ([`rules`](super::rules)).
+//! A step with unions equals a step without unions on other objects: an update of the normalized object, or an apply of
+//! the normalized configuration to a live object from which another manager has just removed the members that the apply
+//! clears. An engine with unions turned off therefore gives the expected result, including managers, and only the
+//! effect of normalization on objects needs rules ([`rules`](super::rules)).
 
 use serde_json::{Value, json};
 
@@ -14,12 +14,12 @@ use super::rules::{
 };
 use crate::GO_PANIC;
 
-/// Whose rules are used.
+/// The side whose rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
-    /// Those of v4.3.0.
+    /// The rules of v4.3.0.
     V4,
-    /// Those of this library.
+    /// The rules of this library.
     Table,
 }
 
@@ -103,7 +103,7 @@ impl Prediction {
         Self { plan: Plan::Refused, rows, places: places.list, nulled: places.nulled, merged: Vec::new() }
     }
 
-    /// Turns the verdicts on an update into a plan.
+    /// Converts the verdicts on an update to a plan.
     fn settle(&mut self, rules: Rules, new: &Value, plan: impl FnOnce(Value) -> Plan) {
         let verdict = |place: &Place| match rules {
             Rules::V4 => v4_update(place, Reading::default()),

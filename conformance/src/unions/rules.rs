@@ -1,5 +1,5 @@
 //! The effect of normalization on one union: in the v4 code, and by this library's rules. Both are written from their
-//! descriptions and use none of the code that they judge.
+//! descriptions and do not use the code that they judge.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::model::{Fields, Place, Union};
 
-/// The fields of a struct that normalization changes: a new value, or none to remove the field.
+/// The fields of a struct that normalization changes: a new value, or `None` to remove the field.
 pub(super) type Edits = BTreeMap<String, Option<Value>>;
 
 /// The effect on a union: edits, or a refusal of the request.
@@ -22,7 +22,7 @@ pub(super) struct Refused;
 pub(super) struct Reading {
     /// Members that are null stay.
     pub keeps_nulls: bool,
-    /// A discriminator that selects nothing does not select the member of that name either.
+    /// A discriminator value that selects no member does not select the member with that name either.
     pub no_names: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A custom resource with two unions. Two managers apply it, and disagree about one of them.
+//! A custom resource with two unions. Two managers apply it and conflict about one of them.
 
 use std::io::Write;
 
@@ -10,11 +10,11 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An application that is built from a source and told to others.
+/// An application with a source and an exposed address.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
 #[kube(group = "example.com", version = "v1", kind = "App", namespaced)]
 struct AppSpec {
-    /// Where the application is built from: a sum type, whose discriminator is respected.
+    /// The source of the application: a sum type, whose discriminator is respected.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<Source>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,9 +23,9 @@ struct AppSpec {
 
 #[derive(Clone, Debug, KubeUnion)]
 enum Source {
-    /// A repository that has the sources.
+    /// A repository with the source code.
     Git(Git),
-    /// An image that is built already.
+    /// A prebuilt image.
     Image(Image),
     /// The application has no source yet.
     None,
@@ -43,7 +43,7 @@ struct Image {
     name: String,
 }
 
-/// How the application is reached: the members are fields, and the discriminator follows them.
+/// The address of the application: the members are fields, and the discriminator follows them.
 #[derive(Serialize, Deserialize, Clone, Debug, JsonSchema, KubeUnion)]
 #[kube_union(discriminator = "type", deducing)]
 #[schemars(transform = Expose::kube_union)]
@@ -70,7 +70,7 @@ fn app(spec: AppSpec) -> App {
 }
 
 fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
-    // The definition is what a cluster gets, and what the field manager reads.
+    // Both the cluster and the field manager read this definition.
     let crd = Value::from_json(&App::crd_with_unions()?.to_string())?;
     writeln!(out, "{}", crd.to_yaml().trim_end())?;
     let kind = GroupVersionKind::new("example.com", "v1", "App");
@@ -99,7 +99,8 @@ fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "---\n# pipeline applies it by force, which clears the repository")?;
     show(out, &forced)?;
 
-    // A member of the other union: the configuration does not name the discriminator, and changes it all the same.
+    // Sets a member of the other union. The configuration does not contain the discriminator, which changes
+    // nevertheless.
     let expose = Expose { r#type: None, port: None, host_name: Some("web.example.org".into()) };
     let named = app(AppSpec { source: None, expose: Some(expose) });
     writeln!(out, "---\n# network applies a host name")?;
@@ -110,7 +111,7 @@ fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The object without what the apiserver adds.
+/// Prints the object without the fields that the API server adds.
 fn show(out: &mut impl Write, app: &App) -> Result<(), Box<dyn std::error::Error>> {
     let spec = Value::from_json(&serde_json::to_string(&app.spec)?)?;
     writeln!(out, "{}", spec.to_yaml().trim_end())?;

@@ -1,4 +1,4 @@
-//! The example prints what `output.txt` has.
+//! The example prints the contents of `output.txt`.
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use std::path::Path;

@@ -40,7 +40,7 @@ fn rule_3_a_member_of_a_deducing_union_clears_the_others() {
 
 /// A fault in a stored object is corrected by the next manager that sets a member or the discriminator.
 #[test]
-fn rule_3_what_nobody_owns_is_cleared_without_conflict() {
+fn rule_3_unowned_members_are_cleared_without_conflict() {
     let off = Updater::builder().unions(false).build();
     let on = Updater::builder().build();
     let live = TypedValue::null(ty("plain"));

@@ -134,7 +134,7 @@ fn rule_2_a_live_discriminator_that_is_not_known_stays_beside_a_member_that_is_s
 }
 
 #[test]
-fn rule_2_those_who_want_the_same_own_the_discriminator_together() {
+fn rule_2_managers_of_the_same_member_share_the_discriminator() {
     check(
         &["deducing"],
         &[

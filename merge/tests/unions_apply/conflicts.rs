@@ -34,7 +34,7 @@ fn rule_4_a_conflict_about_the_discriminator_says_it_all() {
 }
 
 #[test]
-fn rule_4_a_cleared_member_of_one_who_does_not_own_the_discriminator_is_a_conflict_on_it() {
+fn rule_4_cleared_member_owned_without_discriminator_is_a_conflict_on_the_member() {
     check(
         WITH_DISCRIMINATOR,
         &[

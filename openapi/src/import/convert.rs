@@ -1,4 +1,4 @@
-//! From one OpenAPI schema to what a type may be.
+//! Converts one OpenAPI schema to a type.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,15 +18,15 @@ use super::targets::{Target, Targets, last_segment};
 use super::{kinds, unions};
 use crate::GroupVersionKind;
 
-/// Known by their names: the schema of a quantity allows several types, and that of a raw extension says
-/// nothing about it.
+/// These types are recognized by name: the schema of a quantity allows several types, and the schema of a raw extension
+/// does not describe it.
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 
-/// The number of faults with a suggestion of a similar name.
+/// The maximum number of faults with a suggestion of a similar name.
 const HINTS: usize = 20;
 
-/// Converts definitions and collects what is wrong with them.
+/// Converts definitions and collects their faults.
 pub(super) struct Converter<'i> {
     importer: &'i Importer,
     targets: Targets<'i>,
@@ -58,7 +58,7 @@ impl<'i> Converter<'i> {
         }
     }
 
-    /// The types of all definitions, and the two that any import ends with.
+    /// The types of all definitions, followed by the two untyped ones.
     pub(super) fn all(&mut self, definitions: &[(&'i Str, &'i Value)]) -> Vec<TypeDef> {
         let mut out = Vec::with_capacity(definitions.len() + 2);
         for (name, schema) in definitions {
@@ -102,7 +102,7 @@ impl<'i> Converter<'i> {
         });
     }
 
-    /// Runs `f` some steps deeper in the definition.
+    /// Runs `f` at a deeper path of the definition.
     fn at<T>(&mut self, steps: &[&str], f: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
         self.path.extend(steps.iter().copied());
@@ -111,7 +111,7 @@ impl<'i> Converter<'i> {
         out
     }
 
-    /// The value of an extension, or a fault and a value instead.
+    /// Returns the value of an extension, or adds a fault and returns a default.
     fn extension<T>(&mut self, found: Result<T, ExtensionFault>, instead: T) -> T {
         found.unwrap_or_else(|(name, message)| {
             self.at(&[".", name], |c| c.fault(message));
@@ -119,7 +119,7 @@ impl<'i> Converter<'i> {
         })
     }
 
-    /// What a schema in place may be. `preserve` says whether something above it keeps unknown fields.
+    /// Converts an inline schema. `preserve` is whether an enclosing schema keeps unknown fields.
     fn schema(&mut self, schema: &Value, preserve: bool) -> AtomDef {
         level(|| {
             let Value::Map(schema) = schema else {
@@ -130,13 +130,13 @@ impl<'i> Converter<'i> {
                 self.fault(format!("nesting is deeper than {MAX_DEPTH} levels"));
                 return AtomDef::default();
             }
-            // A reference that is a string has been followed already.
+            // Callers have already handled a reference that is a string.
             if let Some(other) =
                 schema.get("$ref").filter(|other| !other.is_null() && other.as_str().is_none())
             {
                 let message = format!("expected string, got {}", other.kind());
                 self.at(&[".$ref"], |c| c.fault(message));
-                // The schema beside a broken reference does not apply.
+                // Keywords beside a broken reference do not apply.
                 return AtomDef::default();
             }
             let preserve = match schema.get(PRESERVE) {
@@ -166,7 +166,7 @@ impl<'i> Converter<'i> {
         })
     }
 
-    /// The type that a schema names; of several the first one, as in Go.
+    /// The declared type of a schema; the first one of several, as in Go.
     fn type_name<'v>(&mut self, schema: &'v Map) -> &'v str {
         let named = match schema.get("type") {
             None | Some(Value::Null) => return "",
@@ -190,7 +190,7 @@ impl<'i> Converter<'i> {
         match name {
             "integer" | "number" => Scalar::Numeric,
             "boolean" => Scalar::Boolean,
-            // A string with another format may be written as another type, as `int-or-string` is.
+            // A string with a format may be serialized as another type, as in `int-or-string`.
             "string" => match schema.get("format") {
                 None | Some(Value::Null) => Scalar::String,
                 Some(Value::String(format)) if format.is_empty() || *format == "byte" => Scalar::String,
@@ -248,7 +248,7 @@ impl<'i> Converter<'i> {
         }
         let deduced = || Some(type_ref_to(self.untyped_deduced.clone()));
         let element = match schema.get("additionalProperties") {
-            // A map that declares nothing is free in its form; one that declares fields has no others.
+            // A map without declared fields accepts any; a map with declared fields accepts no others.
             None | Some(Value::Null) if preserve || fields.is_empty() => deduced(),
             None | Some(Value::Null | Value::Bool(false)) => None,
             Some(Value::Bool(true)) => deduced(),
@@ -275,7 +275,7 @@ impl<'i> Converter<'i> {
         MapDef { fields, unions: found.unions, element, relationship }
     }
 
-    /// A property, item or additional property: a reference to a definition, or a type in place.
+    /// Converts a property, an item or an additional property: a reference to a definition, or an inline type.
     fn type_ref(&mut self, schema: &Value, preserve: bool) -> TypeRef {
         let Value::Map(map) = schema else {
             self.fault(format!("a schema must be a map, got {}", schema.kind()));
@@ -293,7 +293,7 @@ impl<'i> Converter<'i> {
         let Some(reference) = self.reference(map) else {
             return TypeRef { inlined: self.schema(schema, preserve), nullable, ..TypeRef::default() };
         };
-        // Beside a reference only the relationship of the map counts.
+        // Beside a reference, only the relationship of the map applies.
         let relationship = self.extension(extensions::map(map), None);
         match self.target(reference) {
             Some(name) => TypeRef { nullable, relationship, ..type_ref_to(name) },
@@ -301,11 +301,11 @@ impl<'i> Converter<'i> {
         }
     }
 
-    /// The name that a schema refers to, be it directly or by an `allOf` of that one reference.
+    /// The name that a schema refers to, directly or by an `allOf` with a single reference.
     fn reference<'v>(&mut self, schema: &'v Map) -> Option<&'v str> {
         let is_reference = |reference: &&Value| !reference.is_null() && reference.as_str() != Some("");
         if let Some(reference) = schema.get("$ref").filter(is_reference) {
-            // A reference that is not a string is reported when the schema itself is read.
+            // A reference that is not a string is reported when the schema itself is converted.
             return reference.as_str().map(last_segment).filter(|name| !name.is_empty());
         }
         let Value::List(all) = schema.get("allOf")? else {
@@ -319,7 +319,7 @@ impl<'i> Converter<'i> {
         only.as_str().map(last_segment).filter(|name| !name.is_empty())
     }
 
-    /// The name of the type that the definition at hand, which only refers to `next`, means.
+    /// Resolves the current definition, which only refers to `next`, to the name of its type.
     fn alias(&mut self, next: &str) -> Option<Str> {
         let found = self.target(next);
         if found.is_none() && self.targets.is_circle(&self.definition) {
@@ -328,12 +328,12 @@ impl<'i> Converter<'i> {
         found
     }
 
-    /// The name of the type that a name means. There is none if the name is unknown, which is a fault of who
-    /// uses it, or if it leads on to a definition with a fault, which is that one's.
+    /// Resolves a name to the name of its type. Returns `None` for an unknown name, which is a fault of the reference,
+    /// and for a name that leads to a definition with a fault, which is reported there.
     fn target(&mut self, name: &str) -> Option<Str> {
         if self.targets.get(name).is_none() {
             let mut message = format!("there is no definition `{name}`");
-            // Looking for a likely one is dear, and only the first hints are read.
+            // The search for a similar name is expensive, so only the first faults have a suggestion.
             if self.faults.len() < HINTS
                 && let Some(near) = self.targets.nearest(name)
             {
@@ -349,7 +349,7 @@ fn type_ref_to(name: Str) -> TypeRef {
     TypeRef { named: Some(name), ..TypeRef::default() }
 }
 
-/// The definitions of the two types that any import ends with.
+/// The definitions of the two untyped types that end every import.
 fn untyped() -> impl Iterator<Item = TypeDef> {
     let deduced = Schema::deduced();
     let definitions: Vec<TypeDef> = deduced.schema().definitions().to_vec();

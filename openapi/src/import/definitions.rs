@@ -1,4 +1,4 @@
-//! The import of definitions.
+//! Imports definitions.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ impl Importer {
     ///
     /// # Errors
     ///
-    /// [`ImportError`] with every fault, unless the good definitions are to be kept; then none.
+    /// [`ImportError`] with every fault, unless [`keep_good`](Self::keep_good) is set; then this never fails.
     ///
     /// ```
     /// use fieldmanager_openapi::Importer;
@@ -57,7 +57,7 @@ impl Importer {
             };
             let bad: Vec<Str> = found.iter().map(|fault| Str::from(fault.definition.as_str())).collect();
             faults.extend(found);
-            // Every round leaves out another definition; a fault that belongs to none ends it.
+            // Every round drops another definition; a fault without a definition ends the loop.
             if !self.keep_good || !bad.iter().fold(false, |more, name| dropped.insert(name.clone()) | more) {
                 return Err(ImportError(faults));
             }

@@ -1,4 +1,4 @@
-//! Documents that hold definitions.
+//! Documents that contain definitions.
 
 use fieldmanager_schema::Schema;
 use fieldmanager_structural::GroupVersionKind;
@@ -9,7 +9,7 @@ use super::imported::{ImportError, Imported};
 use super::options::Importer;
 use crate::Types;
 
-/// Why a document is no source of types.
+/// An error of loading types from a document.
 ///
 /// ```
 /// use fieldmanager_openapi::{LoadError, Types};
@@ -21,34 +21,34 @@ use crate::Types;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// It is no OpenAPI document.
+    /// The document is not an OpenAPI document.
     #[error(
         "not an OpenAPI document: expected `definitions` (version 2), `components.schemas` (version 3) or `$defs`"
     )]
     NotOpenApi,
-    /// The place where the definitions should be holds something else.
+    /// The definitions are not a map.
     #[error("{path}: expected a map of schemas, got {found}")]
     NotDefinitions {
-        /// Where, in field-path notation.
+        /// The path, in field-path notation.
         path: &'static str,
-        /// What is there.
+        /// The kind of the value.
         found: fieldmanager_value::Kind,
     },
-    /// It is none of the documents that types are loaded from.
+    /// The document is not of a supported kind.
     #[error(
         "no schema: expected an OpenAPI document, a CustomResourceDefinition, or a schema with `types`, got {found}"
     )]
     Unknown {
-        /// What it looks like.
+        /// A description of the document.
         found: String,
     },
     /// A document in the format of structured-merge-diff has faults.
     #[error(transparent)]
     Schema(#[from] fieldmanager_schema::Error),
-    /// The kinds beside a schema have faults.
+    /// The kinds of a schema have faults.
     #[error(".kinds[{index}]: expected a map with the strings group, version, kind and type")]
     Kinds {
-        /// Which entry, from 0.
+        /// The index of the entry.
         index: usize,
     },
     /// Definitions have faults.
@@ -59,7 +59,7 @@ pub enum LoadError {
     CustomResource(#[from] CrdError),
 }
 
-/// The definitions of an OpenAPI document; none if it is no such document.
+/// The definitions of an OpenAPI document; `None` if the document is not one.
 fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
     for (path, at) in [
         (".components.schemas", document.get("components").and_then(|components| components.get("schemas"))),
@@ -81,7 +81,7 @@ impl Importer {
     ///
     /// # Errors
     ///
-    /// [`LoadError`] if it is no such document or has faults.
+    /// [`LoadError`] if the document is not an OpenAPI document or has faults.
     pub fn document(&self, document: &Value) -> Result<Imported, LoadError> {
         let definitions = definitions(document).ok_or(LoadError::NotOpenApi)??;
         Ok(self.definitions(definitions)?)
@@ -89,12 +89,12 @@ impl Importer {
 }
 
 impl Types {
-    /// Loads types from a document of any supported kind, with the usual options:
+    /// Loads types from a document of any supported kind, with default options:
     ///
     /// - an OpenAPI document, version 2 or 3 ([`Importer`]);
     /// - a `CustomResourceDefinition` of `apiextensions.k8s.io/v1`, with the types of all its versions;
-    /// - a schema in the format of structured-merge-diff: `types`, and beside them `kinds`, a list of
-    ///   `{group, version, kind, type}`. Without `kinds` types are found by their names.
+    /// - a schema in the format of structured-merge-diff: `types`, and optionally `kinds`, a list of `{group, version,
+    ///   kind, type}`. Without `kinds`, types are found by name.
     ///
     /// # Errors
     ///
@@ -130,8 +130,8 @@ impl Types {
         Err(LoadError::Unknown { found })
     }
 
-    /// The types as a document that [`load`](Self::load) reads: a schema in the format of structured-merge-diff,
-    /// with `kinds` beside its `types`, which other readers of that format ignore.
+    /// Serializes the types as a document that [`load`](Self::load) reads: a schema in the format of
+    /// structured-merge-diff, with `kinds` beside its `types`, which other readers of that format ignore.
     ///
     /// ```
     /// use fieldmanager_openapi::Types;

@@ -1,12 +1,12 @@
-//! The extensions that say how lists and maps are owned.
+//! The extensions that determine the ownership of lists and maps.
 
 use fieldmanager_schema::Relationship;
 use fieldmanager_value::{Map, Str, Value};
 
-/// How a list relates to its items: its relationship and its keys.
+/// The relationship of a list to its items, and its keys.
 pub(super) type ListRelationship = (Relationship, Vec<Str>);
 
-/// A fault of an extension: its name and what is wrong with it.
+/// A fault of an extension: its name and the message.
 pub(super) type ExtensionFault = (&'static str, String);
 
 pub(super) const LIST_TYPE: &str = "x-kubernetes-list-type";
@@ -16,12 +16,13 @@ pub(super) const PATCH_STRATEGY: &str = "x-kubernetes-patch-strategy";
 pub(super) const PATCH_MERGE_KEY: &str = "x-kubernetes-patch-merge-key";
 pub(super) const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// A value in a message: strings without quotes.
+/// Formats a value for a message; strings have no quotes.
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_json(), str::to_owned)
 }
 
-/// The relationship of a list: the list type first, then the patch strategy, which older documents have only.
+/// The relationship of a list: from the list type, or else from the patch strategy, which is all that older documents
+/// have.
 pub(super) fn list(schema: &Map) -> Result<ListRelationship, ExtensionFault> {
     if let Some(kind) = schema.get(LIST_TYPE) {
         return match kind.as_str() {
@@ -38,7 +39,7 @@ pub(super) fn list(schema: &Map) -> Result<ListRelationship, ExtensionFault> {
         return Ok((Relationship::Atomic, Vec::new()));
     };
     match strategy.as_str() {
-        // Without a key it is a set.
+        // Without a key, the list is a set.
         Some("merge" | "merge,retainKeys") => match schema.get(PATCH_MERGE_KEY) {
             None => Ok((Relationship::Associative, Vec::new())),
             Some(Value::String(key)) => Ok((Relationship::Associative, vec![key.into()])),

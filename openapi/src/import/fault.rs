@@ -1,4 +1,4 @@
-//! What is wrong with a definition.
+//! Faults of definitions.
 
 use std::fmt;
 
@@ -21,16 +21,16 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The name of the definition; empty where the fault is of none.
+    /// The name of the definition; empty if the fault is not in a definition.
     pub definition: String,
-    /// The place in the definition, in field-path notation; empty for the whole.
+    /// The path in the definition, in field-path notation; empty for the definition itself.
     pub path: String,
-    /// What was found and what would be accepted.
+    /// The fault and the accepted form.
     pub message: String,
 }
 
 impl Fault {
-    /// A fault of the type that was made from a definition, with its path in the definition.
+    /// Converts a fault of the converted type to a path in its definition.
     pub(super) fn from_schema(fault: &fieldmanager_schema::Fault) -> Self {
         let definition = fault.type_name.clone().unwrap_or_default();
         Fault { path: path_in_definition(&fault.path), definition, message: fault.message.clone() }
@@ -91,7 +91,7 @@ mod tests {
     use super::path_in_definition;
 
     #[test]
-    fn paths_of_a_schema_become_paths_of_the_definition() {
+    fn schema_paths_are_mapped_to_definition_paths() {
         let cases = [
             (".types[name=\"a.b\"]", ""),
             (

@@ -15,16 +15,16 @@ pub struct Imported {
     pub warnings: Vec<Fault>,
     /// The origin of each union, in the order of the definitions.
     pub unions: Vec<UnionOrigin>,
-    /// The faults of the definitions that were left out; empty without [`Importer::keep_good`](crate::Importer::keep_good).
+    /// The faults of the skipped definitions; empty without [`Importer::keep_good`](crate::Importer::keep_good).
     pub faults: Vec<Fault>,
 }
 
 /// The two forms of `x-kubernetes-unions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnionForm {
-    /// An entry of the list on a struct, as KEP-1027 of 2019 proposes.
+    /// An entry of the list on a struct, as proposed by KEP-1027 of 2019.
     List,
-    /// The map on the property of a discriminator, as KEP-1027 of 2022 proposes.
+    /// The map on the property of a discriminator, as proposed by KEP-1027 of 2022.
     Object,
 }
 
@@ -50,9 +50,9 @@ pub enum UnionForm {
 pub struct UnionOrigin {
     /// The name of the definition.
     pub definition: String,
-    /// The place in the definition, in field-path notation.
+    /// The path in the definition, in field-path notation.
     pub path: String,
-    /// The form in which it is written there.
+    /// The form of the declaration.
     pub form: UnionForm,
     /// The discriminator, if there is one.
     pub discriminator: Option<Str>,
@@ -60,7 +60,7 @@ pub struct UnionOrigin {
     pub members: Vec<Str>,
 }
 
-/// Why a document is not imported: every fault that was found, in the order of the definitions.
+/// The faults of an import, in the order of the definitions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ImportError(pub Vec<Fault>);

@@ -1,4 +1,4 @@
-//! List keys that items do not have.
+//! List keys that the items do not declare.
 
 use ahash::AHashMap;
 use fieldmanager_schema::{AtomDef, ListDef, MapDef, Relationship, TypeDef, TypeRef};
@@ -7,10 +7,10 @@ use fieldmanager_value::internal::level;
 
 use super::Fault;
 
-/// Makes lists atomic whose items declare no field of the name of a key, and says so.
+/// Makes lists atomic whose items do not declare a field for each key, and returns warnings.
 ///
-/// Published documents have such lists: in those of Kubernetes before 1.28, `CSIStorageCapacityList.items` has the
-/// key `name`. With the key no object that has an item would fit the type.
+/// Published documents contain such lists: in those of Kubernetes before 1.28, `CSIStorageCapacityList.items` has the
+/// key `name`. With the key, every object that has an item would be invalid.
 pub(super) fn drop_unknown(types: &mut [TypeDef]) -> Vec<Fault> {
     let fields: AHashMap<Str, Option<Fields>> =
         types.iter().map(|def| (def.name.clone(), Fields::from_atom(&def.atom))).collect();
@@ -22,7 +22,7 @@ pub(super) fn drop_unknown(types: &mut [TypeDef]) -> Vec<Fault> {
     walk.warnings
 }
 
-/// The fields that a struct has; none where it may have any.
+/// The fields of a struct. `None` stands for a struct that accepts any field.
 struct Fields(Vec<Str>);
 
 impl Fields {
@@ -52,7 +52,7 @@ impl Walk {
     }
 
     fn at(&mut self, steps: &[&str], reference: &mut TypeRef) {
-        // What is named is looked at where it is defined.
+        // A named type is checked at its definition.
         if reference.named.is_some() {
             return;
         }
@@ -87,7 +87,7 @@ impl Walk {
                 definition: self.definition.to_string(),
                 path: format!("{}.x-kubernetes-list-map-keys", self.path),
                 message: format!(
-                    "key `{key}` is no field of the items, the list is taken for atomic: {}",
+                    "key `{key}` is not a field of the items, the list is treated as atomic: {}",
                     if names.is_empty() {
                         "there are no fields".to_owned()
                     } else {

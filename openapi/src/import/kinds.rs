@@ -1,4 +1,4 @@
-//! Which kinds of objects a definition describes.
+//! The kinds of objects that a definition describes.
 
 use fieldmanager_value::{Map, Value};
 
@@ -6,9 +6,9 @@ use crate::GroupVersionKind;
 
 pub(super) const EXTENSION: &str = "x-kubernetes-group-version-kind";
 
-/// The kinds of a definition, or what is wrong with the extension that lists them.
+/// The kinds of a definition, or the fault of the extension that lists them.
 ///
-/// An entry without a kind means nothing, as in Go. The group and version of a kind may be empty texts.
+/// As in Go, an entry without a kind is ignored. The group and the version of a kind may be empty strings.
 pub(super) fn kinds(schema: &Map) -> Result<Vec<GroupVersionKind>, String> {
     let entries = match schema.get(EXTENSION) {
         None => return Ok(Vec::new()),

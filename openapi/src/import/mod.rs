@@ -1,4 +1,4 @@
-//! From OpenAPI schemas to types.
+//! Converts OpenAPI schemas to types.
 
 mod convert;
 mod definitions;

@@ -14,14 +14,14 @@ pub enum ListUnions {
     /// The discriminator follows the member that is set, as KEP-1027 of 2019 proposes.
     #[default]
     Deducing,
-    /// The discriminator is respected as it is, which is what Go's converter by way of proto models produces.
+    /// The discriminator stays as the client wrote it, as with Go's converter through proto models.
     Respecting,
 }
 
-/// How OpenAPI schemas become types.
+/// Imports OpenAPI schemas as types.
 ///
-/// The result for each definition is what `ToSchemaFromOpenAPI` of `k8s.io/kube-openapi/pkg/schemaconv` gives, and
-/// its unions, which that leaves out. Types and fields come in the order of their names.
+/// The result for each definition equals that of `ToSchemaFromOpenAPI` of `k8s.io/kube-openapi/pkg/schemaconv`, with
+/// unions in addition. Types and fields are sorted by name.
 ///
 /// ```
 /// use fieldmanager_openapi::Importer;
@@ -47,28 +47,29 @@ pub struct Importer {
 }
 
 impl Importer {
-    /// The default: unions in list form deduce, unknown fields are refused, and any fault is an error.
+    /// Creates an importer with default options: unions in list form deduce, unknown fields are refused, and any fault
+    /// is an error.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What the list form of unions becomes.
+    /// Sets how the list form of unions is imported.
     #[must_use]
     pub fn unions(mut self, unions: ListUnions) -> Self {
         self.unions = unions;
         self
     }
 
-    /// Whether every struct takes fields that it does not declare, as `spec.preserveUnknownFields` of a custom
-    /// resource definition says.
+    /// Sets whether every struct accepts undeclared fields, as with `spec.preserveUnknownFields` of a custom resource
+    /// definition.
     #[must_use]
     pub fn preserve_unknown_fields(mut self, preserve: bool) -> Self {
         self.preserve_unknown_fields = preserve;
         self
     }
 
-    /// Whether definitions with faults are left out instead of being an error. What refers to one of them takes
-    /// any value there, with the structure deduced from it, and [`Imported::faults`](crate::Imported::faults) says so.
+    /// Sets whether definitions with faults are skipped instead of being an error. References to a skipped definition
+    /// accept any value, with a deduced structure, and [`Imported::faults`] has the faults.
     ///
     /// ```
     /// use fieldmanager_openapi::Importer;

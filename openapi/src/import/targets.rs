@@ -1,4 +1,4 @@
-//! Where references lead.
+//! Resolves references.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,28 +6,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use fieldmanager_schema::internal::{FAULTS_WITH_SUGGESTIONS, similar_names};
 use fieldmanager_value::{Str, Value};
 
-/// The definitions by name, with those that only refer to another one followed to their ends.
+/// The definitions by name, with aliases resolved to their targets.
 pub(super) struct Targets<'i> {
     targets: BTreeMap<&'i str, Target<'i>>,
     /// Names are shared among references.
     names: BTreeMap<&'i str, Str>,
-    /// The definitions that only refer, with the type that they mean, if they mean one.
+    /// The aliases with their target types; `None` for an alias without a target.
     ends: Ends<'i>,
     circles: BTreeSet<&'i str>,
-    /// How often a similar name was looked for.
+    /// The number of searches for a similar name.
     suggestions: Cell<usize>,
 }
 
 type Ends<'i> = BTreeMap<&'i str, Option<&'i str>>;
 
-/// What a definition is for those who refer to it.
+/// The role of a definition for references to it.
 #[derive(Clone, Copy)]
 pub(super) enum Target<'i> {
     /// A type of its own.
     Type,
-    /// It only refers to another one.
+    /// An alias of another definition.
     Alias(&'i str),
-    /// It was left out.
+    /// A skipped definition.
     Dropped,
 }
 
@@ -52,7 +52,7 @@ impl<'i> Targets<'i> {
         self.targets.get(name).copied()
     }
 
-    /// The name of the type that a name means, if it means one.
+    /// Resolves a name to the name of its type, if it has one.
     pub(super) fn leads_to(&self, name: &str) -> Option<Str> {
         let end = match self.targets.get_key_value(name)? {
             (name, Target::Type) => name,
@@ -62,12 +62,12 @@ impl<'i> Targets<'i> {
         self.names.get(end).cloned()
     }
 
-    /// Whether a definition refers to itself, be it by way of others.
+    /// Whether a definition is an alias of itself, directly or through others.
     pub(super) fn is_circle(&self, name: &str) -> bool {
         self.circles.contains(name)
     }
 
-    /// The name that is most similar to another one, if there is a similar one.
+    /// The most similar name, if there is a similar one.
     pub(super) fn nearest(&self, name: &str) -> Option<&str> {
         if self.suggestions.get() >= FAULTS_WITH_SUGGESTIONS {
             return None;
@@ -77,8 +77,7 @@ impl<'i> Targets<'i> {
     }
 }
 
-/// Where each definition that only refers leads, and those that lead to themselves. Each is walked once, however
-/// long the chains are.
+/// Resolves each alias, and finds those in a cycle. Each alias is visited once, however long the chains are.
 fn ends<'i>(targets: &BTreeMap<&'i str, Target<'i>>) -> (Ends<'i>, BTreeSet<&'i str>) {
     let mut ends = Ends::new();
     let mut circles = BTreeSet::new();
@@ -89,7 +88,7 @@ fn ends<'i>(targets: &BTreeMap<&'i str, Target<'i>>) -> (Ends<'i>, BTreeSet<&'i 
             match targets.get(at) {
                 Some(Target::Alias(next)) => {
                     if let Some(known) = ends.get(at) {
-                        // Going in a circle leads to where this walk has been before.
+                        // The chain has reached a name that this walk visited before.
                         circles.extend(chain.iter().skip_while(|name| **name != at));
                         break *known;
                     }
@@ -108,7 +107,7 @@ fn ends<'i>(targets: &BTreeMap<&'i str, Target<'i>>) -> (Ends<'i>, BTreeSet<&'i 
     (ends, circles)
 }
 
-/// The name at the end of a reference, `#/definitions/NAME`.
+/// The last segment of a reference, such as `NAME` of `#/definitions/NAME`.
 pub(super) fn last_segment(reference: &str) -> &str {
     reference.rsplit('/').next().unwrap_or_default()
 }

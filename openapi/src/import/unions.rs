@@ -1,4 +1,4 @@
-//! Unions, in the two forms of KEP-1027.
+//! Reads unions in the two forms of KEP-1027.
 
 use fieldmanager_schema::{Union, UnionField};
 use fieldmanager_value::{Map, Str, Value};
@@ -8,17 +8,17 @@ use super::options::ListUnions;
 
 pub(super) const EXTENSION: &str = "x-kubernetes-unions";
 
-/// What was found: unions, faults and warnings, the latter two with their place below the struct.
+/// The unions of a struct, with faults and warnings and their paths below the struct.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) unions: Vec<Union>,
     pub(super) faults: Vec<(String, String)>,
     pub(super) warnings: Vec<(String, String)>,
-    /// The place of each union, and the form in which it is there.
+    /// The path and the form of each union.
     pub(super) origins: Vec<(String, UnionForm)>,
 }
 
-/// The unions of a struct: the list form on it, and the object form on its properties.
+/// Reads the unions of a struct: the list form on the struct, and the object form on its properties.
 pub(super) fn read_struct(schema: &Map, properties: Option<&Map>, list: ListUnions) -> Found {
     let mut found = Found::default();
     match schema.get(EXTENSION) {
@@ -43,7 +43,7 @@ pub(super) fn read_struct(schema: &Map, properties: Option<&Map>, list: ListUnio
     for (name, property) in properties.into_iter().flatten() {
         let path = format!(".properties.{name}.{EXTENSION}");
         match property.get(EXTENSION) {
-            // A list on a property that is a struct is that struct's own.
+            // A list on a property that is a struct declares unions of that struct.
             None | Some(Value::List(_)) => {}
             Some(Value::Map(union)) => {
                 if let Some(mut union) = found.object(&path, union) {
@@ -52,7 +52,7 @@ pub(super) fn read_struct(schema: &Map, properties: Option<&Map>, list: ListUnio
                     found.keep(&path, UnionForm::Object, union, properties);
                 }
             }
-            // What may be a struct is looked at as one.
+            // The property may be a struct, which is converted on its own.
             Some(_) if matches!(property.get("type").and_then(Value::as_str), None | Some("object")) => {}
             Some(other) => found.fault(
                 path,
@@ -68,7 +68,7 @@ impl Found {
         self.faults.push((path, message));
     }
 
-    /// `{discriminator, fields-to-discriminateBy: {field: value}}`; `fields` is the name of the older proposal.
+    /// Reads `{discriminator, fields-to-discriminateBy: {field: value}}`; `fields` is the name in the older proposal.
     /// `required: true` is an extension: exactly one member must be set.
     fn list_entry(&mut self, path: &str, entry: &Value) -> Option<Union> {
         const FIELDS: &str = "fields-to-discriminateBy";
@@ -128,7 +128,7 @@ impl Found {
         Some(union)
     }
 
-    /// `{fieldMembers: {value: {name, optional} or null}}`.
+    /// Reads `{fieldMembers: {value: {name, optional} or null}}`.
     fn object(&mut self, path: &str, union: &Map) -> Option<Union> {
         let path = format!("{path}.fieldMembers");
         let Some(Value::Map(members)) = union.get("fieldMembers") else {
@@ -164,18 +164,18 @@ impl Found {
         Some(out)
     }
 
-    /// Keeps a union, and says what of it can never apply.
+    /// Adds a union, and warnings about its parts that can never apply.
     fn keep(&mut self, path: &str, form: UnionForm, union: Union, properties: Option<&Map>) {
         let property = |name: &Str| properties.and_then(|properties| properties.get(name));
         for field in union.fields.iter().filter(|field| property(&field.field).is_none()) {
-            let message = format!("member `{}` is no property of the struct", field.field);
+            let message = format!("member `{}` is not a property of the struct", field.field);
             self.warnings.push((path.to_owned(), message));
         }
         if let Some(name) = &union.discriminator {
             match property(name) {
                 None => {
                     let message = format!(
-                        "discriminator `{name}` is no property of the struct, the union means nothing"
+                        "discriminator `{name}` is not a property of the struct, the union has no effect"
                     );
                     self.warnings.push((path.to_owned(), message));
                 }
@@ -186,7 +186,7 @@ impl Found {
         self.unions.push(union);
     }
 
-    /// A value that the discriminator's `enum` does not have selects nothing.
+    /// Warns about values that the `enum` of the discriminator does not contain, which select nothing.
     fn check_values(&mut self, path: &str, name: &Str, union: &Union, discriminator: &Value) {
         let Some(Value::List(values)) = discriminator.get("enum") else {
             return;

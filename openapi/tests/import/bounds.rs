@@ -1,4 +1,4 @@
-//! Large and deep documents end in a result or an error, in bounded time.
+//! Large and deep documents are imported or refused in bounded time.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
 use super::{faults_of, import};
 
-/// Far more than any of these takes, and far less than a walk that is not bounded would.
+/// Far above the time of these tests, and far below that of an unbounded walk.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What wraps a schema into `depth` others, built by hand since no text is read that deep.
+/// Wraps a schema `depth` times. It is built by hand, because no parser accepts that depth.
 fn nested(depth: usize, wrap: impl Fn(Value) -> Map) -> Value {
     let mut schema = Value::Map(Map::single("type", "string"));
     for _ in 0..depth {
@@ -26,7 +26,7 @@ fn error_of(schema: &Value) -> String {
 }
 
 #[test]
-fn a_large_text_of_nested_all_of_is_refused() {
+fn large_document_of_nested_all_of_is_refused() {
     let start = Instant::now();
     let levels = 1_000_000;
     let text =
@@ -37,7 +37,7 @@ fn a_large_text_of_nested_all_of_is_refused() {
     assert!(start.elapsed() < LIMIT);
 }
 
-/// They say nothing about the type, however deep.
+/// They do not affect the type, at any depth.
 #[test]
 fn nested_all_of_is_not_walked() {
     let deep = nested(MAX_DEPTH, |schema| Map::single("allOf", Value::List([schema].into_iter().collect())));

@@ -1,7 +1,7 @@
-//! Documents that Kubernetes and others publish.
+//! Published documents of Kubernetes and other projects.
 //!
-//! They are large and not kept here: `FIELDMANAGER_SHARED` names a folder with `data/openapi-v3`, `data/crds` and the
-//! swagger document of Kubernetes 1.27. Without it there is nothing to check.
+//! The documents are too large for the repository: `FIELDMANAGER_SHARED` names a folder with `data/openapi-v3`,
+//! `data/crds` and the Swagger document of Kubernetes 1.27. Without it, these tests are skipped.
 
 use std::fs;
 use std::io::Read;
@@ -40,7 +40,7 @@ fn imported(path: &Path) -> Imported {
     Importer::new().document(&document).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Reading back what is written gives the same schema and kinds.
+/// Checks that the serialized types load as the same schema and kinds.
 fn round_trips(types: &Types) {
     let again = Types::load(&types.to_value()).unwrap();
     assert_eq!(again.schema().definitions(), types.schema().definitions());
@@ -50,14 +50,14 @@ fn round_trips(types: &Types) {
 fn field(types: &Types, ty: &str, field: &str) -> String {
     let definitions = types.schema().definitions();
     let def = definitions.iter().find(|def| def.name == *ty).unwrap_or_else(|| panic!("no type {ty}"));
-    let map = def.atom.map.as_ref().unwrap_or_else(|| panic!("{ty} is no map"));
+    let map = def.atom.map.as_ref().unwrap_or_else(|| panic!("{ty} is not a map"));
     let field =
         map.fields.iter().find(|known| known.name == *field).unwrap_or_else(|| panic!("no {ty}.{field}"));
     format!("{:?}", field.ty)
 }
 
 #[test]
-fn the_swagger_document_of_kubernetes() {
+fn kubernetes_swagger_document_is_imported() {
     let Some(data) = data() else { return };
     let imported = imported(&data.join("kubernetes-swagger-v1.27.json.gz"));
     assert!(imported.faults.is_empty());
@@ -74,7 +74,7 @@ fn the_swagger_document_of_kubernetes() {
         assert_eq!(names.len(), 1);
     }
     let warnings: Vec<String> = imported.warnings.iter().map(ToString::to_string).collect();
-    let listed = warnings.iter().filter(|warning| warning.contains("the list is taken for atomic"));
+    let listed = warnings.iter().filter(|warning| warning.contains("the list is treated as atomic"));
     let listed: Vec<&str> = listed.map(|warning| warning.split(':').next().unwrap()).collect();
     assert_eq!(
         listed,
@@ -91,7 +91,7 @@ fn the_swagger_document_of_kubernetes() {
 }
 
 #[test]
-fn the_documents_of_version_3() {
+fn version_3_documents_are_imported() {
     let Some(data) = data() else { return };
     let files = json_files(&data.join("openapi-v3"));
     assert!(!files.is_empty());
@@ -102,9 +102,9 @@ fn the_documents_of_version_3() {
     }
 }
 
-/// Version 2 has fewer keywords; the kinds are the same.
+/// Version 2 has fewer keywords, but the same kinds.
 #[test]
-fn custom_resources_in_both_versions() {
+fn custom_resources_are_equal_in_both_versions() {
     let Some(data) = data() else { return };
     let folder = data.join("crds/openapiv3");
     let files = json_files(&folder);

@@ -1,11 +1,11 @@
-//! What is wrong with definitions, all at once and with exact texts.
+//! Faults of definitions, with exact messages.
 
 use fieldmanager_openapi::{Importer, LoadError, Types};
 
 use super::{faults_of, yaml};
 
 #[test]
-fn faults_of_one_schema() {
+fn schema_faults_are_reported() {
     const TYPES: &str = "array, boolean, integer, number, object and string are accepted";
     let cases = [
         ("7", "a schema must be a map, got integer"),
@@ -48,7 +48,7 @@ fn faults_of_one_schema() {
 }
 
 #[test]
-fn faults_of_extensions() {
+fn extension_faults_are_reported() {
     let cases = [
         (
             "x-kubernetes-map-type: odd",
@@ -86,7 +86,7 @@ fn faults_of_extensions() {
 }
 
 #[test]
-fn faults_of_list_extensions() {
+fn list_extension_faults_are_reported() {
     const LISTS: &str = "atomic, set and map are accepted";
     const STRATEGIES: &str = "merge, retainKeys and merge,retainKeys are accepted";
     let map = "x-kubernetes-list-type: map, x-kubernetes-list-map-keys";
@@ -132,14 +132,14 @@ fn faults_of_list_extensions() {
     for (text, fault) in cases {
         let found = faults_of(&format!("{{t: {{type: array, items: {{type: object}}, {text}}}}}"));
         assert_eq!(found, [format!("definition `t`: {fault}")], "{text}");
-        // A schema that may be anything is a list, too.
+        // A schema without a type may be a list, too.
         assert_eq!(faults_of(&format!("{{t: {{{text}}}}}")), found, "{text}");
     }
 }
 
 /// An import reports every fault of a document, with its definition and path.
 #[test]
-fn all_faults_are_reported() {
+fn all_faults_are_reported_at_once() {
     let document = yaml(
         "{definitions: {
             b: {type: array, x-kubernetes-list-type: odd},
@@ -163,7 +163,7 @@ definition `b`: `items` must be specified on arrays";
 }
 
 #[test]
-fn documents_that_are_none() {
+fn unsupported_documents_are_refused() {
     let importer = Importer::new();
     let text = |document: &str| importer.document(&yaml(document)).unwrap_err().to_string();
     let none = "not an OpenAPI document: expected `definitions` (version 2), `components.schemas` (version 3) or `$defs`";

@@ -1,10 +1,10 @@
-//! Leaving out definitions with faults.
+//! Skips definitions with faults.
 
 use fieldmanager_openapi::{Importer, LoadError};
 
 use super::{import, type_named, yaml};
 
-/// Imports and returns the faults, and each of the types named as JSON, `-` for none.
+/// Imports definitions and returns the faults, and the named types as JSON, with `-` for a missing type.
 fn kept(definitions: &str, names: &[&str]) -> (Vec<String>, Vec<String>) {
     let imported = import(&Importer::new().keep_good(true), definitions).unwrap();
     let faults = imported.faults.iter().map(ToString::to_string).collect();
@@ -18,7 +18,7 @@ fn json(text: &str) -> String {
 }
 
 #[test]
-fn references_to_faulty_definitions_accept_any_value() {
+fn reference_to_a_bad_definition_accepts_any_value() {
     let (faults, types) = kept(
         "{bad: {type: array}, t: {type: object, properties: {
             a: {$ref: bad}, b: {type: array, items: {$ref: bad, x-kubernetes-map-type: atomic}}}}}",
@@ -31,7 +31,7 @@ fn references_to_faulty_definitions_accept_any_value() {
 }
 
 #[test]
-fn an_alias_of_a_bad_definition_is_not_bad() {
+fn alias_of_a_bad_definition_is_not_bad() {
     let definitions = "{bad: {type: text}, alias: {$ref: bad}, t: {type: array, items: {$ref: alias}}}";
     let (faults, types) = kept(definitions, &["alias", "t"]);
     assert_eq!(faults.len(), 1);
@@ -40,7 +40,7 @@ fn an_alias_of_a_bad_definition_is_not_bad() {
 }
 
 #[test]
-fn references_to_faulty_aliases_are_not_faults() {
+fn reference_to_a_bad_alias_is_not_bad() {
     for alias in
         ["alias: {$ref: nowhere}", "alias: {$ref: alias}", "alias: {$ref: other}, other: {$ref: alias}"]
     {
@@ -52,9 +52,9 @@ fn references_to_faulty_aliases_are_not_faults() {
     }
 }
 
-/// What only the schema as a whole shows is found after what each definition shows.
+/// Faults of the schema as a whole are found after those of single definitions.
 #[test]
-fn faults_of_the_schema_are_left_out_too() {
+fn definitions_with_schema_faults_are_skipped_too() {
     let (faults, types) = kept(
         "{bad: {type: text},
           keyed: {type: array, items: {type: string}, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a]},
@@ -78,7 +78,7 @@ fn faults_of_the_schema_are_left_out_too() {
 }
 
 #[test]
-fn kinds_of_bad_definitions_are_left_out() {
+fn kinds_of_bad_definitions_are_skipped() {
     let kind =
         |kind: &str| format!("x-kubernetes-group-version-kind: [{{group: '', version: v1, kind: {kind}}}]");
     let definitions =
@@ -89,13 +89,13 @@ fn kinds_of_bad_definitions_are_left_out() {
 }
 
 #[test]
-fn documents_that_are_none_remain_errors() {
+fn unsupported_documents_remain_errors() {
     let error = Importer::new().keep_good(true).document(&yaml("{definitions: 7}")).unwrap_err();
     assert!(matches!(error, LoadError::NotDefinitions { .. }));
 }
 
 #[test]
-fn everything_may_be_bad() {
+fn every_definition_may_be_bad() {
     let (faults, _) = kept("{a: {type: x}, b: 7, c: {$ref: gone}}", &[]);
     assert_eq!(faults.len(), 3);
 }

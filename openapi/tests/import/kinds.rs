@@ -1,4 +1,4 @@
-//! From kinds to types.
+//! The lookup of types by kind.
 
 use fieldmanager_openapi::{GroupVersionKind, Importer, KindError, Types};
 
@@ -11,7 +11,7 @@ fn types(definitions: &str) -> Types {
 }
 
 #[test]
-fn a_definition_may_have_several_kinds() {
+fn definition_may_have_several_kinds() {
     let types = types(&format!(
         "{{a: {{type: object, x-kubernetes-group-version-kind: [{SHOP}, {{group: '', version: v1, kind: Shop}}]}},
            b: {{type: object, x-kubernetes-group-version-kind: []}}, c: {{type: object}}}}"
@@ -23,17 +23,17 @@ fn a_definition_may_have_several_kinds() {
     assert_eq!(types.for_object(&yaml("{apiVersion: example.com/v1, kind: Shop}")).unwrap().name(), "a");
 }
 
-/// An entry without a kind means nothing, as in Go.
+/// As in Go, an entry without a kind is ignored.
 #[test]
-fn entries_without_a_kind_are_left_out() {
+fn entries_without_a_kind_are_ignored() {
     let types =
         types("{a: {type: object, x-kubernetes-group-version-kind: [{group: '', version: v1, kind: ''}]}}");
     assert_eq!(types.kinds().count(), 0);
 }
 
-/// Go takes the last one that it meets, in random order.
+/// Go uses the last one in random order.
 #[test]
-fn kinds_that_several_types_claim_are_errors() {
+fn ambiguous_kinds_are_errors() {
     let types = types(&format!(
         "{{a: {{type: object, x-kubernetes-group-version-kind: [{SHOP}]}},
            b: {{type: object, x-kubernetes-group-version-kind: [{SHOP}, {SHOP}]}}}}"
@@ -44,9 +44,9 @@ fn kinds_that_several_types_claim_are_errors() {
     assert!(matches!(error, KindError::Ambiguous { types, .. } if types == ["a", "b"]));
 }
 
-/// Twice the same kind at one type is no choice.
+/// A kind that occurs twice with one type is not ambiguous.
 #[test]
-fn a_kind_may_be_named_twice() {
+fn kind_may_be_named_twice() {
     let types = types(&format!("{{b: {{type: object, x-kubernetes-group-version-kind: [{SHOP}, {SHOP}]}}}}"));
     assert_eq!(
         types.for_kind(&GroupVersionKind::from_api_version_kind("example.com/v1", "Shop")).unwrap().name(),
@@ -55,7 +55,7 @@ fn a_kind_may_be_named_twice() {
 }
 
 #[test]
-fn the_kinds_of_an_alias_are_those_of_its_target() {
+fn kinds_of_an_alias_belong_to_its_target() {
     let types =
         types(&format!("{{a: {{$ref: b, x-kubernetes-group-version-kind: [{SHOP}]}}, b: {{type: object}}}}"));
     assert_eq!(
@@ -82,7 +82,7 @@ fn unknown_kinds_are_errors_with_a_hint() {
 }
 
 #[test]
-fn faults_of_the_extension() {
+fn kind_extension_faults_are_reported() {
     let cases = [
         ("{}", "expected a list of group, version and kind, got map"),
         ("text", "expected a list of group, version and kind, got string"),
@@ -102,7 +102,7 @@ fn faults_of_the_extension() {
 
 /// Only definitions describe objects.
 #[test]
-fn the_extension_below_a_definition_means_nothing() {
+fn kind_extension_below_a_definition_is_ignored() {
     let types = types(&format!(
         "{{t: {{type: object, additionalProperties: {{type: object, x-kubernetes-group-version-kind: [{SHOP}]}}}}}}"
     ));

@@ -1,11 +1,11 @@
-//! Arrays: their items, relationships and keys.
+//! Arrays: items, relationships and keys.
 
 use fieldmanager_openapi::Importer;
 
 use super::{check, faults_of, warnings_of};
 
 #[test]
-fn relationships_of_lists() {
+fn list_relationships_are_imported() {
     let cases = [
         ("", "elementRelationship: atomic"),
         ("x-kubernetes-list-type: atomic", "elementRelationship: atomic"),
@@ -15,7 +15,7 @@ fn relationships_of_lists() {
             "elementRelationship: associative, keys: [port, name]",
         ),
         ("x-kubernetes-list-type: map, x-kubernetes-list-map-keys: []", "elementRelationship: associative"),
-        // Keys without the list type that needs them mean nothing.
+        // Keys without the list type that requires them are ignored.
         ("x-kubernetes-list-map-keys: [port]", "elementRelationship: atomic"),
         (
             "x-kubernetes-list-type: set, x-kubernetes-list-map-keys: [port]",
@@ -35,7 +35,7 @@ fn relationships_of_lists() {
             "elementRelationship: atomic",
         ),
         ("x-kubernetes-patch-merge-key: name", "elementRelationship: atomic"),
-        // The list type goes first.
+        // The list type takes precedence.
         (
             "x-kubernetes-list-type: atomic, x-kubernetes-patch-strategy: merge, x-kubernetes-patch-merge-key: name",
             "elementRelationship: atomic",
@@ -45,7 +45,7 @@ fn relationships_of_lists() {
              x-kubernetes-patch-strategy: odd, x-kubernetes-patch-merge-key: name",
             "elementRelationship: associative, keys: [port]",
         ),
-        // The extension of maps does not count for lists.
+        // The extension of maps does not apply to lists.
         ("x-kubernetes-map-type: granular", "elementRelationship: atomic"),
     ];
     for (extensions, expected) in cases {
@@ -57,7 +57,7 @@ fn relationships_of_lists() {
 }
 
 #[test]
-fn items_of_lists() {
+fn list_items_are_imported() {
     check(
         &Importer::new(),
         &[
@@ -102,9 +102,9 @@ fn keys_may_have_defaults_and_be_open() {
     );
 }
 
-/// Published documents have such lists: with the key no object that has an item would fit.
+/// Published documents contain such lists. With the key, every object that has an item would be invalid.
 #[test]
-fn a_key_that_items_do_not_have_makes_the_list_atomic() {
+fn undeclared_key_makes_the_list_atomic() {
     let atomic = "elementRelationship: atomic";
     for items in ["{$ref: x/io.example.v1.Port}", "{type: object, properties: {name: {type: string}}}"] {
         let schema = format!(
@@ -125,10 +125,10 @@ fn a_key_that_items_do_not_have_makes_the_list_atomic() {
           p: {type: object, properties: {name: {type: string}, port: {type: integer}}}}",
     );
     let expected = [
-        "definition `none`: .additionalProperties.x-kubernetes-list-map-keys: key `k` is no field of the items, \
-         the list is taken for atomic: there are no fields",
-        "definition `t`: .properties.ports.x-kubernetes-list-map-keys: key `zone` is no field of the items, \
-         the list is taken for atomic: fields are name, port",
+        "definition `none`: .additionalProperties.x-kubernetes-list-map-keys: key `k` is not a field of the items, \
+         the list is treated as atomic: there are no fields",
+        "definition `t`: .properties.ports.x-kubernetes-list-map-keys: key `zone` is not a field of the items, \
+         the list is treated as atomic: fields are name, port",
     ];
     assert_eq!(warnings, expected);
 }

@@ -1,4 +1,4 @@
-//! What the import makes of OpenAPI documents.
+//! Imports OpenAPI documents.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 #![allow(clippy::print_stderr)]
 
@@ -20,13 +20,13 @@ fn yaml(text: &str) -> Value {
     Value::from_yaml(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Imports definitions that are written as one YAML map.
+/// Imports definitions from one YAML map.
 fn import(importer: &Importer, definitions: &str) -> Result<Imported, ImportError> {
     let definitions = yaml(definitions);
     importer.definitions(definitions.as_map().expect("a map of definitions"))
 }
 
-/// The type of a name as it is written, without that name.
+/// The serialized type with a name, without the name.
 fn type_named(imported: &Imported, name: &str) -> Option<Value> {
     let schema = imported.types.schema().to_value();
     let types = schema.get("types")?.as_list()?.iter();
@@ -36,7 +36,7 @@ fn type_named(imported: &Imported, name: &str) -> Option<Value> {
     Some(Value::Map(found))
 }
 
-/// Checks what becomes of schemas, each the only definition but for three that can be referred to.
+/// Checks the types of schemas. Each schema is imported with three definitions that it may refer to.
 fn check(importer: &Importer, cases: &[(&str, &str)]) {
     for (schema, expected) in cases {
         let mut definitions = yaml(
@@ -54,7 +54,7 @@ fn check(importer: &Importer, cases: &[(&str, &str)]) {
     }
 }
 
-/// The faults of definitions as texts, all of them.
+/// The faults of definitions as strings.
 fn faults_of(definitions: &str) -> Vec<String> {
     match import(&Importer::new(), definitions) {
         Ok(_) => Vec::new(),
@@ -62,7 +62,7 @@ fn faults_of(definitions: &str) -> Vec<String> {
     }
 }
 
-/// The warnings of definitions without a fault.
+/// The warnings of definitions without faults.
 fn warnings_of(definitions: &str) -> Vec<String> {
     let imported =
         import(&Importer::new(), definitions).unwrap_or_else(|error| panic!("{definitions}: {error}"));

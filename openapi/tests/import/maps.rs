@@ -5,7 +5,7 @@ use fieldmanager_openapi::Importer;
 use super::check;
 
 #[test]
-fn fields_are_sorted_by_name_and_have_their_defaults() {
+fn fields_are_sorted_and_have_their_defaults() {
     check(
         &Importer::new(),
         &[
@@ -19,7 +19,7 @@ fn fields_are_sorted_by_name_and_have_their_defaults() {
                 "{map: {fields: [{name: a, type: {scalar: string}},
                                  {name: b, type: {scalar: boolean}, default: false}]}}",
             ),
-            // A default of the wrong type is none of the import's business.
+            // The import does not check the type of a default.
             (
                 "{type: object, properties: {a: {type: object, default: {x: [1]}}, b: {type: string, default: 7}}}",
                 "{map: {fields: [
@@ -38,7 +38,7 @@ fn fields_are_sorted_by_name_and_have_their_defaults() {
 }
 
 #[test]
-fn unknown_fields_are_allowed_as_the_schema_declares() {
+fn additional_properties_determine_unknown_fields() {
     let deduced = "{map: {elementType: {namedType: __untyped_deduced_}}}";
     let a = "fields: [{name: a, type: {scalar: string}}]";
     let open = format!("{{map: {{{a}, elementType: {{namedType: __untyped_deduced_}}}}}}");
@@ -70,7 +70,7 @@ fn unknown_fields_are_allowed_as_the_schema_declares() {
 }
 
 #[test]
-fn unknown_fields_that_are_kept() {
+fn preserved_unknown_fields_are_deduced() {
     let open =
         "{map: {fields: [{name: a, type: {scalar: string}}], elementType: {namedType: __untyped_deduced_}}}";
     check(
@@ -81,7 +81,7 @@ fn unknown_fields_that_are_kept() {
                 "{type: object, properties: {a: {type: string}}, x-kubernetes-preserve-unknown-fields: false}",
                 "{map: {fields: [{name: a, type: {scalar: string}}]}}",
             ),
-            // What is said about additional properties goes first.
+            // Additional properties take precedence.
             (
                 "{type: object, additionalProperties: false, x-kubernetes-preserve-unknown-fields: true}",
                 "{map: {}}",
@@ -90,7 +90,7 @@ fn unknown_fields_that_are_kept() {
                 "{type: object, additionalProperties: {type: string}, x-kubernetes-preserve-unknown-fields: true}",
                 "{map: {elementType: {scalar: string}}}",
             ),
-            // It applies to inline schemas below, not to siblings or references.
+            // It applies to nested inline schemas, not to siblings or references.
             (
                 "{type: object, properties: {
                    in: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
@@ -107,7 +107,7 @@ fn unknown_fields_that_are_kept() {
                     elementType: {namedType: __untyped_deduced_}}}},
                   {name: out, type: {map: {fields: [{name: x, type: {scalar: string}}]}}}]}}",
             ),
-            // An inner `false` does not end it.
+            // A nested `false` does not end it.
             (
                 "{type: object, x-kubernetes-preserve-unknown-fields: true, additionalProperties: {
                    type: object, x-kubernetes-preserve-unknown-fields: false, properties: {a: {type: string}}}}",
@@ -118,7 +118,7 @@ fn unknown_fields_that_are_kept() {
 }
 
 #[test]
-fn the_option_keeps_unknown_fields_everywhere() {
+fn option_keeps_unknown_fields_everywhere() {
     check(
         &Importer::new().preserve_unknown_fields(true),
         &[
@@ -133,7 +133,7 @@ fn the_option_keeps_unknown_fields_everywhere() {
 }
 
 #[test]
-fn relationships_of_maps() {
+fn map_relationships_are_imported() {
     let map = |relationship: &str| {
         format!("{{map: {{elementType: {{scalar: string}}, elementRelationship: {relationship}}}}}")
     };
@@ -152,7 +152,7 @@ fn relationships_of_maps() {
                 "{type: object, additionalProperties: {type: string}, x-kubernetes-map-type: granular}",
                 &map("separable"),
             ),
-            // The extension of lists does not count for maps.
+            // The extension of lists does not apply to maps.
             (
                 "{type: object, additionalProperties: {type: string}, x-kubernetes-list-type: set}",
                 "{map: {elementType: {scalar: string}}}",

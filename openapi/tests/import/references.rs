@@ -7,7 +7,7 @@ use fieldmanager_openapi::Importer;
 use super::{check, faults_of, import, type_named, yaml};
 
 #[test]
-fn forms_of_references() {
+fn all_forms_of_references_are_resolved() {
     let cases = [
         "{$ref: '#/definitions/io.example.v1.Port'}",
         "{$ref: '#/components/schemas/io.example.v1.Port'}",
@@ -42,7 +42,7 @@ fn forms_of_references() {
 }
 
 #[test]
-fn the_relationship_may_be_overridden() {
+fn reference_may_override_the_relationship() {
     check(
         &Importer::new(),
         &[
@@ -65,7 +65,7 @@ fn the_relationship_may_be_overridden() {
 }
 
 #[test]
-fn an_override_that_means_nothing_is_a_fault() {
+fn inapplicable_override_is_a_fault() {
     let faults = faults_of(
         "{s: {type: string}, l: {type: array, items: {type: string}},
           t: {type: object, properties: {a: {$ref: s, x-kubernetes-map-type: atomic},
@@ -79,7 +79,7 @@ fn an_override_that_means_nothing_is_a_fault() {
 }
 
 #[test]
-fn definitions_may_refer_to_themselves_below() {
+fn definitions_may_be_recursive() {
     let imported = import(
         &Importer::new(),
         "{Tree: {type: object, properties: {
@@ -92,9 +92,9 @@ fn definitions_may_refer_to_themselves_below() {
     assert_eq!(type_named(&imported, "Tree").unwrap().to_json(), yaml(tree).to_json());
 }
 
-/// A definition that only refers becomes no type; who refers to it refers to what it means.
+/// A definition that only refers to another one does not become a type; references to it resolve to the target.
 #[test]
-fn aliases_lead_to_their_targets() {
+fn aliases_resolve_to_their_targets() {
     let imported = import(
         &Importer::new(),
         "{a: {$ref: '#/definitions/b'}, b: {$ref: '#/definitions/t'}, t: {type: object},
@@ -108,7 +108,7 @@ fn aliases_lead_to_their_targets() {
 }
 
 #[test]
-fn aliases_in_a_circle_are_faults() {
+fn cyclic_aliases_are_faults() {
     let cases: &[(&str, &[&str])] = &[
         ("{a: {$ref: a}}", &["definition `a`: definition `a` refers to itself"]),
         (
@@ -118,7 +118,7 @@ fn aliases_in_a_circle_are_faults() {
                 "definition `b`: definition `b` refers to itself",
             ],
         ),
-        // Only those in the circle are wrong, not those that lead to it.
+        // Only the aliases in the cycle are faults, not those that lead to it.
         (
             "{a: {$ref: b}, b: {$ref: c}, c: {$ref: b}, t: {type: array, items: {$ref: a}}}",
             &[
@@ -133,7 +133,7 @@ fn aliases_in_a_circle_are_faults() {
 }
 
 #[test]
-fn missing_definitions_are_faults_where_they_are_named() {
+fn missing_definitions_are_faults_of_the_reference() {
     let faults = faults_of(
         "{a: {$ref: '#/definitions/nowhere'},
           t: {type: object, additionalProperties: {allOf: [{$ref: '#/definitions/PodSpc'}]}, properties: {

@@ -1,4 +1,4 @@
-//! Primitive types, and schemas that may be anything.
+//! Scalar types, and schemas without a type.
 
 use fieldmanager_openapi::Importer;
 use fieldmanager_schema::{UNTYPED_ATOMIC, UNTYPED_DEDUCED};
@@ -6,7 +6,7 @@ use fieldmanager_schema::{UNTYPED_ATOMIC, UNTYPED_DEDUCED};
 use super::{check, import, type_named, yaml};
 
 #[test]
-fn primitives_become_scalars() {
+fn scalar_types_are_imported() {
     check(
         &Importer::new(),
         &[
@@ -24,14 +24,14 @@ fn primitives_become_scalars() {
 }
 
 #[test]
-fn a_text_of_another_format_is_any_scalar() {
+fn string_with_another_format_is_any_scalar() {
     for format in ["int-or-string", "date-time", "uuid", "password", "int64", "BYTE"] {
         check(&Importer::new(), &[(&format!("{{type: string, format: {format}}}"), "{scalar: untyped}")]);
     }
 }
 
 #[test]
-fn of_several_types_the_first_counts() {
+fn first_of_several_types_is_used() {
     check(
         &Importer::new(),
         &[
@@ -43,7 +43,7 @@ fn of_several_types_the_first_counts() {
 }
 
 #[test]
-fn a_schema_without_a_type_may_be_anything() {
+fn schema_without_type_accepts_any_value() {
     let anything = "{scalar: untyped,
       list: {elementType: {namedType: __untyped_atomic_}, elementRelationship: atomic},
       map: {elementType: {namedType: __untyped_deduced_}}}";
@@ -58,7 +58,7 @@ fn a_schema_without_a_type_may_be_anything() {
             ("{format: int-or-string}", anything),
             ("{anyOf: [{type: integer}, {type: string}]}", anything),
             ("{allOf: [{type: integer}, {$ref: '#/definitions/Free'}]}", anything),
-            // At the top of a definition a lone allOf is no reference.
+            // At the top level of a definition, a lone `allOf` is not a reference.
             ("{allOf: [{$ref: '#/definitions/Free'}]}", anything),
             ("{enum: [a, b], not: {type: string}, description: text}", anything),
             ("{x-kubernetes-embedded-resource: true}", anything),
@@ -67,7 +67,7 @@ fn a_schema_without_a_type_may_be_anything() {
 }
 
 #[test]
-fn a_schema_without_a_type_has_the_rules_of_lists_and_maps() {
+fn schema_without_type_follows_list_and_map_extensions() {
     check(
         &Importer::new(),
         &[
@@ -88,7 +88,7 @@ fn a_schema_without_a_type_has_the_rules_of_lists_and_maps() {
 }
 
 #[test]
-fn other_keywords_of_a_typed_schema_do_not_count() {
+fn inapplicable_keywords_of_a_typed_schema_are_ignored() {
     check(
         &Importer::new(),
         &[
@@ -106,9 +106,9 @@ fn other_keywords_of_a_typed_schema_do_not_count() {
     );
 }
 
-/// They are known by name, and by name only.
+/// They are recognized by name only.
 #[test]
-fn quantities_and_raw_extensions() {
+fn quantities_and_raw_extensions_are_recognized_by_name() {
     let imported = import(
         &Importer::new(),
         "{io.k8s.apimachinery.pkg.api.resource.Quantity: {type: string},
@@ -130,7 +130,7 @@ fn quantities_and_raw_extensions() {
 }
 
 #[test]
-fn the_two_untyped_types_are_last() {
+fn untyped_types_are_last() {
     let imported = import(&Importer::new(), "{zz: {type: string}, a: {type: string}}").unwrap();
     let names: Vec<&str> = imported.types.schema().type_names().collect();
     assert_eq!(names, ["a", "zz", UNTYPED_ATOMIC, UNTYPED_DEDUCED]);
@@ -151,9 +151,9 @@ fn the_two_untyped_types_are_last() {
     }
 }
 
-/// A schema that was exported by a program like this one may hold them already.
+/// A schema that was exported by a similar program may already contain them.
 #[test]
-fn the_two_untyped_types_may_be_defined() {
+fn untyped_types_may_be_defined() {
     let imported = import(&Importer::new(), "{__untyped_atomic_: {type: string}}").unwrap();
     assert_eq!(type_named(&imported, UNTYPED_ATOMIC).unwrap().to_json(), r#"{"scalar":"string"}"#);
 }

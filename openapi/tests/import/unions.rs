@@ -1,4 +1,4 @@
-//! Both forms of unions.
+//! Unions in both forms.
 
 use fieldmanager_openapi::{Importer, ListUnions};
 
@@ -16,7 +16,7 @@ fn fields() -> &'static str {
 }
 
 #[test]
-fn the_list_form_deduces_or_respects() {
+fn list_form_deduces_or_respects() {
     for (option, flag) in
         [(ListUnions::Deducing, "deduceInvalidDiscriminator: true, "), (ListUnions::Respecting, "")]
     {
@@ -32,7 +32,7 @@ fn the_list_form_deduces_or_respects() {
 }
 
 #[test]
-fn the_older_name_of_the_fields_and_none_at_all() {
+fn list_form_accepts_the_older_field_name_and_none() {
     let a = "fields: [{name: a, type: {scalar: string}}]";
     let properties = "type: object, properties: {a: {type: string}}";
     check(
@@ -55,7 +55,7 @@ fn the_older_name_of_the_fields_and_none_at_all() {
 
 /// The object form is always respecting and closed.
 #[test]
-fn the_object_form() {
+fn object_form_is_respecting_and_closed() {
     let schema = "{type: object, properties: {
         mode: {type: string, x-kubernetes-unions: {fieldMembers: {
           None: null, Two: {name: two, optional: true}, One: {name: one}, Uno: {name: one2, optional: false}}}},
@@ -71,7 +71,7 @@ fn the_object_form() {
 }
 
 #[test]
-fn a_struct_may_have_both_and_its_properties_their_own() {
+fn struct_may_have_unions_in_both_forms() {
     check(
         &Importer::new(),
         &[(
@@ -90,7 +90,7 @@ fn a_struct_may_have_both_and_its_properties_their_own() {
 }
 
 #[test]
-fn faults_of_unions() {
+fn union_faults_are_reported() {
     let cases = [
         (
             "x-kubernetes-unions: {}",
@@ -144,9 +144,9 @@ fn faults_of_unions() {
     }
 }
 
-/// What a schema cannot have is found when the schema is made.
+/// Faults of the resulting schema are found when the schema is built.
 #[test]
-fn a_field_belongs_to_one_union() {
+fn field_belongs_to_at_most_one_union() {
     let found = faults_of(
         "{t: {type: object, properties: {a: {type: string}, d: {type: string}, b: {type: string}},
           x-kubernetes-unions: [{fields: {a: A}}, {discriminator: d, fields: {a: A, b: A}}]}}",
@@ -159,7 +159,7 @@ fn a_field_belongs_to_one_union() {
 }
 
 #[test]
-fn warnings_of_unions() {
+fn union_parts_without_effect_are_warnings() {
     let found = warnings_of(
         "{t: {type: object, properties: {a: {type: string}, d: {type: string, enum: [A, C]},
             m: {type: string, x-kubernetes-unions: {fieldMembers: {G: {name: gone}}}}},
@@ -168,10 +168,10 @@ fn warnings_of_unions() {
             {discriminator: nowhere, fields-to-discriminateBy: {d: D}}]}}",
     );
     let expected = [
-        "definition `t`: .x-kubernetes-unions[0]: member `b` is no property of the struct",
+        "definition `t`: .x-kubernetes-unions[0]: member `b` is not a property of the struct",
         "definition `t`: .x-kubernetes-unions[0]: value `B` of member `b` is not in the enum of `d`: A, C",
-        "definition `t`: .x-kubernetes-unions[1]: discriminator `nowhere` is no property of the struct, the union means nothing",
-        "definition `t`: .properties.m.x-kubernetes-unions: member `gone` is no property of the struct",
+        "definition `t`: .x-kubernetes-unions[1]: discriminator `nowhere` is not a property of the struct, the union has no effect",
+        "definition `t`: .properties.m.x-kubernetes-unions: member `gone` is not a property of the struct",
     ];
     assert_eq!(found, expected);
 }

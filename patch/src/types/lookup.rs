@@ -5,7 +5,7 @@ use super::{openapi, table};
 use crate::Fault;
 
 impl<'t> PatchSchema<'t> {
-    /// What holds for a field that is a map, and the type of that map.
+    /// The strategies of a field that is a map, and the type of that map.
     ///
     /// # Errors
     ///
@@ -18,7 +18,7 @@ impl<'t> PatchSchema<'t> {
         Ok((rule.read()?, below))
     }
 
-    /// What holds for a field that is a list, and the type of its items.
+    /// The strategies of a field that is a list, and the type of its items.
     ///
     /// # Errors
     ///

@@ -79,7 +79,7 @@ pub enum TypesError {
         path: String,
         /// What would be accepted.
         expected: &'static str,
-        /// What is there.
+        /// The value that was found.
         found: Kind,
     },
 }

@@ -1,4 +1,4 @@
-//! The condition that the apiserver sets on a definition whose schemas are not structural.
+//! The condition that the API server sets on a definition whose schemas are not structural.
 
 use std::collections::BTreeSet;
 
@@ -33,9 +33,9 @@ use crate::{FieldError, FieldPath};
 pub struct Condition {
     /// Whether there are violations; unknown if the schema cannot be read.
     pub status: ConditionStatus,
-    /// `Violations`, or `StructuralError` if that is unknown.
+    /// `Violations`, or `StructuralError` if the status is unknown.
     pub reason: &'static str,
-    /// What is wrong, all of it.
+    /// All violations.
     pub message: String,
 }
 
@@ -49,12 +49,12 @@ pub struct Condition {
 pub enum ConditionStatus {
     /// There are violations.
     True,
-    /// A schema is none that can be checked.
+    /// A schema cannot be read as a structural schema.
     Unknown,
 }
 
 impl ConditionStatus {
-    /// As it is written in an object.
+    /// The string in the serialized condition.
     pub fn as_str(self) -> &'static str {
         match self {
             ConditionStatus::True => "True",
@@ -74,7 +74,7 @@ impl Condition {
 }
 
 impl CustomResource {
-    /// The condition `NonStructuralSchema`; none if all schemas are structural. The check ends at the first version
+    /// The condition `NonStructuralSchema`; `None` if all schemas are structural. The check stops at the first version
     /// whose schema cannot be read as a structural one.
     ///
     /// Behaviour: `calculateCondition` of `k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema`.
@@ -128,12 +128,12 @@ impl CustomResource {
     }
 }
 
-/// Where the schema of a version is in the document.
+/// The path of a version's schema in the document.
 pub(super) fn schema_path(version: usize) -> FieldPath {
     FieldPath::root("spec").child("versions").index(version).child("schema").child("openAPIV3Schema")
 }
 
-/// Several messages as one, each once, in brackets if they are several: `[a, b]`.
+/// Joins several distinct messages, with brackets if there is more than one: `[a, b]`.
 fn aggregate(errors: &[FieldError]) -> String {
     let mut seen = BTreeSet::new();
     let messages: Vec<String> =

@@ -1,10 +1,10 @@
-//! What can be wrong with a custom resource definition, or with a question to it.
+//! Errors of custom resource definitions.
 
 use fieldmanager_value::Str;
 
 use crate::FieldError;
 
-/// Why a custom resource definition gives no answer.
+/// An error in a custom resource definition or in its use.
 ///
 /// ```
 /// use fieldmanager_structural::crd::{CrdError, CustomResource};
@@ -25,29 +25,29 @@ use crate::FieldError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CrdError {
-    /// It is no custom resource definition, or one of another version.
+    /// The document is not a custom resource definition, or has another API version.
     #[error("expected a CustomResourceDefinition of apiextensions.k8s.io/v1, got {found}")]
     NotCrd {
-        /// What it is.
+        /// The kind and API version of the document.
         found: String,
     },
-    /// Fields of the definition are missing or have wrong values; all of them.
+    /// Fields of the definition are missing or have wrong values. Contains every fault.
     #[error("{}", lines(.0))]
     Fields(Vec<FieldError>),
-    /// It has no such version.
+    /// The definition has no such version.
     #[error("there is no version `{version}`: {}", versions(known))]
     UnknownVersion {
-        /// The version that was asked for.
+        /// The requested version.
         version: Str,
-        /// The versions that there are.
+        /// The versions of the definition.
         known: Vec<Str>,
     },
-    /// The schema of a version is none that a structural schema can be made of.
+    /// The schema of a version cannot be converted to a structural schema.
     #[error("version `{version}`: {source}")]
     Structural {
         /// The version.
         version: Str,
-        /// Why not.
+        /// The cause.
         source: crate::Error,
     },
 }

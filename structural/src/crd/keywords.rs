@@ -1,4 +1,4 @@
-//! Reading keywords of a schema as it is written.
+//! Reads the keywords of a schema document.
 
 use fieldmanager_value::{List, Map, Value};
 

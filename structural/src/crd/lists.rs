@@ -1,4 +1,4 @@
-//! What a schema may not say about who owns lists and maps.
+//! The rules for list types and map types in a schema.
 
 use fieldmanager_value::{Map, Value};
 
@@ -9,7 +9,7 @@ const LIST_TYPE: &str = "x-kubernetes-list-type";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 const KEYS: &str = "x-kubernetes-list-map-keys";
 
-/// The faults of the list and map types of one schema.
+/// Adds the faults of the list and map types of one schema.
 pub(super) fn check(schema: &Map, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let list_type = schema.get(LIST_TYPE).and_then(Value::as_str);
     let map_type = schema.get(MAP_TYPE).and_then(Value::as_str);
@@ -50,7 +50,7 @@ pub(super) fn check(schema: &Map, path: &FieldPath, errors: &mut Vec<FieldError>
     }
 }
 
-/// Whether the schema has the type that an extension is for; if not, that is a fault.
+/// Checks that the schema has the type that an extension requires, and adds a fault otherwise.
 fn has_type(
     schema: &Map,
     path: &FieldPath,
@@ -70,7 +70,7 @@ fn has_type(
     false
 }
 
-/// What is in a set is compared as a whole. Without a list type a list is atomic, without a map type a map is not.
+/// Items of a set are compared as a whole, so they must be atomic. Lists are atomic by default, maps are not.
 fn atomic_items(items: &Map, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let (extension, unset) = match string(items, "type") {
         "array" => (LIST_TYPE, true),
@@ -81,14 +81,14 @@ fn atomic_items(items: &Map, path: &FieldPath, errors: &mut Vec<FieldError>) {
     if found.map_or(!unset, |found| found != "atomic") {
         errors.push(FieldError::invalid(
             path.child(extension),
-            // Of objects, too, the apiserver shows the list type.
+            // As in the API server, the message shows the list type even for objects.
             items.get(LIST_TYPE).cloned().unwrap_or_default(),
             "must be atomic as item of a list with x-kubernetes-list-type=set",
         ));
     }
 }
 
-/// A list of type map: its keys are scalar properties of its items, which are objects.
+/// A list of type map: its keys must be scalar properties of its items, which must be objects.
 fn map_list(schema: &Map, keys: &[&str], path: &FieldPath, errors: &mut Vec<FieldError>) {
     if keys.is_empty() {
         errors.push(FieldError::required(
@@ -134,7 +134,7 @@ fn map_list(schema: &Map, keys: &[&str], path: &FieldPath, errors: &mut Vec<Fiel
             Some(property) if matches!(string(property, "type"), "array" | "object") => {
                 errors.push(FieldError::invalid(
                     items_path.child("properties").key(*key).child("type"),
-                    // The apiserver shows the type of the items.
+                    // As in the API server, the message shows the type of the items.
                     string(items, "type"),
                     "must be a scalar type if parent array's x-kubernetes-list-type is map",
                 ));
@@ -151,7 +151,7 @@ fn property<'v>(schema: &'v Map, name: &str) -> Option<&'v Map> {
     schema.get("properties")?.get(name)?.as_map()
 }
 
-/// What a list is merged by can be missing neither as a whole nor in part.
+/// Neither the items nor the keys by which a list is merged may be absent or null.
 fn merged_items(items: &Map, list_type: &str, keys: &[&str], path: &FieldPath, errors: &mut Vec<FieldError>) {
     let path = path.child("items");
     if is_true(items, "nullable") {

@@ -1,4 +1,4 @@
-//! Custom resource definitions: what they say, what the apiserver publishes for them, and what is wrong with them.
+//! Custom resource definitions: reading, validation, and the OpenAPI definitions that an API server publishes for them.
 //!
 //! ```
 //! use fieldmanager_structural::crd::CustomResource;
@@ -47,9 +47,9 @@ pub use condition::{Condition, ConditionStatus};
 pub use error::CrdError;
 pub use read::is_definition;
 
-/// A `CustomResourceDefinition` of `apiextensions.k8s.io/v1`, as far as it says what objects look like.
+/// The parts of a `CustomResourceDefinition` of `apiextensions.k8s.io/v1` that describe its objects.
 ///
-/// The fields are those of `spec`; names that are left out have the defaults of the apiserver.
+/// The fields are those of `spec`; omitted names have the defaults of the API server.
 ///
 /// ```
 /// # use fieldmanager_structural::crd::CustomResource;
@@ -75,11 +75,11 @@ pub use read::is_definition;
 pub struct CustomResource {
     /// The group of all versions, `example.com`.
     pub group: Str,
-    /// How the resource is called.
+    /// The names of the resource.
     pub names: Names,
-    /// Whether objects are in a namespace.
+    /// Whether objects are namespaced.
     pub scope: Scope,
-    /// Whether fields that no schema declares are kept.
+    /// Whether undeclared fields are kept.
     pub preserve_unknown_fields: bool,
     /// The versions, in the order of the document.
     pub versions: Vec<Version>,
@@ -108,21 +108,21 @@ pub struct CustomResource {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Names {
-    /// In paths, `shops`.
+    /// The plural name, as in URL paths: `shops`.
     pub plural: Str,
-    /// The kind in lower case unless given.
+    /// The singular name; defaults to the kind in lower case.
     pub singular: Str,
     /// The kind of an object, `Shop`.
     pub kind: Str,
-    /// The kind of a list; the kind and `List` unless given.
+    /// The kind of a list; defaults to the kind followed by `List`.
     pub list_kind: Str,
-    /// Other names for command lines.
+    /// Short names for command lines.
     pub short_names: Vec<Str>,
-    /// Groups of resources that it belongs to, such as `all`.
+    /// The categories that contain the resource, such as `all`.
     pub categories: Vec<Str>,
 }
 
-/// Where the objects of a resource are.
+/// The scope of the objects of a resource.
 ///
 /// ```
 /// # use fieldmanager_structural::crd::CustomResource;
@@ -144,9 +144,9 @@ pub struct Names {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Each in a namespace.
+    /// Every object is in a namespace.
     Namespaced,
-    /// In the cluster itself.
+    /// Objects are cluster-scoped.
     Cluster,
 }
 
@@ -174,25 +174,25 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Version {
-    /// `v1beta1`.
+    /// The name, such as `v1beta1`.
     pub name: Str,
-    /// Whether it can be asked for.
+    /// Whether the API server serves the version.
     pub served: bool,
-    /// Whether objects are stored at it.
+    /// Whether objects are stored at this version.
     pub storage: bool,
-    /// Whether asking for it gives a warning.
+    /// Whether requests to the version return a warning.
     pub deprecated: bool,
-    /// The warning, where it is not the usual one.
+    /// A warning that replaces the default one.
     pub deprecation_warning: Option<Str>,
-    /// `schema.openAPIV3Schema`, as it is written.
+    /// `schema.openAPIV3Schema`, unmodified.
     pub schema: Option<Value>,
-    /// Whether there is the subresource `status`.
+    /// Whether the subresource `status` is enabled.
     pub status: bool,
     /// The subresource `scale`.
     pub scale: Option<ScalePaths>,
 }
 
-/// Where the parts of a `Scale` are in the object, as JSON paths: `.spec.replicas`.
+/// The JSON paths of the parts of a `Scale`, such as `.spec.replicas`.
 ///
 /// ```
 /// # use fieldmanager_structural::crd::CustomResource;
@@ -216,16 +216,16 @@ pub struct Version {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScalePaths {
-    /// The replicas that are wanted, under `.spec`.
+    /// The desired replicas, under `.spec`.
     pub spec_replicas: Str,
-    /// The replicas that there are, under `.status`.
+    /// The observed replicas, under `.status`.
     pub status_replicas: Str,
-    /// The label selector in text form, under `.spec` or `.status`.
+    /// The serialized label selector, under `.spec` or `.status`.
     pub label_selector: Option<Str>,
 }
 
 impl CustomResource {
-    /// A version by its name.
+    /// Returns the version with the given name.
     ///
     /// # Errors
     ///
@@ -329,12 +329,12 @@ impl CustomResource {
         self.kind(version).api_version().into()
     }
 
-    /// The fields that a request to a version cannot write, by the version of the manager that they are taken
-    /// from: `status` for the resource itself where it has that subresource, `metadata` and `spec` for `status`.
-    /// The subresource is empty for the resource itself; any but `status` resets nothing.
+    /// The fields that a request to a version cannot write, keyed by the version of the entry that loses them: `status`
+    /// for the resource itself if it has that subresource, `metadata` and `spec` for `status`. `subresource` is empty
+    /// for the resource itself; any other subresource but `status` resets nothing.
     ///
-    /// As in the apiserver, a request to the resource resets fields at its own version only, a request to
-    /// `status` at every version that has it.
+    /// As in the API server, a request to the resource resets fields at its own version only, and a request to `status`
+    /// resets fields at every version that has the subresource.
     ///
     /// # Errors
     ///

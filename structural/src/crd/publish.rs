@@ -1,4 +1,4 @@
-//! The OpenAPI definitions that the apiserver publishes for a custom resource.
+//! The OpenAPI definitions that the API server publishes for a custom resource.
 
 use std::sync::LazyLock;
 
@@ -14,20 +14,19 @@ const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 
-/// The definitions of `meta/v1` that custom resources refer to. They are those of Kubernetes 1.37 without
-/// descriptions. A test reads them.
+/// The `meta/v1` definitions that custom resources refer to, from Kubernetes 1.37 without descriptions. A test parses
+/// them.
 static META: LazyLock<Map> = LazyLock::new(|| match Value::from_json(include_str!("meta.json")) {
     Ok(Value::Map(definitions)) => definitions,
     _ => Map::new(),
 });
 
 impl CustomResource {
-    /// The OpenAPI definitions of a version, as the apiserver publishes them in version 3: that of the kind, named
-    /// by the labels of the group backwards, that of its list, and those of `meta/v1` that they refer to.
+    /// The OpenAPI v3 definitions of a version, as the API server publishes them: the definition of the kind, named by
+    /// the reversed labels of the group, the definition of its list, and the `meta/v1` definitions that both refer to.
     ///
-    /// `apiVersion`, `kind` and `metadata` are those of Kubernetes, at the root and in embedded resources, whatever
-    /// the schema says of them. Where there is no schema, or it is not structural, the definition is a map of
-    /// anything.
+    /// `apiVersion`, `kind` and `metadata` have the definitions of Kubernetes, at the root and in embedded resources,
+    /// regardless of the schema. Without a structural schema, the definition accepts any map.
     ///
     /// # Errors
     ///
@@ -64,7 +63,7 @@ impl CustomResource {
         Ok(definitions)
     }
 
-    /// The OpenAPI definitions of all versions, served or not: what server-side apply merges by.
+    /// The OpenAPI definitions of all versions, served or not. Server-side apply uses them to merge.
     ///
     /// Behaviour: `buildOpenAPIModelsForApply` of `k8s.io/apiextensions-apiserver/pkg/apiserver`.
     ///
@@ -92,7 +91,7 @@ impl CustomResource {
         definitions
     }
 
-    /// The definitions that belong to a version.
+    /// Adds the definitions of a version.
     fn add_definitions(&self, version: &Version, to: &mut Map) {
         let (kind, list_kind) = (self.kind(&version.name), self.list_kind(&version.name));
         to.insert(definition_name(&kind), published(version.schema.as_ref(), &kind));
@@ -131,7 +130,7 @@ fn published(schema: Option<&Value>, kind: &GroupVersionKind) -> Value {
     root.into()
 }
 
-/// A structural schema as it is published; none if it is not structural.
+/// The published form of a structural schema; `None` if the schema is not structural.
 fn structural(schema: &Value) -> Option<Map> {
     if has_invalid_types(schema) {
         return None;
@@ -147,7 +146,7 @@ fn structural(schema: &Value) -> Option<Map> {
     Some(root)
 }
 
-/// `apiVersion`, `kind` and `metadata` as Kubernetes has them.
+/// Sets `apiVersion`, `kind` and `metadata` to the definitions of Kubernetes.
 fn set_identity(schema: &mut Map) {
     let mut properties = schema.get("properties").and_then(Value::as_map).cloned().unwrap_or_default();
     properties.insert("apiVersion", text());
@@ -156,15 +155,15 @@ fn set_identity(schema: &mut Map) {
     schema.insert("properties", properties);
 }
 
-/// A schema with the embedded resources in it filled in. What is not in the place of a value, such as `anyOf`,
-/// stays as it is.
+/// Fills in the embedded resources of a schema. Subschemas that do not describe a value by themselves, such as `anyOf`,
+/// stay unchanged.
 fn complete(schema: &Value) -> Value {
     level(|| {
         let Value::Map(schema) = schema else {
             return schema.clone();
         };
         let mut out = schema.clone();
-        // The apiserver's encoder leaves an example out that is empty; defaults it writes all.
+        // The API server's encoder omits an empty example but writes every default.
         if out.get("example").is_some_and(is_empty) {
             out.remove("example");
         }
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_are_named_by_the_group_backwards() {
+    fn definition_name_starts_with_the_reversed_group() {
         let name = |group: &str| definition_name(&GroupVersionKind::new(group, "v1", "Foo"));
         assert_eq!(name("bar.k8s.io"), "io.k8s.bar.v1.Foo");
         assert_eq!(name("single"), "single.v1.Foo");

@@ -1,4 +1,4 @@
-//! Reading the document.
+//! Reads a custom resource definition from a document.
 
 use fieldmanager_value::{List, Map, Str, Value};
 
@@ -8,7 +8,7 @@ use crate::{FieldError, FieldErrorKind, FieldPath, GroupVersionKind};
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "CustomResourceDefinition";
 
-/// Whether a document says that it is a custom resource definition, of any version of `apiextensions.k8s.io`.
+/// Whether a document declares itself a custom resource definition of any version of `apiextensions.k8s.io`.
 ///
 /// ```
 /// use fieldmanager_structural::crd::is_definition;
@@ -24,10 +24,10 @@ pub fn is_definition(document: &Value) -> bool {
 }
 
 impl CustomResource {
-    /// Reads a `CustomResourceDefinition` of `apiextensions.k8s.io/v1`. Fields that say nothing about objects,
-    /// such as printer columns, are not looked at, and null is the same as nothing.
+    /// Reads a `CustomResourceDefinition` of `apiextensions.k8s.io/v1`. Fields that do not describe objects, such as
+    /// printer columns, are ignored. Null is equivalent to absent.
     ///
-    /// What the schemas say is not judged here: see [`violations`](Self::violations).
+    /// This does not check the rules for schemas: see [`violations`](Self::violations).
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl CustomResource {
     }
 }
 
-/// Reads fields, and collects what is wrong with them.
+/// Reads fields and collects their faults.
 #[derive(Default)]
 struct Reader {
     errors: Vec<FieldError>,
@@ -138,7 +138,7 @@ impl Reader {
         }
     }
 
-    /// A text; an empty one is none.
+    /// Reads a string. An empty string is equivalent to an absent one.
     fn text(&mut self, of: &Map, name: &str, path: &FieldPath) -> Option<Str> {
         match of.get(name) {
             Some(Value::String(text)) => return Some(text.into()).filter(|text: &Str| !text.is_empty()),
@@ -148,7 +148,7 @@ impl Reader {
         None
     }
 
-    /// A text that must be there. The result does not count if it is not.
+    /// Reads a required string. If it is missing, adds an error and returns an empty string.
     fn name(&mut self, of: &Map, name: &str, path: &FieldPath) -> Str {
         let before = self.errors.len();
         match self.text(of, name, path) {
@@ -178,7 +178,7 @@ impl Reader {
         let found = self.map(spec, "names", path, true);
         let (names, path) = (found.unwrap_or(&empty), path.child("names"));
         if found.is_none() {
-            // One error is enough for what is missing as a whole.
+            // One error is enough if the whole map is missing.
             return Names::default();
         }
         let kind = self.name(names, "kind", &path);

@@ -1,4 +1,4 @@
-//! What a schema of a custom resource definition may not say, beyond being structural.
+//! The rules for the schemas of a custom resource definition, besides the structural rules.
 
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
@@ -7,11 +7,10 @@ use super::keywords::{given, is_true, string};
 use super::lists;
 use crate::{FieldError, FieldPath};
 
-/// The types that a schema may name.
+/// The types that a schema may declare.
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// The fields that the root may have beside `status`, by the names and in the order of the apiserver's type, with
-/// what each is called in a document.
+/// The fields of the root schema in the order of the API server's Go type: the Go name and the name in a document.
 const ROOT_FIELDS: [(&str, &str); 41] = [
     ("ID", "id"),
     ("Schema", "$schema"),
@@ -56,12 +55,12 @@ const ROOT_FIELDS: [(&str, &str); 41] = [
     ("XListMapKeys", "x-kubernetes-list-map-keys"),
 ];
 
-/// Those of them that are allowed, as the message lists them.
+/// The fields that are allowed at the root beside `status`, as the message lists them.
 const ALLOWED_AT_ROOT: &str = "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum \
      MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs \
      Example XPreserveUnknownFields XValidations";
 
-/// Whether a schema names a type that does not exist, anywhere.
+/// Whether the schema or any subschema has an unknown type.
 pub(super) fn has_invalid_types(schema: &Value) -> bool {
     level(|| {
         if let Some(Value::String(name)) = schema.get("type")
@@ -76,14 +75,14 @@ pub(super) fn has_invalid_types(schema: &Value) -> bool {
     })
 }
 
-/// A step from a schema to one below it, in a path.
+/// The path step from a schema to a subschema.
 pub(super) enum Step<'v> {
     This,
     Key(&'v str),
     Index(usize),
 }
 
-/// Calls `visit` with every schema directly below: the keyword, the step after it, and the schema.
+/// Calls `visit` with every direct subschema: its keyword, the step after the keyword, and the subschema.
 fn each_below<'v>(schema: &'v Value, mut visit: impl FnMut(&'static str, Step<'v>, &'v Value)) {
     for name in ["additionalProperties", "not", "additionalItems"] {
         if let Some(inner @ Value::Map(_)) = schema.get(name) {
@@ -108,7 +107,8 @@ fn each_below<'v>(schema: &'v Value, mut visit: impl FnMut(&'static str, Step<'v
     }
 }
 
-/// Whether a schema has a default anywhere. What nests too deeply is refused elsewhere and has none here.
+/// Whether the schema or any subschema has a default. Schemas that nest too deeply are refused elsewhere and count as
+/// having no default.
 pub(super) fn has_default(schema: &Value) -> bool {
     fn below(schema: &Value, depth: usize) -> bool {
         level(|| {
@@ -122,17 +122,17 @@ pub(super) fn has_default(schema: &Value) -> bool {
     below(schema, 0)
 }
 
-/// What holds for a schema because of where it is.
+/// The context of a schema that determines which rules apply.
 #[derive(Clone)]
 struct Place {
     root: bool,
-    /// In `apiVersion`, `kind` or `metadata` of a resource.
+    /// The schema is inside `apiVersion`, `kind` or `metadata` of a resource.
     in_meta: bool,
-    /// Why there may be no default, if so.
+    /// The reason why a default is forbidden here, if it is.
     no_default: Option<String>,
 }
 
-/// The faults of a schema and of everything below it. `status` says whether there is that subresource.
+/// The faults of a schema and all its subschemas. `status` is whether the subresource is enabled.
 pub(super) fn check(schema: &Value, path: &FieldPath, status: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if status {
@@ -145,11 +145,11 @@ pub(super) fn check(schema: &Value, path: &FieldPath, status: bool) -> Vec<Field
     errors
 }
 
-/// The schema of `status` is validated by itself, so the root may not say anything that is lost then.
+/// The API server validates `status` against its own subschema, so the root must not have keywords that would be lost.
 fn at_root_beside_status(schema: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     let list_and_map_type = [("XListType", "x-kubernetes-list-type"), ("XMapType", "x-kubernetes-map-type")];
     for (name, keyword) in ROOT_FIELDS.iter().chain(&list_and_map_type) {
-        // Keywords that tell an empty value from none.
+        // These keywords distinguish an empty value from an absent one.
         let says_nothing = |value: &Value| match *keyword {
             "additionalProperties"
             | "additionalItems"
@@ -178,7 +178,7 @@ fn at_root_beside_status(schema: &Value, path: &FieldPath, errors: &mut Vec<Fiel
     }
 }
 
-/// Whether a value is what a document that leaves it out says.
+/// Whether a value is the zero value, which is equivalent to absent.
 fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -210,7 +210,7 @@ fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<F
         each_below(schema, |name, step, inner| {
             let mut below = Place { root: false, ..place.clone() };
             match (name, &step) {
-                // Of these it is enough that they are there.
+                // For these keywords, presence is enough.
                 ("patternProperties" | "additionalItems", _) => return,
                 ("additionalProperties", _) if place.in_meta => {
                     below.no_default =
@@ -240,7 +240,7 @@ fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<F
     })
 }
 
-/// What is wrong with keywords by themselves.
+/// Checks the keywords of one schema.
 fn keywords(schema: &Map, path: &FieldPath, place: &Place, errors: &mut Vec<FieldError>) {
     let type_name = string(schema, "type");
     if !type_name.is_empty() && !TYPES.contains(&type_name) {

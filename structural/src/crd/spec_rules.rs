@@ -1,4 +1,4 @@
-//! What a custom resource definition may not say, and its structural schemas.
+//! The rules for custom resource definitions, and the structural schemas of their versions.
 
 use fieldmanager_value::{Str, Value};
 
@@ -7,13 +7,13 @@ use super::{CrdError, CustomResource, Version, rules};
 use crate::{Error, FieldError, FieldPath, Structural, dns};
 
 impl CustomResource {
-    /// The structural schema of a version; none if the version has no schema. It need not keep the rules of
-    /// structural schemas: [`violations`](Self::violations) says so.
+    /// The structural schema of a version; `None` if the version has no schema. The schema may violate the rules of
+    /// structural schemas, which [`violations`](Self::violations) reports.
     ///
     /// # Errors
     ///
-    /// [`CrdError::UnknownVersion`], and [`CrdError::Structural`] if the schema has what structural schemas do not
-    /// have at all, such as `$ref`.
+    /// [`CrdError::UnknownVersion`], and [`CrdError::Structural`] if the schema has a keyword that structural schemas
+    /// do not support, such as `$ref`.
     ///
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
@@ -44,8 +44,8 @@ impl CustomResource {
             .map_err(|source| CrdError::Structural { version: version.name.clone(), source })
     }
 
-    /// What the apiserver has against the definition when it is created, as far as it is about names, versions,
-    /// subresources and schemas. Rules in CEL are not compiled, and defaults are not validated.
+    /// The errors with which the API server refuses to create the definition, as far as names, versions, subresources
+    /// and schemas are concerned. Rules in CEL are not compiled, and defaults are not validated.
     ///
     /// Behaviour: `ValidateCustomResourceDefinition` of
     /// `k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation`.
@@ -158,8 +158,8 @@ impl CustomResource {
     }
 }
 
-/// The faults of the schema of one version. That it cannot be read as a structural one is said only where nothing
-/// else says why.
+/// Adds the faults of the schema of one version. The error of reading it as a structural schema is added only if no
+/// other fault explains it.
 fn schema_violations(schema: &Value, path: &FieldPath, status: bool, errors: &mut Vec<FieldError>) {
     let before = errors.len();
     let unreadable = match Structural::from_value(schema) {
@@ -169,7 +169,7 @@ fn schema_violations(schema: &Value, path: &FieldPath, status: bool, errors: &mu
         }
         Err(error) => {
             let fault = FieldError::invalid(path.clone(), "", error.to_string());
-            // Nothing may walk what nests too deeply.
+            // No walk may descend into a schema that nests too deeply.
             if matches!(error, Error::TooDeep) {
                 errors.push(fault);
                 return;
@@ -212,7 +212,7 @@ fn scale_paths(version: &Version, path: &FieldPath, errors: &mut Vec<FieldError>
     }
 }
 
-/// Why a name is no label of RFC 1035, if it is none.
+/// Why a name is not a label of RFC 1035; `None` if it is.
 fn label_fault(name: &str) -> Option<String> {
     joined(dns::label_1035(name))
 }
@@ -221,7 +221,7 @@ fn joined(faults: Vec<String>) -> Option<String> {
     (!faults.is_empty()).then(|| faults.join(","))
 }
 
-/// Why a name is no subdomain of RFC 1123, if it is none.
+/// Why a name is not a subdomain of RFC 1123; `None` if it is.
 fn subdomain_fault(name: &str) -> Option<String> {
     joined(dns::subdomain_1123(name))
 }

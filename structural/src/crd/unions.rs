@@ -1,4 +1,4 @@
-//! Where the unions of a custom resource definition and its structural schemas contradict each other.
+//! Contradictions between the unions and the structural schemas of a custom resource definition.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{FieldError, FieldPath};
 
 const EXTENSION: &str = "x-kubernetes-unions";
 
-/// A union as it is written, and where: in which version, and at which struct, by the path below the root schema.
+/// A declared union with its version and the path of its struct below the root schema.
 struct Written {
     version: usize,
     at: FieldPath,
@@ -19,7 +19,7 @@ struct Written {
     members: Vec<Str>,
 }
 
-/// A struct of a schema: its fields, and whether it keeps others.
+/// A struct of a schema: its fields, and whether it keeps undeclared ones.
 struct Struct {
     fields: Vec<Str>,
     keeps_unknown: bool,
@@ -33,11 +33,11 @@ struct Found {
 }
 
 impl CustomResource {
-    /// Where its unions contradict its structural schemas: a field of a union that is no property, and is pruned; a
-    /// member that is required; a discriminator that is no string; a member that another version prunes. The paths
-    /// lead to the union.
+    /// The contradictions between unions and structural schemas: a union field that is not a property and is pruned, a
+    /// required member, a discriminator that is not a string, a member that another version prunes. The paths point to
+    /// the union.
     ///
-    /// The apiserver does not look at unions, so that [`violations`](Self::violations) has none of these.
+    /// The API server ignores unions, so [`violations`](Self::violations) reports none of these.
     ///
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
@@ -135,7 +135,7 @@ impl Found {
         }
     }
 
-    /// The unions of a struct: the list form on it, the object form on its properties.
+    /// Adds the unions of a struct: the list form on the struct, the object form on its properties.
     fn add_unions(
         &mut self,
         version: usize,
@@ -176,7 +176,7 @@ impl Found {
         }
     }
 
-    /// What a struct says against its own unions.
+    /// Adds the contradictions between a struct and its own unions.
     fn contradictions(
         &mut self,
         first: usize,
@@ -193,7 +193,7 @@ impl Found {
                 if property(member).is_none() && !keeps {
                     invalid(
                         member,
-                        "is no property of the struct and is pruned: a member must be a property",
+                        "is not a property of the struct and is pruned: a member must be a property",
                     );
                 }
                 if required.is_some_and(|required| required.iter().any(|name| name.as_str() == Some(member)))
@@ -201,7 +201,7 @@ impl Found {
                     invalid(member, "is required: a member of a union must be optional");
                 }
                 if union.discriminator.as_ref() == Some(member) {
-                    invalid(member, "is discriminator and member of the union: it must be one of them");
+                    invalid(member, "is both discriminator and member of the union: it must be one of them");
                 }
             }
             let Some(name) = &union.discriminator else {
@@ -211,7 +211,7 @@ impl Found {
                 None if keeps => {}
                 None => invalid(
                     name,
-                    "is no property of the struct and is pruned: a discriminator must be a property",
+                    "is not a property of the struct and is pruned: a discriminator must be a property",
                 ),
                 Some(Some("string")) => {}
                 Some(found) => {

@@ -1,16 +1,16 @@
-//! Completeness: what junctors speak of must be in the structure.
+//! Completeness: fields and items that junctors refer to must be part of the structure.
 
 use super::trail::Trail;
 use super::{NestedValueValidation, Node, Structural, ValueValidation};
 use crate::FieldError;
 
-/// Adds an error for each field and item that a junctor of the root speaks of and the structure does not have.
-/// As in the apiserver, the junctors of fields are not looked at.
+/// Adds an error for each field and item that a junctor of the root refers to and the structure does not have. As in
+/// the API server, junctors of fields are ignored.
 pub(super) fn check(root: &Node, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
     junctors(&root.value_validation, root, trail, trail, errors);
 }
 
-/// `here` is the place in the structure, `there` the one in the junctors.
+/// `here` is the position in the structure, `there` the one in the junctors.
 fn junctors(
     validation: &ValueValidation,
     node: &Node,

@@ -1,4 +1,4 @@
-//! Filling in defaults.
+//! Fills in defaults.
 
 use std::cmp::Ordering;
 
@@ -11,22 +11,22 @@ use super::walk::{Edit, check, edit_items, edit_map};
 use super::{Error, Structural};
 use crate::FieldPath;
 
-/// How many bytes of JSON the defaults of a schema may add to an object. An API server bounds only the object that it
-/// stores, by the 1.5 MiB that etcd accepts.
+/// The maximum size, in bytes of JSON, of the defaults that a schema adds to an object. An API server limits only the
+/// size of the stored object, by etcd's limit of 1.5 MiB.
 pub const MAX_DEFAULT_BYTES: usize = 16 << 20;
 
-/// Bytes of JSON between a name and a value, and about those of a number or a boolean.
+/// The punctuation between a name and a value, and the approximate size of a number or a boolean, in bytes of JSON.
 const PUNCTUATION: usize = 4;
 
 impl Structural {
-    /// The object with the defaults of the schema filled in, as `Default` in the apiserver.
+    /// Fills in the defaults of the schema, as `Default` in the API server.
     ///
-    /// A property gets its default where it is missing, or null without being nullable; so does an item, and a value
-    /// under `additionalProperties`, that is null. Defaults inside of a default are filled in too. A default in a map
-    /// that is missing does not create the map. Values of a wrong type are left alone.
+    /// A property gets its default if it is missing, or null without being nullable; an item and a value under
+    /// `additionalProperties` get theirs if they are null and not nullable. Defaults inside a default are filled in
+    /// too. A default in a missing map does not create the map. Values of a wrong type are left unchanged.
     ///
-    /// If nothing is filled in, nothing is allocated and the object is returned as it is. A default is computed once and
-    /// shared by all places where it is filled in.
+    /// If nothing is filled in, nothing is allocated and the same object is returned. A default is computed once and
+    /// shared by all places that use it.
     ///
     /// # Errors
     ///
@@ -57,22 +57,22 @@ impl Structural {
 /// Fills in the defaults of one object.
 #[derive(Default)]
 struct Filler {
-    /// The defaults that are maps and lists, by the address of their schema. Each is computed once and shared, since
-    /// defaults in arrays in defaults would otherwise multiply at every level.
+    /// Defaults that are maps and lists, keyed by the address of their schema. Each is computed once and shared:
+    /// otherwise nested defaults in arrays would multiply at every level.
     filled: Option<AHashMap<usize, Filled>>,
-    /// How many bytes of JSON the defaults added so far.
+    /// The bytes of JSON added by defaults so far.
     added: usize,
-    /// The depth that the walk has reached.
+    /// The maximum depth of the walk so far.
     deepest: usize,
 }
 
-/// A default with the defaults inside of it.
+/// A default with its nested defaults filled in.
 #[derive(Clone)]
 struct Filled {
     value: Value,
-    /// Its bytes of JSON.
+    /// Its size in bytes of JSON.
     bytes: usize,
-    /// How many levels of it the walk visits.
+    /// The number of its levels that the walk visits.
     levels: usize,
 }
 
@@ -104,7 +104,7 @@ impl Filler {
         check(depth)
     }
 
-    /// Goes through the fields and the properties together, both sorted by name.
+    /// Walks the fields and the properties in parallel; both are sorted by name.
     fn fields(
         &mut self,
         map: &Map,
@@ -151,7 +151,7 @@ impl Filler {
         Ok(edit_map(map, edits))
     }
 
-    /// A value that the object has: replaced by the default if it is null and may not be.
+    /// Handles a present value: replaces a null that is not nullable with the default.
     fn present(
         &mut self,
         found: &Value,
@@ -167,7 +167,7 @@ impl Filler {
         }
     }
 
-    /// A default with the defaults inside of it.
+    /// The default with its nested defaults filled in.
     fn filled(
         &mut self,
         default: &Value,
@@ -196,7 +196,7 @@ impl Filler {
         Ok(value)
     }
 
-    /// Counts bytes that a default adds.
+    /// Counts the bytes that a default adds.
     fn add(&mut self, bytes: usize, trail: &Trail<'_>) -> Result<(), Error> {
         self.added = self.added.saturating_add(bytes);
         if self.added <= MAX_DEFAULT_BYTES {

@@ -1,24 +1,24 @@
-//! Equality of list items, for the uniqueness of sets and keys.
+//! Equality of list items, which determines uniqueness in sets and of keys.
 //!
-//! The apiserver puts scalars into a Go map and lists and maps into another one by their JSON. So the integer 1 and
-//! the float 1.0 are different items, but the lists `[1]` and `[1.0]`, whose JSON is equal, are the same.
+//! The API server puts scalars into a Go map, and lists and maps into another one by their JSON. The integer 1 and the
+//! float 1.0 are therefore distinct items, but the lists `[1]` and `[1.0]`, which have equal JSON, are duplicates.
 
 use std::cmp::Ordering;
 
 use fieldmanager_value::{Map, Str, Value};
 
-/// From here on the items are sorted; below, each is compared with those before it, which allocates nothing.
+/// The number of items from which they are sorted. Shorter lists are compared pairwise, which allocates nothing.
 const SORT_FROM: usize = 17;
 
-/// The positions of the items that equal exactly one item before them: each repeated item once, at its second
-/// occurrence, in ascending order.
+/// The positions of the items that equal exactly one earlier item: each repeated item once, at its second occurrence,
+/// in ascending order.
 pub(super) fn positions(len: usize, order: impl Fn(usize, usize) -> Ordering) -> Vec<usize> {
     if len < SORT_FROM {
         let is_repeated = |&at: &usize| (0..at).filter(|&before| order(before, at).is_eq()).count() == 1;
         return (0..len).filter(is_repeated).collect();
     }
     let mut sorted: Vec<usize> = (0..len).collect();
-    // The sort is stable: the same items stay in the order of their positions.
+    // The sort is stable, so equal items stay in the order of their positions.
     sorted.sort_by(|&a, &b| order(a, b));
     let groups = sorted.chunk_by(|&a, &b| order(a, b).is_eq());
     let mut out: Vec<usize> = groups.filter_map(|group| group.get(1).copied()).collect();
@@ -30,7 +30,7 @@ pub(super) fn positions(len: usize, order: impl Fn(usize, usize) -> Ordering) ->
 pub(super) fn item_order(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
-        // Zero equals its negative here, though not in JSON.
+        // Zero equals negative zero here, although their JSON differs.
         (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or_else(|| a.total_cmp(b)),
         (Value::Int(_), Value::Float(_)) => Ordering::Less,
         (Value::Float(_), Value::Int(_)) => Ordering::Greater,
@@ -60,14 +60,14 @@ fn first(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
     orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// The JSON of negative zero differs from that of zero.
+/// The JSON of negative zero differs from the JSON of zero.
 fn is_negative_zero(value: &Value) -> bool {
     matches!(value, Value::Float(number) if *number == 0.0 && number.is_sign_negative())
 }
 
-/// The order of items of a list of type map, by their keys. A key that is missing is not the same as a null one.
+/// The order of items of a list of type map, by their keys. A missing key differs from a null key.
 ///
-/// One key is compared like an item, several are compared by their JSON.
+/// A single key is compared like an item, several keys are compared by their JSON.
 pub(super) fn key_order(a: &Value, b: &Value, keys: &[Str]) -> Ordering {
     let compare: fn(&Value, &Value) -> Ordering = if keys.len() == 1 { item_order } else { json_order };
     first(keys.iter().map(|key| match (a.get(key), b.get(key)) {

@@ -1,4 +1,4 @@
-//! What every embedded resource has.
+//! The fields that every embedded resource has.
 
 use std::sync::Arc;
 
@@ -14,12 +14,11 @@ const METADATA: &str = "Standard object's metadata. More info: \
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
 impl Structural {
-    /// The schema in which every resource with `x-kubernetes-embedded-resource` specifies `apiVersion`, `kind` and
-    /// `metadata`, replacing what it specified before, and requires the first two. `metadata` is an object without
-    /// further constraints.
+    /// Sets `apiVersion`, `kind` and `metadata` in every resource with `x-kubernetes-embedded-resource`, replacing the
+    /// declared properties, and requires the first two. `metadata` is an object without further constraints.
     ///
-    /// This is how the apiserver publishes embedded resources; what it says of `metadata` is a reference, which
-    /// [`to_published_value`](Structural::to_published_value) can write.
+    /// This is the form in which the API server publishes embedded resources, except that its `metadata` is a
+    /// reference, which [`to_published_value`](Structural::to_published_value) can write.
     ///
     /// ```
     /// use fieldmanager_structural::Structural;
@@ -59,7 +58,7 @@ impl Structural {
     }
 }
 
-/// The properties and the required ones of an embedded resource, with what each has.
+/// The properties and the required fields of an embedded resource, given its own.
 pub(super) fn publish(mut properties: Map, required: &[Str], metadata: &Value) -> (Map, Vec<Str>) {
     for (name, description) in [("apiVersion", API_VERSION), ("kind", KIND)] {
         properties.insert(name, Map::from_iter([("description", description), ("type", "string")]));

@@ -1,13 +1,13 @@
-//! What can go wrong.
+//! Errors of reading schemas and walking objects.
 
 use fieldmanager_value::{Kind, MAX_DEPTH};
 
 use crate::{FieldError, FieldPath};
 
-/// Why a schema is not read, or an object not walked.
+/// An error of reading a schema or walking an object.
 ///
-/// The texts of the first three are those of `NewStructural` in the apiserver, which do not name the path; the
-/// field does.
+/// The messages of the first three variants equal those of `NewStructural` in the API server and do not contain the
+/// path, which the field `path` provides.
 ///
 /// ```
 /// use fieldmanager_structural::Structural;
@@ -22,34 +22,34 @@ use crate::{FieldError, FieldPath};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A keyword that structural schemas do not have.
+    /// The schema has a keyword that structural schemas do not support.
     #[error("OpenAPIV3Schema '{keyword}' is not supported")]
     Unsupported {
-        /// The schema that has it.
+        /// The path of the schema.
         path: FieldPath,
         /// The keyword; `schema` for `$schema`.
         keyword: &'static str,
     },
-    /// `items` with one schema for each item.
+    /// `items` is a list with one schema per item.
     #[error("OpenAPIV3Schema 'items' must be a schema, but is an array")]
     ItemsList {
-        /// The schema that has it.
+        /// The path of the schema.
         path: FieldPath,
     },
-    /// `x-kubernetes-preserve-unknown-fields: false`.
+    /// `x-kubernetes-preserve-unknown-fields` is false.
     #[error("internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined")]
     PreserveFalse {
-        /// The schema that has it.
+        /// The path of the schema.
         path: FieldPath,
     },
-    /// A keyword with a value of the wrong type.
+    /// A keyword has a value of a wrong type.
     #[error("{} must be {expected}, but is {}", whole(path), article(*found))]
     WrongType {
-        /// The keyword.
+        /// The path of the keyword.
         path: FieldPath,
-        /// What would be accepted.
+        /// The accepted types.
         expected: &'static str,
-        /// What is there.
+        /// The type of the value.
         found: Kind,
     },
     /// The schema or the object nests deeper than [`MAX_DEPTH`].
@@ -58,12 +58,12 @@ pub enum Error {
     /// The defaults of the schema add too much to an object.
     #[error("{}: the defaults of the schema add more than {limit} bytes to the object", whole(path))]
     DefaultsTooLarge {
-        /// Where the limit was exceeded.
+        /// The path at which the limit was exceeded.
         path: FieldPath,
-        /// How many bytes of JSON defaults may add.
+        /// The limit in bytes of JSON.
         limit: usize,
     },
-    /// A default of the whole object that is not a map.
+    /// The default of the whole object is not a map.
     #[error("failed to prune default value: object root default value must be of object type")]
     RootDefault,
     /// The `apiVersion`, `kind` or `metadata` of a resource is malformed.

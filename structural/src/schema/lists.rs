@@ -1,4 +1,4 @@
-//! Sets and maps written as lists: what must be unique.
+//! Uniqueness in lists of the types set and map.
 
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Value};
@@ -9,14 +9,14 @@ use super::{Error, Structural, duplicates};
 use crate::{FieldError, FieldPath};
 
 impl Structural {
-    /// The faults of the lists of the object by their `x-kubernetes-list-type`, as
-    /// `ValidateListSetsAndMaps` in the apiserver. `path` is the path of the object in the whole.
+    /// The faults of the object's lists with respect to `x-kubernetes-list-type`, as reported by
+    /// `ValidateListSetsAndMaps` in the API server. `path` is the path of the object.
     ///
-    /// A repeated item of a set is reported once, and so are keys in a list of type map, where besides every
-    /// item must be a map or null. Scalars are compared with their type, so that `1` and `1.0` may both be there;
-    /// lists, maps and several keys by their JSON.
+    /// Each repeated item of a set, and each repeated key of a list of type map, is reported once. Items of a list of
+    /// type map must be maps or null. Scalars are compared with their type, so `1` and `1.0` are distinct; lists, maps
+    /// and multiple keys are compared by their JSON.
     ///
-    /// Errors are in the order of the object; the apiserver has them in random order.
+    /// Errors are in the order of the object; those of the API server are in random order.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl Structural {
     /// ```
     pub fn validate_lists(&self, path: &FieldPath, object: &Value) -> Result<Vec<FieldError>, Error> {
         let mut errors = Vec::new();
-        // As in the apiserver, the root is a map.
+        // As in the API server, only a map can be the root.
         if matches!(object, Value::Map(_)) {
             value(object, self, &Trail::Root(path), 0, &mut errors)?;
         }
@@ -59,7 +59,7 @@ fn value(
         match object {
             Value::Map(map) => {
                 check(depth)?;
-                // A field with a schema in both is looked at twice, as in the apiserver.
+                // As in the API server, a field with a schema in both is checked twice.
                 if let Some(schema) =
                     schema.additional_properties.as_ref().and_then(|additional| additional.schema())
                 {
@@ -94,7 +94,7 @@ fn value(
     })
 }
 
-/// Comparing walks whole items.
+/// Comparison walks whole items, so their depth must be checked first.
 fn check_items(list: &List, depth: usize) -> Result<(), Error> {
     list.iter().try_for_each(|item| check_value(item, depth + 1))
 }

@@ -1,4 +1,4 @@
-//! `apiVersion`, `kind` and `metadata` of resources: at the root and embedded.
+//! Coerces `apiVersion`, `kind` and `metadata` of resources, at the root and embedded.
 
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
@@ -23,27 +23,26 @@ use crate::{FieldError, FieldPath};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coerced {
-    /// The object.
+    /// The coerced object.
     pub object: Value,
-    /// The fields of metadata that were dropped because `ObjectMeta` does not have them, sorted.
+    /// The fields of metadata that were dropped because `ObjectMeta` does not declare them, sorted.
     pub unknown: Vec<String>,
 }
 
 impl Structural {
-    /// The object in which `metadata` of each embedded resource is what the Go type `ObjectMeta` can hold, as
-    /// `CoerceWithOptions` in the apiserver. With `is_resource_root` the object itself is a resource. `path` is
-    /// its path in the whole.
+    /// Coerces the `metadata` of each embedded resource to values that the Go type `ObjectMeta` can represent, as
+    /// `CoerceWithOptions` in the API server. With `is_resource_root`, the object itself is a resource. `path` is the
+    /// path of the object.
     ///
-    /// Unknown fields are dropped, and so are empty ones where Go leaves them out; times are written in UTC; a null
-    /// in a map or list of texts is the empty text. With `drops_invalid`, fields of metadata with values of a wrong
-    /// type are dropped, and so are an `apiVersion` and a `kind` that are no texts; without it they are errors.
+    /// Unknown fields are dropped, and so are empty fields that Go omits. Times are converted to UTC. A null in a map
+    /// or list of strings becomes the empty string. With `drops_invalid`, metadata fields of a wrong type and an
+    /// `apiVersion` or `kind` that is not a string are dropped; otherwise they are errors.
     ///
-    /// If nothing changes, nothing is allocated and the object is returned as it is.
+    /// If nothing changes, nothing is allocated and the same object is returned.
     ///
     /// # Errors
     ///
-    /// [`Error::Metadata`] for a value of a wrong type, the first one in the order of the object;
-    /// [`Error::TooDeep`].
+    /// [`Error::Metadata`] for the first value of a wrong type, in the order of the object; [`Error::TooDeep`].
     ///
     /// ```
     /// use fieldmanager_structural::FieldPath;
@@ -116,7 +115,7 @@ impl Coercer {
     ) -> Result<Edit, Error> {
         let mut edits = Vec::new();
         for (name, found) in map {
-            // What is dropped or replaced is walked all the same, for the unknown fields in it.
+            // Walks dropped and replaced values as well, to find the unknown fields in them.
             let before = edits.len();
             if is_resource {
                 match name.as_str() {
@@ -159,12 +158,12 @@ impl Coercer {
         self.value(value, schema, schema.extensions.embedded_resource, trail, depth + 1)
     }
 
-    /// `metadata` of the resource at `trail`.
+    /// Coerces the `metadata` of the resource at `trail`.
     fn metadata(&mut self, metadata: &Value, trail: &Trail<'_>) -> Result<Edit, Error> {
         let decoded = match (object_meta::decode(metadata), metadata) {
             (Ok(decoded), _) => decoded,
             (Err(_), Value::Map(map)) if self.drops_invalid => object_meta::decode_dropping(map),
-            // What is no map stays.
+            // A value that is not a map stays.
             (Err(_), _) if self.drops_invalid => return Ok(None),
             (Err(fault), _) => {
                 let error = FieldError::invalid(trail.at("metadata"), metadata.clone(), fault);

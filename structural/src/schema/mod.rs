@@ -1,4 +1,4 @@
-//! Structural schemas and what they do to objects.
+//! Structural schemas and the operations that they define on objects.
 
 mod complete;
 mod default;

@@ -1,4 +1,4 @@
-//! The schema as data.
+//! The data model of a structural schema.
 
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
@@ -7,12 +7,12 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::sorted::SortedMap;
 use fieldmanager_value::{Str, Value};
 
-/// A structural schema. Cloning is O(1); what it says is in the [`Node`] that it derefs to.
+/// A structural schema. Cloning is O(1). Dereferences to its root [`Node`].
 ///
-/// It can be made only by [`from_value`](Structural::from_value) and by what is derived from that, so its depth is
-/// bounded. Whether it follows the rules of structural schemas is for [`validate`](Structural::validate) to say.
+/// Created only by [`from_value`](Structural::from_value) and by operations on other structural schemas, so its depth
+/// is bounded. It may violate the rules of structural schemas, which [`validate`](Structural::validate) reports.
 ///
-/// The default is the empty schema, which the apiserver takes where there is none.
+/// The default is the empty schema, which the API server uses in place of an absent one.
 ///
 /// ```
 /// use fieldmanager_structural::Structural;
@@ -38,7 +38,7 @@ impl Structural {
     /// use fieldmanager_value::Value;
     /// let schema = Structural::from_value(&Value::from_yaml("{type: object}")?)?;
     /// assert!(schema.ptr_eq(&schema.clone()));
-    /// // There is nothing to unfold.
+    /// // The schema has nothing to unfold.
     /// assert!(schema.unfold().ptr_eq(&schema));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -46,7 +46,7 @@ impl Structural {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The address of the allocation, which identifies the schema as long as it is borrowed.
+    /// The address of the allocation, which identifies the schema while it is borrowed.
     pub(super) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
@@ -76,7 +76,7 @@ impl PartialEq for Structural {
     }
 }
 
-/// What a [`Structural`] says about a value. An empty text or list is the same as none.
+/// One node of a [`Structural`]. An empty string or list is equivalent to an absent one.
 ///
 /// ```
 /// use fieldmanager_structural::Structural;
@@ -98,15 +98,15 @@ pub struct Node {
     pub generic: Generic,
     /// The extensions that change the structure.
     pub extensions: Extensions,
-    /// `x-kubernetes-validations` as it is written.
+    /// `x-kubernetes-validations`, unmodified.
     pub validations: Option<Value>,
-    /// All that only restricts values.
+    /// The keywords that restrict values without affecting the structure.
     pub value_validation: Arc<ValueValidation>,
 }
 
 impl Default for Node {
     fn default() -> Self {
-        // Most nodes restrict nothing; they share this one.
+        // Most nodes have no restrictions and share this value.
         static NONE: LazyLock<Arc<ValueValidation>> = LazyLock::new(Arc::default);
         Node {
             items: None,
@@ -134,7 +134,7 @@ impl Default for Node {
 pub enum AdditionalProperties {
     /// A schema of the values.
     Schema(Structural),
-    /// A boolean. Pruning keeps the fields of a map with either one, as in the apiserver.
+    /// A boolean. As in the API server, pruning keeps the fields of a map with either value.
     Bool(bool),
 }
 
@@ -154,7 +154,7 @@ impl AdditionalProperties {
     }
 }
 
-/// What says neither what is in a value nor what it must be.
+/// The type, the default and the documentation of a value.
 ///
 /// ```
 /// use fieldmanager_structural::Structural;
@@ -172,13 +172,13 @@ pub struct Generic {
     pub type_name: Str,
     /// `title`.
     pub title: Str,
-    /// `default`; a null one is none.
+    /// `default`; null is equivalent to absent.
     pub default: Option<Value>,
     /// `nullable`.
     pub nullable: bool,
     /// `externalDocs`.
     pub external_docs: Option<ExternalDocs>,
-    /// `example`; a null one is none.
+    /// `example`; null is equivalent to absent.
     pub example: Option<Value>,
 }
 
@@ -199,7 +199,7 @@ pub struct ExternalDocs {
     pub url: Str,
 }
 
-/// The extensions that change what is in a value and who owns it.
+/// The extensions that affect the structure or the ownership of a value.
 ///
 /// ```
 /// use fieldmanager_structural::Structural;
@@ -222,11 +222,11 @@ pub struct Extensions {
     pub list_type: Option<Str>,
     /// `x-kubernetes-map-type`.
     pub map_type: Option<Str>,
-    /// `x-kubernetes-unions` as it is written: a list on an object, or a map on a discriminator.
+    /// `x-kubernetes-unions`, unmodified: a list on an object, or a map on a discriminator.
     pub unions: Option<Value>,
 }
 
-/// What restricts values and says nothing of the structure.
+/// The keywords that restrict values without affecting the structure.
 ///
 /// ```
 /// use fieldmanager_structural::Structural;
@@ -280,7 +280,7 @@ pub struct ValueValidation {
     pub not: Option<Box<NestedValueValidation>>,
 }
 
-/// A schema inside of `allOf`, `anyOf`, `oneOf` or `not`.
+/// A schema inside `allOf`, `anyOf`, `oneOf` or `not`.
 ///
 /// ```
 /// use fieldmanager_structural::Structural;
@@ -292,24 +292,25 @@ pub struct ValueValidation {
 /// ```
 #[derive(Default)]
 pub struct NestedValueValidation {
-    /// What restricts values.
+    /// The restrictions of values.
     pub value_validation: ValueValidation,
-    /// `x-kubernetes-validations` as it is written. A structural schema has none here.
+    /// `x-kubernetes-validations`, unmodified. Not allowed here in a structural schema.
     pub validations: Option<Value>,
     /// `items`.
     pub items: Option<Box<NestedValueValidation>>,
     /// `properties`, sorted by name.
     pub properties: SortedMap<Str, NestedValueValidation>,
-    /// `additionalProperties`; `true` is the empty schema and `false` none. A structural schema has none here.
+    /// `additionalProperties`; `true` is the empty schema and `false` is `None`. Not allowed here in a structural
+    /// schema.
     pub additional_properties: Option<Box<NestedValueValidation>>,
-    /// What a structural schema does not have here, but for the `type` of int-or-string.
+    /// Not allowed here in a structural schema, except for the `type` of int-or-string.
     pub forbidden_generics: Generic,
-    /// What a structural schema does not have here.
+    /// Not allowed here in a structural schema.
     pub forbidden_extensions: Extensions,
 }
 
 impl NestedValueValidation {
-    /// The schema that says a type and nothing else.
+    /// A schema with a type and nothing else.
     pub(super) fn with_type(name: &'static str) -> Self {
         let mut out = Self::default();
         out.forbidden_generics.type_name = name.into();

@@ -1,4 +1,4 @@
-//! Reading what structural and nested schemas have in common, and nested schemas.
+//! Reads nested schemas and the parts that they share with structural schemas.
 
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::level;
@@ -8,9 +8,11 @@ use super::trail::Trail;
 use super::walk::check;
 use super::{Error, Extensions, ExternalDocs, Generic, NestedValueValidation, ValueValidation};
 
-/// Reads all but the children, in the order of the apiserver, so that the first fault is the one that it reports.
+/// Reads everything but the children in the order of the API server, so that the first fault is the one that it
+/// reports.
 ///
-/// Everything is read to where it stays: the reader nests as deep as the schema, and what it holds on the stack counts.
+/// Each part is read into its final location, because the reader recurses as deeply as the schema and its stack frames
+/// must stay small.
 pub(super) fn parts(
     source: &Source<'_>,
     value_validation: &mut ValueValidation,
@@ -23,7 +25,7 @@ pub(super) fn parts(
     leaves(source, value_validation, generic, extensions, validations)
 }
 
-/// What holds no schemas.
+/// Reads the keywords that contain no schemas.
 fn leaves(
     source: &Source<'_>,
     value_validation: &mut ValueValidation,
@@ -151,7 +153,7 @@ fn validations(source: &Source<'_>) -> Result<Option<Value>, Error> {
     }
 }
 
-/// Reads a schema inside of a junctor.
+/// Reads a schema inside a junctor.
 fn nested(schema: &Value, trail: &Trail<'_>, depth: usize) -> Result<Box<NestedValueValidation>, Error> {
     level(|| {
         let source = Source::new(schema, trail, depth)?;

@@ -1,4 +1,4 @@
-//! Dropping nulls that may not be there.
+//! Drops nulls that are not allowed.
 
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::level;
@@ -7,11 +7,11 @@ use super::walk::{Edit, check, edit_items, edit_map};
 use super::{Error, Structural};
 
 impl Structural {
-    /// The object without the fields that are null and neither nullable nor to be replaced by a default, as
-    /// `PruneNonNullableNullsWithoutDefaults` in the apiserver, which does this before it fills in defaults.
+    /// Drops the fields that are null, not nullable and without a default, as `PruneNonNullableNullsWithoutDefaults` in
+    /// the API server, which runs before defaulting.
     ///
-    /// Fields that the schema does not know keep their null, and so do items of lists. If nothing is dropped, nothing
-    /// is allocated and the object is returned as it is.
+    /// Null is kept in undeclared fields and in items of lists. If nothing is dropped, nothing is allocated and the
+    /// same object is returned.
     ///
     /// # Errors
     ///

@@ -1,24 +1,24 @@
-//! `ObjectMeta`: what decoding it into the Go type and encoding it again makes of it.
+//! Decodes `ObjectMeta` as the Go type does, and encodes it again.
 
 use fieldmanager_value::{List, Map, Str, Value, write_number};
 
 use super::walk::{Edit, edit_map};
 use crate::{Timestamp, TimestampError};
 
-/// What a field of the Go type is.
+/// The type of a field in the Go struct.
 enum Shape {
-    /// A string of this type, left out if it is empty.
+    /// A string of this type, omitted if empty.
     Text(&'static str),
     /// A string that is written even if it is empty.
     Always(&'static str),
-    /// An integer, left out if it is zero.
+    /// An integer, omitted if zero.
     Integer,
-    /// An integer that may be zero.
+    /// An integer that is written even if it is zero.
     OptionalInteger,
     OptionalBool,
-    /// A time, left out if it is zero.
+    /// A time, omitted if zero.
     Time,
-    /// A time that is null if it is zero.
+    /// A time that is null if zero.
     OptionalTime,
     Texts,
     TextMap,
@@ -27,7 +27,7 @@ enum Shape {
     Raw,
 }
 
-/// A struct of Go: its name and its fields, sorted.
+/// A Go struct: its name and its fields, sorted.
 struct Struct {
     name: &'static str,
     fields: &'static [(&'static str, Shape)],
@@ -79,13 +79,13 @@ static MANAGED_FIELDS_ENTRY: Struct = Struct {
     ],
 };
 
-/// `metadata` decoded: what it becomes, or none if it stays, and the fields that are not known.
+/// Decoded `metadata`: the new value, or `None` if it is unchanged, and the unknown fields.
 pub(super) struct Decoded {
     pub(super) edit: Edit,
     pub(super) unknown: Vec<String>,
 }
 
-/// Decodes `metadata`. The error is the text of Go's.
+/// Decodes `metadata`. The error message is that of Go.
 pub(super) fn decode(metadata: &Value) -> Result<Decoded, String> {
     let map = match metadata {
         Value::Map(map) => map,
@@ -123,23 +123,23 @@ pub(super) fn decode_dropping(metadata: &Map) -> Decoded {
     Decoded { edit: edit_map(metadata, edits), unknown }
 }
 
-/// Where a struct is, for messages.
+/// The location of a struct, for messages.
 #[derive(Default)]
 struct Place<'a> {
-    /// As in a struct tag: `ownerReferences.`.
+    /// The struct field with a dot, such as `ownerReferences.`.
     field: &'a str,
-    /// Which item of it.
+    /// The index of the item.
     index: Option<usize>,
 }
 
 #[derive(Default)]
 struct Decoder {
     unknown: Vec<String>,
-    /// The first value of a wrong type. Decoding goes on, since a malformed time is reported before it.
+    /// The first value of a wrong type. Decoding continues, because a malformed time takes precedence.
     fault: Option<String>,
 }
 
-/// What becomes of a field.
+/// The result of decoding a field.
 enum Outcome {
     Keep,
     Remove,
@@ -201,7 +201,7 @@ impl Decoder {
             (Shape::Integer | Shape::OptionalInteger, Value::Float(number)) => {
                 let mut text = String::new();
                 write_number(&mut text, *number);
-                // Metadata passes through JSON text, in which a whole float is an integer.
+                // In Go, metadata passes through JSON, in which a whole float is an integer.
                 Ok(match text.parse() {
                     Ok(0) if matches!(shape, Shape::Integer) => Outcome::Remove,
                     Ok(whole) => Outcome::Replace(Value::Int(whole)),
@@ -224,7 +224,7 @@ impl Decoder {
                     _ => Outcome::Replace(canonical.into()),
                 })
             }
-            // A time reads itself, and what it returns ends the decoding.
+            // A time decodes itself, and its error ends the decoding.
             (Shape::Time | Shape::OptionalTime, other) => {
                 Err(mismatch(&json_name(other), name, "string", of, place))
             }

@@ -1,19 +1,19 @@
-//! Whether a text is a regular expression in the syntax of Go.
+//! Checks whether a string is a regular expression in the syntax of Go.
 //!
-//! The apiserver compiles patterns with Go's `regexp`, and shows its error. Syntaxes of other libraries differ in
-//! both directions (`a{,2}` and `[[]` are valid in Go, `a**` is not), so the check is made here. What is checked is
-//! the syntax; that an expression is too large to compile is not seen.
+//! The API server compiles patterns with Go's `regexp` and shows its error. The syntaxes of other libraries differ in
+//! both directions (`a{,2}` and `[[]` are valid in Go, `a**` is not), so this module implements the check. It covers
+//! the syntax only: expressions that are too large to compile are not detected.
 
 use std::fmt;
 
 mod names;
 
-/// The largest count of a repetition, and of repetitions in repetitions.
+/// The maximum repetition count, including nested repetitions.
 const MAX_REPEAT: u32 = 1000;
-/// The deepest nesting of groups and repetitions.
+/// The maximum nesting of groups and repetitions.
 const MAX_HEIGHT: u32 = 1000;
 
-/// Why a pattern is refused, in the words of Go.
+/// The reason why a pattern is refused, with the message of Go.
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault<'a> {
     what: &'static str,
@@ -37,12 +37,12 @@ const PERL: &str = "invalid or unsupported Perl syntax";
 const REPEAT_COUNT: &str = "invalid repeat count";
 const REPEAT_NOTHING: &str = "missing argument to repetition operator";
 
-/// Something that can be repeated.
+/// A term, which can be repeated.
 #[derive(Clone, Copy)]
 struct Term {
-    /// The largest product of the counts of the repetitions inside.
+    /// The maximum product of the nested repetition counts.
     repeats: u32,
-    /// How deep it nests.
+    /// The nesting depth.
     height: u32,
 }
 
@@ -54,15 +54,15 @@ impl Term {
     }
 }
 
-/// How often something is repeated: at least and, unless there is no limit, at most.
+/// The minimum and, if limited, the maximum number of repetitions.
 type Range = (u32, Option<u32>);
 
 /// An open group.
 #[derive(Default)]
 struct Group {
-    /// All before the last term.
+    /// The terms before the last one.
     before: Option<Term>,
-    /// What a repetition would repeat.
+    /// The term to which a repetition would apply.
     last: Option<Term>,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn check(pattern: &str) -> Result<(), Fault<'_>> {
     let mut outer: Vec<Group> = Vec::new();
     let mut group = Group::default();
     let mut rest = pattern;
-    // The repetition that ended just here, as the text from its operator on.
+    // The repetition that ended at this position, as the string from its operator on.
     let mut last_repeat: Option<&str> = None;
     while let Some(c) = rest.chars().next() {
         let mut repeat = None;
@@ -173,12 +173,13 @@ pub(super) fn check(pattern: &str) -> Result<(), Fault<'_>> {
     if outer.is_empty() { Ok(()) } else { fault("missing closing )", pattern) }
 }
 
-/// What of `text` is before `after`, which is its end.
+/// The part of `text` before its suffix `after`.
 fn between<'a>(text: &'a str, after: &str) -> &'a str {
     text.get(..text.len() - after.len()).unwrap_or_default()
 }
 
-/// A repetition: `from` is the text from its operator on, and what follows the operator and a `?` is returned.
+/// Parses a repetition. `from` is the string from its operator on; returns what follows the operator and an optional
+/// `?`.
 fn repetition<'a>(
     group: &mut Group,
     range: Option<Range>,
@@ -198,14 +199,14 @@ fn repetition<'a>(
         if (min >= 2 || max.is_some_and(|max| max >= 2)) && product > MAX_REPEAT {
             return fault(REPEAT_COUNT, between(from, after));
         }
-        // What is repeated no times counts no more.
+        // A term repeated zero times does not count.
         term.repeats = if max == Some(0) { 1 } else { product };
     }
     Ok(after)
 }
 
-/// The range of a repetition and what follows the brace. None where this is no repetition but literal text; none
-/// inside where the numbers are out of range.
+/// Parses the range of a repetition; returns it with what follows the brace. The outer `None` is literal text, the
+/// inner `None` is a range with numbers out of bounds.
 fn count(text: &str) -> Option<(Option<Range>, &str)> {
     let (min, text) = integer(text)?;
     let (max, text) = match text.strip_prefix(',') {
@@ -221,7 +222,7 @@ fn count(text: &str) -> Option<(Option<Range>, &str)> {
     Some((fits.then_some((min, max)), after))
 }
 
-/// A number without leading zeros; one that is far too large is just too large.
+/// Parses a number without leading zeros. A number that overflows is clamped, since it exceeds the limit anyway.
 fn integer(text: &str) -> Option<(u32, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;
@@ -231,10 +232,10 @@ fn integer(text: &str) -> Option<(u32, &str)> {
     Some((digits.parse().unwrap_or(u32::MAX), rest))
 }
 
-/// A group that begins with `(?`: whether it opens a group, and what follows.
+/// Parses a group that begins with `(?`. Returns whether it opens a group, and what follows.
 fn perl_group(text: &str) -> Result<(bool, &str), Fault<'_>> {
     let name = match text.strip_prefix("(?P<") {
-        // A bare `(?P<` is too short to be taken for a name.
+        // A bare `(?P<` is too short to be a name.
         Some("") => None,
         Some(name) => Some(name),
         None => text.strip_prefix("(?<"),
@@ -264,7 +265,7 @@ fn perl_group(text: &str) -> Result<(bool, &str), Fault<'_>> {
     fault(PERL, between(text, rest))
 }
 
-/// A class in brackets; what follows it.
+/// Parses a class in brackets; returns what follows it.
 fn class(text: &str) -> Result<&str, Fault<'_>> {
     let mut rest = text.strip_prefix('[').unwrap_or(text);
     rest = rest.strip_prefix('^').unwrap_or(rest);
@@ -287,7 +288,7 @@ fn class(text: &str) -> Result<&str, Fault<'_>> {
         let from = rest;
         let (low, after) = class_char(rest, text)?;
         rest = after;
-        // `[a-]` is a class of two.
+        // `[a-]` is a class of two characters.
         if let Some(after) =
             rest.strip_prefix('-').filter(|after| !after.is_empty() && !after.starts_with(']'))
         {
@@ -309,7 +310,8 @@ fn class_char<'a>(text: &'a str, class: &'a str) -> Result<(u32, &'a str), Fault
     }
 }
 
-/// The rest after an escape of a character class, such as `\d` or `\p{Greek}`; `None` if it is not such an escape.
+/// Parses an escape of a character class, such as `\d` or `\p{Greek}`, and returns the rest; `None` if it is not such
+/// an escape.
 fn class_escape(text: &str) -> Result<Option<&str>, Fault<'_>> {
     let Some(inner) = text.strip_prefix('\\') else { return Ok(None) };
     match inner.chars().next() {
@@ -335,7 +337,7 @@ fn class_escape(text: &str) -> Result<Option<&str>, Fault<'_>> {
     }
 }
 
-/// An escaped character and what follows it.
+/// Parses an escaped character; returns it with what follows.
 fn escape(text: &str) -> Result<(u32, &str), Fault<'_>> {
     let rest = text.strip_prefix('\\').unwrap_or(text);
     let Some(c) = rest.chars().next() else {
@@ -365,7 +367,7 @@ fn escape(text: &str) -> Result<(u32, &str), Fault<'_>> {
     }
 }
 
-/// The digits after `\x`; `text` begins at the backslash.
+/// Parses the digits after `\x`; `text` begins at the backslash.
 fn hexadecimal<'a>(text: &'a str, rest: &'a str) -> Result<(u32, &'a str), Fault<'a>> {
     let mut chars = rest.chars();
     let bad = |rest: &str| fault(ESCAPE, between(text, rest));

@@ -1,4 +1,4 @@
-//! Pruning: removing what the schema does not know.
+//! Prunes fields that the schema does not declare.
 
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::level;
@@ -20,22 +20,22 @@ use crate::FieldPath;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pruned {
-    /// What remains.
+    /// The pruned object.
     pub object: Value,
-    /// Where something was removed, such as `spec.items[0].colour`, sorted. That `apiVersion`, `kind` or `metadata`
-    /// was removed from the root is not told.
+    /// The paths of the removed fields, such as `spec.items[0].colour`, sorted. The removal of `apiVersion`, `kind` or
+    /// `metadata` from the root is not reported.
     pub paths: Vec<String>,
 }
 
 impl Structural {
-    /// The object without the fields that the schema does not specify, as `PruneWithOptions` in the apiserver.
+    /// Removes the fields that the schema does not declare, as `PruneWithOptions` in the API server.
     ///
-    /// Kept are the fields in `properties`, all fields of a map with `additionalProperties` (even `false`), all
-    /// unknown fields under `x-kubernetes-preserve-unknown-fields`, and `apiVersion`, `kind` and `metadata` of an
-    /// embedded resource, which are not looked into. With `is_resource_root` the object itself is such a resource.
-    /// A value of another type than the schema says is no fault.
+    /// Keeps the fields in `properties`, all fields of a map with `additionalProperties` (even `false`), all unknown
+    /// fields under `x-kubernetes-preserve-unknown-fields`, and `apiVersion`, `kind` and `metadata` of an embedded
+    /// resource without descending into them. With `is_resource_root`, the object itself is such a resource. A value
+    /// whose type differs from the schema is not an error.
     ///
-    /// If nothing is removed, nothing is allocated and the object is returned as it is.
+    /// If nothing is removed, nothing is allocated and the same object is returned.
     ///
     /// # Errors
     ///
@@ -73,12 +73,12 @@ struct Walk {
     paths: Vec<String>,
 }
 
-/// How a value is walked.
+/// The mode of the walk at a value.
 #[derive(Clone, Copy, PartialEq)]
 struct Mode {
-    /// Its `apiVersion`, `kind` and `metadata` are kept.
+    /// Whether `apiVersion`, `kind` and `metadata` of the value are kept.
     is_resource: bool,
-    /// Its unknown fields are kept.
+    /// Whether unknown fields of the value are kept.
     keeps_unknown: bool,
 }
 
@@ -137,7 +137,7 @@ impl Walk {
                         return Ok(None);
                     }
                     let mut below = Mode::for_schema(items);
-                    // Where unknown fields of a list are kept, they are kept in its items too.
+                    // If a list keeps unknown fields, its items keep them too.
                     below.keeps_unknown |= mode.keeps_unknown;
                     edit_items(list, |at, item| {
                         self.value(item, items, below, &Trail::Index(trail, at), depth + 1)

@@ -1,4 +1,4 @@
-//! Pruning the defaults of a schema.
+//! Prunes the defaults of a schema.
 
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
@@ -7,11 +7,11 @@ use super::{AdditionalProperties, Error, Node, Structural};
 use crate::FieldPath;
 
 impl Structural {
-    /// The schema with its defaults pruned and their metadata coerced, as `PruneDefaults` in the apiserver does before
-    /// it uses a schema. A default of which nothing remains is removed.
+    /// Prunes the defaults of the schema and coerces their metadata, as `PruneDefaults` in the API server does before
+    /// it uses a schema. A default that becomes empty is removed.
     ///
-    /// Each default is pruned within an object that contains it at its place: as the value of the field `*` under
-    /// `additionalProperties`, as the only item of a list. A schema in which nothing changes is returned as it is.
+    /// Each default is pruned inside an object that contains it at its path: as the value of the field `*` under
+    /// `additionalProperties`, and as the only item of a list. An unchanged schema is returned as the same allocation.
     ///
     /// # Errors
     ///
@@ -44,12 +44,12 @@ enum Step {
 
 struct Pruner<'a> {
     root: &'a Structural,
-    /// From the root to where the walk is.
+    /// The steps from the root to the position of the walk.
     steps: Vec<Step>,
 }
 
 impl Pruner<'_> {
-    /// The node with its defaults and those below pruned, or none if it stays.
+    /// The node with its own and all nested defaults pruned; `None` if it is unchanged.
     fn node(&mut self, node: &Structural) -> Result<Option<Node>, Error> {
         level(|| {
             let mut out: Option<Node> = None;
@@ -90,7 +90,7 @@ impl Pruner<'_> {
         Ok(pruned?.map(Structural::new))
     }
 
-    /// What remains of a default at the place of the walk.
+    /// The pruned default at the position of the walk.
     fn prune(&self, default: &Value) -> Result<Option<Value>, Error> {
         if self.steps.is_empty() && default.as_map().is_none() {
             return Err(Error::RootDefault);
@@ -99,7 +99,7 @@ impl Pruner<'_> {
             Step::Field(name) => Map::single(name, inner).into(),
             Step::Item => List::from_iter([inner]).into(),
         });
-        // The object around a default in items of the root is a list, which is no object.
+        // The object around a default in items of the root is a list.
         if object.as_map().is_none() {
             return Err(Error::RootDefault);
         }
@@ -112,7 +112,7 @@ impl Pruner<'_> {
                 Step::Item => found.as_list()?.get(0),
             });
         }
-        // A null default is none.
+        // A null default is equivalent to an absent one.
         Ok(found.filter(|found| !found.is_null()).cloned())
     }
 }

@@ -1,4 +1,4 @@
-//! Reading a schema.
+//! Reads a structural schema.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use super::{AdditionalProperties, Error, Node, Structural, ValueValidation, nest
 use crate::FieldPath;
 
 impl Structural {
-    /// Reads a schema written as `JSONSchemaProps` of `apiextensions.k8s.io/v1`.
+    /// Reads a schema in the format of `JSONSchemaProps` of `apiextensions.k8s.io/v1`.
     ///
-    /// A null is the same as a keyword that is not there, and so is an empty text, list or map. Keywords that
-    /// `JSONSchemaProps` does not have are ignored.
+    /// Null and an empty string, list or map are equivalent to an absent keyword. Keywords that `JSONSchemaProps` does
+    /// not declare are ignored.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`], [`Error::ItemsList`] and [`Error::PreserveFalse`] where the apiserver cannot convert
+    /// [`Error::Unsupported`], [`Error::ItemsList`] and [`Error::PreserveFalse`] where the API server cannot convert
     /// the schema, [`Error::WrongType`] where it cannot decode it, [`Error::TooDeep`].
     ///
     /// ```
@@ -57,7 +57,7 @@ fn structural(schema: &Value, trail: &Trail<'_>, depth: usize) -> Result<Structu
     })
 }
 
-/// The node without its children.
+/// Reads the node without its children.
 fn own_parts(source: &Source<'_>) -> Result<Box<Node>, Error> {
     let mut node = Box::<Node>::default();
     let mut value_validation = Box::<ValueValidation>::default();

@@ -1,4 +1,4 @@
-//! A schema as it is written, keyword by keyword.
+//! Access to the keywords of a schema document.
 
 use fieldmanager_value::sorted::SortedMap;
 use fieldmanager_value::{Kind, Map, Str, Value};
@@ -8,7 +8,7 @@ use super::trail::Trail;
 use super::walk::{check, check_value};
 use crate::FieldPath;
 
-/// The schemas of a map of them, each read by `read`.
+/// Reads each schema of a map of schemas with `read`.
 pub(super) fn schemas<T: Clone>(
     map: &Map,
     keyword: &str,
@@ -23,11 +23,11 @@ pub(super) fn schemas<T: Clone>(
     Ok(SortedMap::from_sorted(out))
 }
 
-/// A schema as it is written, with its place.
+/// A schema document and its path.
 pub(super) struct Source<'a> {
     map: Option<&'a Map>,
     pub(super) trail: &'a Trail<'a>,
-    /// How deep in the text it is.
+    /// The depth in the document.
     pub(super) depth: usize,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Source<'a> {
         check(depth)?;
         match schema {
             Value::Map(map) => Ok(Source { map: Some(map), trail, depth }),
-            // Go decodes null into the empty schema.
+            // Go decodes null as the empty schema.
             Value::Null => Ok(Source { map: None, trail, depth }),
             other => Err(wrong_type(trail.path(), "a schema", other.kind())),
         }
@@ -46,7 +46,7 @@ impl<'a> Source<'a> {
         wrong_type(self.trail.at(keyword), expected, found.kind())
     }
 
-    /// The value of a keyword, unless it is null.
+    /// The value of a keyword; `None` if it is null.
     pub(super) fn get(&self, keyword: &str) -> Option<&'a Value> {
         self.map?.get(keyword).filter(|value| !value.is_null())
     }
@@ -92,14 +92,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Any value, of which only the depth matters.
+    /// Any value; only its depth is checked.
     pub(super) fn any(&self, keyword: &str) -> Result<Option<Value>, Error> {
         let Some(value) = self.get(keyword) else { return Ok(None) };
         check_value(value, self.depth + 1)?;
         Ok(Some(value.clone()))
     }
 
-    /// The items of a list; none if it is not there.
+    /// The items of a list; empty if the keyword is absent.
     pub(super) fn list(&self, keyword: &str) -> Result<Vec<&'a Value>, Error> {
         match self.get(keyword) {
             None => Ok(Vec::new()),
@@ -130,7 +130,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The schema at `items`. An empty list there counts as nothing, as in Go.
+    /// The schema at `items`. As in Go, an empty list is equivalent to absent.
     pub(super) fn items(&self) -> Result<Option<&'a Value>, Error> {
         match self.get("items") {
             None => Ok(None),

@@ -1,8 +1,8 @@
-//! Where a walk is.
+//! The path of a walk.
 
 use crate::FieldPath;
 
-/// The place of a walk as a chain through the stack, which becomes a path only when there is something to say.
+/// The path of a walk as a linked list on the stack. A [`FieldPath`] is allocated only for a message.
 #[derive(Clone, Copy)]
 pub(super) enum Trail<'a> {
     Root(&'a FieldPath),
@@ -21,7 +21,7 @@ impl Trail<'_> {
         }
     }
 
-    /// The path of a field here.
+    /// The path of a field at this position.
     pub(super) fn at(&self, name: &str) -> FieldPath {
         self.path().child(name)
     }

@@ -1,4 +1,4 @@
-//! Unfolding extensions into what validators without knowledge of them understand.
+//! Unfolds extensions into keywords that any validator understands.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use super::validate::{is_all_of_pattern, is_any_of_pattern};
 use super::{AdditionalProperties, NestedValueValidation, Node, Structural, ValueValidation, union};
 
 impl Structural {
-    /// The schema with its extensions spelled out in standard keywords, besides the extensions themselves.
+    /// Expresses the extensions of the schema in standard keywords as well; the extensions stay.
     ///
-    /// - `x-kubernetes-int-or-string` becomes `anyOf: [{type: integer}, {type: string}]`, or a first `allOf` with
-    ///   that where there is an `anyOf`, as `Unfold` in the apiserver does it.
-    /// - A union in list form becomes `oneOf: [{required: [member]}, ..]`, or an `allOf` with that where there is a
-    ///   `oneOf` or several unions; and its discriminator becomes a string with an `enum`, as the proposal says.
-    /// - A union in the form of a map on the discriminator becomes an `enum` of that.
+    /// - `x-kubernetes-int-or-string` becomes `anyOf: [{type: integer}, {type: string}]`, or a first `allOf` that
+    ///   contains it if there is an `anyOf`, as `Unfold` in the API server does.
+    /// - A union in list form becomes `oneOf: [{required: [member]}, ..]`, or an `allOf` that contains it if there is a
+    ///   `oneOf` or more than one union. Its discriminator becomes a string with an `enum`, as in the proposal.
+    /// - A union in the form of a map on the discriminator becomes an `enum` of the discriminator.
     ///
-    /// Unfolding twice is unfolding once. A schema without such extensions is returned as it is.
-    /// Embedded resources are for [`unfold_embedded`](Structural::unfold_embedded).
+    /// The operation is idempotent. A schema without such extensions is returned as the same allocation.
+    /// [`unfold_embedded`](Structural::unfold_embedded) handles embedded resources.
     ///
     /// ```
     /// use fieldmanager_structural::Structural;
@@ -45,8 +45,8 @@ impl Structural {
         self.map_nodes(&unfold_node)
     }
 
-    /// The schema with each of its nodes, from the leaves to the root, put through a function that returns what
-    /// becomes of it, or none if it stays. What stays is shared.
+    /// Applies a function to each node, from the leaves to the root. The function returns the new node, or `None` if
+    /// the node is unchanged. Unchanged nodes are shared.
     pub(super) fn map_nodes(&self, f: &dyn Fn(&Node) -> Option<Node>) -> Structural {
         level(|| {
             let mut node: Option<Node> = None;

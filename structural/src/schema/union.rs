@@ -1,10 +1,10 @@
-//! Unions as `x-kubernetes-unions` declares them.
+//! Unions declared by `x-kubernetes-unions`.
 
 use std::collections::BTreeSet;
 
 use fieldmanager_value::{Str, Value};
 
-/// What unfolding needs to know of a union.
+/// The parts of a union that unfolding needs.
 #[derive(Debug, PartialEq)]
 pub(super) struct Union {
     pub(super) discriminator: Option<Str>,
@@ -14,8 +14,8 @@ pub(super) struct Union {
     pub(super) values: Vec<Value>,
 }
 
-/// The unions of the list form, which the schema of an object has. Invalid entries are left out: the import of the
-/// schema reports them.
+/// Reads unions in list form, which is an extension of the schema of an object. Invalid entries are skipped, because
+/// importing the schema reports them.
 pub(super) fn read_list(unions: &Value) -> Vec<Union> {
     unions.as_list().into_iter().flatten().filter_map(read_entry).collect()
 }
@@ -37,13 +37,13 @@ fn read_entry(entry: &Value) -> Option<Union> {
     })
 }
 
-/// The values of a discriminator in the map form, which the schema of its property has: a closed list.
+/// The values of a discriminator in map form, which is an extension of the discriminator's schema. The list is closed.
 pub(super) fn discriminator_values(unions: &Value) -> Vec<Value> {
     let members = unions.get("fieldMembers").and_then(Value::as_map);
     members.into_iter().flatten().map(|(value, _)| Value::from(value)).collect()
 }
 
-/// The texts among the values, each once, in their order.
+/// The distinct strings among the values, in their order.
 fn distinct<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<Value> {
     let mut seen = BTreeSet::new();
     values.filter(|value| value.as_str().is_some_and(|text| seen.insert(text.to_owned()))).cloned().collect()

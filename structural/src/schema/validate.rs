@@ -1,4 +1,4 @@
-//! The rules that make a schema structural.
+//! The rules of structural schemas.
 
 use fieldmanager_value::Value;
 use fieldmanager_value::internal;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{FieldError, FieldPath};
 
-/// Where in the structure a schema is; the text about a missing type depends on it.
+/// The position of a schema in the structure, on which the message about a missing type depends.
 #[derive(Clone, Copy, PartialEq)]
 enum Level {
     Root,
@@ -18,10 +18,10 @@ enum Level {
 }
 
 impl Structural {
-    /// The reasons why the schema is not structural, as `ValidateStructural` in the apiserver reports them, sorted by
-    /// the message. `path` is the path of the schema in the whole.
+    /// The violations of the structural rules, as `ValidateStructural` in the API server reports them, sorted by
+    /// message. `path` is the path of the schema.
     ///
-    /// A condition `NonStructuralSchema` shows these errors.
+    /// The condition `NonStructuralSchema` contains these errors.
     ///
     /// ```
     /// use fieldmanager_structural::FieldPath;
@@ -127,7 +127,7 @@ fn embedded(node: &Node, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The rules for `apiVersion`, `kind` and `metadata` of resources; `properties` is where the properties are.
+/// The rules for `apiVersion`, `kind` and `metadata` of resources; `properties` is the path of the properties.
 fn metadata(node: &Node, level: Level, properties: &Trail<'_>, errors: &mut Vec<FieldError>) {
     if level != Level::Root && !node.extensions.embedded_resource {
         return;
@@ -150,8 +150,8 @@ fn metadata(node: &Node, level: Level, properties: &Trail<'_>, errors: &mut Vec<
     }
 }
 
-/// Whether a schema of `metadata` says nothing but its type, what names look like, and a default, which is for
-/// the validation of the definition to refuse.
+/// Whether a schema of `metadata` has only a type, restrictions of names, and a default, which the validation of the
+/// definition refuses.
 fn restricts_names_only(metadata: &Structural) -> bool {
     let mut rest = (**metadata).clone();
     if rest.properties.iter().all(|(name, _)| *name == "name" || *name == "generateName") {
@@ -177,7 +177,7 @@ fn int_or_string(extensions: &Extensions, trail: &Trail<'_>, errors: &mut Vec<Fi
     }
 }
 
-/// Whether the schemas are the two that say integer or string.
+/// Whether the schemas are exactly the two that allow integer or string.
 fn is_integer_or_string(schemas: &[NestedValueValidation]) -> bool {
     match schemas {
         [a, b] => {
@@ -188,23 +188,23 @@ fn is_integer_or_string(schemas: &[NestedValueValidation]) -> bool {
     }
 }
 
-/// Whether `anyOf` says integer or string. As in the apiserver, the extension need not be set.
+/// Whether `anyOf` allows exactly integer or string. As in the API server, the extension is not required.
 pub(super) fn is_any_of_pattern(node: &Node) -> bool {
     is_integer_or_string(&node.value_validation.any_of)
 }
 
-/// Whether the first of `allOf` has an `anyOf` that says integer or string.
+/// Whether the first of `allOf` has such an `anyOf`.
 pub(super) fn is_all_of_pattern(node: &Node) -> bool {
     let first = node.value_validation.all_of.first();
     first.is_some_and(|first| is_integer_or_string(&first.value_validation.any_of))
 }
 
-/// Which types in junctors are tolerated, because they say integer or string.
+/// The positions where junctors may declare types, because they express integer or string.
 #[derive(Clone, Copy, Default)]
 struct Skip {
-    /// Those in `anyOf`.
+    /// In `anyOf`.
     any_of: bool,
-    /// Those in `anyOf` of the first in `allOf`.
+    /// In `anyOf` of the first item of `allOf`.
     all_of: bool,
 }
 
@@ -264,7 +264,7 @@ fn nested(schema: &NestedValueValidation, skip: Skip, trail: &Trail<'_>, errors:
     })
 }
 
-/// What may not be in a junctor: whether it is, its keyword, and what it must be.
+/// The keywords that are forbidden in a junctor: whether each is present, its name, and the requirement.
 fn forbidden(schema: &NestedValueValidation) -> [(bool, &'static str, &'static str); 14] {
     let Generic { type_name, default, title, description, nullable, .. } = &schema.forbidden_generics;
     let extensions = &schema.forbidden_extensions;

@@ -1,4 +1,4 @@
-//! Whether resources say what they are, and whether their metadata is valid.
+//! Validates the identity and the metadata of resources.
 
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
@@ -8,18 +8,18 @@ use super::walk::check;
 use super::{Error, Structural, object_meta};
 use crate::{FieldError, FieldPath, dns, validate_managed_fields};
 
-/// How much annotations may hold, keys and values together.
+/// The maximum total size of annotations, keys and values together.
 const ANNOTATIONS: usize = 256 * 1024;
 
 impl Structural {
-    /// What is wrong with `apiVersion`, `kind` and `metadata` of the embedded resources in the object, as `Validate`
-    /// in `schema/objectmeta` of the apiserver. With `is_resource_root` the object itself is a resource. `path` is
-    /// its path in the whole.
+    /// The faults of `apiVersion`, `kind` and `metadata` of the embedded resources in the object, as reported by
+    /// `Validate` in `schema/objectmeta` of the API server. With `is_resource_root`, the object itself is a resource.
+    /// `path` is the path of the object.
     ///
-    /// `apiVersion` and `kind` must be there and be what such texts are; `metadata` is validated as that of an object
-    /// that is created, but that it need not have a name.
+    /// `apiVersion` and `kind` are required and must have valid syntax. `metadata` is validated as for an object that
+    /// is created, except that a name is not required.
     ///
-    /// Errors are in the order of the object; the apiserver has them in random order.
+    /// Errors are in the order of the object; those of the API server are in random order.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ fn group_version(text: &str) -> Option<String> {
     (text.matches('/').count() > 1).then(|| format!("unexpected GroupVersion string: {text}"))
 }
 
-/// Decoded metadata: its values have the right types.
+/// Decoded metadata, whose values have the right types.
 struct Metadata<'a> {
     map: &'a Value,
     trail: &'a Trail<'a>,

@@ -1,15 +1,15 @@
-//! What the walks over objects share.
+//! Shared parts of the walks over objects.
 
 use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
 
 use super::{Error, Node, Structural};
 
-/// Fails where a list or map at `depth`, counted from 0, is too deep.
+/// Returns an error if a list or map at `depth`, counted from 0, is too deep.
 pub(super) fn check(depth: usize) -> Result<(), Error> {
     if depth < MAX_DEPTH { Ok(()) } else { Err(Error::TooDeep) }
 }
 
-/// Fails where the value nests too deeply for its place.
+/// Returns an error if the value nests too deeply at its position.
 pub(super) fn check_value(value: &Value, depth: usize) -> Result<(), Error> {
     match value {
         Value::List(list) => {
@@ -24,15 +24,15 @@ pub(super) fn check_value(value: &Value, depth: usize) -> Result<(), Error> {
     }
 }
 
-/// What a walk found out about a value: what it becomes, or none if it stays. Nothing is allocated for none.
+/// The result of a walk for a value: the new value, or `None` if it is unchanged. An unchanged value allocates nothing.
 pub(super) type Edit = Option<Value>;
 
-/// The map with its edits, or none.
+/// The map with its edits; `None` without edits.
 pub(super) fn edit_map(map: &Map, edits: Vec<(Str, Option<Value>)>) -> Edit {
     (!edits.is_empty()).then(|| Value::Map(map.with_edits(edits)))
 }
 
-/// What each item becomes by a function from position and item.
+/// Applies a function of index and item to each item.
 pub(super) fn edit_items(
     list: &List,
     mut item_edit: impl FnMut(usize, &Value) -> Result<Edit, Error>,
@@ -46,13 +46,13 @@ pub(super) fn edit_items(
     Ok((!edits.is_empty()).then(|| Value::List(list.with_edits(edits, Vec::new()))))
 }
 
-/// The schema of a field.
+/// The schema that applies to a field.
 pub(super) enum Field<'a> {
-    /// It is one of the properties.
+    /// The field is one of the properties.
     Property(&'a Structural),
-    /// `additionalProperties` covers it; with a boolean there is no schema.
+    /// `additionalProperties` applies to the field. A boolean has no schema.
     Additional(Option<&'a Structural>),
-    /// Nothing covers it.
+    /// The field is undeclared.
     Unknown,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Whether a field is one of the three that every resource has.
+/// Whether a field is one of the three fields of every resource.
 pub(super) fn is_meta(name: &str) -> bool {
     matches!(name, "apiVersion" | "kind" | "metadata")
 }

@@ -1,4 +1,4 @@
-//! Writing a schema.
+//! Writes a structural schema.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ use super::{
 };
 
 impl Structural {
-    /// The schema as `JSONSchemaProps` of `apiextensions.k8s.io/v1`: reading it gives the same schema.
+    /// The schema in the format of `JSONSchemaProps` of `apiextensions.k8s.io/v1`. Reading it returns an equal schema.
     ///
-    /// Unlike `ToKubeOpenAPI` in the apiserver, this writes `additionalProperties` inside of junctors too.
+    /// Unlike `ToKubeOpenAPI` in the API server, this also writes `additionalProperties` inside junctors.
     ///
     /// ```
     /// use fieldmanager_structural::Structural;
@@ -28,8 +28,8 @@ impl Structural {
         node(self, None)
     }
 
-    /// The schema as it is published: [unfolded](Structural::unfold), with `apiVersion`, `kind` and `metadata` in
-    /// embedded resources, where `metadata` has the schema given, for example a reference.
+    /// The published form of the schema: [unfolded](Structural::unfold), with `apiVersion`, `kind` and `metadata` in
+    /// embedded resources. `metadata` is their schema for the field of that name, for example a reference.
     ///
     /// The root is not an embedded resource unless it is marked as one: [`CustomResource`](crate::crd::CustomResource)
     /// adds its three fields.
@@ -77,7 +77,7 @@ impl fmt::Debug for NestedValueValidation {
     }
 }
 
-/// `metadata`, if given, is the schema that embedded resources get for it.
+/// `metadata`, if given, becomes the schema of that field in embedded resources.
 pub(super) fn node(node: &Node, metadata: Option<&Value>) -> Value {
     level(|| {
         let mut out = Writer::default();
@@ -129,7 +129,7 @@ pub(super) fn nested(nested: &NestedValueValidation) -> Value {
     })
 }
 
-/// Writes what is there and leaves out what is not.
+/// Writes keywords that are present.
 #[derive(Default)]
 struct Writer(MapBuilder);
 
@@ -192,7 +192,7 @@ impl Writer {
         self.put("x-kubernetes-unions", extensions.unions.clone());
     }
 
-    /// All but `required`, which an embedded resource adds to.
+    /// Writes everything but `required`, which an embedded resource extends.
     fn value_validation(&mut self, validation: &ValueValidation) {
         self.text("format", &validation.format);
         self.put("maximum", validation.maximum);

@@ -1,4 +1,4 @@
-//! From errors of JSON schema to those of Kubernetes.
+//! Converts errors of JSON schema to those of Kubernetes.
 
 use fieldmanager_value::Value;
 use jsonschema::ValidationError;
@@ -9,14 +9,15 @@ use serde_json::Value as Json;
 use super::formats;
 use crate::{FieldError, FieldErrorKind, FieldPath};
 
-/// A place in the object, as a path and as the text that messages begin with.
+/// A place in the object: its path and the name with which messages begin.
 struct Place {
     path: FieldPath,
     name: String,
 }
 
 impl Place {
-    /// From a JSON pointer. The whole object tells numbers that are names from those that are positions.
+    /// Converts a JSON pointer. The whole object is needed to distinguish field names that are numbers from list
+    /// positions.
     fn new(error: &ValidationError<'_>, whole: &Json) -> Self {
         let mut place = Place { path: FieldPath::empty(), name: String::new() };
         let mut here = Some(whole);
@@ -67,14 +68,14 @@ impl Place {
         }
     }
 
-    /// About the value as a whole, in quotes.
+    /// An error about the value as a whole, whose name is quoted.
     fn whole(self, says: &str) -> FieldError {
         let detail = format!("{} {says}", fieldmanager_value::go_format::quote(&self.name));
         FieldError::invalid(self.path, "", detail)
     }
 }
 
-/// How many errors of one object are listed. One error may list every value of an enumeration.
+/// The maximum number of errors listed for one object. A single error may list every value of an enumeration.
 const LISTED: usize = 100;
 
 /// The errors of an object: the first ones, and the number of the others.
@@ -97,7 +98,7 @@ impl Errors {
         }
     }
 
-    /// The errors sorted by path, each once; the last one says how many are not listed.
+    /// The errors sorted by path, without duplicates. The last one counts the unlisted errors.
     pub(super) fn finish(self) -> Vec<FieldError> {
         let mut out = self.listed;
         out.sort_by_cached_key(|error| (error.path.to_string(), error.message()));
@@ -111,7 +112,7 @@ impl Errors {
     }
 }
 
-/// Adds an error in an object.
+/// Adds an error of an object.
 pub(super) fn push(error: &ValidationError<'_>, object: &Json, out: &mut Errors) {
     if out.is_full() {
         out.unlisted += 1;
@@ -187,7 +188,7 @@ pub(super) fn push(error: &ValidationError<'_>, object: &Json, out: &mut Errors)
     out.push(pushed);
 }
 
-/// The errors of the alternative that fits best: the first with the fewest.
+/// Adds the errors of the best alternative: the first with the fewest errors.
 fn best(context: &[Vec<ValidationError<'static>>], object: &Json, out: &mut Errors) {
     for error in context.iter().min_by_key(|errors| errors.len()).into_iter().flatten() {
         push(error, object, out);
@@ -232,7 +233,7 @@ fn text(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// Converts the value that was found. It was made from a value, so its numbers fit.
+/// Converts a JSON value of the object. It was converted from a `Value`, so its numbers fit.
 fn value(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,

@@ -1,4 +1,4 @@
-//! Formats of strings. A format that the apiserver does not know is ignored.
+//! Formats of strings. As in the API server, unknown formats are ignored.
 
 use std::net::IpAddr;
 
@@ -6,9 +6,9 @@ use fieldmanager_value::{Map, Value};
 
 use crate::dns::{is_label, is_subdomain};
 
-/// The name by which the validator knows the format of a schema; `None` if the format is not checked.
+/// The validator's name for the format of a schema; `None` if the format is not checked.
 ///
-/// The apiserver ignores dashes in formats, except for the names of Kubernetes, and checks them on strings only.
+/// The API server ignores dashes in formats, except in those of Kubernetes, and checks formats of strings only.
 pub(super) fn known(schema: &Map) -> Option<&'static str> {
     let format = schema.get("format").and_then(Value::as_str)?;
     if !matches!(schema.get("type").and_then(Value::as_str), None | Some("" | "string")) {
@@ -36,7 +36,7 @@ pub(super) fn known(schema: &Map) -> Option<&'static str> {
     })
 }
 
-/// The name that messages use for a format.
+/// The name of a format in messages.
 pub(super) fn shown(name: &str) -> &str {
     match name {
         "kubernetes-uuid" => "uuid",
@@ -47,7 +47,7 @@ pub(super) fn shown(name: &str) -> &str {
 /// A check of a string.
 pub(super) type Check = fn(&str) -> bool;
 
-/// The formats that JSON schema does not have or defines differently.
+/// The formats that JSON schema does not define or defines differently.
 pub(super) const OWN: &[(&str, Check)] = &[
     ("byte", is_base64),
     ("cidr", is_cidr),
@@ -80,7 +80,7 @@ fn is_cidr(text: &str) -> bool {
     digits && bits.parse::<u16>().is_ok_and(|bits| bits <= limit)
 }
 
-/// Six, eight or twenty bytes in hexadecimal, with colons or dashes between bytes or dots between pairs.
+/// Six, eight or twenty bytes in hexadecimal, with colons or dashes between bytes or dots between pairs of bytes.
 fn is_mac(text: &str) -> bool {
     let parts = |separator: char, width: usize| {
         let hex = |part: &str| part.len() == width && part.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -90,7 +90,7 @@ fn is_mac(text: &str) -> bool {
     parts(':', 2) || parts('-', 2) || parts('.', 4)
 }
 
-/// 32 hexadecimal digits; each dash at its place may be missing. Versions 4 and 5 have a variant as well.
+/// 32 hexadecimal digits; each dash is optional at its position. Versions 4 and 5 also require a variant.
 fn is_uuid(text: &str, version: Option<u8>) -> bool {
     let mut digits = Vec::with_capacity(32);
     for byte in text.bytes() {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_checked_against_their_formats() {
+    fn strings_are_checked_against_formats() {
         let cases: [(&str, &[&str], &[&str]); 8] = [
             ("byte", &["", "aGk=", "YQ=="], &["a", "aGk", "a-k="]),
             ("cidr", &["10.0.0.0/8", "::1/128"], &["10.0.0.0", "10.0.0.0/33", "10.0.0.0/+8", "x/8"]),

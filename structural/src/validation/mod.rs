@@ -1,9 +1,9 @@
-//! Objects against OpenAPI schemas: types, patterns, bounds, enumerations, required fields and formats.
+//! Validates objects against OpenAPI schemas: types, patterns, bounds, enumerations, required fields and formats.
 //!
-//! This is what the apiserver checks of a custom resource after pruning and defaulting. Rules in CEL, the types of
-//! lists and the metadata of embedded resources are checked elsewhere or not at all; the latter two are in
-//! [`structural`](crate). The work is done by the crate `jsonschema`; this module translates the dialect
-//! of OpenAPI 3.0 with the extensions of Kubernetes into JSON schema, and the errors into those of Kubernetes.
+//! This is the validation that the API server performs on a custom resource after pruning and defaulting. Rules in CEL
+//! are not checked; [`Structural`](crate::Structural) checks list types and the metadata of embedded resources. The
+//! crate `jsonschema` does the work: this module translates the dialect of OpenAPI 3.0 with the extensions of
+//! Kubernetes to JSON schema, and errors to those of Kubernetes.
 //!
 //! ```
 //! use fieldmanager_structural::validation::Validator;
@@ -43,7 +43,7 @@ use crate::{FieldError, FieldPath, Structural};
 
 pub use translate::SchemaError;
 
-/// A schema that objects are validated against, compiled once.
+/// A compiled schema that validates objects.
 ///
 /// ```
 /// use fieldmanager_structural::validation::Validator;
@@ -59,8 +59,8 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// Compiles an OpenAPI schema, such as `schema.openAPIV3Schema` of a custom resource definition. `$ref` is no
-    /// part of such schemas and is refused. Patterns are those of RE2, which have no look-around.
+    /// Compiles an OpenAPI schema, such as `schema.openAPIV3Schema` of a custom resource definition. `$ref` is not
+    /// supported in such schemas and is refused. Patterns have the syntax of RE2, without look-around.
     ///
     /// # Errors
     ///
@@ -109,12 +109,11 @@ impl Validator {
         Self::new(&schema.to_value())
     }
 
-    /// What is wrong with an object, sorted by path: the first 100 errors that are found, and one that says how many
-    /// more there are.
+    /// The faults of an object, sorted by path: the first 100, followed by an error with the number of the others.
     ///
     /// Behaviour: `ValidateCustomResource` of `k8s.io/apiextensions-apiserver/pkg/apiserver/validation`, with the
-    /// texts of `k8s.io/kube-openapi/pkg/validation/errors`. Where none of several alternatives fits, the errors of
-    /// the one that fits best, by their number, follow.
+    /// messages of `k8s.io/kube-openapi/pkg/validation/errors`. If no alternative matches, the errors of the best one,
+    /// which has the fewest, follow.
     ///
     /// ```
     /// use fieldmanager_structural::validation::Validator;

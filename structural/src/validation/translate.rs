@@ -1,4 +1,4 @@
-//! From the dialect of OpenAPI 3.0 to JSON schema.
+//! Translates the dialect of OpenAPI 3.0 to JSON schema.
 
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map as JsonMap, Number, Value as Json, json};
 
 use super::formats;
 
-/// Why a schema cannot be validated against.
+/// An error of compiling a schema.
 ///
 /// ```
 /// use fieldmanager_structural::validation::Validator;
@@ -18,12 +18,12 @@ use super::formats;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// A keyword has a value that means nothing.
+    /// A keyword has an invalid value.
     #[error("`{path}`: {message}")]
     Keyword {
-        /// Where in the schema, with dots.
+        /// The path in the schema, with dots.
         path: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// The schema nests deeper than [`MAX_DEPTH`].
@@ -31,7 +31,7 @@ pub enum SchemaError {
     TooDeep,
 }
 
-/// A value as JSON; none if it nests too deeply. What JSON has no number for becomes null.
+/// Converts a value to JSON; `None` if it nests too deeply. Numbers that JSON cannot represent become null.
 pub(super) fn instance(value: &Value, depth: usize) -> Option<Json> {
     level(|| {
         Some(match value {
@@ -53,7 +53,7 @@ pub(super) fn instance(value: &Value, depth: usize) -> Option<Json> {
     })
 }
 
-/// The schema with the same meaning.
+/// The equivalent JSON schema.
 pub(super) fn schema(schema: &Value) -> Result<Json, SchemaError> {
     Translator { path: Vec::new() }.schema(schema)
 }
@@ -62,7 +62,7 @@ struct Translator<'v> {
     path: Vec<&'v str>,
 }
 
-/// Keywords that mean the same on both sides.
+/// Keywords with the same meaning in both dialects.
 const SAME: [&str; 10] = [
     "maxLength",
     "minLength",
@@ -118,7 +118,7 @@ impl<'v> Translator<'v> {
                     }
                 }
             }
-            // An empty pattern and an empty enumeration are the same as none.
+            // An empty pattern and an empty enumeration are equivalent to absent ones.
             out.retain(|name, value| match name.as_str() {
                 "pattern" => value != &json!(""),
                 "enum" => value != &json!([]),
@@ -137,7 +137,7 @@ impl<'v> Translator<'v> {
             self.below(schema, &mut out)?;
             let mut junctors = self.junctors(schema)?;
             if takes_null && !junctors.is_empty() {
-                // The apiserver does not ask them about null.
+                // The API server does not apply them to null.
                 out.insert("if".to_owned(), json!({"not": {"type": "null"}}));
                 out.insert("then".to_owned(), Json::Object(junctors));
             } else {
@@ -147,7 +147,7 @@ impl<'v> Translator<'v> {
         })
     }
 
-    /// The types. Says whether null is accepted.
+    /// Translates the types. Returns whether null is accepted.
     fn types(&self, schema: &Map, out: &mut JsonMap<String, Json>) -> bool {
         let is = |name: &str| schema.get(name) == Some(&Value::Bool(true));
         let mut names: Vec<Json> = match schema.get("type") {
@@ -208,7 +208,7 @@ impl<'v> Translator<'v> {
     }
 }
 
-/// A bound, which excludes itself where a flag beside it says so.
+/// Translates a bound, which is exclusive if a flag beside it is set.
 fn bound(schema: &Map, name: &str, exclusive: &str, out: &mut JsonMap<String, Json>) {
     let limit = match schema.get(name) {
         Some(Value::Int(limit)) => Json::from(*limit),

@@ -1,4 +1,4 @@
-//! Which cells are measured.
+//! Selects the cells to measure.
 
 use fieldmanager_benches::objects::OBJECTS;
 use fieldmanager_benches::operations::{BYTES, ON_LISTS, ON_MAPS, ON_OBJECTS, ON_SIZES, TABLE};
@@ -6,16 +6,16 @@ use fieldmanager_benches::operations::{BYTES, ON_LISTS, ON_MAPS, ON_OBJECTS, ON_
 /// The cells of a run, and the sizes among them.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// The sizes of lists, maps and sets, the smallest first.
+    /// The sizes of lists, maps and sets in ascending order.
     pub(crate) sizes: Vec<usize>,
     /// All cells that both sides run.
     pub(crate) both: Vec<String>,
-    /// The cells that have no Go side.
+    /// The cells without a Go side.
     pub(crate) alone: Vec<String>,
 }
 
 impl Plan {
-    /// All cells whose name contains a text.
+    /// All cells whose name contains a string.
     pub(crate) fn new(quick: bool, only: &str) -> Self {
         let sizes = if quick { vec![1_000, 10_000] } else { vec![1_000, 10_000, 100_000] };
         let mut both = Vec::new();

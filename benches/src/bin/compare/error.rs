@@ -1,6 +1,6 @@
 //! Errors of the program.
 
-/// The message says what failed.
+/// An error with a message about the failed operation.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("`{path}`: {source}")]

@@ -1,4 +1,4 @@
-//! How figures are formatted.
+//! Formats figures.
 
 /// A time: `812 ns`, `1.23 µs`, `45.6 ms`.
 pub(crate) fn time(nanoseconds: f64) -> String {

@@ -1,4 +1,4 @@
-//! The Go side, as a program that is asked cell by cell.
+//! The Go side, a program that measures one cell per request.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -53,7 +53,7 @@ impl Go {
         }
     }
 
-    /// Nanoseconds of one run of a cell.
+    /// The nanoseconds of one run of a cell.
     pub(crate) fn time(&mut self, cell: &str, millis: u64) -> Result<f64, Error> {
         let answer = self.ask(&json!({"cell": cell, "millis": millis}))?;
         Ok(answer.get("ns").and_then(Value::as_f64).unwrap_or_default())
@@ -72,7 +72,7 @@ impl Go {
 
 impl Drop for Go {
     fn drop(&mut self) {
-        // It ends with its input; if it hangs, it is not needed again.
+        // The program ends with its input; if it hangs, it is not needed again.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,8 +1,8 @@
 //! Compares the speed of the library with that of the Go package.
 //!
-//! Both sides run the same cells, which this crate and `benches/oracle` define, on the same files. They run in turn, round
-//! after round, so that a machine that becomes slower does so for both; the fastest round counts. Before a cell is
-//! measured both sides return its result, and the results must be equal.
+//! Both sides run the same cells, which this crate and `benches/oracle` define, on the same files. They alternate,
+//! round after round, so that a change in the load of the machine affects both; the fastest round counts. Before a cell
+//! is measured both sides return its result, and the results must be equal.
 
 mod cells;
 mod error;
@@ -34,20 +34,20 @@ use self::targets::verdicts;
 const BEGIN: &str = "<!-- measured: written by the command above -->\n";
 const END: &str = "<!-- end of what was measured -->\n";
 
-/// Measures the library and the Go package on the same objects, in turn, and prints both with their ratios.
+/// Measures the library and the Go package alternately on the same objects, and prints both with their ratios.
 #[derive(Parser)]
 #[command(version, about)]
 struct Arguments {
     /// A short run: fewer rounds, and no sizes above 10,000
     #[arg(long)]
     quick: bool,
-    /// Only cells whose name contains this, for instance `table/Pod` or `list/again`
+    /// Only cells whose name contains this, such as `table/Pod` or `list/again`
     #[arg(long, default_value = "")]
     only: String,
     /// Rounds of each cell; the fastest counts
     #[arg(long)]
     rounds: Option<usize>,
-    /// How long a round takes on each side, in milliseconds
+    /// The duration of a round on each side, in milliseconds
     #[arg(long)]
     millis: Option<u64>,
     /// Write the tables and the plot to docs/performance.md
@@ -63,7 +63,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     start(&Arguments::parse(), &mut io::stdout().lock()).unwrap_or_else(|error| {
-        // If standard error is closed too, there is no place left to report to.
+        // If standard error is closed too, there is no way to report.
         let _ = writeln!(io::stderr(), "error: {error}");
         ExitCode::from(2)
     })
@@ -108,7 +108,7 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
     Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The page with new figures; a page without the marks gets them at its end.
+/// The page with new figures; a page without the markers gets them at its end.
 fn replaced(page: &str, report: &str) -> String {
     let report = report.trim();
     match (page.split_once(BEGIN), page.split_once(END)) {

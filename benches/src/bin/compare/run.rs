@@ -1,4 +1,4 @@
-//! Measuring: both sides in turn.
+//! Measures both sides alternately.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,32 +14,32 @@ use crate::error::Error;
 use crate::go::Go;
 use crate::memory::memory;
 
-/// How long to measure.
+/// The duration of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// Rounds of each cell.
     pub(crate) rounds: usize,
-    /// How long a round takes on each side, in milliseconds, unless one run takes longer.
+    /// The duration of a round on each side, in milliseconds, unless one run takes longer.
     pub(crate) millis: u64,
 }
 
 /// The time of one cell, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
-    /// On the Go side; `None` if it has no such cell.
+    /// The Go side; `None` if it has no such cell.
     pub(crate) go: Option<f64>,
-    /// On the Rust side.
+    /// The Rust side.
     pub(crate) rust: f64,
 }
 
 impl Measured {
-    /// How many times longer Go takes.
+    /// The ratio of Go's time to Rust's time.
     pub(crate) fn ratio(self) -> Option<f64> {
         self.go.map(|go| go / self.rust)
     }
 }
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results {
     /// By cell.
@@ -58,7 +58,7 @@ impl Results {
         Some(self.cells.get(cell)?.rust)
     }
 
-    /// How many times longer Go takes.
+    /// The ratio of Go's time to Rust's time.
     pub(crate) fn ratio(&self, cell: &str) -> Option<f64> {
         self.cells.get(cell)?.ratio()
     }
@@ -78,14 +78,14 @@ fn prepared(cell: &str) -> Result<Prepared, Error> {
     })
 }
 
-/// No cell is measured for longer than this, unless two rounds take longer.
+/// The maximum duration of a cell, unless two rounds take longer.
 const LONGEST: Duration = Duration::from_secs(8);
 
-/// Measures the cells of a plan, and memory and threads unless only some cells are wanted.
+/// Measures the cells of a plan, and memory and threads unless only some cells are selected.
 ///
 /// # Errors
 ///
-/// When the Go side or a program does not answer.
+/// If the Go side or a program does not answer.
 pub(crate) fn measure(
     plan: &Plan,
     settings: Settings,
@@ -96,7 +96,7 @@ pub(crate) fn measure(
     let mut results = Results::default();
     for cell in &plan.both {
         let mut prepared = prepared(cell)?;
-        // Large outputs would take longer to compare than all else.
+        // Comparing large outputs would take longer than everything else.
         let comparable = !plan.sizes.iter().skip(1).any(|size| cell.ends_with(&format!("/{size}")));
         if comparable && !same(&(prepared.output)(), &go.output(cell)?) {
             results.different.push(cell.clone());
@@ -138,7 +138,7 @@ pub(crate) fn measure(
     Ok(results)
 }
 
-/// Whether two outputs are equal; numbers by their value.
+/// Whether two outputs are equal; numbers are compared by value.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),

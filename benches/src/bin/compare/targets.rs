@@ -10,7 +10,7 @@ use crate::run::Results;
 /// One target.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
-    /// What is measured.
+    /// The name of the target.
     pub(crate) target: String,
     /// The measured figure.
     pub(crate) found: f64,
@@ -26,13 +26,13 @@ impl Verdict {
         if self.at_least { self.found >= self.wanted } else { self.found <= self.wanted }
     }
 
-    /// The limit as text.
+    /// The limit as a string.
     pub(crate) fn wanted(&self) -> String {
         format!("{} {}", if self.at_least { "≥" } else { "≤" }, three(self.wanted))
     }
 }
 
-/// The targets for which there are figures.
+/// The verdicts for targets with figures.
 pub(crate) fn verdicts(results: &Results, plan: &Plan) -> Vec<Verdict> {
     let mut out = Vec::new();
     let mut add = |target: &str, found: Option<f64>, at_least: bool, wanted: f64| {
@@ -59,7 +59,7 @@ pub(crate) fn verdicts(results: &Results, plan: &Plan) -> Vec<Verdict> {
         for operation in operations {
             let name = format!("{kind} {operation}: largest / smallest size");
             add(&name, growth(results, plan, kind, operation), false, 3.0);
-            // Sets of ten paths among many have no target against Go: it walks them as a whole, but quickly.
+            // Sets of ten paths among many have no target against Go, which walks them completely, but quickly.
             if kind != "set" && plan.sizes.len() > 2 {
                 let size = plan.sizes.last().copied().unwrap_or_default();
                 let name = format!("{kind} {operation}: Go / Rust at {size}");
@@ -95,7 +95,7 @@ pub(crate) fn verdicts(results: &Results, plan: &Plan) -> Vec<Verdict> {
     out
 }
 
-/// Operations on sets that should cost what the change costs.
+/// Operations on sets whose cost should be proportional to the change.
 fn proportional() -> &'static [&'static str] {
     ON_SIZES.get(..ON_SIZES.len().saturating_sub(ON_OBJECTS.len())).unwrap_or_default()
 }
@@ -106,7 +106,7 @@ fn ratios(results: &Results, kind: &str, operations: &[&str]) -> Vec<f64> {
     cells.filter_map(|cell| results.ratio(&cell)).collect()
 }
 
-/// How many times longer the largest size takes than the smallest.
+/// The ratio of the time of the largest size to that of the smallest.
 pub(crate) fn growth(results: &Results, plan: &Plan, kind: &str, operation: &str) -> Option<f64> {
     let time = |size: &usize| results.rust(&format!("{kind}/{operation}/{size}"));
     Some(time(plan.sizes.last()?)? / time(plan.sizes.first()?)?)

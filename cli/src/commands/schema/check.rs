@@ -1,4 +1,4 @@
-//! `schema check`: the faults of a schema.
+//! `schema check`: reports the faults of a schema.
 
 use std::process::ExitCode;
 
@@ -41,7 +41,7 @@ pub(crate) fn check(args: &CheckArgs, files: Files) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks each definition: whether its schemas are structural, and if not, every violation.
+/// Checks that the schemas of each definition are structural, and reports every violation.
 fn custom_resources(file: &str, documents: &[Value]) -> Result<ExitCode, Failure> {
     let mut lines = Vec::new();
     let mut good = true;

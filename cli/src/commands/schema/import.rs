@@ -1,4 +1,4 @@
-//! `schema import`: makes a schema from other documents.
+//! `schema import`: converts other documents to a schema.
 
 use std::process::ExitCode;
 
@@ -31,7 +31,7 @@ pub(crate) fn import(args: &ImportArgs, files: Files) -> Result<ExitCode, Failur
         err.warning(&file, &warning.to_string())?;
     }
     for fault in &imported.faults {
-        err.warning(&file, &format!("{fault}, left out"))?;
+        err.warning(&file, &format!("{fault}, skipped"))?;
     }
     output::print(&imported.types.to_value(), args.output.output)?;
     Ok(ExitCode::SUCCESS)

@@ -17,7 +17,7 @@ pub(crate) use check::check;
 pub(crate) use import::import;
 pub(crate) use show::show;
 
-/// The types and their kinds, or the kinds and their types.
+/// Lists the types with their kinds, or the kinds with their types.
 pub(crate) fn types(args: &TypesArgs, files: Files) -> Result<ExitCode, Failure> {
     let source = types::load(args.file.as_deref(), files)?;
     let kinds: Vec<(String, String, String)> = source
@@ -42,7 +42,7 @@ pub(crate) fn types(args: &TypesArgs, files: Files) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Rows as lines with aligned columns.
+/// Formats rows as lines with aligned columns.
 fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).add_rows(rows);

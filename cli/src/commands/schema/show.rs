@@ -1,4 +1,4 @@
-//! `schema show`: the fields of a type, and their granularity of ownership.
+//! `schema show`: shows the fields of a type and their granularity of ownership.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use crate::types;
 /// The width between the columns, and of one level of indentation.
 const GAP: usize = 2;
 
-/// The least width of the column of descriptions; in less, lines are not broken.
+/// The minimum width of the description column. Below it, descriptions are not wrapped.
 const NARROWEST: usize = 20;
 
 pub(crate) fn show(args: &ShowArgs, files: Files) -> Result<ExitCode, Failure> {
@@ -34,7 +34,7 @@ pub(crate) fn show(args: &ShowArgs, files: Files) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Two columns: the fields, indented by their level, and their descriptions, which are broken where they do not fit.
+/// Formats two columns: the fields, indented by level, and their descriptions, wrapped to the available width.
 fn layout(rows: &[Row], width: usize) -> Vec<Line> {
     let indent = |row: &Row| GAP * row.level;
     let names = rows
@@ -60,7 +60,7 @@ fn layout(rows: &[Row], width: usize) -> Vec<Line> {
     lines
 }
 
-/// The description of a row in lines: phrases with commas between them, marks without.
+/// Wraps the description of a row. Phrases are separated by commas, marks are not.
 fn wrapped(row: &Row, room: usize) -> Vec<Line> {
     let mut lines: Vec<(usize, Line)> = vec![(0, Line::default())];
     let mut phrases = row.phrases.iter().peekable();

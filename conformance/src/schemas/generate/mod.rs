@@ -1,4 +1,4 @@
-//! Makes requests from seeds.
+//! Generates requests from seeds.
 //!
 //! Alphabets are small, so that features combine: the same few names are properties, list keys and members of objects,
 //! and the same few values are defaults and data. Most cases are valid; a share is made invalid.
@@ -63,7 +63,7 @@ pub(super) fn request(seed: u64) -> Value {
     }
 }
 
-/// A schema that has what an op is about.
+/// A schema with the features that an op is about.
 fn telling(random: &mut Random, op: &str) -> Value {
     let texts: &[&str] = match op {
         "listtype" => &["\"x-kubernetes-list-type\":\"set\"", "\"x-kubernetes-list-type\":\"map\""],
@@ -86,14 +86,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_makes_one_request() {
+    fn seed_determines_the_request() {
         for seed in 0..200 {
             assert_eq!(request(seed), request(seed));
         }
     }
 
     #[test]
-    fn every_op_is_made() {
+    fn every_op_is_generated() {
         let mut ops: Vec<String> =
             (0..500).map(|seed| request(seed)["op"].as_str().unwrap_or_default().to_owned()).collect();
         ops.sort();

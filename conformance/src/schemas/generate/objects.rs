@@ -1,4 +1,4 @@
-//! Objects that mostly fit a schema.
+//! Objects that are mostly valid.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ pub(super) fn root(random: &mut Random, schema: &Value) -> Value {
     object
 }
 
-/// A value for a schema. One in twelve does not fit.
+/// A value for a schema. One in twelve is invalid.
 pub(super) fn value(random: &mut Random, schema: &Value, depth: usize) -> Value {
     match random.below(24) {
         0 => any(random, 2),
@@ -148,7 +148,7 @@ fn metadata(random: &mut Random) -> Value {
     let mut out = Map::new();
     for (name, values) in fields {
         if random.chance(14) {
-            // The first one fits.
+            // The first value is valid.
             let at = if random.chance(60) { 0 } else { random.below(values.len()) };
             out.insert((*name).to_owned(), values.get(at).cloned().unwrap_or_default());
         }

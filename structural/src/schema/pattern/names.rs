@@ -1,16 +1,16 @@
 //! The names of character classes.
 
-/// The classes in brackets and colons.
+/// The POSIX classes.
 pub(super) const POSIX: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
     "upper", "word", "xdigit",
 ];
 
-/// The categories of Unicode.
+/// The general categories of Unicode.
 const CATEGORIES: &str = "\
     C Cc Cf Cn Co Cs L LC Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs";
 
-/// The scripts of Unicode 15 with a name of one word. Since version 1.25, Go does not find the others.
+/// The scripts of Unicode 15 whose names are a single word. Since version 1.25, Go does not find the others.
 const SCRIPTS: &str = "\
     Adlam Ahom Arabic Armenian Avestan Balinese Bamum Batak Bengali Bhaiksuki Bopomofo Brahmi Braille Buginese \
     Buhid Carian Chakma Cham Cherokee Chorasmian Common Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari \
@@ -22,7 +22,7 @@ const SCRIPTS: &str = "\
     Soyombo Sundanese Syriac Tagalog Tagbanwa Takri Tamil Tangsa Tangut Telugu Thaana Thai Tibetan Tifinagh \
     Tirhuta Toto Ugaritic Vai Vithkuqi Wancho Yezidi Yi";
 
-/// Other names of the categories.
+/// Aliases of the categories.
 const ALIASES: &str = "\
     Cased_Letter Close_Punctuation Combining_Mark Connector_Punctuation Control Currency_Symbol Dash_Punctuation \
     Decimal_Number Enclosing_Mark Final_Punctuation Format Initial_Punctuation Letter Letter_Number \
@@ -31,7 +31,7 @@ const ALIASES: &str = "\
     Private_Use Punctuation Separator Space_Separator Spacing_Mark Surrogate Symbol Titlecase_Letter Unassigned \
     Uppercase_Letter cntrl digit punct";
 
-/// Whether Go knows a class of Unicode by this name. Case, underscores, hyphens and spaces do not matter.
+/// Whether Go has a Unicode class with this name. Case, underscores, hyphens and spaces are ignored.
 pub(super) fn is_unicode_class(name: &str) -> bool {
     let plain = |name: &str| -> String {
         name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).map(|c| c.to_ascii_lowercase()).collect()
