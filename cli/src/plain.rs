@@ -1,7 +1,8 @@
 //! Objects that have no `apiVersion`. A field manager knows none: they get one for as long as it works on them.
 
 use fieldmanager_openapi::{GroupVersionKind, Types};
-use fieldmanager_schema::{FieldDef, Scalar, Schema, Type, TypeRef};
+use fieldmanager_schema::internal::{FieldDef, Scalar, TypeRef};
+use fieldmanager_schema::{Schema, Type};
 use fieldmanager_value::{Map, Value};
 
 use crate::error::Failure;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use fieldmanager_openapi::internal::{SourceKind, sources};
 use fieldmanager_openapi::{
-    GroupVersionKind, Importer, KindError, SourceError, SourceKind, Types, UnionForm, UnionOrigin, builtin,
-    sources,
+    GroupVersionKind, Importer, KindError, SourceError, Types, UnionForm, UnionOrigin, builtin,
 };
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};

@@ -92,7 +92,7 @@ impl OnType {
 
     /// Where the generated code finds what it uses.
     pub(crate) fn krate(&self) -> TokenStream {
-        self.krate.as_ref().map_or_else(|| quote!(::fieldmanager::derive), ToTokens::to_token_stream)
+        self.krate.as_ref().map_or_else(|| quote!(::fieldmanager::unions), ToTokens::to_token_stream)
     }
 }
 

@@ -13,7 +13,7 @@ use syn::{Data, DeriveInput, Fields, parse_macro_input};
 /// Declares a union of Kubernetes: of a struct its fields, of an enum with data its variants. An enum without data
 /// can then be a discriminator.
 ///
-/// The crate `fieldmanager` has it behind the feature `derive`; `fieldmanager::derive` says how it is used.
+/// The crate `fieldmanager` has it behind the feature `derive`; `fieldmanager::unions` says how it is used.
 #[proc_macro_derive(KubeUnion, attributes(kube_union, serde, schemars))]
 pub fn derive_kube_union(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

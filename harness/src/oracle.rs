@@ -14,7 +14,8 @@ use crate::schemas::SchemaError;
 /// [`SchemaError`] if the schema cannot be used; no step is run then.
 ///
 /// ```
-/// use fieldmanager_harness::{Outcome, Scenario, outcomes};
+/// use fieldmanager_harness::internal::{Outcome, outcomes};
+/// use fieldmanager_harness::Scenario;
 ///
 /// let scenario = Scenario::from_yaml("
 /// schema: {types: [{name: app, scalar: numeric}]}
@@ -38,7 +39,7 @@ pub fn outcomes(scenario: &Scenario) -> Result<Vec<Outcome>, SchemaError> {
 /// that depend on chance; none do here, so it is answered as the scenario alone.
 ///
 /// ```
-/// use fieldmanager_harness::answer;
+/// use fieldmanager_harness::internal::answer;
 /// use fieldmanager_value::Value;
 ///
 /// let request = Value::from_json(r#"{"schema": {"types": [{"name": "a", "scalar": "string"}]}, "types":

@@ -97,7 +97,7 @@ impl Outcome {
     /// The outcome as the conformance protocol writes it.
     ///
     /// ```
-    /// use fieldmanager_harness::{ErrorKind, Outcome, StepError};
+    /// use fieldmanager_harness::internal::{ErrorKind, Outcome, StepError};
     ///
     /// let failed = Outcome::Error(StepError {
     ///     kind: ErrorKind::Validation,

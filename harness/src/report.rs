@@ -91,7 +91,7 @@ impl ScenarioReport {
     }
 
     /// The report as text; empty if the scenario passed. Names, paths and values are escaped by
-    /// [`escape_untrusted`](crate::escape_untrusted).
+    /// [`escape_untrusted`](crate::escape::escape_untrusted).
     ///
     /// ```
     /// use fieldmanager_harness::{Scenario, Style, run};
@@ -120,10 +120,11 @@ impl ScenarioReport {
     }
 
     /// The lines of the report, for a caller that prints them itself; none if the scenario passed. Their strings are
-    /// escaped by [`escape_untrusted`](crate::escape_untrusted).
+    /// escaped by [`escape_untrusted`](crate::escape::escape_untrusted).
     ///
     /// ```
-    /// use fieldmanager_harness::{Part, Scenario, run};
+    /// use fieldmanager_harness::internal::Part;
+    /// use fieldmanager_harness::{Scenario, run};
     /// let scenario = Scenario::from_yaml("
     /// name: a\u{202e}b
     /// schema: {types: [{name: app, scalar: numeric}]}
@@ -133,6 +134,7 @@ impl ScenarioReport {
     /// assert_eq!((lines[0].part, lines[0].text.as_str()), (Part::Title, r"FAIL a\u{202e}b"));
     /// # Ok::<(), fieldmanager_harness::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn lines(&self) -> Vec<ReportLine> {
         let mut lines = Vec::new();
         if self.passed {
@@ -245,7 +247,7 @@ impl Report {
     }
 
     /// Every failure, and the last line `N passed, N failed`. Names, paths and values are escaped by
-    /// [`escape_untrusted`](crate::escape_untrusted).
+    /// [`escape_untrusted`](crate::escape::escape_untrusted).
     ///
     /// ```
     /// use fieldmanager_harness::{Report, Style};

@@ -1,8 +1,8 @@
 //! Definitions of `kube` with unions, as the library reads them.
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use fieldmanager::derive::KubeUnion;
-use fieldmanager::typed::Ratcheting;
+use fieldmanager::unions::KubeUnion;
+use fieldmanager::unions::Ratcheting;
 use fieldmanager::{
     ApplyRequest, Duplicates, FieldManager, GroupVersionKind, Time, TypedValue, Types, UpdateRequest, Value,
 };

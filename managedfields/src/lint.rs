@@ -142,6 +142,7 @@ pub enum Severity {
 
 impl Severity {
     /// `note`, `warning` or `error`.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",

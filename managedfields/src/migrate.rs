@@ -65,6 +65,7 @@ impl Selector {
     /// assert!(!Selector::manager("ci").operation(Operation::Update).selects(&entry));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn selects(&self, entry: &Entry) -> bool {
         self.manager == entry.manager
             && self.operation.is_none_or(|operation| operation == entry.operation)

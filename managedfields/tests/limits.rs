@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
+use fieldmanager_managedfields::MAX_CAUSES;
 use fieldmanager_managedfields::{
-    ApplyRequest, Entry, Error, FieldManager, Finding, LintOptions, MAX_CAUSES, Severity, Time,
-    UpdateRequest, lint,
+    ApplyRequest, Entry, Error, FieldManager, Finding, LintOptions, Severity, Time, UpdateRequest, lint,
 };
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_value::Value;

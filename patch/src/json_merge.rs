@@ -3,7 +3,8 @@
 //! Where the RFC is open, the behaviour is that of `gopkg.in/evanphx/json-patch.v4`, which an API server uses, and of
 //! `k8s.io/apimachinery/pkg/util/jsonmergepatch`.
 
-use fieldmanager_value::{Kind, ListBuilder, Map, MapBuilder, Value};
+use fieldmanager_value::internal::{ListBuilder, MapBuilder};
+use fieldmanager_value::{Kind, Map, Value};
 
 use crate::error::{Under, deeper};
 use crate::{Error, Fault};

@@ -7,7 +7,8 @@ use crate::nested::Nested;
 /// A named type. Every name occurs once in a schema.
 ///
 /// ```
-/// use fieldmanager_schema::{AtomDef, Scalar, Schema, TypeDef};
+/// use fieldmanager_schema::internal::{AtomDef, Scalar, TypeDef};
+/// use fieldmanager_schema::Schema;
 /// let atom = AtomDef { scalar: Some(Scalar::Numeric), ..AtomDef::default() };
 /// let schema = Schema::from_definitions(vec![TypeDef { name: "count".into(), atom }])?;
 /// assert_eq!(schema.to_value().to_json(), r#"{"types":[{"name":"count","scalar":"numeric"}]}"#);
@@ -24,7 +25,7 @@ pub struct TypeDef {
 /// What a type may be: any of the kinds that are set. Without any, no value fits the type.
 ///
 /// ```
-/// use fieldmanager_schema::{AtomDef, MapDef, Scalar};
+/// use fieldmanager_schema::internal::{AtomDef, MapDef, Scalar};
 /// // A number, or a map: `resources: 1` as well as `resources: {}`.
 /// let either = AtomDef {
 ///     scalar: Some(Scalar::Numeric),
@@ -53,7 +54,7 @@ impl AtomDef {
 /// The kinds of scalars.
 ///
 /// ```
-/// use fieldmanager_schema::Scalar;
+/// use fieldmanager_schema::internal::Scalar;
 /// let names = Scalar::ALL.map(Scalar::name);
 /// assert_eq!(names, ["numeric", "string", "boolean", "untyped"]);
 /// ```
@@ -87,7 +88,7 @@ impl Scalar {
 /// How the parts of a list or map relate to each other.
 ///
 /// ```
-/// use fieldmanager_schema::Relationship;
+/// use fieldmanager_schema::internal::Relationship;
 /// let names = Relationship::ALL.map(Relationship::name);
 /// assert_eq!(names, ["associative", "atomic", "separable"]);
 /// ```
@@ -119,7 +120,7 @@ impl Relationship {
 /// A reference to a named type, or a type in place.
 ///
 /// ```
-/// use fieldmanager_schema::{Relationship, TypeRef};
+/// use fieldmanager_schema::internal::{Relationship, TypeRef};
 /// // The labels of a selector: the type is granular, this use of it is atomic.
 /// let selector = TypeRef {
 ///     named: Some("labels".into()),
@@ -144,7 +145,7 @@ pub struct TypeRef {
 /// A list.
 ///
 /// ```
-/// use fieldmanager_schema::{ListDef, Relationship, TypeRef};
+/// use fieldmanager_schema::internal::{ListDef, Relationship, TypeRef};
 /// let containers = ListDef {
 ///     element: TypeRef { named: Some("container".into()), ..TypeRef::default() },
 ///     relationship: Some(Relationship::Associative),
@@ -165,7 +166,7 @@ pub struct ListDef {
 /// A map, or a struct: the fields that are known and the type of all others.
 ///
 /// ```
-/// use fieldmanager_schema::{AtomDef, FieldDef, MapDef, Scalar, TypeRef};
+/// use fieldmanager_schema::internal::{AtomDef, FieldDef, MapDef, Scalar, TypeRef};
 /// let inlined = AtomDef { scalar: Some(Scalar::Numeric), ..AtomDef::default() };
 /// let replicas = FieldDef {
 ///     name: "replicas".into(),
@@ -216,7 +217,7 @@ pub struct FieldDef {
 /// The Go package's format, extended so that the forms of KEP-1027 survive a round trip.
 ///
 /// ```
-/// use fieldmanager_schema::{Union, UnionField};
+/// use fieldmanager_schema::internal::{Union, UnionField};
 /// let field = |field: &str, value: &str| UnionField {
 ///     field: field.into(),
 ///     value: value.into(),
@@ -253,7 +254,7 @@ impl Union {
     /// as it is.
     ///
     /// ```
-    /// use fieldmanager_schema::Union;
+    /// use fieldmanager_schema::internal::Union;
     /// assert!(Union::default().is_deducing());
     /// let respecting = Union { discriminator: Some("type".into()), ..Union::default() };
     /// assert!(!respecting.is_deducing());
@@ -265,7 +266,7 @@ impl Union {
     /// The member that a value of the discriminator selects.
     ///
     /// ```
-    /// use fieldmanager_schema::{Union, UnionField};
+    /// use fieldmanager_schema::internal::{Union, UnionField};
     /// let member = UnionField { field: "exec".into(), value: "Exec".into(), optional: false };
     /// let union = Union { fields: vec![member.clone()], ..Union::default() };
     /// assert_eq!(union.selected_by("Exec"), Some(&member));
@@ -279,7 +280,7 @@ impl Union {
     /// that there is none.
     ///
     /// ```
-    /// use fieldmanager_schema::Union;
+    /// use fieldmanager_schema::internal::Union;
     /// let union = Union { empty_members: vec!["None".into()], ..Union::default() };
     /// assert!(union.declares("None") && !union.declares("Exec"));
     /// ```
@@ -290,7 +291,7 @@ impl Union {
     /// The values of the discriminator that the union declares, those that select members first.
     ///
     /// ```
-    /// use fieldmanager_schema::{Union, UnionField};
+    /// use fieldmanager_schema::internal::{Union, UnionField};
     /// let member = UnionField { field: "exec".into(), value: "Exec".into(), optional: false };
     /// let union = Union { fields: vec![member], empty_members: vec!["None".into()], ..Union::default() };
     /// assert_eq!(union.values().collect::<Vec<_>>(), ["Exec", "None"]);
@@ -303,7 +304,7 @@ impl Union {
 /// A member of a union.
 ///
 /// ```
-/// use fieldmanager_schema::UnionField;
+/// use fieldmanager_schema::internal::UnionField;
 /// // `type: RollingUpdate` selects it, and it may be left out even so.
 /// let member = UnionField {
 ///     field: "rollingUpdate".into(),

@@ -55,19 +55,20 @@ mod resolved;
 mod similar;
 mod write;
 
-pub use definition::{
-    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
-};
 pub use error::{Error, Fault};
 
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::along::Along;
+    pub use crate::definition::{
+        AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
+    };
+    pub use crate::nested::Nested;
+    pub use crate::resolved::{Atom, Field, KeyField, ListType, MapType, TypeId};
     pub use crate::similar::{FAULTS_WITH_SUGGESTIONS, similar_names};
 }
-pub use nested::Nested;
-pub use resolved::{Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
+pub use resolved::{Schema, Type};
 
 /// The name of the type that is atomic whatever it holds.
 ///

@@ -1,8 +1,7 @@
 //! Every fault of a schema, its place and its text.
 
-use fieldmanager_schema::{
-    AtomDef, Error, Fault, FieldDef, MapDef, Relationship, Scalar, Schema, TypeDef, TypeRef,
-};
+use fieldmanager_schema::internal::{AtomDef, FieldDef, MapDef, Relationship, Scalar, TypeDef, TypeRef};
+use fieldmanager_schema::{Error, Fault, Schema};
 use fieldmanager_value::Value;
 
 /// What it shows, a schema, and its faults.

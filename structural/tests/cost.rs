@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use allocation_counter::measure;
-use fieldmanager_structural::{Error, MAX_DEFAULT_BYTES, Structural};
+use fieldmanager_structural::MAX_DEFAULT_BYTES;
+use fieldmanager_structural::{Error, Structural};
 use fieldmanager_value::{Map, Value};
 
 /// A schema with an array of ten empty objects as the default, each of which has the default of the level below.

@@ -261,7 +261,7 @@ fn patterns_are_regular_expressions_of_go() {
         format!(
             "schema.properties[a].pattern: Invalid value: {}: must be a valid regular expression, but isn't: error \
              parsing regexp: {fault}",
-            fieldmanager_value::go_format::quote(pattern)
+            fieldmanager_value::internal::go_format::quote(pattern)
         )
     };
     for (pattern, fault) in [

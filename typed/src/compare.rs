@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use fieldmanager_fieldpath::{Filter, Node, PathElement, Set, SetBuilder};
-use fieldmanager_schema::{Atom, ListType, MapType, Schema, TypeId};
+use fieldmanager_fieldpath::internal::{Node, SetBuilder};
+use fieldmanager_fieldpath::{Filter, PathElement, Set};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::{Atom, ListType, MapType, TypeId};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 

@@ -76,6 +76,7 @@ impl Fault {
     }
 
     /// Whether the schema is to blame and not the value.
+    #[doc(hidden)]
     pub fn is_schema_fault(&self) -> bool {
         matches!(self, Fault::EmptyType { .. })
     }
@@ -183,6 +184,7 @@ impl ValidationErrors {
     }
 
     /// Whether one of the faults, listed or not, is a fault of the schema.
+    #[doc(hidden)]
     pub fn is_schema_fault(&self) -> bool {
         self.schema_fault
     }

@@ -1,6 +1,6 @@
 //! Which of the kinds that a type allows a value is taken for.
 
-use fieldmanager_schema::{Atom, ListType, MapType, Scalar};
+use fieldmanager_schema::internal::{Atom, ListType, MapType, Scalar};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::error::Fault;

@@ -6,7 +6,8 @@ mod common;
 
 use common::{paths, set, value};
 use fieldmanager_schema::{Schema, Type};
-use fieldmanager_typed::{Duplicates, TypedValue, reconcile};
+use fieldmanager_typed::internal::reconcile;
+use fieldmanager_typed::{Duplicates, TypedValue};
 
 /// The type of the field `f` of an object.
 fn of(field: &str) -> Type {

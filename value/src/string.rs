@@ -54,6 +54,7 @@ impl Str {
     /// assert!(!Str::from("a \"name\"").needs_no_escape() && !Str::from("<br>").needs_no_escape());
     /// ```
     #[inline]
+    #[doc(hidden)]
     pub fn needs_no_escape(&self) -> bool {
         self.is_static() || escape::needs_none(self, Escape::Html)
     }

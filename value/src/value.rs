@@ -96,6 +96,7 @@ impl Value {
     }
 
     /// Whether it is an integer or a float.
+    #[doc(hidden)]
     pub fn is_number(&self) -> bool {
         matches!(self, Value::Int(_) | Value::Float(_))
     }

@@ -25,7 +25,7 @@ pub(crate) fn lines(owned: &Owned, ty: Option<&Type>) -> Vec<Line> {
         .map(|owner| {
             let set = &owner.entry.fields;
             // What was granular or atomic when it was written may not be so now.
-            let now = ty.and_then(|ty| fieldmanager_typed::reconcile(set, ty));
+            let now = ty.and_then(|ty| fieldmanager_typed::internal::reconcile(set, ty));
             now.unwrap_or_else(|| set.clone())
         })
         .collect();

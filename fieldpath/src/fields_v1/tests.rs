@@ -1,11 +1,13 @@
 //! The fast ways of reading and writing FieldsV1 against the rules, on sets in which much is alike.
 
-use fieldmanager_value::{Escape, MAX_DEPTH, Value, write_string};
+use fieldmanager_value::internal::{Escape, write_string};
+use fieldmanager_value::{MAX_DEPTH, Value};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::{fast_reader, path_element, serde_reader, value};
-use crate::{Error, Set, SetBuilder};
+use crate::set_builder::SetBuilder;
+use crate::{Error, Set};
 
 /// A name that makes a text long enough for levels to be remembered.
 fn filler() -> String {

@@ -3,11 +3,13 @@
 //! The reader walks the value and returns `None` for what is invalid or unusual; the serde reader then decides and makes
 //! the error.
 
-use fieldmanager_value::{MAX_DEPTH, Map, MapBuilder, Str, Value};
+use fieldmanager_value::internal::MapBuilder;
+use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
 use super::path_element::{self, Key};
+use crate::Set;
 use crate::set::Node;
-use crate::{Set, SetBuilder};
+use crate::set_builder::SetBuilder;
 
 /// The set, if the value has the usual form.
 pub(super) fn read(value: &Value) -> Option<Set> {

@@ -1,6 +1,6 @@
 //! The extensions that say how lists and maps are owned.
 
-use fieldmanager_schema::Relationship;
+use fieldmanager_schema::internal::Relationship;
 use fieldmanager_value::{Map, Str, Value};
 
 /// How a list relates to its items: its relationship and its keys.

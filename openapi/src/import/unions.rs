@@ -1,6 +1,6 @@
 //! Unions, in the two forms of KEP-1027.
 
-use fieldmanager_schema::{Union, UnionField};
+use fieldmanager_schema::internal::{Union, UnionField};
 use fieldmanager_value::{Map, Str, Value};
 
 use super::imported::UnionForm;

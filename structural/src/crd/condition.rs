@@ -55,6 +55,7 @@ pub enum ConditionStatus {
 
 impl ConditionStatus {
     /// As it is written in an object.
+    #[doc(hidden)]
     pub fn as_str(self) -> &'static str {
         match self {
             ConditionStatus::True => "True",
@@ -70,6 +71,7 @@ impl Condition {
     /// use fieldmanager_structural::crd::Condition;
     /// assert_eq!(Condition::TYPE, "NonStructuralSchema");
     /// ```
+    #[doc(hidden)]
     pub const TYPE: &'static str = "NonStructuralSchema";
 }
 

@@ -45,6 +45,7 @@ use crate::GroupVersionKind;
 
 pub use condition::{Condition, ConditionStatus};
 pub use error::CrdError;
+#[doc(hidden)]
 pub use read::is_definition;
 
 /// A `CustomResourceDefinition` of `apiextensions.k8s.io/v1`, as far as it says what objects look like.
@@ -301,6 +302,7 @@ impl CustomResource {
     /// assert_eq!(shop.list_kind("v1").to_string(), "example.com/v1, Kind=ShopList");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn list_kind(&self, version: &str) -> GroupVersionKind {
         GroupVersionKind::new(self.group.clone(), version, self.names.list_kind.clone())
     }

@@ -1,9 +1,10 @@
 //! `ObjectMeta`: what decoding it into the Go type and encoding it again makes of it.
 
-use fieldmanager_value::{List, Map, Str, Value, write_number};
+use fieldmanager_value::internal::write_number;
+use fieldmanager_value::{List, Map, Str, Value};
 
 use super::walk::{Edit, edit_map};
-use crate::{Timestamp, TimestampError};
+use crate::time::{Timestamp, TimestampError};
 
 /// What a field of the Go type is.
 enum Shape {

@@ -1,6 +1,6 @@
 //! A schema as it is written, keyword by keyword.
 
-use fieldmanager_value::sorted::SortedMap;
+use fieldmanager_value::internal::sorted::SortedMap;
 use fieldmanager_value::{Kind, Map, Str, Value};
 
 use super::Error;

@@ -52,7 +52,7 @@ impl Place {
     }
 
     fn wrong_type(self, value: impl Into<Value>, expected: &str, found: &str) -> FieldError {
-        let found = fieldmanager_value::go_format::quote(found);
+        let found = fieldmanager_value::internal::go_format::quote(found);
         let detail = format!("{} in body must be of type {expected}: {found}", self.name);
         FieldError { path: self.path, kind: FieldErrorKind::TypeInvalid, value: Some(value.into()), detail }
     }
@@ -69,7 +69,7 @@ impl Place {
 
     /// About the value as a whole, in quotes.
     fn whole(self, says: &str) -> FieldError {
-        let detail = format!("{} {says}", fieldmanager_value::go_format::quote(&self.name));
+        let detail = format!("{} {says}", fieldmanager_value::internal::go_format::quote(&self.name));
         FieldError::invalid(self.path, "", detail)
     }
 }
