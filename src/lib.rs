@@ -96,14 +96,14 @@ pub mod harness {
 pub mod managedfields {
     //! `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply.
 
+    pub use fieldmanager_managedfields::internal::lint;
     pub use fieldmanager_managedfields::{
-        ApplyRequest, Cause, Change, ConvertError, CsaUpgrade, Decoded, Details, DryRun, Entry, EntryError,
-        Error, ErrorKind, ExtractForm, FieldManager, FieldManagerBuilder, Finding, Identity, Interner,
-        InvalidOptions, LintOptions, LintReport, MAX_CAUSES, MAX_MANAGER, MAX_OWNED_DEPTH, MAX_UPDATERS,
-        ManagedFields, ManagerSize, MigrateError, ObjectConverter, ObjectError, ObjectOutcome, Operation,
-        Outcome, OwnershipChange, PatchRequest, RequestKind, RequestOptions, SameFields, ScaleHandler,
-        Selector, Severity, Status, StripOptions, Time, TimeError, UncheckedOutcome, UpdateRequest, extract,
-        ignore_timestamp_only_changes, lint, manager_name, strip_for_apply, validate_managed_fields,
+        ApplyRequest, Cause, ConvertError, CsaUpgrade, Details, Entry, EntryError, Error, ErrorKind,
+        ExtractForm, FieldManager, FieldManagerBuilder, Identity, Interner, InvalidOptions, MAX_CAUSES,
+        MAX_MANAGER, MAX_OWNED_DEPTH, MAX_UPDATERS, ManagedFields, MigrateError, ObjectConverter,
+        ObjectError, ObjectOutcome, Operation, Outcome, PatchRequest, RequestKind, RequestOptions,
+        SameFields, ScaleHandler, Selector, Status, StripOptions, Time, TimeError, UpdateRequest, extract,
+        ignore_timestamp_only_changes, manager_name, strip_for_apply, validate_managed_fields,
     };
 }
 
@@ -124,7 +124,6 @@ pub mod openapi {
     pub use fieldmanager_openapi::builtin;
     pub use fieldmanager_openapi::{
         Fault, ImportError, Imported, Importer, KindError, ListUnions, LoadError, SourceError, Types,
-        UnionForm, UnionOrigin,
     };
     #[cfg(feature = "validation")]
     pub use fieldmanager_structural::validation;

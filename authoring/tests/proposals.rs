@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on must fail")]
 
-use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+use fieldmanager_authoring::internal::{Document, GoFile, GoTypes, insert};
 use fieldmanager_value::Value;
 
 /// What the definitions of an OpenAPI document get, each with these properties.

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use fieldmanager_openapi::internal::{SourceKind, sources};
-use fieldmanager_openapi::{
-    GroupVersionKind, Importer, KindError, SourceError, Types, UnionForm, UnionOrigin, builtin,
-};
+use fieldmanager_openapi::internal::{UnionForm, UnionOrigin};
+use fieldmanager_openapi::{GroupVersionKind, Importer, KindError, SourceError, Types, builtin};
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};
 use fieldmanager_structural::crd::CustomResource;

@@ -38,6 +38,7 @@ impl Filter {
     /// assert_eq!(reset.apply(&set).to_string(), ".spec");
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn apply(&self, set: &Set) -> Set {
         match self {
             Filter::Exclude(excluded) => set.recursive_difference(excluded),

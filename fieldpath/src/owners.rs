@@ -188,6 +188,7 @@ impl Owners {
     }
 
     /// Removes a manager and returns what it owned.
+    #[doc(hidden)]
     pub fn remove(&mut self, manager: &str) -> Option<VersionedSet> {
         self.0.remove(manager)
     }

@@ -46,6 +46,7 @@ impl Path {
     }
 
     /// Goes one step up and returns the step taken back.
+    #[doc(hidden)]
     pub fn pop(&mut self) -> Option<PathElement> {
         self.0.pop()
     }

@@ -124,6 +124,7 @@ impl Set {
     /// assert!(!set.ptr_eq(&Set::from_json(br#"{"f:a":{}}"#)?));
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Set) -> bool {
         self.0.ptr_eq(&other.0)
     }
@@ -275,6 +276,7 @@ impl Set {
     /// assert_eq!(set.with_prefix(&PathElement::field("labels")).to_string(), ".app");
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn with_prefix(&self, element: &PathElement) -> Set {
         self.get(element).map(|node| node.children.clone()).unwrap_or_default()
     }

@@ -198,6 +198,7 @@ impl Interner {
     /// assert!(one.ptr_eq(&other));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn fields(&mut self, fields_v1: &Value) -> Result<Set, Error> {
         self.set_at(fingerprint(&self.hashes, fields_v1), fields_v1)
     }

@@ -91,6 +91,7 @@ impl ManagedFields {
     /// assert_eq!(decoded.faults[0].manager.as_deref(), Some("old"));
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn decode_lossy(list: Option<&Value>) -> Decoded {
         let mut decoded = Decoded::default();
         for entry in read_entries(list, &mut Set::from_value, &mut decoded.faults) {

@@ -45,6 +45,7 @@ pub struct FieldManager {
 
 impl FieldManager {
     /// The version of requests: `apps/v1`.
+    #[doc(hidden)]
     pub fn version(&self) -> &ApiVersion {
         &self.settings.version
     }
@@ -114,6 +115,7 @@ impl FieldManager {
     /// assert_eq!(updated.object.get("metadata"), live.get("metadata"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn update_no_errors(&self, request: UpdateRequest<'_>) -> UncheckedOutcome {
         match self.update(request) {
             Ok(outcome) => UncheckedOutcome { object: outcome.object, error: None },

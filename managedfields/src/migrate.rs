@@ -106,6 +106,7 @@ impl ManagedFields {
     /// use fieldmanager_managedfields::{ManagedFields, Selector};
     /// assert!(ManagedFields::new().selected(&Selector::manager("ci")).is_empty());
     /// ```
+    #[doc(hidden)]
     pub fn selected(&self, selector: &Selector) -> Vec<Entry> {
         self.entries().into_iter().filter(|entry| selector.selects(entry)).collect()
     }

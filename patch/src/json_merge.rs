@@ -49,6 +49,7 @@ pub fn apply(original: &Value, patch: &Value) -> Result<Value, Error> {
 /// assert_eq!(error.response().message, "Invalid JSON Patch");
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
+#[doc(hidden)]
 pub fn apply_to_object(original: &Value, patch: &Value) -> Result<Value, Error> {
     if patch.as_map().is_none() {
         return Err(Fault::MergePatch { found: patch.kind() }.into());

@@ -379,6 +379,7 @@ impl Schema {
     /// assert!(schema == read()? && !schema.ptr_eq(&read()?));
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -253,6 +253,7 @@ impl FieldPath {
     /// use fieldmanager_structural::FieldPath;
     /// assert_eq!(FieldPath::empty().key("a").to_string(), "[a]");
     /// ```
+    #[doc(hidden)]
     pub const fn empty() -> Self {
         FieldPath(Vec::new())
     }

@@ -62,6 +62,7 @@ impl Comparison {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn filter(&self, filter: &Filter) -> Comparison {
         Comparison {
             added: filter.apply(&self.added),

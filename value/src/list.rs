@@ -70,6 +70,7 @@ impl List {
     /// assert!(list.ptr_eq(&list.clone()));
     /// assert!(!list.ptr_eq(&List::from_iter([Value::from(1)])));
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,

@@ -41,6 +41,7 @@ impl Map {
     /// let map = Map::single("app", "web");
     /// assert_eq!(Value::from(map).to_json(), r#"{"app":"web"}"#);
     /// ```
+    #[doc(hidden)]
     pub fn single(name: impl Into<Str>, value: impl Into<Value>) -> Self {
         Map(SortedMap::single(name.into(), value.into()))
     }
@@ -53,6 +54,7 @@ impl Map {
     /// assert!(map.ptr_eq(&map.clone()));
     /// assert!(!map.ptr_eq(&Map::single("app", "web")));
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.0.ptr_eq(&other.0)
     }

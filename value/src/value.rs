@@ -57,6 +57,7 @@ pub enum Kind {
 
 impl Kind {
     /// The name that messages use.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Kind::Null => "null",
@@ -108,6 +109,7 @@ impl Value {
     /// assert!(Value::from("text").is_scalar() && Value::from(1).is_scalar());
     /// assert!(!Value::Null.is_scalar() && !Value::from(vec![1]).is_scalar());
     /// ```
+    #[doc(hidden)]
     pub fn is_scalar(&self) -> bool {
         !matches!(self, Value::Null | Value::List(_) | Value::Map(_))
     }
@@ -201,6 +203,7 @@ impl Value {
     /// let (whole, float) = (Value::from(1), Value::from(1.0));
     /// assert!(whole == float && !whole.strict_eq(&float));
     /// ```
+    #[doc(hidden)]
     pub fn strict_eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::String(a), Value::String(b)) => a == b,

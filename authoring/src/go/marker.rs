@@ -1,6 +1,6 @@
 //! Markers: comment lines that begin with `+`.
 
-use crate::Position;
+use crate::fault::Position;
 
 /// A marker. Of those that are not about unions only the name and the rest of the line are kept.
 #[derive(Clone, Debug, PartialEq)]

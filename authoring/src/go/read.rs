@@ -6,7 +6,7 @@ use tree_sitter::{Node, Parser, Tree};
 
 use super::marker::{self, Marker};
 use super::model::{Constant, Field, Fields, File, Type, TypeDecl};
-use crate::{Fault, Position};
+use crate::fault::{Fault, Position};
 
 /// How deep types nest: pointers to lists of maps of structs. What is deeper is not looked at.
 const MAX_DEPTH: usize = 64;

@@ -1,7 +1,7 @@
 //! The walk is linear.
 
 use super::*;
-use crate::GoFile;
+use crate::go::GoFile;
 
 /// How many look-ups it takes to put the unions of source into a document.
 fn steps(source: &str, document: &str) -> usize {

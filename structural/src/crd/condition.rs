@@ -99,6 +99,7 @@ impl CustomResource {
     /// assert_eq!(shop.condition(), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn condition(&self) -> Option<Condition> {
         let mut errors = Vec::new();
         if self.preserve_unknown_fields {

@@ -43,6 +43,7 @@ use fieldmanager_value::{Str, Value};
 
 use crate::GroupVersionKind;
 
+#[doc(hidden)]
 pub use condition::{Condition, ConditionStatus};
 pub use error::CrdError;
 #[doc(hidden)]
@@ -327,6 +328,7 @@ impl CustomResource {
     /// assert_eq!(shop.api_version("v1").as_str(), "example.com/v1");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn api_version(&self, version: &str) -> ApiVersion {
         self.kind(version).api_version().into()
     }

@@ -25,6 +25,7 @@ impl Structural {
     /// assert_eq!(schema.to_value().to_json(), text);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         node(self, None)
     }

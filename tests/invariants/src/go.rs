@@ -1,6 +1,6 @@
 //! Go source and the documents that its unions are put into.
 
-use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+use fieldmanager_authoring::internal::{Document, GoFile, GoTypes, insert};
 use fieldmanager_value::Value;
 
 /// What divides an input: Go source before it, a document behind it.

@@ -3,7 +3,7 @@
 //! Allocations are what is measured: their number and their bytes do not depend on the machine. The steps of the walk over a
 //! document, which allocate little, are counted by a test of `fieldmanager-authoring`.
 
-use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+use fieldmanager_authoring::internal::{Document, GoFile, GoTypes, insert};
 
 /// The factor between the two sizes of an input.
 const GROWTH: usize = 4;

@@ -57,7 +57,7 @@ fn remove_trait_implementations(document: &mut Value) {
     }
 }
 
-/// Whether a line is an item: not a field, a variant or a re-export from another crate.
+/// Whether a line is an item: not a field, a variant, the root of a crate or a re-export from another crate.
 fn is_item(line: &str) -> bool {
     const KINDS: &[&str] = &[
         "async ", "const ", "enum ", "extern ", "fn ", "macro ", "mod ", "proc ", "static ", "struct ",
@@ -68,7 +68,8 @@ fn is_item(line: &str) -> bool {
     while rest.starts_with("#[") {
         rest = rest.split_once("] ").map_or("", |(_, rest)| rest);
     }
-    rest.strip_prefix("pub ").is_some_and(|item| KINDS.iter().any(|kind| item.starts_with(kind)))
+    let is_root = rest.starts_with("pub mod ") && !rest.contains("::");
+    !is_root && rest.strip_prefix("pub ").is_some_and(|item| KINDS.iter().any(|kind| item.starts_with(kind)))
 }
 
 /// Writes the JSON of all crates, and returns its files.

@@ -10,8 +10,11 @@
 //! workspace use them.
 //!
 //! Items that count are modules, structs, enums, traits, functions, methods, constants, types and macros. Fields,
-//! variants and the methods of trait implementations do not count: they are part of the item that has them. A
-//! re-export from another crate does not count either: it is an item there.
+//! variants and the methods of trait implementations do not count: they are part of the item that has them. Neither do
+//! the root of a crate and a re-export from another crate, which is an item there.
+//!
+//! The engine, which is what the facade is made of, has a limit on its items. Its adapters (the harness, the derive, the
+//! crate for `kube`) are counted, and have none.
 
 mod api;
 
@@ -22,26 +25,14 @@ use std::{env, fs};
 use anyhow::{Context, Result, bail};
 use similar::TextDiff;
 
-/// The libraries that are published, bottom to top: the folder of each.
-const CRATES: &[&str] = &[
-    "value",
-    "schema",
-    "fieldpath",
-    "typed",
-    "merge",
-    "patch",
-    "structural",
-    "openapi",
-    "managedfields",
-    "authoring",
-    "union",
-    "derive",
-    "kube",
-    "harness",
-    ".",
-];
+/// The folders of the crates of the engine, bottom to top.
+const ENGINE: &[&str] =
+    &["value", "schema", "fieldpath", "typed", "merge", "patch", "structural", "openapi", "managedfields"];
 
-/// The largest number of items that all crates may have together.
+/// The folders of the other published libraries. The last one is the facade.
+const ADAPTERS: &[&str] = &["authoring", "union", "derive", "kube", "harness", "."];
+
+/// The largest number of items that the crates of the engine may have together.
 const MAX_ITEMS: usize = 400;
 
 fn main() -> Result<ExitCode> {
@@ -55,12 +46,13 @@ fn main() -> Result<ExitCode> {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut output = String::new();
-    let (mut total, mut differs) = (0, false);
-    let documents = api::rustdoc_json(&root, CRATES)?;
-    for (folder, json) in CRATES.iter().zip(documents) {
+    let (mut total, mut engine, mut differs) = (0, 0, false);
+    let folders = [ENGINE, ADAPTERS].concat();
+    for (folder, json) in folders.iter().zip(api::rustdoc_json(&root, &folders)?) {
         let name = if *folder == "." { "fieldmanager" } else { folder };
         let api = api::read(&json)?;
         total += api.items;
+        engine += if ENGINE.contains(folder) { api.items } else { 0 };
         output += &format!("{name}: {} items\n", api.items);
         let snapshot = root.join("docs/api").join(format!("{name}.txt"));
         if write {
@@ -75,7 +67,7 @@ fn main() -> Result<ExitCode> {
             output += &diff.unified_diff().context_radius(1).header(&header, "the sources").to_string();
         }
     }
-    output += &format!("all crates: {total} items, at most {MAX_ITEMS}\n");
+    output += &format!("the engine: {engine} items, at most {MAX_ITEMS}; all crates: {total} items\n");
     std::io::Write::write_all(&mut std::io::stdout(), output.as_bytes())?;
     if differs {
         bail!(
@@ -83,9 +75,9 @@ fn main() -> Result<ExitCode> {
              `cargo run -p fieldmanager-public-api -- --write` and commit them"
         );
     }
-    if total > MAX_ITEMS {
+    if engine > MAX_ITEMS {
         bail!(
-            "{total} public items, expected at most {MAX_ITEMS}: what only sibling crates use belongs in `internal`"
+            "{engine} public items in the engine, expected at most {MAX_ITEMS}: what only sibling crates use belongs in `internal`"
         );
     }
     Ok(ExitCode::SUCCESS)
