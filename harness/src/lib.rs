@@ -16,7 +16,7 @@
 //! ```
 //!
 //! From a test, [`check`] runs every scenario of files and folders. [`load`], [`run_all`] and [`Report`] are
-//! its parts; [`outcomes`] says what the steps of a scenario do, whatever it expects of them.
+//! its parts.
 //!
 //! # What this crate knows
 //!
