@@ -34,9 +34,9 @@
 //!
 //! # Two forms
 //!
-//! [`TypeDef`] and its parts are the *definitions*, as they are written in a file. [`Schema`] also holds
-//! their *resolved* form: every reference is a [`TypeId`], field-level `elementRelationship` overrides are
-//! applied, and fields are found without allocation. Walkers borrow an [`Atom`]; nothing is cloned.
+//! `TypeDef` and its parts are the *definitions*, as they are written in a file. [`Schema`] also holds
+//! their *resolved* form: every reference is a `TypeId`, field-level `elementRelationship` overrides are
+//! applied, and fields are found without allocation. Walkers borrow an `Atom`; nothing is cloned.
 //!
 //! # What this crate knows
 //!

@@ -3,7 +3,7 @@
 //! A [`TypedValue`] is a value that fits a type of a schema; it exists only validated. On it: the
 //! [set of its fields](TypedValue::field_set), [merging](TypedValue::merge) a configuration into it,
 //! [comparing](TypedValue::compare) it with another, [removing](TypedValue::remove_items) and
-//! [extracting](TypedValue::extract_items) items. [`reconcile`] adapts a field set to a changed schema.
+//! [extracting](TypedValue::extract_items) items.
 //!
 //! ```
 //! use fieldmanager_schema::Schema;

@@ -68,7 +68,7 @@ impl Importer {
     }
 
     /// Whether definitions with faults are left out instead of being an error. What refers to one of them takes
-    /// any value there, with the structure deduced from it, and [`Imported::faults`] says so.
+    /// any value there, with the structure deduced from it, and [`Imported::faults`](crate::Imported::faults) says so.
     ///
     /// ```
     /// use fieldmanager_openapi::Importer;
