@@ -47,7 +47,7 @@
 //!
 //! # Modules
 //!
-//! Every module re-exports a crate; each crate uses only those below it.
+//! Each module re-exports what programs use of one or two crates of the same name.
 //!
 //! | module | contents |
 //! |---|---|
@@ -56,19 +56,14 @@
     not(feature = "harness"),
     doc = "| `harness` (feature `harness`) | scenario files, how to run them, and reports |"
 )]
-#![cfg_attr(feature = "derive", doc = "| [`derive`](mod@derive) | unions that Rust types declare |")]
-#![cfg_attr(
-    not(feature = "derive"),
-    doc = "| `derive` (feature `derive`) | unions that Rust types declare |"
-)]
 //! | [`managedfields`] | `metadata.managedFields`, and the operations of an API server on create, update, patch and apply |
 //! | [`patch`] | JSON Patch, JSON Merge Patch and strategic merge patch: applying and creating them |
 //! | [`openapi`] | schemas from OpenAPI documents and custom resource definitions, the bundled Kubernetes types |
-//! | [`structural`] | custom resource definitions and structural schemas: checking, pruning, defaulting, validation |
 //! | [`merge`] | the updater: apply, update, conflicts, pruning, version conversion |
-//! | [`typed`] | a value of a type: validation, field sets, merge, comparison, removal, extraction, unions |
-//! | [`fieldpath`] | path elements, paths, sets of paths and their algebra, FieldsV1, managers |
-//! | [`schema`] | types and type references: parsing and checking a schema |
+//! | [`unions`] | what happens to unions in an operation; with the feature `derive`, unions that Rust types declare |
+//! | [`typed`] | a value of a type: validation, field sets, merge, comparison, removal, extraction |
+//! | [`fieldpath`] | path elements, paths, sets of paths and their algebra, FieldsV1, owners |
+//! | [`schema`] | types of a schema: parsing and checking it |
 //! | [`value`] | persistent immutable trees of values, JSON and YAML in and out |
 //!
 //! # Behaviour
@@ -79,19 +74,112 @@
 //! Everything public is `Send + Sync`. There is no mutable global state, no clock, no randomness and no I/O. No input
 //! makes the library panic; nesting beyond [`value::MAX_DEPTH`] is an error.
 
-pub use fieldmanager_fieldpath as fieldpath;
+pub mod fieldpath {
+    //! Path elements, paths, sets of paths and their algebra, FieldsV1, owners.
+
+    pub use fieldmanager_fieldpath::{
+        ApiVersion, Error, Filter, MAX_PATH_LENGTH, Matcher, Owners, Path, PathElement, Paths, Set,
+        VersionedSet,
+    };
+}
+
 #[cfg(feature = "harness")]
-pub use fieldmanager_harness as harness;
-pub use fieldmanager_managedfields as managedfields;
-pub use fieldmanager_merge as merge;
-pub use fieldmanager_openapi as openapi;
-pub use fieldmanager_patch as patch;
-pub use fieldmanager_schema as schema;
-pub use fieldmanager_structural as structural;
-pub use fieldmanager_typed as typed;
-#[cfg(feature = "derive")]
-pub use fieldmanager_union as derive;
-pub use fieldmanager_value as value;
+pub mod harness {
+    //! Scenario files, how to run them, and reports.
+
+    pub use fieldmanager_harness::{
+        CheckError, Error, Errors, Failure, Loader, MAX_INPUT, Origin, Report, Scenario, ScenarioReport,
+        Style, check, load, run, run_all,
+    };
+}
+
+pub mod managedfields {
+    //! `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply.
+
+    pub use fieldmanager_managedfields::internal::lint;
+    pub use fieldmanager_managedfields::{
+        ApplyRequest, Cause, ConvertError, CsaUpgrade, Details, Entry, EntryError, Error, ErrorKind,
+        ExtractForm, FieldManager, FieldManagerBuilder, Identity, Interner, InvalidOptions, MAX_CAUSES,
+        MAX_MANAGER, MAX_OWNED_DEPTH, MAX_UPDATERS, ManagedFields, MigrateError, ObjectConverter,
+        ObjectError, ObjectOutcome, Operation, Outcome, PatchRequest, RequestKind, RequestOptions,
+        SameFields, ScaleHandler, Selector, Status, StripOptions, Time, TimeError, UpdateRequest, extract,
+        ignore_timestamp_only_changes, manager_name, strip_for_apply, validate_managed_fields,
+    };
+}
+
+pub mod merge {
+    //! The updater: apply, update, conflicts, pruning, version conversion.
+
+    pub use fieldmanager_merge::{
+        Applied, ApplyRequest, Conflict, Conflicts, ConvertError, Converter, Error, ErrorKind, MAX_VERSIONS,
+        SameVersion, Stage, UpdateRequest, Updated, Updater, UpdaterBuilder,
+    };
+}
+
+pub mod openapi {
+    //! Schemas from OpenAPI documents and custom resource definitions, and the bundled Kubernetes types; structural
+    //! schemas with what they do to objects: checking, pruning, defaulting, validation.
+
+    #[cfg(feature = "builtin")]
+    pub use fieldmanager_openapi::builtin;
+    pub use fieldmanager_openapi::{
+        Fault, ImportError, Imported, Importer, KindError, ListUnions, LoadError, SourceError, Types,
+    };
+    #[cfg(feature = "validation")]
+    pub use fieldmanager_structural::validation;
+    pub use fieldmanager_structural::{
+        Coerced, Error as StructuralError, FieldError, FieldErrorKind, FieldPath, GroupVersionKind,
+        MAX_DEFAULT_BYTES, Pruned, Structural, crd,
+    };
+}
+
+pub mod patch {
+    //! JSON Patch, JSON Merge Patch and strategic merge patch: applying and making them.
+
+    #[cfg(feature = "builtin")]
+    pub use fieldmanager_patch::builtin;
+    pub use fieldmanager_patch::{
+        Error, Fault, PatchSchema, PatchType, PatchTypes, Response, TypesError, json_merge, json_patch,
+        strategic,
+    };
+}
+
+pub mod schema {
+    //! Types of a schema: parsing and checking it.
+
+    pub use fieldmanager_schema::{Error, Fault, Schema, Type, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
+}
+
+pub mod typed {
+    //! A value of a type: validation, field sets, merge, comparison, removal, extraction.
+
+    pub use fieldmanager_typed::{
+        Comparison, Duplicates, Error, Fault, ItemFault, KeyFields, TypedValue, ValidationError,
+        ValidationErrors,
+    };
+}
+
+pub mod unions {
+    //! What happens to unions in an operation: [`TypedValue::normalize_update`](crate::TypedValue::normalize_update)
+    //! and [`validate_unions`](crate::TypedValue::validate_unions).
+    //!
+    //! With the feature `derive`, unions that Rust types declare: `#[derive(KubeUnion)]`.
+
+    pub use fieldmanager_typed::{Normalized, Ratcheting, UnionAction, UnionChange, UnionFault};
+    #[cfg(feature = "derive")]
+    #[doc(hidden)]
+    pub use fieldmanager_union::__private;
+    #[cfg(feature = "derive")]
+    pub use fieldmanager_union::{Declaration, Discriminator, EXTENSION, KubeUnion, Member, ReadError};
+}
+
+pub mod value {
+    //! Persistent immutable trees of values, JSON and YAML in and out.
+
+    pub use fieldmanager_value::{
+        Error, Kind, List, MAX_DEPTH, Map, Str, Text, TextPosition, Value, from_value, to_value,
+    };
+}
 
 pub use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, Path, PathElement, Set, VersionedSet};
 pub use fieldmanager_managedfields::{

@@ -14,7 +14,7 @@ pub struct Position {
 /// A fault: its position, what was found, and what is accepted.
 ///
 /// ```
-/// use fieldmanager_authoring::{Fault, Position};
+/// use fieldmanager_authoring::internal::{Fault, Position};
 /// let fault = Fault { file: "types.go".into(), at: Some(Position { line: 3, column: 5 }), message: "odd".into() };
 /// assert_eq!(fault.to_string(), "types.go:3:5: odd");
 /// ```

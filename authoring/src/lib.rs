@@ -2,7 +2,7 @@
 //! generated from it.
 //!
 //! ```
-//! use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+//! use fieldmanager_authoring::internal::{Document, GoFile, GoTypes, insert};
 //!
 //! let source = "
 //! package v1
@@ -45,7 +45,7 @@
 //!                 git: Git
 //!                 image: Image
 //! "));
-//! # Ok::<(), fieldmanager_authoring::Faults>(())
+//! # Ok::<(), fieldmanager_authoring::internal::Faults>(())
 //! ```
 
 mod document;
@@ -53,6 +53,10 @@ mod fault;
 mod go;
 mod place;
 
-pub use fault::{Fault, Position};
-pub use go::{GoFile, GoTypes};
-pub use place::{DeclaredUnion, Document, Faults, Inserted, insert};
+/// What the command uses; this crate has no public interface yet.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::fault::{Fault, Position};
+    pub use crate::go::{GoFile, GoTypes};
+    pub use crate::place::{DeclaredUnion, Document, Faults, Inserted, insert};
+}

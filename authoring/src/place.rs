@@ -6,9 +6,9 @@ use std::fmt;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::document::{self, Edits, Refused, Step, display, documents};
+use crate::fault::{Fault, Position};
 use crate::fault::{listed, quoted};
 use crate::go::{Declared, Fields, Form, GoTypes, Member, Scope, Type, TypeKey};
-use crate::{Fault, Position};
 
 const EXTENSION: &str = "x-kubernetes-unions";
 const GVK: &str = "x-kubernetes-group-version-kind";

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+use fieldmanager_authoring::internal::{Document, GoFile, GoTypes, insert};
 use fieldmanager_openapi::builtin;
 use fieldmanager_value::Value;
 

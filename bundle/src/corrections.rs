@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fieldmanager_schema::{AtomDef, FieldDef, MapDef, Scalar, TypeDef, Union, UnionField};
+use fieldmanager_schema::internal::{AtomDef, FieldDef, MapDef, Scalar, TypeDef, Union, UnionField};
 use fieldmanager_value::{Error, Value, from_value};
 use serde::Deserialize;
 

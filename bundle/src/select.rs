@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_openapi::GroupVersionKind;
-use fieldmanager_schema::{AtomDef, TypeDef, TypeRef};
+use fieldmanager_schema::internal::{AtomDef, TypeDef, TypeRef};
 use fieldmanager_value::Str;
 
 type Kinds = Vec<(GroupVersionKind, Str)>;

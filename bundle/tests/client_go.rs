@@ -6,10 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_openapi::builtin;
-use fieldmanager_schema::{
-    AtomDef, FieldDef, ListDef, MapDef, Relationship, Schema, TypeDef, TypeRef, UNTYPED_ATOMIC,
-    UNTYPED_DEDUCED,
-};
+use fieldmanager_schema::internal::{AtomDef, FieldDef, ListDef, MapDef, Relationship, TypeDef, TypeRef};
+use fieldmanager_schema::{Schema, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
 
 /// Prefixes of types that only the bundle has, with the reason.
 const ONLY_BUNDLED: [(&str, &str); 10] = [

@@ -1,7 +1,7 @@
 //! Shows the changes that a request would make.
 
 use fieldmanager_fieldpath::Set;
-use fieldmanager_managedfields::{Change, DryRun};
+use fieldmanager_managedfields::internal::{Change, DryRun};
 use fieldmanager_value::Value;
 
 use crate::error::Failure;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use fieldmanager_harness::{parse_documents, read_input};
+use fieldmanager_harness::internal::{parse_documents, read_input};
 use fieldmanager_value::{Error, Value};
 
 use crate::error::Failure;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anstyle::{AnsiColor, Style as Ansi};
-use fieldmanager_harness::escape_untrusted;
+use fieldmanager_harness::internal::escape_untrusted;
 
 /// A line of output: strings escaped with [`escape_untrusted`], some of them with a style. Newlines are escaped too,
 /// since one line is one record.

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use fieldmanager_value::Value;
-use fieldmanager_value::go_format::is_print;
+use fieldmanager_value::internal::go_format::is_print;
 
 use crate::args::Format;
 use crate::error::Failure;

@@ -1,7 +1,8 @@
 //! Objects without `apiVersion`. A field manager requires a version, so they get one while it works on them.
 
 use fieldmanager_openapi::{GroupVersionKind, Types};
-use fieldmanager_schema::{FieldDef, Scalar, Schema, Type, TypeRef};
+use fieldmanager_schema::internal::{FieldDef, Scalar, TypeRef};
+use fieldmanager_schema::{Schema, Type};
 use fieldmanager_value::{Map, Value};
 
 use crate::error::Failure;

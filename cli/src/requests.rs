@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use fieldmanager_managedfields::internal::DryRun;
 use fieldmanager_managedfields::{
-    ApplyRequest, DryRun, Entry, Error, ErrorKind, FieldManager, ManagedFields, Outcome, PatchRequest,
-    Status, Time, UpdateRequest,
+    ApplyRequest, Entry, Error, ErrorKind, FieldManager, ManagedFields, Outcome, PatchRequest, Status, Time,
+    UpdateRequest,
 };
 use fieldmanager_openapi::Types;
 use fieldmanager_patch::{PatchSchema, PatchType};

@@ -1,6 +1,6 @@
 //! Fits strings to the width of a terminal.
 
-use fieldmanager_harness::escape_untrusted;
+use fieldmanager_harness::internal::escape_untrusted;
 use fieldmanager_managedfields::{Identity, Operation, Time};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 

@@ -1,8 +1,7 @@
 //! Shows a type as a tree of its fields.
 
-use fieldmanager_schema::{
-    Atom, ListType, MapType, Scalar, Schema, Type, TypeId, UNTYPED_ATOMIC, UNTYPED_DEDUCED, Union,
-};
+use fieldmanager_schema::internal::{Atom, ListType, MapType, Scalar, TypeId, Union};
+use fieldmanager_schema::{Schema, Type, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
 use fieldmanager_value::Value;
 
 use crate::output::Style;

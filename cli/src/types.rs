@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use fieldmanager_openapi::{
-    GroupVersionKind, Importer, KindError, SourceError, SourceKind, Types, UnionForm, UnionOrigin, builtin,
-    sources,
-};
+use fieldmanager_openapi::internal::{SourceKind, sources};
+use fieldmanager_openapi::internal::{UnionForm, UnionOrigin};
+use fieldmanager_openapi::{GroupVersionKind, Importer, KindError, SourceError, Types, builtin};
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};
 use fieldmanager_structural::crd::CustomResource;

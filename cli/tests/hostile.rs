@@ -18,7 +18,7 @@ const HOSTILE: &str = "h\u{1b}[31m\u{9b}1m\u{85}\u{202e}\u{2066}\u{61c}\u{2028}\
 const IN_JSON: &str = r"h\u001b[31m\u009b1m\u0085\u202e\u2066\u061c\u2028\u200b\ufeff\u007f\u0007";
 
 fn is_safe(c: char) -> bool {
-    c == '\n' || fieldmanager_value::go_format::is_print(c)
+    c == '\n' || fieldmanager_value::internal::go_format::is_print(c)
 }
 
 /// The characters of the output that a terminal must not receive.

@@ -94,7 +94,7 @@ impl OnType {
 
     /// The path of the crate used by generated code.
     pub(crate) fn krate(&self) -> TokenStream {
-        self.krate.as_ref().map_or_else(|| quote!(::fieldmanager::derive), ToTokens::to_token_stream)
+        self.krate.as_ref().map_or_else(|| quote!(::fieldmanager::unions), ToTokens::to_token_stream)
     }
 }
 

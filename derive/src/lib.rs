@@ -13,7 +13,7 @@ use syn::{Data, DeriveInput, Fields, parse_macro_input};
 /// Declares a Kubernetes union: the members are the fields of a struct or the variants of an enum with data. An enum
 /// without data can be used as a discriminator.
 ///
-/// Available as `fieldmanager::derive::KubeUnion` with the feature `derive`; see `fieldmanager::derive` for the
+/// Available as `fieldmanager::unions::KubeUnion` with the feature `derive`; see `fieldmanager::unions` for the
 /// documentation.
 #[proc_macro_derive(KubeUnion, attributes(kube_union, serde, schemars))]
 pub fn derive_kube_union(input: TokenStream) -> TokenStream {

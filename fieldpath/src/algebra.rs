@@ -3,8 +3,9 @@
 //! Each operation returns one of its operands if the result equals it, skips subtrees shared by both operands, and
 //! walks only the smaller operand if the other one is much larger.
 
-use fieldmanager_schema::{Schema, TypeId};
-use fieldmanager_value::sorted::SortedMap;
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::TypeId;
+use fieldmanager_value::internal::sorted::SortedMap;
 
 use crate::PathElement;
 use crate::set::{Node, Set};
@@ -296,6 +297,7 @@ impl Set {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn ensure_named_fields_are_members(&self, schema: &Schema, ty: TypeId) -> Set {
         let atom = schema.atom(ty);
         if atom.map.is_none() && atom.list.is_none() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fieldmanager_value::go_format::write_value;
+use fieldmanager_value::internal::go_format::write_value;
 use fieldmanager_value::{Map, Str, Value};
 
 /// An element of a path, which identifies a child of a map or list.
@@ -66,6 +66,7 @@ impl PathElement {
     /// assert_eq!(PathElement::field("spec").as_field().map(|name| name.as_str()), Some("spec"));
     /// assert_eq!(PathElement::Index(0).as_field(), None);
     /// ```
+    #[doc(hidden)]
     pub fn as_field(&self) -> Option<&Str> {
         match self {
             PathElement::Field(name) => Some(name),

@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::{Error, MAX_PATH_LENGTH, Node, Path, PathElement, Set};
+use crate::set::Node;
+
+use crate::{Error, MAX_PATH_LENGTH, Path, PathElement, Set};
 
 /// Selects paths of a set.
 ///
@@ -36,6 +38,7 @@ impl Filter {
     /// assert_eq!(reset.apply(&set).to_string(), ".spec");
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn apply(&self, set: &Set) -> Set {
         match self {
             Filter::Exclude(excluded) => set.recursive_difference(excluded),
@@ -47,7 +50,8 @@ impl Filter {
 /// A step of a pattern.
 ///
 /// ```
-/// use fieldmanager_fieldpath::{ElementMatcher, Matcher, PathElement};
+/// use fieldmanager_fieldpath::internal::ElementMatcher;
+/// use fieldmanager_fieldpath::{Matcher, PathElement};
 /// let steps = [ElementMatcher::Element(PathElement::field("containers")), ElementMatcher::Any];
 /// assert_eq!(Matcher::prefix(steps), Matcher::prefixes([".containers[*]"])?);
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
@@ -92,6 +96,7 @@ impl Matcher {
     /// Steps after the first [`MAX_PATH_LENGTH`] have no effect, since no path of a set is longer.
     ///
     /// Behaviour: `PrefixMatcher` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+    #[doc(hidden)]
     pub fn prefix(steps: impl IntoIterator<Item = ElementMatcher>) -> Self {
         let steps: Vec<_> = steps.into_iter().take(MAX_PATH_LENGTH).collect();
         Self::from_sorted(&[&steps])
@@ -139,6 +144,7 @@ impl Matcher {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn merge(&self, other: &Matcher) -> Matcher {
         if self.all || other.all {
             return Matcher::all();
@@ -158,6 +164,7 @@ impl Matcher {
     }
 
     /// Returns the matching paths of the set.
+    #[doc(hidden)]
     pub fn filter(&self, set: &Set) -> Set {
         if self.all {
             return set.clone();

@@ -31,8 +31,15 @@ mod set_builder;
 
 pub use element::PathElement;
 pub use error::Error;
-pub use filter::{ElementMatcher, Filter, Matcher};
+pub use filter::{Filter, Matcher};
 pub use owners::{ApiVersion, Owners, VersionedSet};
 pub use path::Path;
-pub use set::{MAX_PATH_LENGTH, Node, Paths, Set};
-pub use set_builder::{Level, SetBuilder};
+pub use set::{MAX_PATH_LENGTH, Paths, Set};
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::filter::ElementMatcher;
+    pub use crate::set::Node;
+    pub use crate::set_builder::{Level, SetBuilder};
+}

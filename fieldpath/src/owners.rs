@@ -4,7 +4,7 @@ use std::fmt;
 
 use fieldmanager_schema::Type;
 use fieldmanager_value::Str;
-use fieldmanager_value::sorted::{Iter, SortedMap};
+use fieldmanager_value::internal::sorted::{Iter, SortedMap};
 
 use crate::Set;
 
@@ -100,6 +100,7 @@ impl VersionedSet {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn with_set(&self, set: Set) -> Self {
         VersionedSet { set, ..self.clone() }
     }
@@ -115,12 +116,14 @@ impl VersionedSet {
     /// assert!(entry.reconciled_with(any.clone()).is_reconciled_with(&any));
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn reconciled_with(mut self, ty: Type) -> Self {
         self.reconciled = Some(ty);
         self
     }
 
     /// Whether the set is known to need no reconciliation with a type.
+    #[doc(hidden)]
     pub fn is_reconciled_with(&self, ty: &Type) -> bool {
         self.reconciled.as_ref() == Some(ty)
     }
@@ -185,6 +188,7 @@ impl Owners {
     }
 
     /// Removes a manager and returns its entry.
+    #[doc(hidden)]
     pub fn remove(&mut self, manager: &str) -> Option<VersionedSet> {
         self.0.remove(manager)
     }
@@ -206,6 +210,7 @@ impl Owners {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn with_edits(&self, edits: Vec<(Str, Option<VersionedSet>)>) -> Self {
         Owners(self.0.with_edits(edits))
     }
@@ -226,6 +231,7 @@ impl Owners {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn difference(&self, other: &Owners) -> Owners {
         let mut out = Vec::new();
         for (name, left, right) in self.0.join(&other.0) {

@@ -46,6 +46,7 @@ impl Path {
     }
 
     /// Removes and returns the last element.
+    #[doc(hidden)]
     pub fn pop(&mut self) -> Option<PathElement> {
         self.0.pop()
     }

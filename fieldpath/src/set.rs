@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fieldmanager_value::MAX_DEPTH;
-use fieldmanager_value::sorted::{Iter, SortedMap};
+use fieldmanager_value::internal::sorted::{Iter, SortedMap};
 use smallvec::{SmallVec, smallvec};
 
 use crate::{Path, PathElement};
@@ -124,6 +124,7 @@ impl Set {
     /// assert!(!set.ptr_eq(&Set::from_json(br#"{"f:a":{}}"#)?));
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Set) -> bool {
         self.0.ptr_eq(&other.0)
     }
@@ -148,6 +149,7 @@ impl Set {
     /// assert_eq!(Set::new().depth(), 0);
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn depth(&self) -> usize {
         self.nodes().fold(0, |deepest, (_, node)| {
             if usize::from(node.levels) < deepest { deepest } else { deepest.max(1 + node.children.depth()) }
@@ -164,6 +166,7 @@ impl Set {
     /// assert_eq!(set.path_longer_than(2), None);
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn path_longer_than(&self, length: usize) -> Option<Path> {
         let mut path = Path::default();
         self.find_longer(length, &mut path).then_some(path)
@@ -260,6 +263,7 @@ impl Set {
     /// assert!(set.get(&PathElement::field("replicas")).is_some_and(|node| node.is_member()));
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn get(&self, element: &PathElement) -> Option<&Node> {
         self.0.get(element)
     }
@@ -272,6 +276,7 @@ impl Set {
     /// assert_eq!(set.with_prefix(&PathElement::field("labels")).to_string(), ".app");
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn with_prefix(&self, element: &PathElement) -> Set {
         self.get(element).map(|node| node.children.clone()).unwrap_or_default()
     }
@@ -285,6 +290,7 @@ impl Set {
     /// assert_eq!(first, [".a", ".b"]);
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn nodes(&self) -> Iter<'_, PathElement, Node> {
         self.0.iter()
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use fieldmanager_value::sorted::SortedMap;
+use fieldmanager_value::internal::sorted::SortedMap;
 
 use crate::set::Node;
 use crate::{PathElement, Set};
@@ -13,7 +13,8 @@ use crate::{PathElement, Set};
 /// have any order and may repeat; the paths of repeated elements are merged.
 ///
 /// ```
-/// use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
+/// use fieldmanager_fieldpath::internal::SetBuilder;
+/// use fieldmanager_fieldpath::{PathElement, Set};
 /// let mut builder = SetBuilder::default();
 /// builder.push(PathElement::field("b"), true, Set::new());
 /// builder.push(PathElement::field("a"), true, Set::new());
@@ -25,7 +26,8 @@ use crate::{PathElement, Set};
 /// again owns the same set, and the items of a list, which usually have the same fields, share their sets.
 ///
 /// ```
-/// use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
+/// use fieldmanager_fieldpath::internal::SetBuilder;
+/// use fieldmanager_fieldpath::{PathElement, Set};
 /// let last = Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?;
 /// let mut builder = SetBuilder::default();
 /// let mut level = builder.open_level(&last);

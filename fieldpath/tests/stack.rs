@@ -3,9 +3,8 @@
 
 use std::thread;
 
-use fieldmanager_fieldpath::{
-    ElementMatcher, Filter, MAX_PATH_LENGTH, Matcher, Path, PathElement, Set, SetBuilder,
-};
+use fieldmanager_fieldpath::internal::{ElementMatcher, SetBuilder};
+use fieldmanager_fieldpath::{Filter, MAX_PATH_LENGTH, Matcher, Path, PathElement, Set};
 use fieldmanager_schema::Schema;
 
 /// The maximum stack that the library requires.

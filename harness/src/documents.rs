@@ -81,7 +81,7 @@ impl Document<'_> {
 /// neither valid JSON nor valid YAML, the error is the one at the later position.
 ///
 /// ```
-/// use fieldmanager_harness::parse_documents;
+/// use fieldmanager_harness::internal::parse_documents;
 /// let found = parse_documents("{\"a\": 1} {\"a\": 2}\n")?;
 /// assert_eq!(found.len(), 2);
 /// assert_eq!(parse_documents("{a: 1}\n---\n{\"a\": 1}\n")?, [found[0].clone(), found[0].clone()]);

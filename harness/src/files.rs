@@ -48,7 +48,7 @@ fn extension(path: &Path) -> Option<&'static str> {
 /// An error of reading input.
 ///
 /// ```
-/// use fieldmanager_harness::read_input;
+/// use fieldmanager_harness::internal::read_input;
 /// let error = read_input(std::io::repeat(0), 1024).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
@@ -85,9 +85,10 @@ pub enum InputError {
 /// [`InputError`].
 ///
 /// ```
-/// use fieldmanager_harness::{MAX_INPUT, read_input};
+/// use fieldmanager_harness::MAX_INPUT;
+/// use fieldmanager_harness::internal::read_input;
 /// assert_eq!(read_input("a: 1".as_bytes(), MAX_INPUT)?, "a: 1");
-/// # Ok::<(), fieldmanager_harness::InputError>(())
+/// # Ok::<(), fieldmanager_harness::internal::InputError>(())
 /// ```
 pub fn read_input(reader: impl Read, limit: u64) -> Result<String, InputError> {
     let mut bytes = bytes_up_to(reader, limit)?;

@@ -15,8 +15,7 @@
 //!   expect: {conflicts: [{manager: alice, path: .replicas}]}
 //! ```
 //!
-//! In a test, [`check`] runs every scenario of files and folders. [`load`], [`run_all`] and [`Report`] are its parts;
-//! [`outcomes`] returns the result of each step, regardless of its expectations.
+//! In a test, [`check`] runs every scenario of files and folders. [`load`], [`run_all`] and [`Report`] are its parts.
 //!
 //! # What this crate knows
 //!
@@ -46,18 +45,26 @@ mod schemas;
 mod types;
 
 pub use check::{CheckError, check, run, run_all};
-pub use documents::parse_documents;
 pub use error::{Error, Errors};
-pub use escape::escape_untrusted;
-pub use files::{InputError, MAX_INPUT, read_input};
+pub use files::MAX_INPUT;
 pub use load::{Loader, load};
-pub use oracle::{answer, answer_line, outcomes};
 pub use origin::Origin;
-pub use outcome::{ErrorKind, Outcome, State, StepError};
-pub use report::{Failure, Part, Report, ReportLine, ScenarioReport, Style};
-pub use runner::Runner;
-pub use scenario::{
-    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat, Scenario,
-    SetOperation, Step,
-};
-pub use schemas::{SchemaError, SchemaSource};
+pub use report::{Failure, Report, ScenarioReport, Style};
+pub use scenario::Scenario;
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::documents::parse_documents;
+    pub use crate::escape::escape_untrusted;
+    pub use crate::files::{InputError, read_input};
+    pub use crate::oracle::{answer, answer_line, outcomes};
+    pub use crate::outcome::{ErrorKind, Outcome, State, StepError};
+    pub use crate::report::{Part, ReportLine};
+    pub use crate::runner::Runner;
+    pub use crate::scenario::{
+        Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat,
+        SetOperation, Step,
+    };
+    pub use crate::schemas::{SchemaError, SchemaSource};
+}

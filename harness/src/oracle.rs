@@ -14,7 +14,8 @@ use crate::schemas::SchemaError;
 /// [`SchemaError`] if the schema cannot be used; then no step is run.
 ///
 /// ```
-/// use fieldmanager_harness::{Outcome, Scenario, outcomes};
+/// use fieldmanager_harness::internal::{Outcome, outcomes};
+/// use fieldmanager_harness::Scenario;
 ///
 /// let scenario = Scenario::from_yaml("
 /// schema: {types: [{name: app, scalar: numeric}]}
@@ -38,7 +39,7 @@ pub fn outcomes(scenario: &Scenario) -> Result<Vec<Outcome>, SchemaError> {
 /// this library is deterministic, so the answer is the same as for the scenario alone.
 ///
 /// ```
-/// use fieldmanager_harness::answer;
+/// use fieldmanager_harness::internal::answer;
 /// use fieldmanager_value::Value;
 ///
 /// let request = Value::from_json(r#"{"schema": {"types": [{"name": "a", "scalar": "string"}]}, "types":

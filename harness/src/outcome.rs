@@ -97,7 +97,7 @@ impl Outcome {
     /// The outcome in the conformance protocol.
     ///
     /// ```
-    /// use fieldmanager_harness::{ErrorKind, Outcome, StepError};
+    /// use fieldmanager_harness::internal::{ErrorKind, Outcome, StepError};
     ///
     /// let failed = Outcome::Error(StepError {
     ///     kind: ErrorKind::Validation,

@@ -90,7 +90,7 @@ impl ScenarioReport {
         }
     }
 
-    /// The report as a string; empty if the scenario passed. [`escape_untrusted`](crate::escape_untrusted) escapes
+    /// The report as a string; empty if the scenario passed. [`escape_untrusted`](crate::escape::escape_untrusted) escapes
     /// names, paths and values.
     ///
     /// ```
@@ -120,10 +120,11 @@ impl ScenarioReport {
     }
 
     /// The lines of the report, for a caller that prints them itself; empty if the scenario passed.
-    /// [`escape_untrusted`](crate::escape_untrusted) escapes their strings.
+    /// [`escape_untrusted`](crate::escape::escape_untrusted) escapes their strings.
     ///
     /// ```
-    /// use fieldmanager_harness::{Part, Scenario, run};
+    /// use fieldmanager_harness::internal::Part;
+    /// use fieldmanager_harness::{Scenario, run};
     /// let scenario = Scenario::from_yaml("
     /// name: a\u{202e}b
     /// schema: {types: [{name: app, scalar: numeric}]}
@@ -133,6 +134,7 @@ impl ScenarioReport {
     /// assert_eq!((lines[0].part, lines[0].text.as_str()), (Part::Title, r"FAIL a\u{202e}b"));
     /// # Ok::<(), fieldmanager_harness::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn lines(&self) -> Vec<ReportLine> {
         let mut lines = Vec::new();
         if self.passed {
@@ -244,7 +246,7 @@ impl Report {
         self.scenarios.iter().filter(|scenario| !scenario.passed).count()
     }
 
-    /// Every failure, followed by the line `N passed, N failed`. [`escape_untrusted`](crate::escape_untrusted) escapes
+    /// Every failure, followed by the line `N passed, N failed`. [`escape_untrusted`](crate::escape::escape_untrusted) escapes
     /// names, paths and values.
     ///
     /// ```

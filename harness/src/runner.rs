@@ -19,7 +19,8 @@ use crate::types::Types;
 /// failed step does not change the state.
 ///
 /// ```
-/// use fieldmanager_harness::{Runner, Scenario};
+/// use fieldmanager_harness::internal::Runner;
+/// use fieldmanager_harness::Scenario;
 ///
 /// let scenario = Scenario::from_yaml("
 /// schema: {types: [{name: app, map: {fields: [{name: replicas, type: {scalar: numeric}}]}}]}

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ahash::HashMap;
-use fieldmanager_openapi::{Importer, SourceError, SourceKind, Types, builtin, sources};
+use fieldmanager_openapi::internal::{SourceKind, sources};
+use fieldmanager_openapi::{Importer, SourceError, Types, builtin};
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_value::Value;
 
@@ -43,7 +44,7 @@ impl SchemaSource {
     /// [`SchemaError`] if the schema is none of these or has faults.
     ///
     /// ```
-    /// use fieldmanager_harness::SchemaSource;
+    /// use fieldmanager_harness::internal::SchemaSource;
     /// use fieldmanager_value::Value;
     ///
     /// let document = Value::from_yaml("types: [{name: app, scalar: text}]")?;
@@ -73,7 +74,7 @@ impl SchemaSource {
     /// resource definitions and schemas in the format of structured-merge-diff.
     ///
     /// ```
-    /// use fieldmanager_harness::SchemaSource;
+    /// use fieldmanager_harness::internal::SchemaSource;
     /// use fieldmanager_value::Value;
     ///
     /// assert!(SchemaSource::Builtin("kubernetes".into()).strategies().is_some());

@@ -1,6 +1,7 @@
 //! The scenarios of this crate, which cover every kind of step.
 
-use fieldmanager_harness::{CheckError, Scenario, answer_line, check, load, run};
+use fieldmanager_harness::internal::answer_line;
+use fieldmanager_harness::{CheckError, Scenario, check, load, run};
 use fieldmanager_value::{Map, Value};
 
 const FOLDER: &str = "tests/scenarios";

@@ -1,7 +1,8 @@
 //! Scenarios with objects at the depth limit run on a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-use fieldmanager_harness::{Runner, Scenario, Style, answer_line, outcomes, parse_documents, run, run_all};
+use fieldmanager_harness::internal::{Runner, answer_line, outcomes, parse_documents};
+use fieldmanager_harness::{Scenario, Style, run, run_all};
 use fieldmanager_testing::on_small_stack;
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 

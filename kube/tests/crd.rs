@@ -1,8 +1,8 @@
 //! Loads definitions of `kube` with unions.
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use fieldmanager::derive::KubeUnion;
-use fieldmanager::typed::Ratcheting;
+use fieldmanager::unions::KubeUnion;
+use fieldmanager::unions::Ratcheting;
 use fieldmanager::{
     ApplyRequest, Duplicates, FieldManager, GroupVersionKind, Time, TypedValue, Types, UpdateRequest, Value,
 };

@@ -15,7 +15,7 @@ pub const MAX_CAUSES: usize = 1000;
 fn manager(conflict: &Conflict) -> String {
     match Identity::of_identifier(&conflict.manager) {
         Some(identity) => identity.display_name(),
-        None => fieldmanager_value::go_format::quote(&conflict.manager),
+        None => fieldmanager_value::internal::go_format::quote(&conflict.manager),
     }
 }
 

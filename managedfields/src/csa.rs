@@ -46,7 +46,8 @@ pub struct CsaUpgrade {
 ///
 /// ```
 /// use fieldmanager_fieldpath::Set;
-/// use fieldmanager_managedfields::{Operation, find_owners};
+/// use fieldmanager_managedfields::internal::find_owners;
+/// use fieldmanager_managedfields::Operation;
 /// use fieldmanager_value::Value;
 /// let object = Value::from_json(r#"{"metadata": {"managedFields": [
 ///     {"manager": "ci", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",

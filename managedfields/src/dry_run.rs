@@ -102,6 +102,7 @@ impl FieldManager {
     /// Those of [`apply`](Self::apply), except conflicts.
     ///
     /// Behaviour: an apply with `dryRun=All`, which returns only the object.
+    #[doc(hidden)]
     pub fn dry_run_apply(&self, request: ApplyRequest<'_>) -> Result<DryRun, Error> {
         let (outcome, conflicts) = match self.apply(request) {
             Ok(outcome) => (outcome, None),
@@ -129,6 +130,7 @@ impl FieldManager {
     /// assert_eq!(dry.ownership[0].gained.to_string(), ".data\n.data.n");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn dry_run_update(&self, request: UpdateRequest<'_>) -> Result<DryRun, Error> {
         self.dry_run(request.live(), self.update(request)?, None)
     }
@@ -153,6 +155,7 @@ impl FieldManager {
     /// assert_eq!(dry.changes[0].to_string(), r#".data.n: "1" -> "2""#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn dry_run_patch(&self, request: PatchRequest<'_>) -> Result<DryRun, Error> {
         self.dry_run(request.live, self.patch(request)?, None)
     }

@@ -93,6 +93,7 @@ impl Entry {
     /// [`EntryError`] with the invalid member.
     ///
     /// Behaviour: `DecodeManagedFields` of `k8s.io/apimachinery/pkg/util/managedfields`.
+    #[doc(hidden)]
     pub fn from_value(index: usize, value: &Value) -> Result<Entry, EntryError> {
         Self::read(index, value, &mut Set::from_value)
     }
@@ -163,6 +164,7 @@ impl Entry {
     }
 
     /// The entry as it is written in an object. Empty members are omitted.
+    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         let mut entry = Map::new();
         for (name, text) in [

@@ -5,7 +5,8 @@ use fieldmanager_merge::ConvertError;
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
-use fieldmanager_value::{List, ListBuilder, Map, Str, Value};
+use fieldmanager_value::internal::ListBuilder;
+use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::convert::at_version;
 use crate::entry::{Entry, EntryError};

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use fieldmanager_fieldpath::ApiVersion;
-use fieldmanager_value::{Escape, Str, Value, write_string};
+use fieldmanager_value::internal::{Escape, write_string};
+use fieldmanager_value::{Str, Value};
 
 /// The operation of an entry.
 ///
@@ -82,6 +83,7 @@ impl Identity {
     /// it.
     ///
     /// Behaviour: `BuildManagerIdentifier` of `k8s.io/apimachinery/pkg/util/managedfields`.
+    #[doc(hidden)]
     pub fn identifier(&self) -> Str {
         let mut out = String::with_capacity(96);
         let members = [
@@ -132,11 +134,12 @@ impl Identity {
     /// let updater = Identity::new("ci", Operation::Update, "v1", "status");
     /// assert_eq!(updater.display_name(), r#""ci" with subresource "status" using v1"#);
     /// ```
+    #[doc(hidden)]
     pub fn display_name(&self) -> String {
-        let mut out = fieldmanager_value::go_format::quote(&self.manager);
+        let mut out = fieldmanager_value::internal::go_format::quote(&self.manager);
         if !self.subresource.is_empty() {
             out.push_str(" with subresource ");
-            out.push_str(&fieldmanager_value::go_format::quote(&self.subresource));
+            out.push_str(&fieldmanager_value::internal::go_format::quote(&self.subresource));
         }
         if self.operation == Operation::Update {
             out.push_str(" using ");

@@ -106,21 +106,25 @@ impl Interner {
     }
 
     /// The maximum number of sets.
+    #[doc(hidden)]
     pub fn capacity(&self) -> usize {
         self.fields.capacity
     }
 
     /// The number of `fieldsV1`. The call counts them.
+    #[doc(hidden)]
     pub fn len(&self) -> usize {
         self.fields.len()
     }
 
     /// Whether it keeps no `fieldsV1`.
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Removes everything. Objects keep what they share.
+    #[doc(hidden)]
     pub fn clear(&mut self) {
         *self = Self::with_capacity(self.capacity());
     }
@@ -194,6 +198,7 @@ impl Interner {
     /// assert!(one.ptr_eq(&other));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn fields(&mut self, fields_v1: &Value) -> Result<Set, Error> {
         self.set_at(fingerprint(&self.hashes, fields_v1), fields_v1)
     }

@@ -5,7 +5,8 @@
 use fieldmanager_fieldpath::Set;
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_typed::Duplicates;
-use fieldmanager_value::{Escape, Map, Str, Value};
+use fieldmanager_value::internal::Escape;
+use fieldmanager_value::{Map, Str, Value};
 
 use crate::settings::Settings;
 

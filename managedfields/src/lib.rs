@@ -42,32 +42,43 @@ mod timestamps;
 mod update;
 
 pub use builder::FieldManagerBuilder;
-pub use cap::{ANCIENT_CHANGES, MAX_UPDATERS};
+pub use cap::MAX_UPDATERS;
 pub use conflict::MAX_CAUSES;
 pub use convert::{ObjectConverter, SameFields};
-pub use csa::{CsaUpgrade, find_owners};
+pub use csa::CsaUpgrade;
 pub use depth::MAX_OWNED_DEPTH;
-pub use dry_run::{Change, DryRun, OwnershipChange};
 pub use entry::{Entry, EntryError};
 pub use error::{Error, ErrorKind};
 pub use extract::{ExtractForm, extract};
 pub use fieldmanager_structural::{MAX_MANAGER, validate_managed_fields};
 pub use identity::{Identity, Operation};
 pub use interner::Interner;
-pub use last_applied::LAST_APPLIED;
-pub use lint::{Finding, LintOptions, LintReport, ManagerSize, Severity, lint};
-pub use managed_fields::{Decoded, ManagedFields};
+pub use managed_fields::ManagedFields;
 pub use manager::FieldManager;
 pub use migrate::{MigrateError, Selector};
-pub use objects::{ObjectError, ObjectOutcome, map_object};
+pub use objects::{ObjectError, ObjectOutcome};
 pub use options::{InvalidOptions, RequestKind, RequestOptions, manager_name};
-pub use outcome::{Outcome, UncheckedOutcome};
+pub use outcome::Outcome;
 pub use request::{ApplyRequest, PatchRequest, UpdateRequest};
 pub use scale::ScaleHandler;
 pub use status::{Cause, Details, Status};
 pub use strip_for_apply::{StripOptions, strip_for_apply};
 pub use time::{Time, TimeError};
 pub use timestamps::ignore_timestamp_only_changes;
-pub use update::BEFORE_FIRST_APPLY;
 
 pub use fieldmanager_merge::ConvertError;
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::cap::ANCIENT_CHANGES;
+    pub use crate::csa::find_owners;
+    pub use crate::dry_run::{Change, DryRun, OwnershipChange};
+    pub use crate::last_applied::LAST_APPLIED;
+    pub use crate::lint::{Finding, LintOptions, LintReport, ManagerSize, Severity, lint};
+    pub use crate::managed_fields::Decoded;
+    pub use crate::objects::map_object;
+    pub use crate::outcome::UncheckedOutcome;
+    pub use crate::update::BEFORE_FIRST_APPLY;
+    pub use fieldmanager_structural::MAX_MANAGER;
+}

@@ -17,7 +17,7 @@ use crate::update::BEFORE_FIRST_APPLY;
 /// Options of [`lint`].
 ///
 /// ```
-/// use fieldmanager_managedfields::LintOptions;
+/// use fieldmanager_managedfields::internal::LintOptions;
 /// let options = LintOptions::default().served(["apps/v1"]).large_percent(30);
 /// assert_eq!(options.large_percent, 30);
 /// ```
@@ -55,7 +55,7 @@ impl LintOptions {
 /// A finding of [`lint`]. Its message says what it means and how to fix it.
 ///
 /// ```
-/// use fieldmanager_managedfields::Finding;
+/// use fieldmanager_managedfields::internal::Finding;
 /// let finding = Finding::Large { managed_bytes: 600, object_bytes: 1000 };
 /// assert_eq!(finding.to_string(), "managedFields are 600 of 1000 bytes (60%)");
 /// ```
@@ -124,7 +124,7 @@ pub enum Finding {
 /// The severity of a [`Finding`], in ascending order.
 ///
 /// ```
-/// use fieldmanager_managedfields::{Finding, Severity};
+/// use fieldmanager_managedfields::internal::{Finding, Severity};
 /// let large = Finding::Large { managed_bytes: 900, object_bytes: 1000 };
 /// assert_eq!(large.severity(), Severity::Note);
 /// assert!(Severity::Note < Severity::Warning && Severity::Warning < Severity::Error);
@@ -142,6 +142,7 @@ pub enum Severity {
 
 impl Severity {
     /// `note`, `warning` or `error`.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -251,7 +252,7 @@ pub struct ManagerSize {
 /// The result of [`lint`].
 ///
 /// ```
-/// use fieldmanager_managedfields::{LintOptions, lint};
+/// use fieldmanager_managedfields::internal::{LintOptions, lint};
 /// let report = lint(&fieldmanager_value::Value::Null, &LintOptions::default());
 /// assert!(report.findings.is_empty() && report.sizes.is_empty());
 /// ```
@@ -274,7 +275,7 @@ pub struct LintReport {
 /// Behaviour: Kubernetes has no such check.
 ///
 /// ```
-/// use fieldmanager_managedfields::{Finding, LintOptions, lint};
+/// use fieldmanager_managedfields::internal::{Finding, LintOptions, lint};
 /// use fieldmanager_value::Value;
 /// let object = Value::from_json(r#"{"data": {"a": "1"}, "metadata": {"managedFields": [
 ///     {"manager": "ci", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
-use fieldmanager_value::sorted::SortedMap;
+use fieldmanager_value::internal::sorted::SortedMap;
 use fieldmanager_value::{Str, Value};
 
 use crate::entry::{Entry, EntryError, ReadFields};
@@ -91,6 +91,7 @@ impl ManagedFields {
     /// assert_eq!(decoded.faults[0].manager.as_deref(), Some("old"));
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn decode_lossy(list: Option<&Value>) -> Decoded {
         let mut decoded = Decoded::default();
         for entry in read_entries(list, &mut Set::from_value, &mut decoded.faults) {
@@ -118,6 +119,7 @@ impl ManagedFields {
     /// assert!(one.entries()[0].fields.ptr_eq(&other.entries()[0].fields));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn decode_with(list: Option<&Value>, interner: &mut Interner) -> Result<Self, EntryError> {
         let mut decoded = Decoded::default();
         let mut fingerprint = Fingerprint::default();

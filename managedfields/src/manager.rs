@@ -1,7 +1,6 @@
 //! The field manager: the methods that an API server calls on create, update, patch and apply.
 
 use fieldmanager_fieldpath::ApiVersion;
-use fieldmanager_openapi::GroupVersionKind;
 
 use crate::apply::Apply;
 use crate::error::Error;
@@ -45,12 +44,8 @@ pub struct FieldManager {
 }
 
 impl FieldManager {
-    /// The kind of the objects.
-    pub fn object_kind(&self) -> &GroupVersionKind {
-        &self.settings.kind
-    }
-
     /// The version of requests: `apps/v1`.
+    #[doc(hidden)]
     pub fn version(&self) -> &ApiVersion {
         &self.settings.version
     }
@@ -61,7 +56,7 @@ impl FieldManager {
     /// If the live object has no managed fields, the manager `before-first-apply` becomes the owner of its fields.
     ///
     /// As in an API server, an apply by `kubectl` takes the fields that it applied on the client's side before, and sets
-    /// the [annotation](crate::LAST_APPLIED) of client-side apply if the object has it.
+    /// the [annotation](crate::last_applied::LAST_APPLIED) of client-side apply if the object has it.
     ///
     /// # Errors
     ///
@@ -120,6 +115,7 @@ impl FieldManager {
     /// assert_eq!(updated.object.get("metadata"), live.get("metadata"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn update_no_errors(&self, request: UpdateRequest<'_>) -> UncheckedOutcome {
         match self.update(request) {
             Ok(outcome) => UncheckedOutcome { object: outcome.object, error: None },

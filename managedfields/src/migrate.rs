@@ -65,6 +65,7 @@ impl Selector {
     /// assert!(!Selector::manager("ci").operation(Operation::Update).selects(&entry));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn selects(&self, entry: &Entry) -> bool {
         self.manager == entry.manager
             && self.operation.is_none_or(|operation| operation == entry.operation)
@@ -105,6 +106,7 @@ impl ManagedFields {
     /// use fieldmanager_managedfields::{ManagedFields, Selector};
     /// assert!(ManagedFields::new().selected(&Selector::manager("ci")).is_empty());
     /// ```
+    #[doc(hidden)]
     pub fn selected(&self, selector: &Selector) -> Vec<Entry> {
         self.entries().into_iter().filter(|entry| selector.selects(entry)).collect()
     }

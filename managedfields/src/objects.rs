@@ -181,7 +181,8 @@ impl FieldManager {
 /// [`ObjectError`] if the object cannot be serialized, or the result does not fit the type.
 ///
 /// ```
-/// use fieldmanager_managedfields::{StripOptions, map_object, strip_for_apply};
+/// use fieldmanager_managedfields::internal::map_object;
+/// use fieldmanager_managedfields::{StripOptions, strip_for_apply};
 /// let read = serde_json::json!({"metadata": {"name": "x", "uid": "1"}});
 /// let config = map_object(&read, |object| strip_for_apply(object, StripOptions::all()))?;
 /// assert_eq!(config, serde_json::json!({"metadata": {"name": "x"}}));

@@ -3,8 +3,10 @@
 use std::fmt;
 
 use fieldmanager_openapi::GroupVersionKind;
-use fieldmanager_structural::{FieldError, FieldPath, MAX_MANAGER, validate_manager};
-use fieldmanager_value::go_format::is_print;
+use fieldmanager_structural::MAX_MANAGER;
+use fieldmanager_structural::internal::validate_manager;
+use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::internal::go_format::is_print;
 
 use crate::status::Status;
 
@@ -67,6 +69,7 @@ impl RequestKind {
     /// assert_eq!(kind("application/apply-patch+cbor"), RequestKind::Apply);
     /// assert_eq!(kind("application/merge-patch+json; charset=utf-8"), RequestKind::Patch);
     /// ```
+    #[doc(hidden)]
     pub fn of_patch(content_type: &str) -> Self {
         let kind = content_type.split(';').next().unwrap_or_default().trim();
         match kind {
@@ -76,6 +79,7 @@ impl RequestKind {
     }
 
     /// The kind under which an API server reports invalid options.
+    #[doc(hidden)]
     pub fn options_kind(self) -> GroupVersionKind {
         let kind = match self {
             RequestKind::Create => "CreateOptions",

@@ -86,6 +86,7 @@ pub struct Cause {
 
 impl Cause {
     /// A cause from its parts.
+    #[doc(hidden)]
     pub fn new(reason: impl Into<String>, message: impl Into<String>, field: impl Into<String>) -> Self {
         Cause { reason: reason.into(), message: message.into(), field: field.into() }
     }
@@ -107,22 +108,26 @@ impl Status {
     }
 
     /// 400: the request is malformed.
+    #[doc(hidden)]
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message.into(), None)
     }
 
     /// 404: the object does not exist. The message of an API server is `deployments.apps "web" not found`, but a field
     /// manager knows neither the name of the resource nor that of the object.
+    #[doc(hidden)]
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(404, "NotFound", message.into(), None)
     }
 
     /// 409: the object has changed since the client read it.
+    #[doc(hidden)]
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(409, "Conflict", message.into(), None)
     }
 
     /// 409: other managers own fields that the apply would change. The causes are the conflicts, in order.
+    #[doc(hidden)]
     pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
         let details = Details { causes, ..Details::default() };
         Self::new(409, "Conflict", message.into(), Some(details))
@@ -144,6 +149,7 @@ impl Status {
     /// );
     /// assert_eq!(status.code, 422);
     /// ```
+    #[doc(hidden)]
     pub fn invalid(kind: &GroupVersionKind, name: &str, errors: &[FieldError]) -> Self {
         let group_kind = match kind.group.is_empty() {
             true => kind.kind.to_string(),
@@ -164,8 +170,10 @@ impl Status {
             [one] => one.clone(),
             all => format!("[{}]", all.join(", ")),
         };
-        let message =
-            format!("{group_kind} {} is invalid: {all}", fieldmanager_value::go_format::quote(name));
+        let message = format!(
+            "{group_kind} {} is invalid: {all}",
+            fieldmanager_value::internal::go_format::quote(name)
+        );
         let details = Details {
             name: name.to_owned(),
             group: kind.group.to_string(),
@@ -187,6 +195,7 @@ impl Status {
     /// 500: an error of the server.
     ///
     /// Behaviour: `NewInternalError`, and the handling of errors without a `Status` in `k8s.io/apiserver`.
+    #[doc(hidden)]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "InternalError", message.into(), None)
     }

@@ -63,7 +63,8 @@ impl StripOptions {
 /// Behaviour: an apply of `k8s.io/apimachinery/pkg/util/managedfields` accepts the result.
 ///
 /// ```
-/// use fieldmanager_managedfields::{LAST_APPLIED, StripOptions, strip_for_apply};
+/// use fieldmanager_managedfields::internal::LAST_APPLIED;
+/// use fieldmanager_managedfields::{StripOptions, strip_for_apply};
 /// use fieldmanager_value::Value;
 /// let read = Value::from_json(&format!(
 ///     r#"{{"metadata":{{"name":"x","uid":"1","managedFields":[],"annotations":{{"{LAST_APPLIED}":"{{}}"}}}},

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fieldmanager_structural::Timestamp;
+use fieldmanager_structural::internal::Timestamp;
 
 /// When a manager last wrote, in whole seconds of UTC, as in `metadata.managedFields`.
 ///

@@ -1,9 +1,9 @@
 //! Dry runs.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
+use fieldmanager_managedfields::internal::DryRun;
 use fieldmanager_managedfields::{
-    ApplyRequest, DryRun, Error, FieldManager, PatchRequest, StripOptions, Time, UpdateRequest,
-    strip_for_apply,
+    ApplyRequest, Error, FieldManager, PatchRequest, StripOptions, Time, UpdateRequest, strip_for_apply,
 };
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_patch::PatchType;
@@ -39,7 +39,7 @@ fn changes(dry: &DryRun) -> Vec<String> {
 }
 
 fn ownership(dry: &DryRun) -> Vec<String> {
-    let one = |set: &fieldmanager_managedfields::OwnershipChange| {
+    let one = |set: &fieldmanager_managedfields::internal::OwnershipChange| {
         let text = |set: &fieldmanager_fieldpath::Set| set.to_string().replace('\n', ",");
         format!("{} +{} -{}", set.identity.display_name(), text(&set.gained), text(&set.lost))
     };

@@ -1,9 +1,10 @@
 //! Extraction of what one manager applied.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
+use fieldmanager_managedfields::internal::BEFORE_FIRST_APPLY;
 use fieldmanager_managedfields::{
-    ApplyRequest, BEFORE_FIRST_APPLY, Error, ExtractForm, FieldManager, ManagedFields, ObjectConverter,
-    SameFields, Time, UpdateRequest, extract,
+    ApplyRequest, Error, ExtractForm, FieldManager, ManagedFields, ObjectConverter, SameFields, Time,
+    UpdateRequest, extract,
 };
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;

@@ -3,10 +3,9 @@
 
 use std::fmt::Write;
 
-use fieldmanager_managedfields::{
-    ApplyRequest, Entry, Error, FieldManager, Finding, LintOptions, MAX_CAUSES, Severity, Time,
-    UpdateRequest, lint,
-};
+use fieldmanager_managedfields::MAX_CAUSES;
+use fieldmanager_managedfields::internal::{Finding, LintOptions, Severity, lint};
+use fieldmanager_managedfields::{ApplyRequest, Entry, Error, FieldManager, Time, UpdateRequest};
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_value::Value;
 

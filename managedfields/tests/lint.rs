@@ -1,7 +1,7 @@
 //! The findings of lint.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
-use fieldmanager_managedfields::{LintOptions, lint};
+use fieldmanager_managedfields::internal::{LintOptions, lint};
 use fieldmanager_value::Value;
 
 fn entry(manager: &str, operation: &str, version: &str, fields: &str) -> String {

@@ -1,10 +1,10 @@
 //! Requests with objects at the depth limit need no more than a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
+use fieldmanager_managedfields::internal::{LintOptions, lint};
 use fieldmanager_managedfields::{
-    ApplyRequest, CsaUpgrade, ExtractForm, FieldManager, Interner, LintOptions, MAX_OWNED_DEPTH,
-    ManagedFields, PatchRequest, StripOptions, Time, UpdateRequest, ignore_timestamp_only_changes, lint,
-    strip_for_apply,
+    ApplyRequest, CsaUpgrade, ExtractForm, FieldManager, Interner, MAX_OWNED_DEPTH, ManagedFields,
+    PatchRequest, StripOptions, Time, UpdateRequest, ignore_timestamp_only_changes, strip_for_apply,
 };
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_patch::{PatchSchema, PatchType, json_merge, json_patch};

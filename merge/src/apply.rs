@@ -1,7 +1,8 @@
 //! The steps of an apply, in the order in which they run.
 
 use fieldmanager_fieldpath::{Owners, VersionedSet};
-use fieldmanager_typed::{MergedValue, TypedValue};
+use fieldmanager_typed::TypedValue;
+use fieldmanager_typed::internal::MergedValue;
 
 use crate::error::{Error, Stage, union_error};
 use crate::ownership::{Cleared, ObjectChange, Wanted, reconcile, reconciled};

@@ -80,6 +80,7 @@ impl Conflicts {
 
     /// The conflicts for which `keep` returns true; `None` if there are none.
     #[must_use]
+    #[doc(hidden)]
     pub fn filtered(&self, keep: impl Fn(&Conflict) -> bool) -> Option<Conflicts> {
         let kept: Vec<Conflict> = self.0.iter().filter(|conflict| keep(conflict)).cloned().collect();
         (!kept.is_empty()).then_some(Conflicts(kept))

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::{ApiVersion, Owners, Path, PathElement, Set, VersionedSet};
-use fieldmanager_typed::{Comparison, TypedValue, discriminator_of};
+use fieldmanager_typed::internal::discriminator_of;
+use fieldmanager_typed::{Comparison, TypedValue};
 use fieldmanager_value::Str;
 
 use crate::conflict::{Conflict, Conflicts};
@@ -23,7 +24,7 @@ pub(crate) fn reconcile(live: &mut Versions<'_>, owners: &Owners) -> Result<Owne
         if entry.is_reconciled_with(ty) {
             continue;
         }
-        let adapted = match fieldmanager_typed::reconcile(entry.set(), ty) {
+        let adapted = match fieldmanager_typed::internal::reconcile(entry.set(), ty) {
             Some(set) => entry.with_set(set),
             None => entry.clone(),
         };

@@ -158,11 +158,13 @@ impl Updater {
     /// assert!(!updater.with_unions(false).unions() && updater.unions());
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn with_unions(&self, on: bool) -> Updater {
         Updater { settings: Settings { unions: on, ..self.settings.clone() } }
     }
 
     /// Whether unions are normalized.
+    #[doc(hidden)]
     pub fn unions(&self) -> bool {
         self.settings.unions
     }

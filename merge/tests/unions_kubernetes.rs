@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use fieldmanager_fieldpath::Owners;
 use fieldmanager_merge::{ApplyRequest, UpdateRequest, Updater};
-use fieldmanager_schema::{Schema, TypeDef};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::TypeDef;
 use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
 

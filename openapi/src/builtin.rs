@@ -23,6 +23,7 @@ use crate::Types;
 /// ```
 /// assert_eq!(fieldmanager_openapi::builtin::RELEASE, "1.37");
 /// ```
+#[doc(hidden)]
 pub const RELEASE: &str = include_str!("builtin/release.txt");
 
 const TEXT: &str = include_str!("builtin/kubernetes.json");

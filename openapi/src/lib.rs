@@ -17,6 +17,13 @@ mod sources;
 mod types;
 
 pub use fieldmanager_structural::GroupVersionKind;
-pub use import::{Fault, ImportError, Imported, Importer, ListUnions, LoadError, UnionForm, UnionOrigin};
-pub use sources::{SourceError, SourceKind, sources};
+pub use import::{Fault, ImportError, Imported, Importer, ListUnions, LoadError};
+pub use sources::SourceError;
 pub use types::{KindError, Types};
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::import::{UnionForm, UnionOrigin};
+    pub use crate::sources::{SourceKind, sources};
+}

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fieldmanager_schema::{Schema, TypeDef};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::TypeDef;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::{Str, Value};
@@ -13,7 +14,7 @@ use crate::{Imported, Importer, LoadError, Types};
 /// The kinds of documents with types.
 ///
 /// ```
-/// use fieldmanager_openapi::SourceKind;
+/// use fieldmanager_openapi::internal::SourceKind;
 /// use fieldmanager_value::Value;
 /// let kind = SourceKind::detect(&Value::from_yaml("{openapi: 3.0.0, components: {schemas: {}}}")?);
 /// assert_eq!(kind, Some(SourceKind::OpenApi));
@@ -116,7 +117,7 @@ fn each_line(name: &str, source: &LoadError) -> String {
 /// objects are skipped.
 ///
 /// ```
-/// use fieldmanager_openapi::sources;
+/// use fieldmanager_openapi::internal::sources;
 /// use fieldmanager_value::Value;
 /// let file = [Value::from_yaml("{kind: List, items: [{kind: CustomResourceDefinition}, {kind: Pod}]}")?];
 /// assert_eq!(sources(&file).len(), 1);

@@ -83,6 +83,7 @@ impl Types {
     /// assert!(matches!(types.for_kind(&kind), Err(KindError::Ambiguous { .. })));
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn new(schema: Schema, kinds: impl IntoIterator<Item = (GroupVersionKind, Str)>) -> Self {
         let mut map: BTreeMap<GroupVersionKind, Vec<Str>> = BTreeMap::new();
         for (kind, name) in kinds {

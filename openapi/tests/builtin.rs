@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers may panic")]
 
 use fieldmanager_openapi::{GroupVersionKind, builtin};
-use fieldmanager_schema::{Atom, ListType, MapType, Type};
+use fieldmanager_schema::Type;
+use fieldmanager_schema::internal::{Atom, ListType, MapType};
 use fieldmanager_value::Value;
 
 fn of(version: &str, kind: &str) -> Type {
@@ -87,7 +88,7 @@ fn only_selectors_are_atomic() {
 
 #[test]
 fn scalars_of_several_kinds_are_untyped() {
-    use fieldmanager_schema::Scalar::Untyped;
+    use fieldmanager_schema::internal::Scalar::Untyped;
     for name in [
         "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
         "io.k8s.apimachinery.pkg.api.resource.Quantity",

@@ -1,7 +1,8 @@
 //! Definitions at the depth limit are imported on a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-use fieldmanager_openapi::{Importer, ListUnions, Types, sources};
+use fieldmanager_openapi::internal::sources;
+use fieldmanager_openapi::{Importer, ListUnions, Types};
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_testing::{NestedSchema, custom_resource_definition, map, on_small_stack};
 use fieldmanager_value::{MAX_DEPTH, Str, Value};

@@ -29,7 +29,8 @@ const TEXT: &str = include_str!("builtin/patches.json");
 /// The strategies of the built-in types of Kubernetes. They are read once, by the first call.
 ///
 /// ```
-/// use fieldmanager_patch::{Strategy, builtin};
+/// use fieldmanager_patch::internal::Strategy;
+/// use fieldmanager_patch::builtin;
 /// let types = builtin::types();
 /// let deployment = types.for_kind("apps/v1", "Deployment").ok_or("it is there")?;
 /// let (_, spec) = deployment.map_field("spec")?;

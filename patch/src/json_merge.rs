@@ -3,7 +3,8 @@
 //! Where the RFC is open, the behaviour is that of `gopkg.in/evanphx/json-patch.v4`, which an API server uses, and of
 //! `k8s.io/apimachinery/pkg/util/jsonmergepatch`.
 
-use fieldmanager_value::{Kind, ListBuilder, Map, MapBuilder, Value};
+use fieldmanager_value::internal::{ListBuilder, MapBuilder};
+use fieldmanager_value::{Kind, Map, Value};
 
 use crate::error::{Under, deeper};
 use crate::{Error, Fault};
@@ -48,6 +49,7 @@ pub fn apply(original: &Value, patch: &Value) -> Result<Value, Error> {
 /// assert_eq!(error.response().message, "Invalid JSON Patch");
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
+#[doc(hidden)]
 pub fn apply_to_object(original: &Value, patch: &Value) -> Result<Value, Error> {
     if patch.as_map().is_none() {
         return Err(Fault::MergePatch { found: patch.kind() }.into());

@@ -40,4 +40,10 @@ mod types;
 
 pub use error::{Error, Fault, Response};
 pub use media::PatchType;
-pub use types::{PatchRule, PatchSchema, PatchTypes, Strategy, TypesError};
+pub use types::{PatchSchema, PatchTypes, TypesError};
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::types::{PatchRule, Strategy};
+}

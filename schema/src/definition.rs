@@ -7,7 +7,8 @@ use crate::nested::Nested;
 /// A named type. Names are unique within a schema.
 ///
 /// ```
-/// use fieldmanager_schema::{AtomDef, Scalar, Schema, TypeDef};
+/// use fieldmanager_schema::internal::{AtomDef, Scalar, TypeDef};
+/// use fieldmanager_schema::Schema;
 /// let atom = AtomDef { scalar: Some(Scalar::Numeric), ..AtomDef::default() };
 /// let schema = Schema::from_definitions(vec![TypeDef { name: "count".into(), atom }])?;
 /// assert_eq!(schema.to_value().to_json(), r#"{"types":[{"name":"count","scalar":"numeric"}]}"#);
@@ -24,7 +25,7 @@ pub struct TypeDef {
 /// The kinds accepted by a type: any of those that are set. If none is set, no value is valid.
 ///
 /// ```
-/// use fieldmanager_schema::{AtomDef, MapDef, Scalar};
+/// use fieldmanager_schema::internal::{AtomDef, MapDef, Scalar};
 /// // A number or a map: both `resources: 1` and `resources: {}` are valid.
 /// let either = AtomDef {
 ///     scalar: Some(Scalar::Numeric),
@@ -53,7 +54,7 @@ impl AtomDef {
 /// The kinds of scalars.
 ///
 /// ```
-/// use fieldmanager_schema::Scalar;
+/// use fieldmanager_schema::internal::Scalar;
 /// let names = Scalar::ALL.map(Scalar::name);
 /// assert_eq!(names, ["numeric", "string", "boolean", "untyped"]);
 /// ```
@@ -87,7 +88,7 @@ impl Scalar {
 /// The ownership relationship between the parts of a list or map.
 ///
 /// ```
-/// use fieldmanager_schema::Relationship;
+/// use fieldmanager_schema::internal::Relationship;
 /// let names = Relationship::ALL.map(Relationship::name);
 /// assert_eq!(names, ["associative", "atomic", "separable"]);
 /// ```
@@ -119,7 +120,7 @@ impl Relationship {
 /// A reference to a named type, or an inlined type.
 ///
 /// ```
-/// use fieldmanager_schema::{Relationship, TypeRef};
+/// use fieldmanager_schema::internal::{Relationship, TypeRef};
 /// // The labels of a selector: the type is granular, but atomic in this field.
 /// let selector = TypeRef {
 ///     named: Some("labels".into()),
@@ -144,7 +145,7 @@ pub struct TypeRef {
 /// A list.
 ///
 /// ```
-/// use fieldmanager_schema::{ListDef, Relationship, TypeRef};
+/// use fieldmanager_schema::internal::{ListDef, Relationship, TypeRef};
 /// let containers = ListDef {
 ///     element: TypeRef { named: Some("container".into()), ..TypeRef::default() },
 ///     relationship: Some(Relationship::Associative),
@@ -165,7 +166,7 @@ pub struct ListDef {
 /// A map or a struct: declared fields and the type of all others.
 ///
 /// ```
-/// use fieldmanager_schema::{AtomDef, FieldDef, MapDef, Scalar, TypeRef};
+/// use fieldmanager_schema::internal::{AtomDef, FieldDef, MapDef, Scalar, TypeRef};
 /// let inlined = AtomDef { scalar: Some(Scalar::Numeric), ..AtomDef::default() };
 /// let replicas = FieldDef {
 ///     name: "replicas".into(),
@@ -216,7 +217,7 @@ pub struct FieldDef {
 /// This is the format of the Go package, with extensions so that the declarations of KEP-1027 round-trip.
 ///
 /// ```
-/// use fieldmanager_schema::{Union, UnionField};
+/// use fieldmanager_schema::internal::{Union, UnionField};
 /// let field = |field: &str, value: &str| UnionField {
 ///     field: field.into(),
 ///     value: value.into(),
@@ -253,7 +254,7 @@ impl Union {
     /// precedence.
     ///
     /// ```
-    /// use fieldmanager_schema::Union;
+    /// use fieldmanager_schema::internal::Union;
     /// assert!(Union::default().is_deducing());
     /// let respecting = Union { discriminator: Some("type".into()), ..Union::default() };
     /// assert!(!respecting.is_deducing());
@@ -265,7 +266,7 @@ impl Union {
     /// The member selected by a value of the discriminator.
     ///
     /// ```
-    /// use fieldmanager_schema::{Union, UnionField};
+    /// use fieldmanager_schema::internal::{Union, UnionField};
     /// let member = UnionField { field: "exec".into(), value: "Exec".into(), optional: false };
     /// let union = Union { fields: vec![member.clone()], ..Union::default() };
     /// assert_eq!(union.selected_by("Exec"), Some(&member));
@@ -278,7 +279,7 @@ impl Union {
     /// Whether the union declares a value of the discriminator, either for a member or as an empty member.
     ///
     /// ```
-    /// use fieldmanager_schema::Union;
+    /// use fieldmanager_schema::internal::Union;
     /// let union = Union { empty_members: vec!["None".into()], ..Union::default() };
     /// assert!(union.declares("None") && !union.declares("Exec"));
     /// ```
@@ -289,7 +290,7 @@ impl Union {
     /// The declared values of the discriminator: those of members first, then the empty members.
     ///
     /// ```
-    /// use fieldmanager_schema::{Union, UnionField};
+    /// use fieldmanager_schema::internal::{Union, UnionField};
     /// let member = UnionField { field: "exec".into(), value: "Exec".into(), optional: false };
     /// let union = Union { fields: vec![member], empty_members: vec!["None".into()], ..Union::default() };
     /// assert_eq!(union.values().collect::<Vec<_>>(), ["Exec", "None"]);
@@ -302,7 +303,7 @@ impl Union {
 /// A member of a union.
 ///
 /// ```
-/// use fieldmanager_schema::UnionField;
+/// use fieldmanager_schema::internal::UnionField;
 /// // Selected by `type: RollingUpdate`, which is valid even if the field is not set.
 /// let member = UnionField {
 ///     field: "rollingUpdate".into(),

@@ -34,9 +34,9 @@
 //!
 //! # Definitions and resolved types
 //!
-//! [`TypeDef`] and its parts are the *definitions*, structured like a schema file. [`Schema`] also holds their
-//! *resolved* form: every reference is a [`TypeId`], field-level `elementRelationship` overrides are applied, and field
-//! lookups do not allocate. Walkers borrow an [`Atom`] and clone nothing.
+//! `TypeDef` and its parts are the *definitions*, structured like a schema file. [`Schema`] also holds their
+//! *resolved* form: every reference is a `TypeId`, field-level `elementRelationship` overrides are applied, and field
+//! lookups do not allocate. Walkers borrow an `Atom` and clone nothing.
 //!
 //! # What this crate knows
 //!
@@ -55,19 +55,20 @@ mod resolved;
 mod similar;
 mod write;
 
-pub use definition::{
-    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
-};
 pub use error::{Error, Fault};
 
 /// Items shared by the crates of this workspace. Not part of the public API.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::along::Along;
+    pub use crate::definition::{
+        AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
+    };
+    pub use crate::nested::Nested;
+    pub use crate::resolved::{Atom, Field, KeyField, ListType, MapType, TypeId};
     pub use crate::similar::{FAULTS_WITH_SUGGESTIONS, similar_names};
 }
-pub use nested::Nested;
-pub use resolved::{Atom, Field, KeyField, ListType, MapType, Schema, Type, TypeId};
+pub use resolved::{Schema, Type};
 
 /// The name of the type that is atomic for any value.
 ///

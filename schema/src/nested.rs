@@ -9,7 +9,7 @@ use fieldmanager_value::internal::level;
 /// overflow.
 ///
 /// ```
-/// use fieldmanager_schema::{AtomDef, ListDef, Relationship};
+/// use fieldmanager_schema::internal::{AtomDef, ListDef, Relationship};
 /// let list = ListDef { relationship: Some(Relationship::Atomic), ..ListDef::default() };
 /// let atom = AtomDef { list: Some(list.into()), ..AtomDef::default() };
 /// assert!(atom.list.is_some_and(|list| list.keys.is_empty()));

@@ -78,12 +78,14 @@ impl Schema {
     /// members or discriminator values.
     ///
     /// ```
-    /// use fieldmanager_schema::{AtomDef, Scalar, Schema, TypeDef};
+    /// use fieldmanager_schema::internal::{AtomDef, Scalar, TypeDef};
+    /// use fieldmanager_schema::Schema;
     /// let atom = AtomDef { scalar: Some(Scalar::String), ..AtomDef::default() };
     /// let schema = Schema::from_definitions(vec![TypeDef { name: "text".into(), atom }])?;
     /// assert!(schema.type_named("text").is_some());
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn from_definitions(types: Vec<TypeDef>) -> Result<Schema, Error> {
         build::schema(types)
     }

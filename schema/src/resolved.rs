@@ -50,10 +50,11 @@ pub(crate) struct Inner {
     pub(crate) with_atomic_unions: Vec<bool>,
 }
 
-/// The kinds accepted by a type, with references resolved. See [`AtomDef`](crate::AtomDef).
+/// The kinds accepted by a type, with references resolved. See [`AtomDef`](crate::definition::AtomDef).
 ///
 /// ```
-/// use fieldmanager_schema::{Scalar, Schema};
+/// use fieldmanager_schema::internal::Scalar;
+/// use fieldmanager_schema::Schema;
 /// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
 /// let app = schema.type_named("app").unwrap();
 /// assert_eq!(app.atom().scalar, Some(Scalar::String));
@@ -77,7 +78,8 @@ pub struct Atom {
 /// A list type.
 ///
 /// ```
-/// use fieldmanager_schema::{Scalar, Schema};
+/// use fieldmanager_schema::internal::Scalar;
+/// use fieldmanager_schema::Schema;
 /// let schema = Schema::from_yaml("
 /// types:
 /// - {name: finalizers, list: {elementType: {scalar: string}, elementRelationship: associative}}
@@ -159,7 +161,8 @@ pub struct MapType {
 /// A declared field of a struct.
 ///
 /// ```
-/// use fieldmanager_schema::{Scalar, Schema};
+/// use fieldmanager_schema::internal::Scalar;
+/// use fieldmanager_schema::Schema;
 /// let schema = Schema::from_yaml("
 /// types: [{name: app, map: {fields: [{name: replicas, type: {scalar: numeric}, default: 1}]}}]
 /// ")?;
@@ -197,7 +200,8 @@ impl MapType {
     /// The type of the field with a name, declared or not. Returns `None` if the field is not accepted.
     ///
     /// ```
-    /// use fieldmanager_schema::{Scalar, Schema};
+    /// use fieldmanager_schema::internal::Scalar;
+    /// use fieldmanager_schema::Schema;
     /// let schema = Schema::from_yaml("
     /// types: [{name: m, map: {fields: [{name: a, type: {scalar: string}}], elementType: {scalar: numeric}}}]
     /// ")?;
@@ -263,12 +267,14 @@ impl Schema {
     /// For an id of another schema, this returns an unrelated atom or one that accepts no value. It never panics.
     ///
     /// ```
-    /// use fieldmanager_schema::{Scalar, Schema};
+    /// use fieldmanager_schema::internal::Scalar;
+    /// use fieldmanager_schema::Schema;
     /// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
     /// let id = schema.type_named("app").unwrap().id();
     /// assert_eq!(schema.atom(id).scalar, Some(Scalar::String));
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn atom(&self, id: TypeId) -> &Atom {
         usize::try_from(id.0).ok().and_then(|at| self.0.atoms.get(at)).unwrap_or(&NOTHING)
     }
@@ -288,6 +294,7 @@ impl Schema {
     /// assert!(!schema.has_no_polymorphic_types());
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn has_no_polymorphic_types(&self) -> bool {
         self.0.plain
     }
@@ -309,6 +316,7 @@ impl Schema {
     /// assert!(has("probe") && !has("text"));
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn has_unions(&self, id: TypeId) -> bool {
         usize::try_from(id.0).ok().and_then(|at| self.0.with_unions.get(at)).copied().unwrap_or_default()
     }
@@ -329,6 +337,7 @@ impl Schema {
     /// assert!(schema.has_unions_anywhere(id) && !schema.has_unions(id));
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn has_unions_anywhere(&self, id: TypeId) -> bool {
         let at = usize::try_from(id.0).ok();
         at.and_then(|at| self.0.with_atomic_unions.get(at)).copied().unwrap_or_default()
@@ -337,11 +346,13 @@ impl Schema {
     /// The definitions of the schema.
     ///
     /// ```
-    /// use fieldmanager_schema::{Scalar, Schema};
+    /// use fieldmanager_schema::internal::Scalar;
+    /// use fieldmanager_schema::Schema;
     /// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
     /// assert_eq!(schema.definitions()[0].atom.scalar, Some(Scalar::String));
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn definitions(&self) -> &[TypeDef] {
         &self.0.types
     }
@@ -368,6 +379,7 @@ impl Schema {
     /// assert!(schema == read()? && !schema.ptr_eq(&read()?));
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -414,11 +426,13 @@ impl Type {
     }
 
     /// The id of the type in its schema.
+    #[doc(hidden)]
     pub fn id(&self) -> TypeId {
         self.id
     }
 
     /// The kinds accepted by the type.
+    #[doc(hidden)]
     pub fn atom(&self) -> &Atom {
         self.schema.atom(self.id)
     }

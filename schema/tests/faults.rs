@@ -1,8 +1,7 @@
 //! Every error of a schema, with its location and message.
 
-use fieldmanager_schema::{
-    AtomDef, Error, Fault, FieldDef, MapDef, Relationship, Scalar, Schema, TypeDef, TypeRef,
-};
+use fieldmanager_schema::internal::{AtomDef, FieldDef, MapDef, Relationship, Scalar, TypeDef, TypeRef};
+use fieldmanager_schema::{Error, Fault, Schema};
 use fieldmanager_value::Value;
 
 /// Rows of a description, a schema and its errors.

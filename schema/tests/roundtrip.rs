@@ -2,9 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its own schema must fail")]
 
-use fieldmanager_schema::{
-    Atom, Relationship, Scalar, Schema, Type, UNTYPED_ATOMIC, UNTYPED_DEDUCED, Union, UnionField,
-};
+use fieldmanager_schema::internal::{Atom, Relationship, Scalar, Union, UnionField};
+use fieldmanager_schema::{Schema, Type, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
 use fieldmanager_value::Value;
 
 const SCHEMA: &str = "

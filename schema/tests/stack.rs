@@ -1,8 +1,9 @@
 //! Stack usage of schemas at the depth limit and of definitions of any depth.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-use fieldmanager_schema::{
-    AtomDef, FieldDef, ListDef, MapDef, Nested, Relationship, Scalar, Schema, TypeDef, TypeRef,
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::{
+    AtomDef, FieldDef, ListDef, MapDef, Nested, Relationship, Scalar, TypeDef, TypeRef,
 };
 use fieldmanager_testing::on_small_stack;
 use fieldmanager_value::{MAX_DEPTH, Value};

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use fieldmanager_value::go_format::{quote, write_float};
-use fieldmanager_value::{Escape, Str, Value};
+use fieldmanager_value::internal::Escape;
+use fieldmanager_value::internal::go_format::{quote, write_float};
+use fieldmanager_value::{Str, Value};
 
 /// A fault of a field, with the messages of `k8s.io/apimachinery/pkg/util/validation/field`.
 ///
@@ -59,6 +60,7 @@ impl FieldErrorKind {
     /// use fieldmanager_structural::FieldErrorKind;
     /// assert_eq!(FieldErrorKind::NotSupported.text(), "Unsupported value");
     /// ```
+    #[doc(hidden)]
     pub fn text(self) -> &'static str {
         match self {
             FieldErrorKind::Required => "Required value",
@@ -77,6 +79,7 @@ impl FieldErrorKind {
     /// use fieldmanager_structural::FieldErrorKind;
     /// assert_eq!(FieldErrorKind::NotSupported.reason(), "FieldValueNotSupported");
     /// ```
+    #[doc(hidden)]
     pub fn reason(self) -> &'static str {
         match self {
             FieldErrorKind::Required => "FieldValueRequired",
@@ -103,6 +106,7 @@ impl FieldError {
     /// let error = FieldError::required(FieldPath::root("type"), "must not be empty at the root");
     /// assert_eq!(error.to_string(), "type: Required value: must not be empty at the root");
     /// ```
+    #[doc(hidden)]
     pub fn required(path: FieldPath, detail: impl Into<String>) -> Self {
         Self::new(path, FieldErrorKind::Required, None, detail)
     }
@@ -114,6 +118,7 @@ impl FieldError {
     /// let error = FieldError::forbidden(FieldPath::root("namespace"), "not allowed on this type");
     /// assert_eq!(error.to_string(), "namespace: Forbidden: not allowed on this type");
     /// ```
+    #[doc(hidden)]
     pub fn forbidden(path: FieldPath, detail: impl Into<String>) -> Self {
         Self::new(path, FieldErrorKind::Forbidden, None, detail)
     }
@@ -125,6 +130,7 @@ impl FieldError {
     /// let error = FieldError::invalid(FieldPath::root("type"), "list", "must be object at the root");
     /// assert_eq!(error.to_string(), "type: Invalid value: \"list\": must be object at the root");
     /// ```
+    #[doc(hidden)]
     pub fn invalid(path: FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(path, FieldErrorKind::Invalid, Some(value.into()), detail)
     }
@@ -137,6 +143,7 @@ impl FieldError {
     /// let error = FieldError::duplicate(FieldPath::root("ports").index(1), Map::single("name", "web"));
     /// assert_eq!(error.to_string(), "ports[1]: Duplicate value: {\"name\":\"web\"}");
     /// ```
+    #[doc(hidden)]
     pub fn duplicate(path: FieldPath, value: impl Into<Value>) -> Self {
         Self::new(path, FieldErrorKind::Duplicate, Some(value.into()), "")
     }
@@ -151,6 +158,7 @@ impl FieldError {
     ///     r#"op: Unsupported value: "Patch": supported values: "Apply", "Update""#
     /// );
     /// ```
+    #[doc(hidden)]
     pub fn not_supported(path: FieldPath, value: impl Into<Value>, accepted: &[&str]) -> Self {
         let mut detail = String::new();
         if !accepted.is_empty() {
@@ -172,6 +180,7 @@ impl FieldError {
     /// let error = FieldError::too_long(FieldPath::root("manager"), 128);
     /// assert_eq!(error.to_string(), "manager: Too long: may not be more than 128 bytes");
     /// ```
+    #[doc(hidden)]
     pub fn too_long(path: FieldPath, limit: usize) -> Self {
         let bytes = if limit == 1 { "byte" } else { "bytes" };
         Self::new(path, FieldErrorKind::TooLong, None, format!("may not be more than {limit} {bytes}"))
@@ -244,6 +253,7 @@ impl FieldPath {
     /// use fieldmanager_structural::FieldPath;
     /// assert_eq!(FieldPath::empty().key("a").to_string(), "[a]");
     /// ```
+    #[doc(hidden)]
     pub const fn empty() -> Self {
         FieldPath(Vec::new())
     }
@@ -276,6 +286,7 @@ impl FieldPath {
     /// assert_eq!(FieldPath::root("labels").key("app").to_string(), "labels[app]");
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn key(&self, name: impl Into<Str>) -> Self {
         self.with(Step::Key(name.into()))
     }
@@ -287,6 +298,7 @@ impl FieldPath {
     /// assert_eq!(FieldPath::root("ports").index(0).to_string(), "ports[0]");
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn index(&self, at: usize) -> Self {
         self.with(Step::Index(at))
     }

@@ -53,6 +53,7 @@ impl GroupVersionKind {
     /// assert_eq!(GroupVersionKind::of_object(&Value::Null), None);
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn of_object(object: &Value) -> Option<Self> {
         let text = |name: &str| object.get(name)?.as_str().filter(|text| !text.is_empty());
         Some(Self::from_api_version_kind(text("apiVersion")?, text("kind")?))

@@ -58,9 +58,16 @@ pub mod validation;
 
 pub use field_error::{FieldError, FieldErrorKind, FieldPath};
 pub use gvk::GroupVersionKind;
-pub use managed_fields::{MAX_MANAGER, validate_managed_fields, validate_manager};
-pub use schema::{
-    AdditionalProperties, Coerced, Error, Extensions, ExternalDocs, Generic, MAX_DEFAULT_BYTES,
-    NestedValueValidation, Node, Pruned, Structural, ValueValidation,
-};
-pub use time::{Timestamp, TimestampError};
+pub use managed_fields::{MAX_MANAGER, validate_managed_fields};
+pub use schema::{Coerced, Error, MAX_DEFAULT_BYTES, Pruned, Structural};
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::crd::is_definition;
+    pub use crate::managed_fields::validate_manager;
+    pub use crate::schema::{
+        AdditionalProperties, Extensions, ExternalDocs, Generic, NestedValueValidation, Node, ValueValidation,
+    };
+    pub use crate::time::{Timestamp, TimestampError};
+}

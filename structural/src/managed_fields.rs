@@ -1,6 +1,6 @@
 //! Validates the `metadata.managedFields` that a client sends.
 
-use fieldmanager_value::go_format::is_print;
+use fieldmanager_value::internal::go_format::is_print;
 use fieldmanager_value::{Map, Value};
 
 use crate::{FieldError, FieldErrorKind, FieldPath};
@@ -17,7 +17,8 @@ const MAX_SUBRESOURCE: usize = 256;
 /// Behaviour: `ValidateFieldManager` of `k8s.io/apimachinery/pkg/apis/meta/v1/validation`.
 ///
 /// ```
-/// use fieldmanager_structural::{FieldPath, validate_manager};
+/// use fieldmanager_structural::internal::validate_manager;
+/// use fieldmanager_structural::FieldPath;
 /// let errors = validate_manager("a\nb", &FieldPath::root("fieldManager"));
 /// assert!(errors[0].to_string().ends_with("invalid character U+000A (at position 1)"), "{}", errors[0]);
 /// ```

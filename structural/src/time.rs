@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fieldmanager_value::go_format::quote_in_time_error as quote;
+use fieldmanager_value::internal::go_format::quote_in_time_error as quote;
 use jiff::SignedDuration;
 use jiff::civil::{Date, date};
 
@@ -15,12 +15,12 @@ use jiff::civil::{Date, date};
 /// Behaviour: `Time.UnmarshalJSON` and `Time.MarshalJSON` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
 ///
 /// ```
-/// use fieldmanager_structural::Timestamp;
+/// use fieldmanager_structural::internal::Timestamp;
 /// let time: Timestamp = "2020-03-01T0:30:00,5+01:00".parse()?;
 /// assert_eq!(time.to_string(), "2020-02-29T23:30:00Z");
 /// assert_eq!(time.unix_seconds(), 1_583_019_000);
 /// assert!("2020-03-01t00:30:00z".parse::<Timestamp>().is_err());
-/// # Ok::<(), fieldmanager_structural::TimestampError>(())
+/// # Ok::<(), fieldmanager_structural::internal::TimestampError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
@@ -31,7 +31,7 @@ pub struct Timestamp {
 /// An error for a string that is not a time. The message is that of Go's `time.Parse`.
 ///
 /// ```
-/// use fieldmanager_structural::Timestamp;
+/// use fieldmanager_structural::internal::Timestamp;
 /// let error = "2020-13-01T00:00:00Z".parse::<Timestamp>().unwrap_err();
 /// assert_eq!(error.to_string(), r#"parsing time "2020-13-01T00:00:00Z": month out of range"#);
 /// ```
@@ -62,7 +62,7 @@ impl Timestamp {
     /// The instant that is this number of seconds after 1970-01-01T00:00:00Z; `None` outside the years 0000 to 9999.
     ///
     /// ```
-    /// use fieldmanager_structural::Timestamp;
+    /// use fieldmanager_structural::internal::Timestamp;
     /// let time = Timestamp::from_unix_seconds(253_402_300_799);
     /// assert_eq!(time.map(|time| time.to_string()).as_deref(), Some("9999-12-31T23:59:59Z"));
     /// assert!(Timestamp::from_unix_seconds(253_402_300_800).is_none());

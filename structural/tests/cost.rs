@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use allocation_counter::measure;
-use fieldmanager_structural::{Error, MAX_DEFAULT_BYTES, Structural};
+use fieldmanager_structural::MAX_DEFAULT_BYTES;
+use fieldmanager_structural::{Error, Structural};
 use fieldmanager_value::{Map, Value};
 
 /// A schema whose default is an array of ten empty objects, each of which has the default of the next level.

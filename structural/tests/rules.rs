@@ -261,7 +261,7 @@ fn patterns_must_be_go_regular_expressions() {
         format!(
             "schema.properties[a].pattern: Invalid value: {}: must be a valid regular expression, but isn't: error \
              parsing regexp: {fault}",
-            fieldmanager_value::go_format::quote(pattern)
+            fieldmanager_value::internal::go_format::quote(pattern)
         )
     };
     for (pattern, fault) in [

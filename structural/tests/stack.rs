@@ -130,7 +130,7 @@ fn values_are_validated_on_a_small_stack() {
 
 #[test]
 fn restrictions_of_any_depth_are_dropped_compared_and_printed() {
-    use fieldmanager_structural::NestedValueValidation;
+    use fieldmanager_structural::internal::NestedValueValidation;
     on_small_stack("restrictions", || {
         for form in 0..5 {
             let make = |length: i64| {

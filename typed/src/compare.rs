@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use fieldmanager_fieldpath::{Filter, Node, PathElement, Set, SetBuilder};
-use fieldmanager_schema::{Atom, ListType, MapType, Schema, TypeId};
+use fieldmanager_fieldpath::internal::{Node, SetBuilder};
+use fieldmanager_fieldpath::{Filter, PathElement, Set};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::{Atom, ListType, MapType, TypeId};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
@@ -60,6 +62,7 @@ impl Comparison {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn filter(&self, filter: &Filter) -> Comparison {
         Comparison {
             added: filter.apply(&self.added),

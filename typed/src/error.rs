@@ -76,6 +76,7 @@ impl Fault {
     }
 
     /// Whether this is a fault of the schema rather than of the value.
+    #[doc(hidden)]
     pub fn is_schema_fault(&self) -> bool {
         matches!(self, Fault::EmptyType { .. })
     }
@@ -183,6 +184,7 @@ impl ValidationErrors {
     }
 
     /// Whether any fault, listed or not, is a fault of the schema.
+    #[doc(hidden)]
     pub fn is_schema_fault(&self) -> bool {
         self.schema_fault
     }

@@ -1,8 +1,11 @@
 //! Extraction of items by path.
 
-use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
-use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
-use fieldmanager_value::{List, ListBuilder, Map, MapBuilder, Value};
+use fieldmanager_fieldpath::internal::SetBuilder;
+use fieldmanager_fieldpath::{PathElement, Set};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::{ListType, MapType, TypeId};
+use fieldmanager_value::internal::{ListBuilder, MapBuilder};
+use fieldmanager_value::{List, Map, Value};
 
 use crate::items::element_of;
 use crate::shape::{Shape, shape};

@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 
-use fieldmanager_fieldpath::{Node, PathElement, Set, SetBuilder};
+use fieldmanager_fieldpath::internal::{Node, SetBuilder};
+use fieldmanager_fieldpath::{PathElement, Set};
+use fieldmanager_schema::Schema;
 use fieldmanager_schema::internal::Along;
-use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_schema::internal::{ListType, MapType, TypeId};
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::items::{element_of, is_element};
@@ -47,6 +49,7 @@ impl TypedValue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn field_set_sharing(&self, other: &Set) -> Set {
         let mut walk = Walk {
             schema: self.ty.schema(),

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::{KeyField, ListType};
-use fieldmanager_value::sorted::SortedMap;
+use fieldmanager_schema::internal::{KeyField, ListType};
+use fieldmanager_value::internal::sorted::SortedMap;
 use fieldmanager_value::{List, Value};
 
 use crate::items::{ItemFault, element_of, has_element, same_element};

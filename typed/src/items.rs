@@ -3,8 +3,9 @@
 use std::fmt;
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::{KeyField, ListType};
-use fieldmanager_value::{Map, MapBuilder, Value};
+use fieldmanager_schema::internal::{KeyField, ListType};
+use fieldmanager_value::internal::MapBuilder;
+use fieldmanager_value::{Map, Value};
 
 /// A reason why an item of an associative list cannot be identified.
 ///

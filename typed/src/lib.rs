@@ -3,7 +3,7 @@
 //! A [`TypedValue`] is a value that has been validated against a type of a schema. It supports computing its [set of
 //! fields](TypedValue::field_set), [merging](TypedValue::merge) a configuration into it,
 //! [comparing](TypedValue::compare) it with another value, and [removing](TypedValue::remove_items) and
-//! [extracting](TypedValue::extract_items) items. [`reconcile`] adapts a field set to a changed schema.
+//! [extracting](TypedValue::extract_items) items.
 //!
 //! ```
 //! use fieldmanager_schema::Schema;
@@ -51,8 +51,14 @@ pub use compare::Comparison;
 pub use error::{Error, Fault, ValidationError, ValidationErrors};
 pub use extract::KeyFields;
 pub use items::ItemFault;
-pub use merge::MergedValue;
-pub use reconcile::reconcile;
 pub use typed_value::TypedValue;
-pub use unions::{Normalized, Ratcheting, UnionAction, UnionChange, UnionFault, discriminator_of};
+pub use unions::{Normalized, Ratcheting, UnionAction, UnionChange, UnionFault};
 pub use validate::Duplicates;
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::merge::MergedValue;
+    pub use crate::reconcile::reconcile;
+    pub use crate::unions::discriminator_of;
+}

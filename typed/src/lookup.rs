@@ -1,7 +1,8 @@
 //! Lookup of values by path.
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::{Schema, TypeId};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::TypeId;
 use fieldmanager_value::Value;
 
 use crate::index::{Index, Slot};

@@ -1,7 +1,8 @@
 //! Merging of a configuration into an object.
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::{ListType, MapType, TypeId};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Value};
 
@@ -64,6 +65,7 @@ impl TypedValue {
     /// assert!(merged.shadowed_empty_map && merged.object.value() == live.value());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn merge_tracked(&self, config: &TypedValue) -> Result<MergedValue, Error> {
         self.check_type(config)?;
         let mut merge = Merge {

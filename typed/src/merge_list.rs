@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::ListType;
-use fieldmanager_value::{List, ListBuilder, Value};
+use fieldmanager_schema::internal::ListType;
+use fieldmanager_value::internal::ListBuilder;
+use fieldmanager_value::{List, Value};
 
 use crate::error::Fault;
 use crate::index::{Index, Slot};

@@ -1,7 +1,9 @@
 //! Removal of abandoned fields based only on the previously owned fields.
 
-use fieldmanager_fieldpath::{Node, PathElement, Set, SetBuilder};
-use fieldmanager_schema::{Schema, TypeId};
+use fieldmanager_fieldpath::internal::{Node, SetBuilder};
+use fieldmanager_fieldpath::{PathElement, Set};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::TypeId;
 use fieldmanager_value::{Map, Value};
 
 use crate::index::{Index, Slot};
@@ -32,6 +34,7 @@ impl TypedValue {
     /// assert!(object.abandoned_items(&last, &[&now, &last]).unwrap().is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn abandoned_items(&self, last: &Set, owners: &[&Set]) -> Option<Set> {
         if !self.known.keyed {
             return None;

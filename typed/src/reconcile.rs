@@ -1,7 +1,9 @@
 //! Adaptation of field sets to changed schemas.
 
-use fieldmanager_fieldpath::{PathElement, Set, SetBuilder};
-use fieldmanager_schema::{Schema, Type, TypeId};
+use fieldmanager_fieldpath::internal::SetBuilder;
+use fieldmanager_fieldpath::{PathElement, Set};
+use fieldmanager_schema::internal::TypeId;
+use fieldmanager_schema::{Schema, Type};
 
 use crate::shape::{Shape, shape};
 
@@ -24,9 +26,9 @@ use crate::shape::{Shape, shape};
 /// ")?;
 /// let root = schema.type_named("root").unwrap();
 /// let granular = Set::from_json(br#"{"f:selector":{"f:app":{}}}"#)?;
-/// let atomic = fieldmanager_typed::reconcile(&granular, &root).unwrap();
+/// let atomic = fieldmanager_typed::internal::reconcile(&granular, &root).unwrap();
 /// assert_eq!(atomic.to_json(), r#"{"f:selector":{}}"#);
-/// assert_eq!(fieldmanager_typed::reconcile(&atomic, &root), None);
+/// assert_eq!(fieldmanager_typed::internal::reconcile(&atomic, &root), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -38,7 +40,7 @@ pub fn reconcile(set: &Set, ty: &Type) -> Option<Set> {
 
 /// The types of the children of a granular type.
 enum Below<'s> {
-    Fields(&'s fieldmanager_schema::MapType),
+    Fields(&'s fieldmanager_schema::internal::MapType),
     Items(TypeId),
 }
 

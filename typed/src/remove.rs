@@ -1,8 +1,10 @@
 //! Removal of items by path.
 
 use fieldmanager_fieldpath::{PathElement, Set};
-use fieldmanager_schema::{ListType, MapType, Schema, TypeId};
-use fieldmanager_value::{List, ListBuilder, Map, Value};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::{ListType, MapType, TypeId};
+use fieldmanager_value::internal::ListBuilder;
+use fieldmanager_value::{List, Map, Value};
 
 use crate::items::element_of;
 use crate::shape::{Shape, shape};

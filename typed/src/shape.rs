@@ -1,6 +1,6 @@
 //! Selection among the kinds that a type accepts.
 
-use fieldmanager_schema::{Atom, ListType, MapType, Scalar};
+use fieldmanager_schema::internal::{Atom, ListType, MapType, Scalar};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::error::Fault;

@@ -118,6 +118,7 @@ impl TypedValue {
     /// use fieldmanager_typed::TypedValue;
     /// assert!(TypedValue::null(Schema::deduced()).has_all_keys());
     /// ```
+    #[doc(hidden)]
     pub fn has_all_keys(&self) -> bool {
         self.known.keyed
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::{MAX_PATH_LENGTH, PathElement};
-use fieldmanager_schema::{ListType, MapType, Schema, Type, TypeId};
+use fieldmanager_schema::internal::{ListType, MapType, TypeId};
+use fieldmanager_schema::{Schema, Type};
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::error::{Fault, Faults, ValidationErrors};

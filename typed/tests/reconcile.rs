@@ -6,7 +6,8 @@ mod common;
 
 use common::{paths, set, value};
 use fieldmanager_schema::{Schema, Type};
-use fieldmanager_typed::{Duplicates, TypedValue, reconcile};
+use fieldmanager_typed::internal::reconcile;
+use fieldmanager_typed::{Duplicates, TypedValue};
 
 /// The type of an object with a field `f` of the given type.
 fn object_type(field: &str) -> Type {

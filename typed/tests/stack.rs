@@ -4,7 +4,8 @@
 use fieldmanager_fieldpath::{MAX_PATH_LENGTH, Set};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_testing::{DEEP_SCHEMA, on_small_stack};
-use fieldmanager_typed::{Duplicates, KeyFields, Ratcheting, TypedValue, reconcile};
+use fieldmanager_typed::internal::reconcile;
+use fieldmanager_typed::{Duplicates, KeyFields, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
 
 #[derive(Clone, Copy)]

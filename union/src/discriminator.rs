@@ -2,7 +2,7 @@
 /// a `String`, or an `Option` of either.
 ///
 /// ```
-/// use fieldmanager::derive::{Discriminator, KubeUnion};
+/// use fieldmanager::unions::{Discriminator, KubeUnion};
 ///
 /// #[derive(KubeUnion)]
 /// #[serde(rename_all = "camelCase")]
@@ -18,7 +18,7 @@
 /// Other types are rejected:
 ///
 /// ```compile_fail,E0277
-/// # use fieldmanager::derive::KubeUnion;
+/// # use fieldmanager::unions::KubeUnion;
 /// # use schemars::JsonSchema;
 /// #[derive(JsonSchema, KubeUnion)]
 /// #[kube_union(discriminator = "type")]

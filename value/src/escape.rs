@@ -16,7 +16,7 @@ pub enum Escape {
 /// Appends a string as a JSON string literal.
 ///
 /// ```
-/// use fieldmanager_value::{Escape, write_string};
+/// use fieldmanager_value::internal::{Escape, write_string};
 /// let mut out = String::new();
 /// write_string(&mut out, "a<\"", Escape::Html);
 /// assert_eq!(out, r#""a\u003c\"""#);

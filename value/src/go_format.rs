@@ -85,7 +85,7 @@ pub fn write_quoted(f: &mut impl Write, text: &str) -> Result {
 /// Returns a string formatted with the verb `%q`.
 ///
 /// ```
-/// use fieldmanager_value::go_format::quote;
+/// use fieldmanager_value::internal::go_format::quote;
 /// assert_eq!(quote("a\t"), r#""a\t""#);
 /// ```
 pub fn quote(text: &str) -> String {
@@ -115,7 +115,7 @@ pub fn quote_in_time_error(text: &str) -> String {
 /// Equivalent to Go's `unicode.IsPrint`, with the Unicode version of Rust's standard library.
 ///
 /// ```
-/// use fieldmanager_value::go_format::is_print;
+/// use fieldmanager_value::internal::go_format::is_print;
 /// assert!(is_print('é') && is_print(' '));
 /// assert!(!is_print('\u{a0}') && !is_print('\u{200b}') && !is_print('\n'));
 /// ```

@@ -88,6 +88,7 @@ impl Value {
     /// Value::from(vec![1, 2]).write_json(&mut out);
     /// assert_eq!(out, "patch: [1,2]");
     /// ```
+    #[doc(hidden)]
     pub fn write_json(&self, out: &mut String) {
         self.write_json_escaped(out, Escape::Json);
     }
@@ -95,11 +96,13 @@ impl Value {
     /// Appends the value as compact JSON, with names and strings escaped according to `escape`.
     ///
     /// ```
-    /// use fieldmanager_value::{Escape, Value};
+    /// use fieldmanager_value::internal::Escape;
+    /// use fieldmanager_value::Value;
     /// let mut out = String::new();
     /// Value::from("<").write_json_escaped(&mut out, Escape::Html);
     /// assert_eq!(out, r#""\u003c""#);
     /// ```
+    #[doc(hidden)]
     pub fn write_json_escaped(&self, out: &mut String, escape: Escape) {
         match self {
             Value::Null => out.push_str("null"),

@@ -31,8 +31,7 @@ mod de;
 mod deep;
 mod error;
 mod escape;
-#[doc(hidden)]
-pub mod go_format;
+mod go_format;
 mod intern;
 mod json;
 mod lineage;
@@ -43,7 +42,7 @@ mod number;
 mod order;
 mod reader;
 mod ser;
-pub mod sorted;
+mod sorted;
 mod string;
 mod text;
 mod value;
@@ -54,14 +53,28 @@ mod yaml_scalar;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::deep::{level, with_room};
+    pub use crate::escape::{Escape, write_string};
+    pub use crate::list::ListBuilder;
+    pub use crate::map::MapBuilder;
+    pub use crate::number::write_number;
+
+    /// Strings and numbers as Go's `fmt` and `strconv` write them.
+    pub mod go_format {
+        pub use crate::go_format::{
+            is_print, quote, quote_in_time_error, write_float, write_quoted, write_value,
+        };
+    }
+
+    /// The sorted map behind [`Map`](crate::Map).
+    pub mod sorted {
+        pub use crate::sorted::{Differences, Iter, Join, Joined, Seek, SortedMap};
+    }
 }
 
 pub use de::from_value;
 pub use error::{Error, TextPosition};
-pub use escape::{Escape, write_string};
-pub use list::{List, ListBuilder};
-pub use map::{Map, MapBuilder};
-pub use number::write_number;
+pub use list::List;
+pub use map::Map;
 pub use ser::to_value;
 pub use string::Str;
 pub use text::Text;

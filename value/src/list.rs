@@ -70,6 +70,7 @@ impl List {
     /// assert!(list.ptr_eq(&list.clone()));
     /// assert!(!list.ptr_eq(&List::from_iter([Value::from(1)])));
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,
@@ -187,6 +188,7 @@ impl List {
     /// assert_eq!(Value::from(edited).to_json(), r#"["a","x","c"]"#);
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn with_edits(&self, replaced: Vec<(usize, Value)>, appended: Vec<Value>) -> Self {
         if replaced.is_empty() && appended.is_empty() {
             return self.clone();
@@ -232,6 +234,7 @@ impl List {
     /// old.for_each_difference(&new, |at, _, _| found.push(at));
     /// assert_eq!(found, [7]);
     /// ```
+    #[doc(hidden)]
     pub fn for_each_difference<'a>(
         &'a self,
         other: &'a Self,
@@ -296,6 +299,7 @@ impl List {
     /// let list = |n: i32| (0..n).map(Value::from).collect::<List>();
     /// assert!(!list(2).keeps_memo() && list(1000).keeps_memo());
     /// ```
+    #[doc(hidden)]
     pub fn keeps_memo(&self) -> bool {
         matches!(self.repr(), Repr::Large(_))
     }
@@ -321,6 +325,7 @@ impl List {
     /// assert_eq!(made, 1);
     /// # Ok::<(), Infallible>(())
     /// ```
+    #[doc(hidden)]
     pub fn memo_or_else<T: Any + Send + Sync, E>(
         &self,
         fits: impl FnOnce(&T) -> bool,
@@ -340,6 +345,7 @@ impl List {
 
     /// Stores data derived from the list for the lifetime of the list. An edited list does not inherit it. Only the
     /// first memo is stored, and only if [`keeps_memo`](Self::keeps_memo) is true.
+    #[doc(hidden)]
     pub fn set_memo<T: Any + Send + Sync>(&self, memo: Arc<T>) {
         if let Repr::Large(large) = self.repr() {
             // Drop a second memo, since it was derived from the same items.
@@ -437,7 +443,8 @@ impl ExactSizeIterator for Iter<'_> {}
 /// Builds a [`List`] item by item.
 ///
 /// ```
-/// use fieldmanager_value::{ListBuilder, Value};
+/// use fieldmanager_value::internal::ListBuilder;
+/// use fieldmanager_value::Value;
 /// let mut builder = ListBuilder::with_capacity(2);
 /// builder.push(Value::from("a"));
 /// builder.push(Value::from("b"));

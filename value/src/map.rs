@@ -41,6 +41,7 @@ impl Map {
     /// let map = Map::single("app", "web");
     /// assert_eq!(Value::from(map).to_json(), r#"{"app":"web"}"#);
     /// ```
+    #[doc(hidden)]
     pub fn single(name: impl Into<Str>, value: impl Into<Value>) -> Self {
         Map(SortedMap::single(name.into(), value.into()))
     }
@@ -53,6 +54,7 @@ impl Map {
     /// assert!(map.ptr_eq(&map.clone()));
     /// assert!(!map.ptr_eq(&Map::single("app", "web")));
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.0.ptr_eq(&other.0)
     }
@@ -90,6 +92,7 @@ impl Map {
     /// let (name, value) = map.get_entry("app").unwrap();
     /// assert_eq!((name.as_str(), value), ("app", &Value::from("web")));
     /// ```
+    #[doc(hidden)]
     pub fn get_entry(&self, name: &str) -> Option<(&Str, &Value)> {
         self.0.get_key_value(name)
     }
@@ -103,6 +106,7 @@ impl Map {
     /// assert_eq!(seek.get("b").map(|(_, value)| value), Some(&Value::from(2)));
     /// assert_eq!(seek.get("c"), None);
     /// ```
+    #[doc(hidden)]
     pub fn seek(&self) -> Seek<'_, Str, Value> {
         self.0.seek()
     }
@@ -157,6 +161,7 @@ impl Map {
     /// assert_eq!(Value::from(edited).to_json(), r#"{"b":2,"c":3}"#);
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn with_edits(&self, edits: Vec<(Str, Option<Value>)>) -> Self {
         Map(self.0.with_edits(edits))
     }
@@ -170,6 +175,7 @@ impl Map {
     ///     old.join(&new).map(|(name, a, b)| (name.as_str(), a.is_some(), b.is_some())).collect();
     /// assert_eq!(sides, [("a", true, false), ("b", true, true), ("c", false, true)]);
     /// ```
+    #[doc(hidden)]
     pub fn join<'a>(&'a self, other: &'a Self) -> Join<'a, Str, Value> {
         self.0.join(&other.0)
     }
@@ -184,6 +190,7 @@ impl Map {
     /// let changed: Vec<&str> = old.differences(&new).map(|(name, _, _)| name.as_str()).collect();
     /// assert_eq!(changed, ["n7"]);
     /// ```
+    #[doc(hidden)]
     pub fn differences<'a>(&'a self, other: &'a Self) -> Differences<'a, Str, Value> {
         self.0.differences(&other.0)
     }
@@ -223,7 +230,8 @@ impl fmt::Debug for Map {
 /// Builds a [`Map`] entry by entry, in any order. The last entry with a given name wins.
 ///
 /// ```
-/// use fieldmanager_value::{MapBuilder, Value};
+/// use fieldmanager_value::internal::MapBuilder;
+/// use fieldmanager_value::Value;
 /// let mut builder = MapBuilder::with_capacity(2);
 /// builder.push("b".into(), Value::from(1));
 /// builder.push("a".into(), Value::from(2));

@@ -15,7 +15,7 @@ const I64_END: f64 = 9_223_372_036_854_775_808.0;
 ///
 /// ```
 /// let mut text = String::new();
-/// fieldmanager_value::write_number(&mut text, 1e21);
+/// fieldmanager_value::internal::write_number(&mut text, 1e21);
 /// assert_eq!(text, "1e+21");
 /// ```
 pub fn write_number(out: &mut String, number: f64) {

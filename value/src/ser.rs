@@ -2,7 +2,9 @@
 
 use serde::ser::{self, Serialize, SerializeMap, Serializer};
 
-use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, Value, deep};
+use crate::map::MapBuilder;
+
+use crate::{Error, List, MAX_DEPTH, Map, Str, Value, deep};
 
 /// Returns an error if the value nests deeper than [`MAX_DEPTH`] levels.
 impl Serialize for Value {

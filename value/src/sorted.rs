@@ -6,7 +6,7 @@
 //! from it shares the tree. Field sets use the same type.
 //!
 //! ```
-//! use fieldmanager_value::sorted::SortedMap;
+//! use fieldmanager_value::internal::sorted::SortedMap;
 //!
 //! let mut map: SortedMap<&str, i32> = [("b", 2), ("a", 1)].into_iter().collect();
 //! let before = map.clone();                       // O(1)
@@ -48,7 +48,7 @@ type Tree<K, V> = OnceLock<OrdMap<K, V>>;
 /// the empty map has no node.
 ///
 /// ```
-/// use fieldmanager_value::sorted::SortedMap;
+/// use fieldmanager_value::internal::sorted::SortedMap;
 /// let mut map = SortedMap::single("b", 1);
 /// assert_eq!(map.insert("a", 2), None);
 /// assert_eq!(map.get("b"), Some(&1));
@@ -83,7 +83,7 @@ impl<K, V> SortedMap<K, V> {
     /// Whether both maps are the same allocation, which implies that they are equal.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let map = SortedMap::single("a", 1);
     /// assert!(map.ptr_eq(&map.clone()));
     /// assert!(map == SortedMap::single("a", 1) && !map.ptr_eq(&SortedMap::single("a", 1)));
@@ -125,7 +125,7 @@ impl<K, V> SortedMap<K, V> {
     /// The entries as a slice, or `None` if the map was derived from a large one by an edit.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// assert_eq!(SortedMap::single("a", 1).as_slice(), Some(&[("a", 1)][..]));
     /// ```
     #[inline]
@@ -149,7 +149,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// The entry with the smallest key.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let map: SortedMap<i32, &str> = [(2, "b"), (1, "a")].into_iter().collect();
     /// assert_eq!(map.first(), Some((&1, &"a")));
     /// assert_eq!(SortedMap::<i32, i32>::new().first(), None);
@@ -165,7 +165,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// The entry with the greatest key.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let map: SortedMap<i32, i32> = (0..1000).map(|i| (i, -i)).collect();
     /// assert_eq!(map.last(), Some((&999, &-999)));
     /// ```
@@ -180,7 +180,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// Creates a map from entries that are sorted by key, without duplicates.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let map = SortedMap::from_sorted(vec![("a", 1), ("b", 2)]);
     /// assert_eq!(map.get("b"), Some(&2));
     /// ```
@@ -192,7 +192,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// Creates a map from an iterator over entries that are sorted by key, without duplicates.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let mut entries = vec![("x", 0), ("a", 1), ("b", 2)];
     /// let map = SortedMap::from_sorted_iter(entries.drain(1..));
     /// assert_eq!((map.len(), entries.len()), (2, 1));
@@ -215,7 +215,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// Creates a map from entries in any order. The last entry with a given key wins.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let map = SortedMap::from_unsorted(vec![("b", 1), ("a", 2), ("b", 3)]);
     /// assert_eq!(map.as_slice(), Some(&[("a", 2), ("b", 3)][..]));
     /// ```
@@ -241,7 +241,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// The entry with a key.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let map = SortedMap::single(String::from("a"), 1);
     /// assert_eq!(map.get_key_value("a"), Some((&String::from("a"), &1)));
     /// ```
@@ -261,7 +261,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// Returns a cursor for looking up ascending keys in a single walk of the map.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let map: SortedMap<&str, i32> = [("a", 1), ("c", 3)].into_iter().collect();
     /// let mut seek = map.seek();
     /// assert_eq!(["a", "b", "c"].map(|key| seek.get(key).map(|(_, v)| *v)), [Some(1), None, Some(3)]);
@@ -311,7 +311,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// The keys must be sorted, without duplicates. Without edits, the result shares the allocation of this map.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let map = SortedMap::from_sorted(vec![("a", 1), ("b", 2)]);
     /// let edited = map.with_edits(vec![("a", None), ("c", Some(3))]);
     /// assert_eq!(edited.as_slice(), Some(&[("b", 2), ("c", 3)][..]));
@@ -383,7 +383,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// Iterates over the union of the keys of both maps in order, with the value from each map.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let (old, new) = (SortedMap::single("a", 1), SortedMap::single("b", 2));
     /// let joined: Vec<_> = old.join(&new).collect();
     /// assert_eq!(joined, [(&"a", Some(&1), None), (&"b", None, Some(&2))]);
@@ -398,7 +398,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// differences. Other maps are joined, and their equal entries are yielded too.
     ///
     /// ```
-    /// use fieldmanager_value::sorted::SortedMap;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
     /// let old: SortedMap<i32, i32> = (0..1000).map(|i| (i, i)).collect();
     /// let mut new = old.clone();
     /// new.insert(7, 70);

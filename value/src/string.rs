@@ -38,6 +38,7 @@ impl Str {
     /// assert!(name.ptr_eq(&name.clone()));
     /// assert!(name == Str::from("my-own-name") && !name.ptr_eq(&Str::from("my-own-name")));
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Str) -> bool {
         ArcStr::ptr_eq(&self.0, &other.0)
     }
@@ -54,6 +55,7 @@ impl Str {
     /// assert!(!Str::from("a \"name\"").needs_no_escape() && !Str::from("<br>").needs_no_escape());
     /// ```
     #[inline]
+    #[doc(hidden)]
     pub fn needs_no_escape(&self) -> bool {
         self.is_static() || escape::needs_no_escape(self, Escape::Html)
     }

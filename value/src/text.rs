@@ -64,6 +64,7 @@ impl Text {
     /// assert!(Text::from(&shared).as_shared().is_some_and(|text| text.ptr_eq(&shared)));
     /// assert_eq!(Text::from("short").as_shared(), None);
     /// ```
+    #[doc(hidden)]
     pub fn as_shared(&self) -> Option<&Str> {
         match &self.0 {
             Repr::Short(_) => None,
@@ -79,6 +80,7 @@ impl Text {
     /// assert!(text.ptr_eq(&text.clone()) && !text.ptr_eq(&Text::from("a text of some length")));
     /// assert!(Text::from("short").ptr_eq(&Text::from("short")));
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Text) -> bool {
         match (&self.0, &other.0) {
             (Repr::Short(a), Repr::Short(b)) => a == b,
@@ -94,6 +96,7 @@ impl Text {
     /// assert!(Text::from("10.0.0.1").needs_no_escape() && !Text::from("<br>").needs_no_escape());
     /// ```
     #[inline]
+    #[doc(hidden)]
     pub fn needs_no_escape(&self) -> bool {
         self.is_static() || escape::needs_no_escape(self, Escape::Html)
     }

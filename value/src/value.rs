@@ -56,6 +56,7 @@ pub enum Kind {
 
 impl Kind {
     /// The name used in error messages.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Kind::Null => "null",
@@ -95,6 +96,7 @@ impl Value {
     }
 
     /// Whether the value is an integer or a float.
+    #[doc(hidden)]
     pub fn is_number(&self) -> bool {
         matches!(self, Value::Int(_) | Value::Float(_))
     }
@@ -106,6 +108,7 @@ impl Value {
     /// assert!(Value::from("text").is_scalar() && Value::from(1).is_scalar());
     /// assert!(!Value::Null.is_scalar() && !Value::from(vec![1]).is_scalar());
     /// ```
+    #[doc(hidden)]
     pub fn is_scalar(&self) -> bool {
         !matches!(self, Value::Null | Value::List(_) | Value::Map(_))
     }
@@ -199,6 +202,7 @@ impl Value {
     /// let (whole, float) = (Value::from(1), Value::from(1.0));
     /// assert!(whole == float && !whole.strict_eq(&float));
     /// ```
+    #[doc(hidden)]
     pub fn strict_eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::String(a), Value::String(b)) => a == b,

@@ -10,9 +10,10 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, Span, Tag};
 use hashbrown::HashMap;
 
 use crate::intern::DocumentNames;
+use crate::map::MapBuilder;
 use crate::names::Names;
 use crate::yaml_scalar::resolve;
-use crate::{Error, List, MAX_DEPTH, Map, MapBuilder, Str, TextPosition, Value};
+use crate::{Error, List, MAX_DEPTH, Map, Str, TextPosition, Value};
 
 /// The maximum number of nodes in a YAML document after alias expansion. Lists of 100,000 items with some fields each
 /// stay below it; a document with exponentially growing aliases does not.

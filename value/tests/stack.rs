@@ -4,7 +4,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::thread;
 
-use fieldmanager_value::{Error, Escape, List, MAX_DEPTH, Map, Value, from_value, to_value};
+use fieldmanager_value::internal::Escape;
+use fieldmanager_value::{Error, List, MAX_DEPTH, Map, Value, from_value, to_value};
 
 /// The stack size of a thread in a program with many threads.
 const STACK: usize = if cfg!(debug_assertions) { 512 * 1024 } else { 256 * 1024 };

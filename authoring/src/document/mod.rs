@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use fieldmanager_value::Value;
 
-use crate::Position;
+use crate::fault::Position;
 
 pub(crate) use edit::{apply, documents};
 

@@ -1,6 +1,6 @@
 //! Markers: comment lines that start with `+`.
 
-use crate::Position;
+use crate::fault::Position;
 
 /// A marker. For markers that do not concern unions, only the name and the rest of the line are kept.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::Position;
+use crate::fault::Position;
 use crate::go::marker::Marker;
 
 /// One file.

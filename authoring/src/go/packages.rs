@@ -7,7 +7,7 @@ use super::lookup::{Definitions, Folders, Roots};
 use super::model::{File, Type, TypeDecl};
 use super::read;
 use super::unions::{self, Declared};
-use crate::Fault;
+use crate::fault::Fault;
 
 /// The maximum length of a chain of aliases: `type A = B`, `type B = C`.
 pub(super) const MAX_HOPS: usize = 32;
@@ -15,7 +15,7 @@ pub(super) const MAX_HOPS: usize = 32;
 /// A file of Go source.
 ///
 /// ```
-/// use fieldmanager_authoring::{GoFile, GoTypes};
+/// use fieldmanager_authoring::internal::{GoFile, GoTypes};
 /// let text = "package v1\n// +union\ntype Source struct {\n\t// +optional\n\tGit *string `json:\"git,omitempty\"`\n}\n";
 /// let types = GoTypes::read(&[GoFile { path: "api/v1/types.go", import_path: None, text }]);
 /// assert_eq!((types.unions(), types.faults().len()), (1, 0));

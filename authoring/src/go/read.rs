@@ -6,7 +6,7 @@ use tree_sitter::{Node, Parser, Tree};
 
 use super::marker::{self, Marker};
 use super::model::{Constant, Field, Fields, File, Type, TypeDecl};
-use crate::{Fault, Position};
+use crate::fault::{Fault, Position};
 
 /// The maximum nesting of types, such as pointers to lists of maps of structs. Deeper types are ignored.
 const MAX_DEPTH: usize = 64;

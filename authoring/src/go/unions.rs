@@ -7,8 +7,8 @@ use super::kubernetes;
 use super::marker::Marker;
 use super::model::{Field, Fields, Type, TypeDecl};
 use super::packages::{GoTypes, Scope, TypeKey};
+use crate::fault::{Fault, Position};
 use crate::fault::{listed, quoted};
-use crate::{Fault, Position};
 
 pub(super) const UNION: &str = "union";
 pub(super) const DEPRECATED: &str = "unionDeprecated";

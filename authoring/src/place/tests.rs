@@ -1,7 +1,7 @@
 //! The walk takes linear time.
 
 use super::*;
-use crate::GoFile;
+use crate::go::GoFile;
 
 /// The number of lookups to add the unions of the source to a document.
 fn steps(source: &str, document: &str) -> usize {

@@ -28,7 +28,7 @@ pub use sets::{ON_OBJECTS, ON_SIZES, fields_of};
 pub use sized::{ON_LISTS, ON_MAPS};
 pub use table::OPERATIONS as TABLE;
 
-use crate::measure::Prepared;
+pub use crate::measure::Prepared;
 
 /// The operation of a cell; `None` if there is no such cell.
 pub fn prepare(cell: &str) -> Option<Prepared> {

@@ -25,7 +25,7 @@ pub(crate) fn lines(owned: &Owned, ty: Option<&Type>) -> Vec<Line> {
         .map(|owner| {
             let set = &owner.entry.fields;
             // A field may have changed from granular to atomic, or the reverse, since the entry was written.
-            let now = ty.and_then(|ty| fieldmanager_typed::reconcile(set, ty));
+            let now = ty.and_then(|ty| fieldmanager_typed::internal::reconcile(set, ty));
             now.unwrap_or_else(|| set.clone())
         })
         .collect();

@@ -1,7 +1,8 @@
 //! Tracks ownership while descending into an object.
 
 use fieldmanager_fieldpath::{PathElement, Set};
-use fieldmanager_schema::{ListType, Type, TypeId, UNTYPED_DEDUCED};
+use fieldmanager_schema::internal::{ListType, TypeId};
+use fieldmanager_schema::{Type, UNTYPED_DEDUCED};
 use fieldmanager_value::{Map, Value};
 
 /// The ownership of one entry at and below a place in the object.
@@ -158,7 +159,7 @@ impl Items<'_> {
         if list.keys.is_empty() {
             return vec![PathElement::Value(item.clone())];
         }
-        let field = |key: &fieldmanager_schema::KeyField| {
+        let field = |key: &fieldmanager_schema::internal::KeyField| {
             let value = item.get(&key.name).or(key.default.as_ref())?;
             Some((key.name.clone(), value.clone()))
         };

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_managedfields::{Finding, LintOptions, LintReport, Severity, lint};
+use fieldmanager_managedfields::internal::{Finding, LintOptions, LintReport, Severity, lint};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::args::LintArgs;

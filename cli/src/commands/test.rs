@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_harness::{Loader, Part, Report, run_all};
+use fieldmanager_harness::internal::Part;
+use fieldmanager_harness::{Loader, Report, run_all};
 
 use crate::args::{ReportFormat, TestArgs};
 use crate::error::Failure;

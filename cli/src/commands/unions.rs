@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ahash::HashMap;
-use fieldmanager_authoring::{Document, GoFile, GoTypes, Inserted, insert};
+use fieldmanager_authoring::internal::{Document, GoFile, GoTypes, Inserted, insert};
 
 use crate::args::UnionsArgs;
 use crate::error::Failure;

@@ -112,7 +112,7 @@ pub fn answer(scenario: &Value) -> Result<Value, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Engine(error.to_string());
     let request = fieldmanager_value::Value::from_json(&scenario.to_string());
     let request = request.map_err(|error| failed(&error))?;
-    let answer = fieldmanager_harness::answer(&request).to_json();
+    let answer = fieldmanager_harness::internal::answer(&request).to_json();
     serde_json::from_str(&answer).map_err(|error| failed(&error))
 }
 

@@ -1,6 +1,8 @@
 //! The listed deviations about managed fields, with their names in `docs/deviations.md`.
 
-use fieldmanager_managedfields::{ANCIENT_CHANGES, Entry, MAX_UPDATERS, Operation, Time};
+use fieldmanager_managedfields::MAX_UPDATERS;
+use fieldmanager_managedfields::internal::ANCIENT_CHANGES;
+use fieldmanager_managedfields::{Entry, Operation, Time};
 use serde_json::{Value, json};
 
 use super::compare::{doing, same_status};

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use fieldmanager::derive::KubeUnion;
 use fieldmanager::managedfields::ObjectError;
+use fieldmanager::unions::KubeUnion;
 use fieldmanager::{ApplyRequest, FieldManager, GroupVersionKind, Time, Types, Value};
 use fieldmanager_kube::{ApplyObject, CrdWithUnions};
 use kube::CustomResource;

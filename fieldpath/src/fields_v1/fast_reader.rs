@@ -9,7 +9,8 @@ use fieldmanager_value::Str;
 use super::bytes::plain_end;
 use super::level_cache::{Level, LevelCache};
 use super::path_element;
-use crate::{MAX_PATH_LENGTH, PathElement, Set, SetBuilder};
+use crate::set_builder::SetBuilder;
+use crate::{MAX_PATH_LENGTH, PathElement, Set};
 
 /// Reads the set, if the document has the usual format.
 pub(super) fn read(document: &[u8]) -> Option<Set> {

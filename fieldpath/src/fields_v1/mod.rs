@@ -92,6 +92,7 @@ impl Set {
     /// Set::new().write_json(&mut out);
     /// assert_eq!(out, "fieldsV1: {}");
     /// ```
+    #[doc(hidden)]
     pub fn write_json(&self, out: &mut String) {
         write::write(self, out);
     }

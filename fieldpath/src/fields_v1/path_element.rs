@@ -5,7 +5,8 @@
 use std::fmt::Write;
 
 use fieldmanager_value::internal::level;
-use fieldmanager_value::{Escape, Map, MapBuilder, Str, Value, write_number, write_string};
+use fieldmanager_value::internal::{Escape, MapBuilder, write_number, write_string};
+use fieldmanager_value::{Map, Str, Value};
 
 use super::bytes::plain_end;
 use crate::{Error, PathElement};

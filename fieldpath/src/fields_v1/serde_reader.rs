@@ -8,7 +8,8 @@ use fieldmanager_value::{MAX_DEPTH, TextPosition, Value};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
 use super::path_element::{self, Key};
-use crate::{Error, Set, SetBuilder};
+use crate::set_builder::SetBuilder;
+use crate::{Error, Set};
 
 pub(super) fn from_json(text: &[u8]) -> Result<Set, Error> {
     let failure = RefCell::new(None);

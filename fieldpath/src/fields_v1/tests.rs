@@ -1,12 +1,14 @@
 //! Comparison of the fast readers and writers of FieldsV1 with the general reader and a naive writer, on sets with many
 //! repetitions.
 
-use fieldmanager_value::{Escape, MAX_DEPTH, Value, write_string};
+use fieldmanager_value::internal::{Escape, write_string};
+use fieldmanager_value::{MAX_DEPTH, Value};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::{fast_reader, path_element, serde_reader, value};
-use crate::{Error, Set, SetBuilder};
+use crate::set_builder::SetBuilder;
+use crate::{Error, Set};
 
 /// A name that makes a document long enough for the level cache.
 fn filler() -> String {

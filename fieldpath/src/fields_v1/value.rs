@@ -3,11 +3,13 @@
 //! The reader returns `None` for a value that is invalid or unusual; the serde reader then decides whether to accept it
 //! and reports any error.
 
-use fieldmanager_value::{MAX_DEPTH, Map, MapBuilder, Str, Value};
+use fieldmanager_value::internal::MapBuilder;
+use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
 use super::path_element::{self, Key};
+use crate::Set;
 use crate::set::Node;
-use crate::{Set, SetBuilder};
+use crate::set_builder::SetBuilder;
 
 /// Reads the set, if the value has the usual format.
 pub(super) fn read(value: &Value) -> Option<Set> {

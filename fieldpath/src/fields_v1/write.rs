@@ -1,6 +1,7 @@
 //! The writer of FieldsV1.
 
-use fieldmanager_value::{Escape, Value, write_number, write_string};
+use fieldmanager_value::Value;
+use fieldmanager_value::internal::{Escape, write_number, write_string};
 
 use super::path_element;
 use crate::set::Node;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use fieldmanager_schema::{
-    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, Schema, TypeDef, TypeRef, UNTYPED_ATOMIC,
-    UNTYPED_DEDUCED,
+use fieldmanager_schema::internal::{
+    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef,
 };
+use fieldmanager_schema::{Schema, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 

@@ -30,6 +30,7 @@ impl Importer {
     /// );
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn definitions<'v>(
         &self,
         definitions: impl IntoIterator<Item = (&'v Str, &'v Value)>,

@@ -140,6 +140,7 @@ impl Types {
     /// assert_eq!(Types::load(&Value::from_json(text)?)?.to_value().to_json(), text);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         let mut document = self.schema().to_value();
         let mut kinds: Vec<Value> = Vec::new();

@@ -1,6 +1,6 @@
 //! The extensions that determine the ownership of lists and maps.
 
-use fieldmanager_schema::Relationship;
+use fieldmanager_schema::internal::Relationship;
 use fieldmanager_value::{Map, Str, Value};
 
 /// The relationship of a list to its items, and its keys.

@@ -31,7 +31,8 @@ pub enum UnionForm {
 /// The origin of a union.
 ///
 /// ```
-/// use fieldmanager_openapi::{Importer, UnionForm};
+/// use fieldmanager_openapi::internal::UnionForm;
+/// use fieldmanager_openapi::Importer;
 /// use fieldmanager_value::Value;
 /// let document = Value::from_yaml("
 /// definitions:

@@ -1,7 +1,7 @@
 //! List keys that the items do not declare.
 
 use ahash::AHashMap;
-use fieldmanager_schema::{AtomDef, ListDef, MapDef, Relationship, TypeDef, TypeRef};
+use fieldmanager_schema::internal::{AtomDef, ListDef, MapDef, Relationship, TypeDef, TypeRef};
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
 

@@ -69,7 +69,7 @@ impl Importer {
     }
 
     /// Sets whether definitions with faults are skipped instead of being an error. References to a skipped definition
-    /// accept any value, with a deduced structure, and [`Imported::faults`] has the faults.
+    /// accept any value, with a deduced structure, and [`Imported::faults`](crate::Imported::faults) has the faults.
     ///
     /// ```
     /// use fieldmanager_openapi::Importer;

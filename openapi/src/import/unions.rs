@@ -1,6 +1,6 @@
 //! Reads unions in the two forms of KEP-1027.
 
-use fieldmanager_schema::{Union, UnionField};
+use fieldmanager_schema::internal::{Union, UnionField};
 use fieldmanager_value::{Map, Str, Value};
 
 use super::imported::UnionForm;

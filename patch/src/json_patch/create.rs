@@ -1,6 +1,7 @@
 //! Creates JSON patches.
 
-use fieldmanager_value::{List, ListBuilder, MAX_DEPTH, Map, Value};
+use fieldmanager_value::internal::ListBuilder;
+use fieldmanager_value::{List, MAX_DEPTH, Map, Value};
 
 use super::pointer::escape;
 use crate::{Error, Fault};

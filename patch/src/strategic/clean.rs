@@ -1,7 +1,8 @@
 //! Removes the directives from new content.
 
+use fieldmanager_value::internal::ListBuilder;
 use fieldmanager_value::internal::level;
-use fieldmanager_value::{ListBuilder, Map, Value};
+use fieldmanager_value::{Map, Value};
 
 use super::directive::{self, DELETE_FROM_LIST, PATCH, Patch, RETAIN_KEYS, SET_ORDER};
 use crate::Error;

@@ -7,7 +7,8 @@ use fieldmanager_value::{Kind, List, Map, Value};
 use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
 use super::scalar::{go_text, item_kind, sort_by_text};
 use crate::error::{Under, deeper};
-use crate::{Error, Fault, PatchSchema, Strategy};
+use crate::types::Strategy;
+use crate::{Error, Fault, PatchSchema};
 
 /// Whether two maps of patches set the same field to different values.
 ///

@@ -1,11 +1,13 @@
 //! Creates patches from the differences of two objects.
 
+use fieldmanager_value::internal::MapBuilder;
 use fieldmanager_value::internal::level;
-use fieldmanager_value::{List, Map, MapBuilder, Value};
+use fieldmanager_value::{List, Map, Value};
 
 use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
 use crate::error::{Under, deeper};
-use crate::{Error, Fault, PatchSchema, Strategy};
+use crate::types::Strategy;
+use crate::{Error, Fault, PatchSchema};
 
 /// The differences that a patch contains.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use super::diff::Diff;
 use super::directive::PATCH;
 use super::scalar::{Positions, Scalar, go_text, identities, item_kind, key_of, positions, sort_by_text};
 use crate::error::{Under, deeper};
-use crate::{Error, Fault, PatchRule, PatchSchema};
+use crate::types::PatchRule;
+use crate::{Error, Fault, PatchSchema};
 
 /// The maximum number of deleted scalars that are put into the order of Go, which takes a quadratic number of steps.
 const DEDUPLICATED: usize = 1000;

@@ -13,7 +13,8 @@ use super::lists::unchanged;
 use super::order::{arrange, build};
 use super::scalar::{Scalar, identities, item_kind, positions};
 use crate::error::{Under, deeper};
-use crate::{Error, Fault, PatchSchema, Strategy};
+use crate::types::Strategy;
+use crate::{Error, Fault, PatchSchema};
 
 /// The maximum number of items and fields that a patch may merge again because several items of a list have the same merge
 /// key.

@@ -21,6 +21,7 @@ use diff::{Diff, Part};
 use merge::{Merger, Mode};
 
 pub use merge::MAX_MERGED_AGAIN;
+#[doc(hidden)]
 pub use preconditions::{Precondition, check_preconditions};
 
 /// A document as an object. As in Go, null is an empty object.

@@ -15,7 +15,8 @@ use crate::Fault;
 /// ([`to_value`](Self::to_value)). References are followed when a field is looked up.
 ///
 /// ```
-/// use fieldmanager_patch::{PatchTypes, Strategy};
+/// use fieldmanager_patch::internal::Strategy;
+/// use fieldmanager_patch::PatchTypes;
 /// use fieldmanager_value::Value;
 ///
 /// let document = Value::from_yaml("
@@ -87,7 +88,7 @@ pub enum TypesError {
 /// How a strategic merge patch treats a list or a map.
 ///
 /// ```
-/// use fieldmanager_patch::Strategy;
+/// use fieldmanager_patch::internal::Strategy;
 /// assert_eq!(Strategy::default(), Strategy::Default);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -104,7 +105,7 @@ pub enum Strategy {
 /// What the schema says about patches of one field.
 ///
 /// ```
-/// use fieldmanager_patch::{PatchRule, Strategy};
+/// use fieldmanager_patch::internal::{PatchRule, Strategy};
 /// let rule = PatchRule::default();
 /// assert_eq!((rule.strategy, rule.retain_keys, rule.merge_key), (Strategy::Default, false, ""));
 /// ```
@@ -121,7 +122,8 @@ pub struct PatchRule<'t> {
 /// The type that a patch is made for or applied to. It is borrowed from its [`PatchTypes`].
 ///
 /// ```
-/// use fieldmanager_patch::{PatchRule, PatchSchema};
+/// use fieldmanager_patch::internal::PatchRule;
+/// use fieldmanager_patch::PatchSchema;
 /// let (rule, below) = PatchSchema::free().map_field("anything")?;
 /// assert_eq!(rule, PatchRule::default());
 /// assert!(below.is_free());
@@ -228,6 +230,7 @@ impl PatchTypes {
     /// assert!(types.named("shop").is_some() && types.named("house").is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn named(&self, name: &str) -> Option<PatchSchema<'_>> {
         let schema = self.0.definitions.get(name)?;
         Some(PatchSchema { node: Node::At(self, schema) })
@@ -276,6 +279,7 @@ impl<'t> PatchSchema<'t> {
     }
 
     /// Whether nothing is known of the type.
+    #[doc(hidden)]
     pub fn is_free(&self) -> bool {
         matches!(self.node, Node::Free)
     }

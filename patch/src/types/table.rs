@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fieldmanager_value::{Map, MapBuilder, Str, Value};
+use fieldmanager_value::internal::MapBuilder;
+use fieldmanager_value::{Map, Str, Value};
 
 use super::model::{
     Form, Inner, Node, PatchSchema, PatchTypes, RawRule, TypesError, api_version, expect_map,
@@ -61,6 +62,7 @@ impl PatchTypes {
     /// assert_eq!(types.to_value().to_json(), r#"{"types":{"shop":{"tags":{"strategy":"merge"}}}}"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         if self.0.form == Form::Table {
             return self.document(self.0.definitions.clone());
@@ -104,7 +106,8 @@ impl PatchTypes {
     /// [`TypesError::NotTable`] and [`TypesError::WrongType`].
     ///
     /// ```
-    /// use fieldmanager_patch::{PatchTypes, Strategy};
+    /// use fieldmanager_patch::internal::Strategy;
+    /// use fieldmanager_patch::PatchTypes;
     /// use fieldmanager_value::Value;
     /// let table = Value::from_yaml("
     /// types: {shop: {goods: {strategy: merge, key: name}}}
@@ -116,6 +119,7 @@ impl PatchTypes {
     /// assert_eq!(types.to_value(), table);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn from_value(table: &Value) -> Result<Self, TypesError> {
         let types = expect_map(".types", table.get("types").ok_or(TypesError::NotTable)?)?;
         for (name, fields) in types {

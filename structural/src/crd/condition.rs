@@ -55,6 +55,7 @@ pub enum ConditionStatus {
 
 impl ConditionStatus {
     /// The string in the serialized condition.
+    #[doc(hidden)]
     pub fn as_str(self) -> &'static str {
         match self {
             ConditionStatus::True => "True",
@@ -70,6 +71,7 @@ impl Condition {
     /// use fieldmanager_structural::crd::Condition;
     /// assert_eq!(Condition::TYPE, "NonStructuralSchema");
     /// ```
+    #[doc(hidden)]
     pub const TYPE: &'static str = "NonStructuralSchema";
 }
 
@@ -97,6 +99,7 @@ impl CustomResource {
     /// assert_eq!(shop.condition(), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn condition(&self) -> Option<Condition> {
         let mut errors = Vec::new();
         if self.preserve_unknown_fields {

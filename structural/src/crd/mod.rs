@@ -43,8 +43,10 @@ use fieldmanager_value::{Str, Value};
 
 use crate::GroupVersionKind;
 
+#[doc(hidden)]
 pub use condition::{Condition, ConditionStatus};
 pub use error::CrdError;
+#[doc(hidden)]
 pub use read::is_definition;
 
 /// The parts of a `CustomResourceDefinition` of `apiextensions.k8s.io/v1` that describe its objects.
@@ -301,6 +303,7 @@ impl CustomResource {
     /// assert_eq!(shop.list_kind("v1").to_string(), "example.com/v1, Kind=ShopList");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn list_kind(&self, version: &str) -> GroupVersionKind {
         GroupVersionKind::new(self.group.clone(), version, self.names.list_kind.clone())
     }
@@ -325,6 +328,7 @@ impl CustomResource {
     /// assert_eq!(shop.api_version("v1").as_str(), "example.com/v1");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn api_version(&self, version: &str) -> ApiVersion {
         self.kind(version).api_version().into()
     }

@@ -56,6 +56,7 @@ impl CustomResource {
     /// assert!(definitions.contains("com.example.v1.ShopList"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn definitions(&self, version: &str) -> Result<Map, CrdError> {
         let version = self.version(version)?;
         let mut definitions = META.clone();
@@ -83,6 +84,7 @@ impl CustomResource {
     /// assert!(definitions.contains("com.example.v1.Shop") && definitions.contains("com.example.v2.Shop"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn all_definitions(&self) -> Map {
         let mut definitions = META.clone();
         for version in &self.versions {

@@ -32,6 +32,7 @@ impl Structural {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn unfold_embedded(&self) -> Structural {
         self.map_nodes(&|node| {
             if !node.extensions.embedded_resource {

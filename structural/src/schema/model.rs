@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
 use fieldmanager_value::internal::level;
-use fieldmanager_value::sorted::SortedMap;
+use fieldmanager_value::internal::sorted::SortedMap;
 use fieldmanager_value::{Str, Value};
 
 /// A structural schema. Cloning is O(1). Dereferences to its root [`Node`].
@@ -42,6 +42,7 @@ impl Structural {
     /// assert!(schema.unfold().ptr_eq(&schema));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Structural) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -123,7 +124,8 @@ impl Default for Node {
 /// `additionalProperties`: a schema or a boolean.
 ///
 /// ```
-/// use fieldmanager_structural::{AdditionalProperties, Structural};
+/// use fieldmanager_structural::internal::AdditionalProperties;
+/// use fieldmanager_structural::Structural;
 /// use fieldmanager_value::Value;
 /// let schema = Structural::from_value(&Value::from_yaml("{type: object, additionalProperties: true}")?)?;
 /// assert_eq!(schema.additional_properties, Some(AdditionalProperties::Bool(true)));
@@ -142,7 +144,8 @@ impl AdditionalProperties {
     /// The schema, if it is one.
     ///
     /// ```
-    /// use fieldmanager_structural::{AdditionalProperties, Structural};
+    /// use fieldmanager_structural::internal::AdditionalProperties;
+    /// use fieldmanager_structural::Structural;
     /// let additional = AdditionalProperties::Schema(Structural::default());
     /// assert_eq!(additional.schema(), Some(&Structural::default()));
     /// ```

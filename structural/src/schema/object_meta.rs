@@ -1,9 +1,10 @@
 //! Decodes `ObjectMeta` as the Go type does, and encodes it again.
 
-use fieldmanager_value::{List, Map, Str, Value, write_number};
+use fieldmanager_value::internal::write_number;
+use fieldmanager_value::{List, Map, Str, Value};
 
 use super::walk::{Edit, edit_map};
-use crate::{Timestamp, TimestampError};
+use crate::time::{Timestamp, TimestampError};
 
 /// The type of a field in the Go struct.
 enum Shape {

@@ -31,6 +31,7 @@ impl Structural {
     /// assert!(pruned.prune_defaults()?.ptr_eq(&pruned));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn prune_defaults(&self) -> Result<Structural, Error> {
         let mut pruner = Pruner { root: self, steps: Vec::new() };
         Ok(pruner.node(self)?.map_or_else(|| self.clone(), Structural::new))

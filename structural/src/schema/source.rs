@@ -1,6 +1,6 @@
 //! Access to the keywords of a schema document.
 
-use fieldmanager_value::sorted::SortedMap;
+use fieldmanager_value::internal::sorted::SortedMap;
 use fieldmanager_value::{Kind, Map, Str, Value};
 
 use super::Error;

@@ -41,6 +41,7 @@ impl Structural {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn unfold(&self) -> Structural {
         self.map_nodes(&unfold_node)
     }

@@ -4,7 +4,8 @@ use std::fmt;
 
 use fieldmanager_value::internal::level;
 
-use fieldmanager_value::{List, Map, MapBuilder, Str, Value};
+use fieldmanager_value::internal::MapBuilder;
+use fieldmanager_value::{List, Map, Str, Value};
 
 use super::embedded;
 use super::{
@@ -24,6 +25,7 @@ impl Structural {
     /// assert_eq!(schema.to_value().to_json(), text);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         node(self, None)
     }
@@ -51,6 +53,7 @@ impl Structural {
     /// assert_eq!(template.get("properties").and_then(|fields| fields.get("metadata")), Some(&reference));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn to_published_value(&self, metadata: &Value) -> Value {
         node(&self.unfold(), Some(metadata))
     }

@@ -53,7 +53,7 @@ impl Place {
     }
 
     fn wrong_type(self, value: impl Into<Value>, expected: &str, found: &str) -> FieldError {
-        let found = fieldmanager_value::go_format::quote(found);
+        let found = fieldmanager_value::internal::go_format::quote(found);
         let detail = format!("{} in body must be of type {expected}: {found}", self.name);
         FieldError { path: self.path, kind: FieldErrorKind::TypeInvalid, value: Some(value.into()), detail }
     }
@@ -70,7 +70,7 @@ impl Place {
 
     /// An error about the value as a whole, whose name is quoted.
     fn whole(self, says: &str) -> FieldError {
-        let detail = format!("{} {says}", fieldmanager_value::go_format::quote(&self.name));
+        let detail = format!("{} {says}", fieldmanager_value::internal::go_format::quote(&self.name));
         FieldError::invalid(self.path, "", detail)
     }
 }

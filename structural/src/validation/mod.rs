@@ -105,6 +105,7 @@ impl Validator {
     /// assert_eq!(errors[0].to_string(), "<nil>: Too many: 2: must have at most 1 item");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn from_structural(schema: &Structural) -> Result<Self, SchemaError> {
         Self::new(&schema.to_value())
     }

@@ -1,6 +1,6 @@
 //! Insertion of unions from Go source into documents.
 
-use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+use fieldmanager_authoring::internal::{Document, GoFile, GoTypes, insert};
 use fieldmanager_value::Value;
 
 /// The separator between the Go source and the document.

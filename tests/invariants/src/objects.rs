@@ -1,6 +1,7 @@
 //! Objects of a type, derived from choices.
 
-use fieldmanager_schema::{Atom, ListType, MapType, Scalar, Schema, Type, TypeId};
+use fieldmanager_schema::internal::{Atom, ListType, MapType, Scalar, TypeId};
+use fieldmanager_schema::{Schema, Type};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::choices::Choices;

@@ -3,7 +3,7 @@
 //! This measures the number and the size of allocations, which do not depend on the machine. A test of
 //! `fieldmanager-authoring` counts the steps of the walk over a document, which allocates little.
 
-use fieldmanager_authoring::{Document, GoFile, GoTypes, insert};
+use fieldmanager_authoring::internal::{Document, GoFile, GoTypes, insert};
 
 /// The ratio of the two sizes of an input.
 const GROWTH: usize = 4;

@@ -1,7 +1,7 @@
 //! Normalization during apply: of the configuration itself and of the merged object.
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::{ListType, MapType, TypeId, Union};
+use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union};
 use fieldmanager_value::{List, Map, Value};
 
 use super::{Edits, Normalized, UnionState, Walk, contradiction, deduce, granular};
@@ -26,6 +26,7 @@ impl TypedValue {
     /// discriminator that selects another one. [`Error::TypesDiffer`].
     ///
     /// For an example and the order of operations, see [`normalize_applied`](Self::normalize_applied).
+    #[doc(hidden)]
     pub fn normalize_config(&self, configuration: &TypedValue) -> Result<Normalized, Error> {
         self.check_type(configuration)?;
         let schema = self.ty.schema();
@@ -77,6 +78,7 @@ impl TypedValue {
     /// assert_eq!(normalized.value.value().to_json(), r#"{"b":2}"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn normalize_applied(&self, config: &TypedValue, merged: &TypedValue) -> Result<Normalized, Error> {
         self.check_type(config)?;
         self.check_type(merged)?;
@@ -256,7 +258,7 @@ fn cleared(union: &Union, live: UnionState<'_>, config: UnionState<'_>, merged: 
     if !clears && !takes_over {
         return Edits::new();
     }
-    let kept = |member: &fieldmanager_schema::UnionField| {
+    let kept = |member: &fieldmanager_schema::internal::UnionField| {
         config.is_set(&member.field) || (!takes_over && member.value == value)
     };
     let obsolete = merged.set().filter(|member| !kept(member));

@@ -13,7 +13,8 @@ mod validate;
 use std::fmt;
 
 use fieldmanager_fieldpath::{Path, PathElement};
-use fieldmanager_schema::{MapType, Schema, Type, TypeId, Union};
+use fieldmanager_schema::internal::{MapType, TypeId, Union};
+use fieldmanager_schema::{Schema, Type};
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::error::{Error, Fault, Faults};
@@ -141,7 +142,7 @@ impl<'u> UnionState<'u> {
     }
 
     /// The members that are set.
-    fn set(self) -> impl Iterator<Item = &'u fieldmanager_schema::UnionField> {
+    fn set(self) -> impl Iterator<Item = &'u fieldmanager_schema::internal::UnionField> {
         self.union.fields.iter().filter(move |field| self.is_set(&field.field))
     }
 
@@ -194,7 +195,7 @@ fn granular<'a>(schema: &'a Schema, ty: TypeId, value: &'a Value) -> Option<(&'a
 ///     unions: [{discriminator: type, fields: [{fieldName: a, discriminatorValue: A}]}]
 /// ")?;
 /// let root = schema.type_named("root").unwrap();
-/// let discriminator = fieldmanager_typed::discriminator_of(&root, &".a".parse::<Path>()?);
+/// let discriminator = fieldmanager_typed::internal::discriminator_of(&root, &".a".parse::<Path>()?);
 /// assert_eq!(discriminator.unwrap().to_string(), ".type");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,7 +1,7 @@
 //! Normalization during update, for create, PUT and PATCH.
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::{ListType, MapType, TypeId, Union};
+use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union};
 use fieldmanager_value::{List, Map, Value};
 
 use super::{Edits, Normalized, UnionState, Walk, contradiction, deduce, granular};

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use fieldmanager_fieldpath::{Path, PathElement};
-use fieldmanager_schema::{ListType, MapType, Schema, TypeId, Union, UnionField};
+use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union, UnionField};
 use fieldmanager_value::{List, Map, Value};
 
 use super::UnionState;

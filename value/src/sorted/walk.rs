@@ -13,7 +13,7 @@ use im::shared_ptr::DefaultSharedPtr;
 /// Iterates over the entries of a [`SortedMap`](super::SortedMap) in key order.
 ///
 /// ```
-/// use fieldmanager_value::sorted::SortedMap;
+/// use fieldmanager_value::internal::sorted::SortedMap;
 /// let map = SortedMap::from_unsorted(vec![("b", 1), ("a", 2)]);
 /// assert_eq!(map.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["a", "b"]);
 /// ```

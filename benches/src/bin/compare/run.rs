@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use fieldmanager_benches::measure::Prepared;
-use fieldmanager_benches::operations::prepare;
+use fieldmanager_benches::operations::{Prepared, prepare};
 use fieldmanager_benches::{per_run, threads};
 use serde_json::Value;
 
@@ -72,10 +71,8 @@ impl Results {
 }
 
 fn prepared(cell: &str) -> Result<Prepared, Error> {
-    prepare(cell).ok_or_else(|| Error::Program {
-        program: "compare".to_owned(),
-        message: format!("no cell `{cell}`"),
-    })
+    prepare(cell)
+        .ok_or_else(|| Error::Program { program: "compare".to_owned(), message: format!("no cell `{cell}`") })
 }
 
 /// The maximum duration of a cell, unless two rounds take longer.

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_openapi::{Importer, SourceKind, Types, sources};
+use fieldmanager_openapi::internal::{SourceKind, sources};
+use fieldmanager_openapi::{Importer, Types};
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::Value;
 

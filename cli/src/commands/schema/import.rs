@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_openapi::{Importer, ListUnions, SourceKind, Types, sources};
+use fieldmanager_openapi::internal::{SourceKind, sources};
+use fieldmanager_openapi::{Importer, ListUnions, Types};
 
 use crate::args::{From, ImportArgs};
 use crate::error::Failure;
