@@ -50,11 +50,11 @@ fn a_strategic_merge_patch_is_what_built_in_kinds_get() {
       - name: log
 ";
     assert!(text.contains(containers), "{text}");
-    let entry = "              \"k:{\\\"name\\\":\\\"log\\\"}\":
-                \".\": {}
-                \"f:name\": {}
-              \"k:{\\\"name\\\":\\\"nginx\\\"}\":
-                \"f:image\": {}
+    let entry = "              k:{\"name\":\"log\"}:
+                .: {}
+                f:name: {}
+              k:{\"name\":\"nginx\"}:
+                f:image: {}
     manager: ops
     operation: Update
 ";

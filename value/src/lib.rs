@@ -50,6 +50,7 @@ mod text;
 mod value;
 mod yaml;
 mod yaml_scalar;
+mod yaml_writer;
 
 /// What the crates of this workspace share and no program should use.
 #[doc(hidden)]
