@@ -53,7 +53,7 @@ mod fault;
 mod go;
 mod place;
 
-/// What the command uses; this crate has no public interface yet.
+/// Items for the command. This crate has no public API yet.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::fault::{Fault, Position};

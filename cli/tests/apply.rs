@@ -28,26 +28,26 @@ metadata:
   - apiVersion: apps/v1
     fieldsType: FieldsV1
     fieldsV1:
-      \"f:metadata\":
-        \"f:labels\":
-          \"f:app\": {}
-      \"f:spec\":
-        \"f:replicas\": {}
-        \"f:selector\": {}
-        \"f:template\":
-          \"f:metadata\":
-            \"f:labels\":
-              \"f:app\": {}
-          \"f:spec\":
-            \"f:containers\":
-              \"k:{\\\"name\\\":\\\"nginx\\\"}\":
-                \".\": {}
-                \"f:image\": {}
-                \"f:name\": {}
-                \"f:ports\":
-                  \"k:{\\\"containerPort\\\":80,\\\"protocol\\\":\\\"TCP\\\"}\":
-                    \".\": {}
-                    \"f:containerPort\": {}
+      f:metadata:
+        f:labels:
+          f:app: {}
+      f:spec:
+        f:replicas: {}
+        f:selector: {}
+        f:template:
+          f:metadata:
+            f:labels:
+              f:app: {}
+          f:spec:
+            f:containers:
+              k:{\"name\":\"nginx\"}:
+                .: {}
+                f:image: {}
+                f:name: {}
+                f:ports:
+                  k:{\"containerPort\":80,\"protocol\":\"TCP\"}:
+                    .: {}
+                    f:containerPort: {}
     manager: shop
     operation: Apply
   name: web
@@ -98,27 +98,27 @@ fn force_takes_ownership() {
   - apiVersion: apps/v1
     fieldsType: FieldsV1
     fieldsV1:
-      \"f:spec\":
-        \"f:replicas\": {}
-        \"f:template\":
-          \"f:spec\":
-            \"f:containers\":
-              \"k:{\\\"name\\\":\\\"exporter\\\"}\":
-                \".\": {}
-                \"f:image\": {}
-                \"f:name\": {}
-                \"f:ports\":
-                  \"k:{\\\"containerPort\\\":9113,\\\"protocol\\\":\\\"TCP\\\"}\":
-                    \".\": {}
-                    \"f:containerPort\": {}
-                    \"f:name\": {}
+      f:spec:
+        f:replicas: {}
+        f:template:
+          f:spec:
+            f:containers:
+              k:{\"name\":\"exporter\"}:
+                .: {}
+                f:image: {}
+                f:name: {}
+                f:ports:
+                  k:{\"containerPort\":9113,\"protocol\":\"TCP\"}:
+                    .: {}
+                    f:containerPort: {}
+                    f:name: {}
     manager: load
     operation: Apply
 ";
     assert!(forced.out.contains(managed), "{}", forced.out);
     assert!(forced.out.contains("  replicas: 10\n"), "{}", forced.out);
     let shop = forced.out.split("manager: load").nth(1).unwrap_or_default();
-    assert!(shop.contains("\"f:selector\": {}") && !shop.contains("f:replicas"), "{}", forced.out);
+    assert!(shop.contains("f:selector: {}") && !shop.contains("f:replicas"), "{}", forced.out);
     // Now the first team has the conflict.
     let error = run_with(&words(&format!("{SHOP} --live -")), &forced.out);
     assert_eq!(error.code, 1);
@@ -218,8 +218,8 @@ metadata:
   - apiVersion: v1
     fieldsType: FieldsV1
     fieldsV1:
-      \"f:a\": {}
-      \"f:b\": {}
+      f:a: {}
+      f:b: {}
     manager: m
     operation: Update
 "
@@ -236,14 +236,14 @@ metadata:
   - apiVersion: v1
     fieldsType: FieldsV1
     fieldsV1:
-      \"f:a\": {}
+      f:a: {}
     manager: m
     operation: Apply
     time: \"2026-01-31T12:00:00Z\"
   - apiVersion: v1
     fieldsType: FieldsV1
     fieldsV1:
-      \"f:b\": {}
+      f:b: {}
     manager: m
     operation: Update
 "

@@ -87,7 +87,7 @@ fn compare_lists_changed_fields() {
         (compare, "+ .finalizers[=\"q\"]\n+ .labels.c\n~ .replicas\n- .labels.b\n"),
         (
             &format!("{compare} -o yaml"),
-            "added:\n  \"f:finalizers\":\n    \"v:\\\"q\\\"\": {}\n  \"f:labels\":\n    \"f:c\": {}\nmodified:\n  \"f:replicas\": {}\nremoved:\n  \"f:labels\":\n    \"f:b\": {}\n",
+            "added:\n  f:finalizers:\n    v:\"q\": {}\n  f:labels:\n    f:c: {}\nmodified:\n  f:replicas: {}\nremoved:\n  f:labels:\n    f:b: {}\n",
         ),
         (
             &format!("{compare} -o json"),

@@ -50,11 +50,11 @@ fn built_in_kinds_default_to_strategic_merge_patches() {
       - name: log
 ";
     assert!(text.contains(containers), "{text}");
-    let entry = "              \"k:{\\\"name\\\":\\\"log\\\"}\":
-                \".\": {}
-                \"f:name\": {}
-              \"k:{\\\"name\\\":\\\"nginx\\\"}\":
-                \"f:image\": {}
+    let entry = "              k:{\"name\":\"log\"}:
+                .: {}
+                f:name: {}
+              k:{\"name\":\"nginx\"}:
+                f:image: {}
     manager: ops
     operation: Update
 ";

@@ -1,38 +1,14 @@
 //! Growth tests: the time of readers and matchers is linear in the size of the input.
 
-use std::time::{Duration, Instant};
-
 use fieldmanager_fieldpath::{Matcher, Set};
-
-/// The ratio of the sizes of the large and the small input.
-const TIMES: usize = 16;
-
-/// Compares one run on a large input with enough runs on a small input to process the same number of bytes. Both take
-/// about the same time if growth is linear; the first takes 16 times as long if it is quadratic. Runs of similar length
-/// are interrupted equally often on a busy machine.
-fn assert_linear(name: &str, size: usize, make: impl Fn(usize) -> String, run: impl Fn(&str)) {
-    let (small, large) = (make(size), make(TIMES * size));
-    let time = |times: usize, text: &str| {
-        let start = Instant::now();
-        (0..times).for_each(|_| run(text));
-        start.elapsed()
-    };
-    let mut fastest = (Duration::MAX, Duration::MAX);
-    for _ in 0..20 {
-        fastest = (fastest.0.min(time(TIMES, &small)), fastest.1.min(time(1, &large)));
-        if fastest.1 < fastest.0 * 3 {
-            return;
-        }
-    }
-    assert!(fastest.1 < fastest.0 * 3, "{name}: {fastest:?} for {TIMES} small inputs and a large one");
-}
+use fieldmanager_testing::assert_linear;
 
 fn document(keys: impl Iterator<Item = String>) -> String {
     let entries: Vec<String> = keys.map(|key| format!(r#""{key}":{{"f:x":{{}}}}"#)).collect();
     format!("{{{}}}", entries.join(","))
 }
 
-fn read(text: &str) {
+fn read(text: &String) {
     assert!(Set::from_json(text.as_bytes()).is_ok());
 }
 

@@ -108,8 +108,8 @@ impl ScenarioReport {
     ///     --- expected
     ///     +++ actual
     ///     @@ -1 +1,2 @@
-    ///      "f:a": {}
-    ///     +"f:b": {}
+    ///      f:a: {}
+    ///     +f:b: {}
     /// "#);
     /// # Ok::<(), fieldmanager_harness::Error>(())
     /// ```

@@ -53,16 +53,16 @@ const TEXT: &str = r#"FAIL differs <in "much">
     -  apiVersion: v2
     +  apiVersion: v1
        fields:
-         "f:a": {}
-         "f:b": {}
-         "f:c": {}
-         "f:d": {}
+         f:a: {}
+         f:b: {}
+         f:c: {}
+         f:d: {}
     -  operation: Update
     -bob:
     -  apiVersion: v1
     -  fields:
-    -    "f:a": {}
-    +    "f:e": {}
+    -    f:a: {}
+    +    f:e: {}
        operation: Apply
   step 2 (apply): `conflicts` differs at .b
     --- expected

@@ -9,13 +9,9 @@ use fieldmanager_value::{Str, Value};
 ///
 /// ```
 /// # use fieldmanager_merge::{ApplyRequest, Updater};
-/// # use fieldmanager_schema::Schema;
-/// # use fieldmanager_typed::{Duplicates, TypedValue};
-/// # use fieldmanager_value::Value;
-/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// # use fieldmanager_testing::typed;
 /// # let updater = Updater::builder().build();
-/// # let nothing = TypedValue::null(Schema::deduced());
+/// # let nothing = fieldmanager_testing::nothing();
 /// # let config = typed("{a: 1, b: 1}")?;
 /// # let applied = updater.apply(ApplyRequest::new(&nothing, &config).manager("ci"))?;
 /// # let live = applied.object.unwrap();
@@ -53,13 +49,9 @@ impl fmt::Display for Conflict {
 ///
 /// ```
 /// # use fieldmanager_merge::{ApplyRequest, Updater};
-/// # use fieldmanager_schema::Schema;
-/// # use fieldmanager_typed::{Duplicates, TypedValue};
-/// # use fieldmanager_value::Value;
-/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// # use fieldmanager_testing::typed;
 /// # let updater = Updater::builder().build();
-/// # let nothing = TypedValue::null(Schema::deduced());
+/// # let nothing = fieldmanager_testing::nothing();
 /// # let config = typed("{a: 1, b: 1}")?;
 /// # let applied = updater.apply(ApplyRequest::new(&nothing, &config).manager("ci"))?;
 /// # let live = applied.object.unwrap();

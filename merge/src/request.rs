@@ -13,13 +13,9 @@ static NO_OWNERS: Owners = Owners::new();
 /// `PatchParams` of the crate `kube`.
 ///
 /// ```
-/// # use fieldmanager_schema::Schema;
-/// # use fieldmanager_typed::{Duplicates, TypedValue};
-/// # use fieldmanager_value::Value;
+/// # use fieldmanager_testing::typed;
 /// use fieldmanager_merge::{ApplyRequest, Updater};
-/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
-/// # let nothing = TypedValue::null(Schema::deduced());
+/// # let nothing = fieldmanager_testing::nothing();
 /// let updater = Updater::builder().build();
 /// let applied = updater.apply(ApplyRequest::new(&nothing, &typed("{a: 1}")?).manager("ci"))?;
 /// let (live, config) = (applied.object.unwrap(), typed("{a: 2}")?);
@@ -88,13 +84,9 @@ impl<'a> ApplyRequest<'a> {
 /// A request to replace a live object by a new one, for [`Updater::update`](crate::Updater::update).
 ///
 /// ```
-/// # use fieldmanager_schema::Schema;
-/// # use fieldmanager_typed::{Duplicates, TypedValue};
-/// # use fieldmanager_value::Value;
+/// # use fieldmanager_testing::typed;
 /// use fieldmanager_merge::{UpdateRequest, Updater};
-/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
-/// # let nothing = TypedValue::null(Schema::deduced());
+/// # let nothing = fieldmanager_testing::nothing();
 /// let updater = Updater::builder().build();
 /// let created = updater.update(UpdateRequest::new(&nothing, &typed("{a: 1}")?).version("v1").manager("kubectl"))?;
 /// assert_eq!(created.owners.get("kubectl").unwrap().api_version().as_str(), "v1");
@@ -140,13 +132,9 @@ impl<'a> UpdateRequest<'a> {
 ///
 /// ```
 /// # use fieldmanager_merge::{ApplyRequest, Updater};
-/// # use fieldmanager_schema::Schema;
-/// # use fieldmanager_typed::{Duplicates, TypedValue};
-/// # use fieldmanager_value::Value;
-/// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// # use fieldmanager_testing::typed;
 /// # let updater = Updater::builder().build();
-/// # let nothing = TypedValue::null(Schema::deduced());
+/// # let nothing = fieldmanager_testing::nothing();
 /// let config = typed("{a: 1}")?;
 /// let first = updater.apply(ApplyRequest::new(&nothing, &config).manager("ci"))?;
 /// let live = first.object.unwrap();
@@ -169,13 +157,11 @@ pub struct Applied {
 ///
 /// ```
 /// # use fieldmanager_merge::{UpdateRequest, Updater};
-/// # use fieldmanager_schema::Schema;
-/// # use fieldmanager_typed::{Duplicates, TypedValue};
 /// # use fieldmanager_value::Value;
+/// # use fieldmanager_testing::typed;
 /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-/// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
 /// # let updater = Updater::builder().build();
-/// # let nothing = TypedValue::null(Schema::deduced());
+/// # let nothing = fieldmanager_testing::nothing();
 /// let updated = updater.update(UpdateRequest::new(&nothing, &typed("{a: 1}")?).manager("kubectl"))?;
 /// assert_eq!(updated.object.value().to_json(), r#"{"a":1}"#);
 /// assert!(!updated.owners.get("kubectl").unwrap().is_applied());

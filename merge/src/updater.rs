@@ -49,13 +49,9 @@ impl UpdaterBuilder {
     ///
     /// ```
     /// # use fieldmanager_merge::{ApplyRequest, SameVersion, Updater};
-    /// # use fieldmanager_schema::Schema;
-    /// # use fieldmanager_typed::{Duplicates, TypedValue};
-    /// # use fieldmanager_value::Value;
-    /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// # use fieldmanager_testing::typed;
     /// let updater = Updater::builder().converter(SameVersion).build();
-    /// # let nothing = TypedValue::null(Schema::deduced());
+    /// # let nothing = fieldmanager_testing::nothing();
     /// let config = typed("{a: 1}")?;
     /// let applied = updater.apply(ApplyRequest::new(&nothing, &config).version("v1").manager("ci"))?;
     /// // The conflict is found although the other manager applies at another version.
@@ -78,14 +74,10 @@ impl UpdaterBuilder {
     /// ```
     /// # use fieldmanager_fieldpath::{Filter, Set};
     /// # use fieldmanager_merge::{ApplyRequest, Updater};
-    /// # use fieldmanager_schema::Schema;
-    /// # use fieldmanager_typed::{Duplicates, TypedValue};
-    /// # use fieldmanager_value::Value;
-    /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// # use fieldmanager_testing::typed;
     /// let status = Set::from_json(br#"{"f:status":{}}"#)?;
     /// let updater = Updater::builder().filter("v1", Filter::Exclude(status)).build();
-    /// # let nothing = TypedValue::null(Schema::deduced());
+    /// # let nothing = fieldmanager_testing::nothing();
     /// let config = typed("{a: 1, status: {ready: true}}")?;
     /// let applied = updater.apply(ApplyRequest::new(&nothing, &config).version("v1").manager("ci"))?;
     /// assert_eq!(applied.owners.get("ci").unwrap().set().to_string(), ".a");
@@ -105,11 +97,7 @@ impl UpdaterBuilder {
     ///
     /// ```
     /// # use fieldmanager_merge::{ApplyRequest, Updater};
-    /// # use fieldmanager_schema::Schema;
-    /// # use fieldmanager_typed::{Duplicates, TypedValue};
-    /// # use fieldmanager_value::Value;
-    /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// # use fieldmanager_testing::typed;
     /// let updater = Updater::builder().return_input_on_noop(true).build();
     /// let live = typed("{a: 1}")?;
     /// let applied = updater.apply(ApplyRequest::new(&live, &live).manager("ci"))?;
@@ -185,13 +173,11 @@ impl Updater {
     ///
     /// ```
     /// # use fieldmanager_merge::{ApplyRequest, Updater};
-    /// # use fieldmanager_schema::Schema;
-    /// # use fieldmanager_typed::{Duplicates, TypedValue};
     /// # use fieldmanager_value::Value;
+    /// # use fieldmanager_testing::typed;
     /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
     /// # let updater = Updater::builder().build();
-    /// # let nothing = TypedValue::null(Schema::deduced());
+    /// # let nothing = fieldmanager_testing::nothing();
     /// let first = updater.apply(ApplyRequest::new(&nothing, &typed("{a: 1, b: 1}")?).manager("ci"))?;
     /// // A field that the configuration no longer has is removed, because no other manager owns it.
     /// let (live, config) = (first.object.unwrap(), typed("{b: 2}")?);
@@ -218,13 +204,9 @@ impl Updater {
     ///
     /// ```
     /// # use fieldmanager_merge::{ApplyRequest, UpdateRequest, Updater};
-    /// # use fieldmanager_schema::Schema;
-    /// # use fieldmanager_typed::{Duplicates, TypedValue};
-    /// # use fieldmanager_value::Value;
-    /// # let value = |yaml| Value::from_yaml(yaml).unwrap();
-    /// # let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+    /// # use fieldmanager_testing::typed;
     /// # let updater = Updater::builder().build();
-    /// # let nothing = TypedValue::null(Schema::deduced());
+    /// # let nothing = fieldmanager_testing::nothing();
     /// let applied = updater.apply(ApplyRequest::new(&nothing, &typed("{a: 1, b: 1}")?).manager("ci"))?;
     /// let (live, new) = (applied.object.unwrap(), typed("{a: 2, b: 1}")?);
     /// let updated = updater.update(UpdateRequest::new(&live, &new).owners(&applied.owners).manager("scaler"))?;

@@ -1,9 +1,20 @@
 //! Test helpers and fixtures shared by several crates.
-#![allow(clippy::expect_used, reason = "a panic fails the test")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a panic fails the test")]
 
+mod linear;
 mod nested;
+mod shop;
+#[cfg(feature = "typed")]
+mod typed;
+mod unions;
 
+pub use linear::assert_linear;
 pub use nested::{NestedSchema, custom_resource_definition, map};
+pub use shop::{shop, shop_with_scale};
+#[cfg(feature = "typed")]
+pub use typed::{nothing, typed};
+pub use unions::{UNION_ITEM, UNION_PROFILE, union_schema};
+
 /// A schema with recursive types: `root`, with maps, an associative list and a union, and `both`, which is a list, a
 /// map or a scalar.
 pub const DEEP_SCHEMA: &str = "

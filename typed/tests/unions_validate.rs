@@ -4,24 +4,9 @@
 use std::sync::LazyLock;
 
 use fieldmanager_schema::Schema;
+use fieldmanager_testing::{UNION_PROFILE, union_schema};
 use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
-
-/// Unions that differ in one attribute each, with the members `a` (optional), `b` and `c`.
-const UNIONS: &[(&str, &str)] = &[
-    ("plain", ""),
-    ("plainRequired", "required: true, "),
-    ("deducing", "discriminator: type, deduceInvalidDiscriminator: true, emptyMembers: [None], "),
-    (
-        "deducingRequired",
-        "discriminator: type, deduceInvalidDiscriminator: true, emptyMembers: [None], required: true, ",
-    ),
-    ("respecting", "discriminator: type, emptyMembers: [None], "),
-    ("respectingRequired", "discriminator: type, required: true, "),
-    ("emptiable", "discriminator: type, emptyMembers: ['', None], "),
-    ("closed", "discriminator: type, emptyMembers: [None], closed: true, "),
-    ("closedEmptiable", "discriminator: type, emptyMembers: ['', None], closed: true, "),
-];
 
 const OTHERS: &str = "
 - name: root
@@ -48,35 +33,12 @@ const OTHERS: &str = "
     unions:
     - {discriminator: type, fields: [{fieldName: a, discriminatorValue: A}, {fieldName: b, discriminatorValue: B}]}
     - {required: true, fields: [{fieldName: u}, {fieldName: v}]}
-- name: profile
-  map:
-    fields:
-    - {name: type, type: {scalar: string}}
-    - {name: localhostProfile, type: {scalar: string}}
-    unions:
-    - discriminator: type
-      fields: [{fieldName: localhostProfile, discriminatorValue: LocalhostProfile}]
 ";
 
+/// Members `a` (a number), `b` (a struct) and `c` of unions of every form, and other types.
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-    let mut text = "types:".to_owned();
-    for (name, union) in UNIONS {
-        text += &format!(
-            "
-- name: {name}
-  map:
-    fields:
-    - {{name: type, type: {{scalar: string}}}}
-    - {{name: other, type: {{scalar: string}}}}
-    - {{name: a, type: {{scalar: numeric}}}}
-    - {{name: b, type: {{map: {{fields: [{{name: x, type: {{scalar: numeric}}}}]}}}}}}
-    - {{name: c, type: {{list: {{elementRelationship: atomic, elementType: {{scalar: string}}}}}}}}
-    unions:
-    - {{{union}fields: [{{fieldName: a, discriminatorValue: A, optional: true}},
-        {{fieldName: b, discriminatorValue: B}}, {{fieldName: c, discriminatorValue: C}}]}}"
-        );
-    }
-    Schema::from_yaml(&(text + OTHERS)).unwrap()
+    let c = "{list: {elementRelationship: atomic, elementType: {scalar: string}}}";
+    Schema::from_yaml(&union_schema(c, ", optional: true", &[OTHERS, UNION_PROFILE])).unwrap()
 });
 
 /// The faults of an update from `old` (`null` for a create) to `new`.

@@ -48,6 +48,7 @@ mod text;
 mod value;
 mod yaml;
 mod yaml_scalar;
+mod yaml_writer;
 
 /// Items shared by the crates of this workspace. Not part of the public API.
 #[doc(hidden)]

@@ -3,8 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot run the command must fail")]
 #![allow(dead_code, reason = "each test file uses only a part")]
 
-use std::path::Path;
-
 use assert_cmd::cargo::cargo_bin_cmd;
 use tempfile::TempDir;
 
@@ -49,14 +47,16 @@ pub(crate) fn at_width(columns: usize, arguments: &str) -> (i32, String) {
     (output.status.code().expect("the command ends by itself"), String::from_utf8(output.stdout).unwrap())
 }
 
-/// Compares a string with a file in `tests/snapshots`. `UPDATE_SNAPSHOTS=1` writes the file instead.
-pub(crate) fn snapshot(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
-    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, expected, "{name}: UPDATE_SNAPSHOTS=1 updates it");
+/// Compares a string, which ends with one newline, with a file in `tests/snapshots`. `INSTA_UPDATE=always` writes the
+/// file instead.
+#[track_caller]
+pub(crate) fn snapshot(name: &str, string: &str) {
+    assert!(string.ends_with('\n') && !string.ends_with("\n\n"), "{name}: {string:?}");
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, string));
 }
 
 /// The standard output of a command that succeeds and prints nothing on standard error.
@@ -85,7 +85,7 @@ impl Folder {
         folder
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &std::path::Path {
         self.0.path()
     }
 

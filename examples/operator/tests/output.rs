@@ -1,7 +1,6 @@
-//! The example prints the contents of `output.txt`.
+//! The example prints the contents of its snapshot. `INSTA_UPDATE=always` writes the snapshot.
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -9,10 +8,7 @@ fn example_prints_its_output() {
     let output = Command::new(env!("CARGO_BIN_EXE_fieldmanager-example-operator")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let printed = String::from_utf8(output.stdout).unwrap();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("output.txt");
-    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&file, &printed).unwrap();
-    }
-    let expected = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(printed, expected, "run this test with UPDATE_SNAPSHOTS=1 to write the file");
+    insta::with_settings!({ snapshot_path => "..", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("output", printed);
+    });
 }

@@ -11,17 +11,9 @@ use std::sync::LazyLock;
 use fieldmanager_fieldpath::{ApiVersion, Owners};
 use fieldmanager_merge::{ApplyRequest, ConvertError, Converter, Error, UpdateRequest, Updater};
 use fieldmanager_schema::{Schema, Type};
+use fieldmanager_testing::{UNION_ITEM, union_schema};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
-
-/// Types whose members are `a` (a number), `b` (a struct) and `c` (a number), and their unions.
-const UNIONS: &[(&str, &str)] = &[
-    ("deducing", "discriminator: type, deduceInvalidDiscriminator: true, emptyMembers: [None]"),
-    ("respecting", "discriminator: type, emptyMembers: [None]"),
-    ("emptiable", "discriminator: type, emptyMembers: ['', None]"),
-    ("closed", "discriminator: type, emptyMembers: [None], closed: true"),
-    ("plain", ""),
-];
 
 const OTHERS: &str = "
 - name: root
@@ -31,17 +23,6 @@ const OTHERS: &str = "
     - name: items
       type: {list: {elementRelationship: associative, keys: [name], elementType: {namedType: item}}}
     - {name: atomic, type: {list: {elementRelationship: atomic, elementType: {namedType: item}}}}
-- name: item
-  map:
-    fields:
-    - {name: name, type: {scalar: string}}
-    - {name: type, type: {scalar: string}}
-    - {name: a, type: {scalar: numeric}}
-    - {name: b, type: {scalar: numeric}}
-    unions:
-    - discriminator: type
-      deduceInvalidDiscriminator: true
-      fields: [{fieldName: a, discriminatorValue: A}, {fieldName: b, discriminatorValue: B}]
 - name: two
   map:
     fields:
@@ -76,27 +57,10 @@ const OTHERS: &str = "
       - {fieldName: gamma, discriminatorValue: C}
 ";
 
+/// Members `a` (a number), `b` (a struct) and `c` of unions of every form, and other types.
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-    let mut text = "types:".to_owned();
-    for (name, union) in UNIONS {
-        let comma = if union.is_empty() { "" } else { ", " };
-        text += &format!(
-            "
-- name: {name}
-  map:
-    fields:
-    - {{name: type, type: {{scalar: string}}}}
-    - {{name: other, type: {{scalar: string}}}}
-    - {{name: a, type: {{scalar: numeric}}}}
-    - name: b
-      type: {{map: {{fields: [{{name: x, type: {{scalar: numeric}}}}, {{name: w, type: {{scalar: numeric}}}}]}}}}
-    - {{name: c, type: {{scalar: numeric}}}}
-    unions:
-    - {{{union}{comma}fields: [{{fieldName: a, discriminatorValue: A}},
-        {{fieldName: b, discriminatorValue: B}}, {{fieldName: c, discriminatorValue: C}}]}}"
-        );
-    }
-    Schema::from_yaml(&(text + OTHERS)).unwrap()
+    let c = "{scalar: numeric}";
+    Schema::from_yaml(&union_schema(c, "", &[OTHERS, UNION_ITEM])).unwrap()
 });
 
 fn ty(name: &str) -> Type {

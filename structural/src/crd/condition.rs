@@ -83,19 +83,7 @@ impl CustomResource {
     ///
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
-    /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&Value::from_yaml("
-    /// # apiVersion: apiextensions.k8s.io/v1
-    /// # kind: CustomResourceDefinition
-    /// # spec:
-    /// #   group: example.com
-    /// #   names: {kind: Shop, plural: shops}
-    /// #   scope: Cluster
-    /// #   versions:
-    /// #   - name: v1
-    /// #     served: true
-    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-    /// # ")?)?;
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
     /// assert_eq!(shop.condition(), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -55,19 +55,7 @@ pub use read::is_definition;
 ///
 /// ```
 /// # use fieldmanager_structural::crd::CustomResource;
-/// # use fieldmanager_value::Value;
-/// # let shop = CustomResource::from_value(&Value::from_yaml("
-/// # apiVersion: apiextensions.k8s.io/v1
-/// # kind: CustomResourceDefinition
-/// # spec:
-/// #   group: example.com
-/// #   names: {kind: Shop, plural: shops}
-/// #   scope: Cluster
-/// #   versions:
-/// #   - name: v1
-/// #     served: true
-/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-/// # ")?)?;
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
 /// assert_eq!((shop.group.as_str(), shop.versions.len()), ("example.com", 1));
 /// assert!(!shop.preserve_unknown_fields);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -91,19 +79,7 @@ pub struct CustomResource {
 ///
 /// ```
 /// # use fieldmanager_structural::crd::CustomResource;
-/// # use fieldmanager_value::Value;
-/// # let shop = CustomResource::from_value(&Value::from_yaml("
-/// # apiVersion: apiextensions.k8s.io/v1
-/// # kind: CustomResourceDefinition
-/// # spec:
-/// #   group: example.com
-/// #   names: {kind: Shop, plural: shops}
-/// #   scope: Cluster
-/// #   versions:
-/// #   - name: v1
-/// #     served: true
-/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-/// # ")?)?;
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
 /// assert_eq!((shop.names.singular.as_str(), shop.names.list_kind.as_str()), ("shop", "ShopList"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -128,19 +104,7 @@ pub struct Names {
 ///
 /// ```
 /// # use fieldmanager_structural::crd::CustomResource;
-/// # use fieldmanager_value::Value;
-/// # let shop = CustomResource::from_value(&Value::from_yaml("
-/// # apiVersion: apiextensions.k8s.io/v1
-/// # kind: CustomResourceDefinition
-/// # spec:
-/// #   group: example.com
-/// #   names: {kind: Shop, plural: shops}
-/// #   scope: Cluster
-/// #   versions:
-/// #   - name: v1
-/// #     served: true
-/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-/// # ")?)?;
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
 /// assert_eq!(shop.scope, fieldmanager_structural::crd::Scope::Cluster);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -156,19 +120,7 @@ pub enum Scope {
 ///
 /// ```
 /// # use fieldmanager_structural::crd::CustomResource;
-/// # use fieldmanager_value::Value;
-/// # let shop = CustomResource::from_value(&Value::from_yaml("
-/// # apiVersion: apiextensions.k8s.io/v1
-/// # kind: CustomResourceDefinition
-/// # spec:
-/// #   group: example.com
-/// #   names: {kind: Shop, plural: shops}
-/// #   scope: Cluster
-/// #   versions:
-/// #   - name: v1
-/// #     served: true
-/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-/// # ")?)?;
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
 /// let v1 = &shop.versions[0];
 /// assert!(v1.served && !v1.storage && !v1.status && v1.schema.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -198,19 +150,7 @@ pub struct Version {
 ///
 /// ```
 /// # use fieldmanager_structural::crd::CustomResource;
-/// # use fieldmanager_value::Value;
-/// # let shop = CustomResource::from_value(&Value::from_yaml("
-/// # apiVersion: apiextensions.k8s.io/v1
-/// # kind: CustomResourceDefinition
-/// # spec:
-/// #   group: example.com
-/// #   names: {kind: Shop, plural: shops}
-/// #   scope: Cluster
-/// #   versions:
-/// #   - name: v1
-/// #     served: true
-/// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-/// # ")?)?;
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
 /// let scale = shop.versions[0].scale.as_ref().ok_or("it has one")?;
 /// assert_eq!(scale.spec_replicas.as_str(), ".spec.n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -235,19 +175,7 @@ impl CustomResource {
     ///
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
-    /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&Value::from_yaml("
-    /// # apiVersion: apiextensions.k8s.io/v1
-    /// # kind: CustomResourceDefinition
-    /// # spec:
-    /// #   group: example.com
-    /// #   names: {kind: Shop, plural: shops}
-    /// #   scope: Cluster
-    /// #   versions:
-    /// #   - name: v1
-    /// #     served: true
-    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-    /// # ")?)?;
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
     /// assert!(shop.version("v1")?.served);
     /// assert_eq!(shop.version("v2").unwrap_err().to_string(), "there is no version `v2`: the only one is v1");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -263,19 +191,7 @@ impl CustomResource {
     ///
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
-    /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&Value::from_yaml("
-    /// # apiVersion: apiextensions.k8s.io/v1
-    /// # kind: CustomResourceDefinition
-    /// # spec:
-    /// #   group: example.com
-    /// #   names: {kind: Shop, plural: shops}
-    /// #   scope: Cluster
-    /// #   versions:
-    /// #   - name: v1
-    /// #     served: true
-    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-    /// # ")?)?;
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
     /// assert_eq!(shop.kind("v1").to_string(), "example.com/v1, Kind=Shop");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -287,19 +203,7 @@ impl CustomResource {
     ///
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
-    /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&Value::from_yaml("
-    /// # apiVersion: apiextensions.k8s.io/v1
-    /// # kind: CustomResourceDefinition
-    /// # spec:
-    /// #   group: example.com
-    /// #   names: {kind: Shop, plural: shops}
-    /// #   scope: Cluster
-    /// #   versions:
-    /// #   - name: v1
-    /// #     served: true
-    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-    /// # ")?)?;
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
     /// assert_eq!(shop.list_kind("v1").to_string(), "example.com/v1, Kind=ShopList");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -312,19 +216,7 @@ impl CustomResource {
     ///
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
-    /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&Value::from_yaml("
-    /// # apiVersion: apiextensions.k8s.io/v1
-    /// # kind: CustomResourceDefinition
-    /// # spec:
-    /// #   group: example.com
-    /// #   names: {kind: Shop, plural: shops}
-    /// #   scope: Cluster
-    /// #   versions:
-    /// #   - name: v1
-    /// #     served: true
-    /// #     subresources: {scale: {specReplicasPath: .spec.n, statusReplicasPath: .status.n}}
-    /// # ")?)?;
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
     /// assert_eq!(shop.api_version("v1").as_str(), "example.com/v1");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -348,16 +240,8 @@ impl CustomResource {
     ///
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
-    /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&Value::from_yaml("
-    /// # apiVersion: apiextensions.k8s.io/v1
-    /// # kind: CustomResourceDefinition
-    /// # spec:
-    /// #   group: example.com
-    /// #   names: {kind: Shop, plural: shops}
-    /// #   scope: Cluster
-    /// #   versions: [{name: v1, served: true, storage: true, subresources: {status: {}}}]
-    /// # ")?)?;
+    /// # let versions = "[{name: v1, served: true, storage: true, subresources: {status: {}}}]";
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
     /// let reset = shop.reset_fields("v1", "")?;
     /// assert_eq!(reset[&"example.com/v1".into()].to_string(), ".status");
     /// let reset = shop.reset_fields("v1", "status")?;

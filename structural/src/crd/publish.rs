@@ -38,16 +38,8 @@ impl CustomResource {
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
     /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&Value::from_yaml("
-    /// # apiVersion: apiextensions.k8s.io/v1
-    /// # kind: CustomResourceDefinition
-    /// # spec:
-    /// #   group: example.com
-    /// #   names: {kind: Shop, plural: shops}
-    /// #   scope: Cluster
-    /// #   versions:
-    /// #   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}
-    /// # ")?)?;
+    /// # let versions = "[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}]";
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
     /// let definitions = shop.definitions("v1")?;
     /// let properties = definitions.get("com.example.v1.Shop").and_then(|shop| shop.get("properties"));
     /// let names: Vec<&str> =
@@ -70,16 +62,8 @@ impl CustomResource {
     ///
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
-    /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&Value::from_yaml("
-    /// # apiVersion: apiextensions.k8s.io/v1
-    /// # kind: CustomResourceDefinition
-    /// # spec:
-    /// #   group: example.com
-    /// #   names: {kind: Shop, plural: shops}
-    /// #   scope: Cluster
-    /// #   versions: [{name: v1, served: true, storage: true}, {name: v2, served: false}]
-    /// # ")?)?;
+    /// # let versions = "[{name: v1, served: true, storage: true}, {name: v2, served: false}]";
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
     /// let definitions = shop.all_definitions();
     /// assert!(definitions.contains("com.example.v1.Shop") && definitions.contains("com.example.v2.Shop"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -18,16 +18,8 @@ impl CustomResource {
     /// ```
     /// # use fieldmanager_structural::crd::CustomResource;
     /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&Value::from_yaml("
-    /// # apiVersion: apiextensions.k8s.io/v1
-    /// # kind: CustomResourceDefinition
-    /// # spec:
-    /// #   group: example.com
-    /// #   names: {kind: Shop, plural: shops}
-    /// #   scope: Cluster
-    /// #   versions:
-    /// #   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer, default: 1}}}}}}}
-    /// # ")?)?;
+    /// # let versions = "[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer, default: 1}}}}}}}]";
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
     /// let schema = shop.structural("v1")?.ok_or("it has one")?;
     /// let object = Value::from_yaml("{spec: {size: 7}}")?;
     /// let object = schema.default_object(&schema.prune(&object, true)?.object)?;

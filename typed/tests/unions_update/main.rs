@@ -7,18 +7,9 @@ mod rows;
 use std::sync::LazyLock;
 
 use fieldmanager_schema::{Schema, Type};
+use fieldmanager_testing::{UNION_ITEM, UNION_PROFILE, union_schema};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
-
-/// Unions that differ in one attribute each, with the members `a` (a number), `b` (a struct) and `c` (an atomic list).
-const UNIONS: &[(&str, &str)] = &[
-    ("deducing", "discriminator: type, deduceInvalidDiscriminator: true, emptyMembers: [None]"),
-    ("respecting", "discriminator: type, emptyMembers: [None]"),
-    ("emptiable", "discriminator: type, emptyMembers: ['', None]"),
-    ("closed", "discriminator: type, emptyMembers: [None], closed: true"),
-    ("closedEmptiable", "discriminator: type, emptyMembers: ['', None], closed: true"),
-    ("plain", ""),
-];
 
 const OTHERS: &str = "
 - name: three
@@ -39,14 +30,6 @@ const OTHERS: &str = "
     - discriminator: kind
       fields: [{fieldName: x, discriminatorValue: X}, {fieldName: v, discriminatorValue: V}]
     - fields: [{fieldName: p}, {fieldName: q}]
-- name: profile
-  map:
-    fields:
-    - {name: type, type: {scalar: string}}
-    - {name: localhostProfile, type: {scalar: string}}
-    unions:
-    - discriminator: type
-      fields: [{fieldName: localhostProfile, discriminatorValue: LocalhostProfile}]
 - name: deducingProfile
   map:
     fields:
@@ -56,17 +39,6 @@ const OTHERS: &str = "
     - discriminator: type
       deduceInvalidDiscriminator: true
       fields: [{fieldName: localhostProfile, discriminatorValue: LocalhostProfile}]
-- name: item
-  map:
-    fields:
-    - {name: name, type: {scalar: string}}
-    - {name: type, type: {scalar: string}}
-    - {name: a, type: {scalar: numeric}}
-    - {name: b, type: {scalar: numeric}}
-    unions:
-    - discriminator: type
-      deduceInvalidDiscriminator: true
-      fields: [{fieldName: a, discriminatorValue: A}, {fieldName: b, discriminatorValue: B}]
 - name: root
   map:
     fields:
@@ -95,26 +67,10 @@ const OTHERS: &str = "
       - {fieldName: leaf, discriminatorValue: Leaf}
 ";
 
+/// Members `a` (a number), `b` (a struct) and `c` of unions of every form, and other types.
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-    let mut text = "types:".to_owned();
-    for (name, union) in UNIONS {
-        let comma = if union.is_empty() { "" } else { ", " };
-        text += &format!(
-            "
-- name: {name}
-  map:
-    fields:
-    - {{name: type, type: {{scalar: string}}}}
-    - {{name: other, type: {{scalar: string}}}}
-    - {{name: a, type: {{scalar: numeric}}}}
-    - {{name: b, type: {{map: {{fields: [{{name: x, type: {{scalar: numeric}}}}]}}}}}}
-    - {{name: c, type: {{list: {{elementRelationship: atomic, elementType: {{scalar: string}}}}}}}}
-    unions:
-    - {{{union}{comma}fields: [{{fieldName: a, discriminatorValue: A}},
-        {{fieldName: b, discriminatorValue: B}}, {{fieldName: c, discriminatorValue: C}}]}}"
-        );
-    }
-    Schema::from_yaml(&(text + OTHERS)).unwrap()
+    let c = "{list: {elementRelationship: atomic, elementType: {scalar: string}}}";
+    Schema::from_yaml(&union_schema(c, "", &[OTHERS, UNION_ITEM, UNION_PROFILE])).unwrap()
 });
 
 fn ty(name: &str) -> Type {
