@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use fieldmanager_value::{Map, Str, Value};
 
+use super::entries::{Edits, Refused, Step, display};
 use super::tree::{self, Content, Node};
-use super::{Edits, Refused, Step, display};
 
 /// Replaces a range of the document.
 struct Splice {

@@ -1,62 +1,13 @@
 //! Adds entries to the maps of a document without changing anything else.
 
 mod edit;
+mod entries;
 mod tree;
-
-use std::collections::BTreeMap;
-
-use fieldmanager_value::Value;
 
 use crate::fault::Position;
 
 pub(crate) use edit::{apply, documents};
-
-/// A step from a node of a document to a child.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Step {
-    Field(String),
-    Item(usize),
-}
-
-/// The entries to add to a map and to the descendants of a node. The steps from the root are documents.
-#[derive(Debug, Default)]
-pub(crate) struct Edits {
-    /// The value of the entry that the map needs.
-    pub(crate) entry: Option<Value>,
-    pub(crate) below: BTreeMap<Step, Edits>,
-}
-
-impl Edits {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.entry.is_none() && self.below.is_empty()
-    }
-
-    /// Adds the entries below a step. Of two entries for the same map, the later one is kept.
-    pub(crate) fn add(&mut self, step: Step, below: Edits) {
-        if !below.is_empty() {
-            self.below.entry(step).or_default().merge(below);
-        }
-    }
-
-    fn merge(&mut self, other: Edits) {
-        self.entry = other.entry.or(self.entry.take());
-        for (step, below) in other.below {
-            self.below.entry(step).or_default().merge(below);
-        }
-    }
-
-    /// The number of entries.
-    pub(crate) fn count(&self) -> usize {
-        usize::from(self.entry.is_some()) + self.below.values().map(Edits::count).sum::<usize>()
-    }
-}
-
-/// A fault of a node of a document, or of the whole document if there is no path.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
-    pub(crate) path: Vec<Step>,
-    pub(crate) message: String,
-}
+pub(crate) use entries::{Edits, Refused, Step, display};
 
 /// The positions of the nodes at the given paths, as far as they can be found.
 pub(crate) fn positions(text: &str, paths: &[&[Step]]) -> Vec<Option<Position>> {
@@ -68,20 +19,4 @@ pub(crate) fn positions(text: &str, paths: &[&[Step]]) -> Vec<Option<Position>> 
         Some(Position { line: before.matches('\n').count() + 1, column: at - line_start + 1 })
     };
     paths.iter().map(position).collect()
-}
-
-/// The path in field-path notation, without the index of the document.
-pub(crate) fn display(path: &[Step]) -> String {
-    let mut text = String::new();
-    for step in path.iter().skip(1) {
-        match step {
-            Step::Field(name) if name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_')) => {
-                text.push('.');
-                text.push_str(name);
-            }
-            Step::Field(name) => text.push_str(&format!("[{name:?}]")),
-            Step::Item(i) => text.push_str(&format!("[{i}]")),
-        }
-    }
-    if text.is_empty() { ".".to_owned() } else { text }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fieldmanager_value::MAX_DEPTH;
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle};
 
-use super::Step;
+use super::entries::Step;
 
 /// A node with its position and content.
 #[derive(Debug)]
