@@ -1,5 +1,5 @@
 //! A value that is written as YAML is read back as the same value.
-#![allow(clippy::unwrap_used, reason = "tests may panic")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "tests may panic")]
 
 use fieldmanager_value::Value;
 use proptest::collection::{btree_map, vec};
