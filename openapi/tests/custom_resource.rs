@@ -3,6 +3,7 @@
 
 use fieldmanager_openapi::{GroupVersionKind, Importer, LoadError, Types};
 use fieldmanager_structural::crd::{CrdError, CustomResource};
+use fieldmanager_testing::namespaced_shop;
 use fieldmanager_value::Value;
 
 fn yaml(text: &str) -> Value {
@@ -15,12 +16,8 @@ fn with_schema(schema: &str) -> CustomResource {
 }
 
 fn with_version(rest: &str) -> CustomResource {
-    let text = format!(
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: shops.example.com\n  \
-         names: {{kind: Shop, plural: shops}}\n  scope: Namespaced\n  \
-         versions: [{{name: v1, served: true, storage: true, {rest}}}]\n"
-    );
-    CustomResource::from_value(&yaml(&text)).unwrap()
+    let versions = format!("versions: [{{name: v1, served: true, storage: true, {rest}}}]");
+    CustomResource::from_value(&namespaced_shop(&versions)).unwrap()
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use fieldmanager_structural::FieldPath;
 use fieldmanager_structural::crd::{ConditionStatus, CrdError, CustomResource};
+use fieldmanager_testing::namespaced_shop;
 use fieldmanager_value::Value;
 
 fn yaml(text: &str) -> Value {
@@ -19,11 +20,7 @@ fn with_version(rest: &str) -> CustomResource {
 }
 
 fn definition(spec: &str) -> CustomResource {
-    let text = format!(
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: shops.example.com\n  \
-         names: {{kind: Shop, plural: shops}}\n  scope: Namespaced\n  {spec}\n"
-    );
-    CustomResource::from_value(&yaml(&text)).unwrap()
+    CustomResource::from_value(&namespaced_shop(spec)).unwrap()
 }
 
 /// The violations, without the path of the schema.
