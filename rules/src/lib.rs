@@ -1,0 +1,2 @@
+//! Validation rules of custom resources, `x-kubernetes-validations`: compiled from a structural schema and evaluated
+//! in CEL.
