@@ -58,6 +58,7 @@ pub mod internal {
     pub use crate::list::ListBuilder;
     pub use crate::map::MapBuilder;
     pub use crate::number::write_number;
+    pub use crate::yaml::{DuplicateKey, from_yaml_with_duplicates};
 
     /// Strings and numbers as Go's `fmt` and `strconv` write them.
     pub mod go_format {
