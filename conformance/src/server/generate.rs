@@ -20,6 +20,11 @@ pub(super) fn sequence(seed: u64) -> Result<Json, Error> {
     let mut story = Story::new(catalog, &mut rng);
     let count = story.rng.between(3, 11);
     let mut steps = vec![story.first()];
+    // If that was refused.
+    for _ in 0..2 {
+        let version = story.kind.version.clone();
+        steps.push(json!({"verb": "create", "once": true, "body": story.object("", &version)}));
+    }
     for _ in 0..count {
         steps.push(story.step());
     }
@@ -131,6 +136,9 @@ impl<'a> Story<'a> {
         let verb = self.rng.weighted(&[(70, "create"), (24, "apply"), (2, "update"), (2, "merge"), (2, "json")], "create");
         let version = self.version();
         let mut step = json!({"verb": verb});
+        if version != self.kind.version {
+            set(&mut step, "version", version.as_str());
+        }
         self.options(&mut step);
         if verb == "create" && self.rng.chance(5) {
             let mut body = self.object("", &version);
@@ -143,7 +151,6 @@ impl<'a> Story<'a> {
         if self.rng.chance(12) {
             faults::add(self, &mut step);
         }
-        // The sequence is about the object: it is created even if this request is refused.
         step
     }
 

@@ -23,7 +23,7 @@ pub(super) fn part(rng: &mut Random, object: &Json, identity: bool) -> Json {
             _ => rng.chance(percent),
         };
         if kept {
-            out[name] = below(rng, value, percent, name == "metadata" && identity);
+            out[name] = below(rng, value, percent, if name == "metadata" && identity { 3 } else { 0 });
         }
     }
     if let (false, Some(metadata)) = (identity, out.get_mut("metadata").and_then(Json::as_object_mut)) {
@@ -33,20 +33,25 @@ pub(super) fn part(rng: &mut Random, object: &Json, identity: bool) -> Json {
     out
 }
 
-fn below(rng: &mut Random, value: &Json, percent: u32, whole: bool) -> Json {
+/// Deep parts are mostly whole, since many members are required there.
+fn below(rng: &mut Random, value: &Json, percent: u32, depth: usize) -> Json {
+    if depth >= 2 && rng.chance(70) {
+        return value.clone();
+    }
+    let whole = depth == 3;
     match value {
         Json::Object(members) => {
             let mut out = json!({});
             for (name, value) in members {
                 if whole || KEYS.contains(&name.as_str()) || rng.chance(percent) {
-                    out[name] = below(rng, value, percent, false);
+                    out[name] = below(rng, value, percent, if whole { 1 } else { (depth + 1).min(2) });
                 }
             }
             out
         }
         Json::Array(items) if items.iter().all(Json::is_object) => {
             let items = items.iter().filter(|_| rng.chance(80)).collect::<Vec<_>>();
-            items.into_iter().map(|item| below(rng, item, percent, false)).collect()
+            items.into_iter().map(|item| below(rng, item, percent, 2)).collect()
         }
         _ => value.clone(),
     }

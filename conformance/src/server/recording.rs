@@ -32,8 +32,8 @@ pub struct Recording {
 pub(super) fn answered(case: &Json, answer: &Json) -> Json {
     let mut out = case.clone();
     set(&mut out, "name", text(answer, "name"));
-    let steps = out.get_mut("steps").and_then(Json::as_array_mut).into_iter().flatten();
-    for (step, answer) in steps.zip(items(answer, "answers")) {
+    let steps = out.get_mut("steps").and_then(Json::as_array_mut);
+    for (step, answer) in steps.into_iter().flatten().zip(items(answer, "answers")) {
         let mut answer = answer.clone();
         if items(&answer, "warnings").is_empty()
             && let Some(members) = answer.as_object_mut()
@@ -41,6 +41,9 @@ pub(super) fn answered(case: &Json, answer: &Json) -> Json {
             members.remove("warnings");
         }
         set(step, "answer", answer);
+    }
+    if let Some(steps) = out.get_mut("steps").and_then(Json::as_array_mut) {
+        steps.retain(|step| !member(step, "answer").is_null());
     }
     out
 }

@@ -4,7 +4,7 @@ use fieldmanager_value::Value;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use super::kinds::Kind;
-use crate::json::{items, member, own, text};
+use crate::json::{flag, items, member, own, text};
 
 /// Stands for the name of the object in a step.
 pub(super) const NAME: &str = "%NAME%";
@@ -81,6 +81,11 @@ impl<'a> Step<'a> {
         !matches!(self.verb, "delete" | "get")
     }
 
+    /// Whether the step is left out, since it only makes an object where there is none.
+    pub(super) fn is_skipped(&self, live: &Json) -> bool {
+        flag(self.json, "once") && !live.is_null()
+    }
+
     pub(super) fn is_dry_run(&self) -> bool {
         self.query.split('&').any(|pair| pair.starts_with("dryRun="))
     }
@@ -103,11 +108,12 @@ impl<'a> Step<'a> {
             _ => ("GET", ""),
         };
         let mut path = kind.path_at(self.version);
+        // An object with a generated name has another one than the sequence.
+        let generated = live.pointer("/metadata/name").and_then(Json::as_str).filter(|_| kind.object_name() == NAME);
+        let name = generated.unwrap_or(name);
         let object_name = kind.object_name().replace(NAME, name);
         if self.verb != "create" {
-            // An object with a generated name has another one than the sequence.
-            let name = live.pointer("/metadata/name").and_then(Json::as_str);
-            path = format!("{path}/{}", name.unwrap_or(&object_name));
+            path = format!("{path}/{object_name}");
             if !self.sub.is_empty() {
                 path = format!("{path}/{}", self.sub);
             }
@@ -228,10 +234,4 @@ pub(super) fn remove_pointer(object: &mut Json, pointer: &str) {
         }
         _ => {}
     }
-}
-
-/// The body of a request as the value that a server reads, if it is one.
-pub(super) fn parsed(body: &[u8]) -> Option<Json> {
-    let text = std::str::from_utf8(body).ok()?;
-    serde_json::from_str(text).ok().or_else(|| Value::from_yaml(text).ok().map(|value| crate::json::back(&value)))
 }

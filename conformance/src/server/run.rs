@@ -90,8 +90,9 @@ fn record(options: &Options, server: &ServerOptions, live: &(dyn Fn() -> Live + 
             let number = next.fetch_add(1, Ordering::Relaxed);
             let case = generate::sequence(options.seed.wrapping_add(number))?;
             let answer = live.run(std::slice::from_ref(&case))?.pop().unwrap_or_default();
+            let case = recording::answered(&case, &answer);
             let steps = items(&case, "steps").len();
-            found.lock().map_err(|_| Error::Worker)?.push((number, recording::answered(&case, &answer)));
+            found.lock().map_err(|_| Error::Worker)?.push((number, case));
             done.fetch_add(u64::try_from(steps).unwrap_or_default(), Ordering::Relaxed);
         }
         Ok(())
