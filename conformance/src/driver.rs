@@ -207,7 +207,8 @@ pub fn run_pairs<S: Suite>(
     if run.failures.len() < options.keep_going {
         run.merge(generated(options, limit(options), pair)?);
     }
-    for (number, failure) in std::mem::take(&mut run.failures).into_iter().take(options.report).enumerate() {
+    let failures = by_label(std::mem::take(&mut run.failures));
+    for (number, failure) in failures.into_iter().take(options.report).enumerate() {
         let mut pair = pair();
         let file = failure.file.clone();
         let failure = if file.is_some() { failure } else { pair.shrink(failure, options.shrink) };
@@ -226,6 +227,18 @@ pub fn run_pairs<S: Suite>(
     }
     write!(out, "{}", run.tally).map_err(Error::Output)?;
     Ok(run.tally.differences == 0)
+}
+
+/// The smallest failure of each label, those with the most failures first.
+fn by_label(failures: Vec<Failure>) -> Vec<Failure> {
+    let mut groups: BTreeMap<String, Vec<Failure>> = BTreeMap::new();
+    for failure in failures {
+        groups.entry(failure.difference.label.clone()).or_default().push(failure);
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    let smallest = |group: Vec<Failure>| group.into_iter().min_by_key(|failure| failure.case.to_string().len());
+    groups.into_iter().filter_map(smallest).collect()
 }
 
 /// The case with a number, if its op is selected.

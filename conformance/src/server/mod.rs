@@ -5,10 +5,14 @@
 //! a `text`, or an object `body`, merged into the live object if `base` is `live`, with the members `carry` of the live
 //! metadata, without those that `drop` points at, and with those that `set` gives.
 
+mod check;
 mod client;
+mod compare;
+mod deviations;
 mod faults;
 mod generate;
 mod kinds;
+mod library;
 mod live;
 mod patches;
 mod process;
@@ -17,8 +21,10 @@ mod request;
 mod run;
 
 pub use client::Client;
+pub use check::{Recorded, Requests};
+pub use library::{Library, Server};
 pub use live::Live;
 pub use process::{Process, build};
 pub use recording::Recording;
 pub use request::{Answer, Request};
-pub use run::{ServerOptions, start};
+pub use run::{ServerOptions, replay, start};

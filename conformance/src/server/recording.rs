@@ -25,7 +25,7 @@ pub struct Recording {
     /// The definitions of the custom kinds, as the server stored them.
     pub definitions: Arc<Vec<Json>>,
     /// Sequences of one step.
-    pub requests: Vec<Json>,
+    pub requests: Arc<Vec<Json>>,
 }
 
 /// Puts the answers into the steps of a sequence.
@@ -87,7 +87,7 @@ impl Recording {
                 cut(&line, &mut requests)?;
             }
         }
-        Ok(Recording { definitions: Arc::new(definitions), requests })
+        Ok(Recording { definitions: Arc::new(definitions), requests: Arc::new(requests) })
     }
 }
 

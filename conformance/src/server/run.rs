@@ -10,11 +10,12 @@ use clap::Args;
 use serde_json::Value as Json;
 
 use super::live::Live;
-use super::{Process, build, generate, recording};
-use crate::Error;
-use crate::driver::Options;
+use super::check::{Recorded, Requests};
+use super::{Process, Recording, build, generate, recording};
+use crate::driver::{Options, Pair, run_pairs};
 use crate::json::items;
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, target};
+use crate::{Error, files};
 
 /// Options of the suite.
 #[derive(Args, Clone, Debug, Default)]
@@ -66,17 +67,41 @@ impl Real {
 ///
 /// If a side cannot answer, or a file cannot be read or written.
 pub fn start(options: &Options, server: &ServerOptions, out: &mut dyn Write) -> Result<bool, Error> {
+    let mut options = options.clone();
+    // A failure is in the recording already, or can be asked for again by its seed.
+    if options.keep.is_none() {
+        options.keep = Some(target()?.join("server-difference.json"));
+    }
+    if !server.live && server.record.is_none() {
+        let file = server.replay.clone().unwrap_or_else(|| files::folder("recordings").join("server.jsonl.gz"));
+        return replay(&options, &Recording::read(&file)?, out);
+    }
+    let real = Real::new(server)?;
+    let runs = Arc::new(AtomicU64::new(0));
+    let definitions = Arc::new(Live::new(&real.url, runs.clone()).define()?);
     if let Some(file) = &server.record {
-        let real = Real::new(server)?;
-        let runs = Arc::new(AtomicU64::new(0));
-        let definitions = Live::new(&real.url, runs.clone()).define()?;
-        let cases = record(options, server, &|| Live::new(&real.url, runs.clone()))?;
+        let cases = record(&options, server, &|| Live::new(&real.url, runs.clone()))?;
         let requests: usize = cases.iter().map(|case| items(case, "steps").len()).sum();
         recording::write(file, &definitions, &cases)?;
         writeln!(out, "{requests} requests in {} sequences", cases.len()).map_err(Error::Output)?;
         return Ok(true);
     }
-    Ok(true)
+    options.operations = options.operations.or(server.requests);
+    let live = || Live::new(&real.url, runs.clone());
+    let pair = || Pair::with(Requests::live(definitions.clone()), Box::new(live()));
+    run_pairs(&options, &pair, out)
+}
+
+/// Compares the library with a recording. Returns whether both agree.
+///
+/// # Errors
+///
+/// If the report cannot be written.
+pub fn replay(options: &Options, recording: &Recording, out: &mut dyn Write) -> Result<bool, Error> {
+    let mut options = options.clone();
+    let all = u64::try_from(recording.requests.len()).unwrap_or_default();
+    options.cases = Some(options.cases.unwrap_or(all).min(all.saturating_sub(options.seed)));
+    run_pairs(&options, &|| Pair::with(Requests::recorded(recording), Box::new(Recorded)), out)
 }
 
 /// The answered sequences of the seeds, in their order.
