@@ -70,7 +70,10 @@ fn reason(real: &Answer, ours: &Answer) -> String {
     if let Some(cause) = theirs.iter().find(|cause| !our.contains(cause)) {
         let other = our.iter().find(|other| text(other, "field") == text(cause, "field"));
         return match other {
-            Some(other) => format!("cause {} | {}", described(cause), shape(text(other, "message"))),
+            Some(other) => {
+                let shapes = shapes(text(cause, "message"), text(other, "message"));
+                format!("cause {} {shapes}", shape(text(cause, "field")))
+            }
             None => format!("missing cause {}", described(cause)),
         };
     }
@@ -78,23 +81,26 @@ fn reason(real: &Answer, ours: &Answer) -> String {
         return format!("extra cause {}", described(cause));
     }
     let message = |answer: &Answer| match &answer.body {
-        Json::String(text) => shape(text),
-        body if answer.is_success() => {
-            let _ = body;
-            "success".to_owned()
-        }
-        body => format!("{} {}", text(body, "reason"), shape(text(body, "message"))),
+        Json::String(text) => text.clone(),
+        _ if answer.is_success() => "success".to_owned(),
+        body => format!("{} {}", text(body, "reason"), text(body, "message")),
     };
-    format!("{} | {}", message(real), message(ours))
+    shapes(&message(real), &message(ours))
 }
 
-/// A message without what differs from case to case: quoted strings, numbers, lists.
+/// The longest part of a message in a label.
+const SHAPE: usize = 170;
+
+/// A message without what differs from case to case: quoted strings and numbers.
 fn shape(message: &str) -> String {
     let mut out = String::new();
     let mut quoted = false;
-    let mut last = ' ';
-    for next in message.chars() {
+    let mut chars = message.chars().peekable();
+    while let Some(next) = chars.next() {
         match next {
+            '\\' if quoted => {
+                chars.next();
+            }
             '"' => {
                 quoted = !quoted;
                 if quoted {
@@ -102,17 +108,33 @@ fn shape(message: &str) -> String {
                 }
             }
             _ if quoted => {}
-            '0'..='9' if last == '#' => {}
-            '0'..='9' => out.push('#'),
+            '0'..='9' => {
+                out.push('#');
+                while chars.next_if(char::is_ascii_digit).is_some() {}
+            }
+            '\n' => out.push('/'),
             other => out.push(other),
         }
-        last = if next.is_ascii_digit() { '#' } else { next };
-        if out.len() > 170 {
+        if out.len() > SHAPE {
             out.push('…');
             break;
         }
     }
     out
+}
+
+/// Two messages of a label: their shapes, or the place at which they differ if those are equal.
+fn shapes(real: &str, ours: &str) -> String {
+    let (left, right) = (shape(real), shape(ours));
+    if left != right {
+        return format!("{left} | {right}");
+    }
+    let same = real.chars().zip(ours.chars()).take_while(|(left, right)| left == right).count();
+    let place = |message: &str| -> String {
+        let place: String = message.chars().skip(same.saturating_sub(20)).take(60).collect();
+        place.replace('\n', "/")
+    };
+    format!("{left}: at `{}` | `{}`", place(real), place(ours))
 }
 
 fn version_of(object: &Json) -> &str {
