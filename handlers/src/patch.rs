@@ -28,6 +28,7 @@ impl Patch {
     /// The live object, patched, decoded and with defaults.
     pub(crate) fn applied(&self, write: &mut Write<'_>, live: &Value) -> Result<Value, Status> {
         let part = write.part;
+        self.check_form(write)?;
         let faults = self.strict_faults(write);
         let patched = match (self.patch_type, part.patches) {
             (PatchType::Json, _) => json_patch::apply(live, &self.value),
@@ -52,6 +53,9 @@ impl Patch {
         if let Some(error) = part.kind.refuses(&declared) {
             return Err(invalid(error));
         }
+        if let Some(error) = part.kind.missing_kind(&patched) {
+            return Err(invalid(error));
+        }
         let typed = body::with_kind(&patched, &declared);
         let decoded = part.kind.decode(&typed).map_err(invalid)?;
         let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
@@ -60,6 +64,49 @@ impl Patch {
             invalid(format!("strict decoding error: {}", faults.join(", ")))
         })?;
         Ok(defaulted)
+    }
+
+    /// Refuses a patch that is not a list of operations, or not a map, as Go's decoder does before the patch is applied.
+    fn check_form(&self, write: &Write<'_>) -> Result<(), Status> {
+        let prefix = match self.patch_type {
+            PatchType::Strategic => "",
+            // Without field validation, the packages that apply the patch decode it.
+            _ if write.request.validation() == FieldValidation::Ignore => return Ok(()),
+            _ => "error decoding patch: ",
+        };
+        let refused = |found: &Value, place: &str| {
+            let found = body::go_kind(found);
+            Status::bad_request(format!("{prefix}json: cannot unmarshal {found} into Go {place}"))
+        };
+        if self.patch_type != PatchType::Json {
+            return match self.value.is_null() || self.value.as_map().is_some() {
+                true => Ok(()),
+                false => Err(refused(&self.value, "value of type map[string]interface {}")),
+            };
+        }
+        if !self.value.is_null() && self.value.as_list().is_none() {
+            return Err(refused(&self.value, "value of type []handlers.jsonPatchOp"));
+        }
+        for operation in self.value.as_list().into_iter().flatten() {
+            if operation.is_null() {
+                continue;
+            }
+            if operation.as_map().is_none() {
+                return Err(refused(operation, "value of type handlers.jsonPatchOp"));
+            }
+            for name in ["op", "path", "from"] {
+                match operation.get(name) {
+                    None | Some(Value::Null | Value::String(_)) => {}
+                    Some(other) => {
+                        return Err(refused(
+                            other,
+                            &format!("struct field jsonPatchOp.{name} of type string"),
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What strict field validation finds in the patch itself.
@@ -84,9 +131,8 @@ impl Patch {
 fn unknown_in_operations(operations: &Value) -> Vec<String> {
     const FIELDS: [&str; 4] = ["from", "op", "path", "value"];
     let operations = operations.as_list().into_iter().flatten().enumerate();
-    let names = operations.flat_map(|(i, operation)| {
-        operation.as_map().into_iter().flatten().map(move |(name, _)| (i, name))
-    });
+    let names = operations
+        .flat_map(|(i, operation)| operation.as_map().into_iter().flatten().map(move |(name, _)| (i, name)));
     names
         .filter(|(_, name)| !FIELDS.contains(&name.as_str()))
         .map(|(i, name)| format!("unknown field \"[{i}].{name}\""))

@@ -30,6 +30,7 @@ pub struct Status {
     /// A message for people.
     pub message: String,
     /// A reason for programs: `Conflict`, `Invalid`, ...
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'static str,
     /// The object of the request, and the causes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -220,6 +221,8 @@ impl Status {
 /// ```
 impl From<Response> for Status {
     fn from(response: Response) -> Self {
-        Self::new(response.code, response.reason, response.message, None)
+        // A 422 of a patch has no object to name.
+        let details = (response.code == 422).then(Details::default);
+        Self::new(response.code, response.reason, response.message, details)
     }
 }

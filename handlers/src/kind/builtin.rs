@@ -90,8 +90,7 @@ impl ObjectConverter for Versions {
 impl Kind for Builtin {
     fn decode(&self, object: &Value) -> Result<Decoded, String> {
         let decoded = self.kind.decode(object).map_err(|error| error.to_string())?;
-        let unknown = decoded.unknown.iter().map(|path| format!("unknown field \"{path}\"")).collect();
-        Ok(Decoded { object: decoded.object, unknown })
+        Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
     }
 
     fn defaulted(&self, object: &Value) -> Value {
@@ -140,6 +139,21 @@ impl Kind for Builtin {
         true
     }
 
+    fn deprecation(&self) -> Option<&str> {
+        let GroupVersionKind { group, version, kind } = self.kind.gvk();
+        match (group.as_str(), version.as_str(), kind.as_str()) {
+            ("", "v1", "Endpoints") => {
+                Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+            }
+            ("", "v1", "ComponentStatus") => Some("v1 ComponentStatus is deprecated in v1.19+"),
+            _ => None,
+        }
+    }
+
+    fn missing_kind(&self, _: &Value) -> Option<String> {
+        None
+    }
+
     fn refuses(&self, declared: &GroupVersionKind) -> Option<String> {
         if declared.group == self.kind.gvk().group && declared.kind == self.kind.gvk().kind {
             return match facts::Kind::of(declared) {
@@ -173,4 +187,3 @@ impl std::fmt::Debug for Builtin {
         f.debug_tuple("Builtin").field(self.kind.gvk()).finish()
     }
 }
-
