@@ -4,9 +4,9 @@
 use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_managedfields::internal::{LintOptions, find_owners, lint};
 use fieldmanager_managedfields::{
-    ApplyRequest, CsaUpgrade, ExtractForm, FieldManager, Interner, MAX_OWNED_DEPTH, ManagedFields, Operation,
-    PatchRequest, ScaleHandler, Selector, StripOptions, Time, UpdateRequest, extract,
-    ignore_timestamp_only_changes, strip_for_apply,
+    ApplyRequest, CsaUpgrade, ExtractForm, ExtractRequest, FieldManager, Identity, Interner, MAX_OWNED_DEPTH,
+    ManagedFields, Operation, PatchRequest, ScaleHandler, Selector, StripOptions, Time, UpdateRequest,
+    extract, ignore_timestamp_only_changes, strip_for_apply,
 };
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_patch::{PatchSchema, PatchType, json_merge, json_patch};
@@ -93,14 +93,14 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
         let edit = Selector::manager("edit");
         assert!(!managed.without(&edit).is_empty());
         managed.rename(&edit, "other").unwrap();
-        managed.transfer(&edit, "ci", Operation::Apply, "").ok();
+        managed.transfer(&edit, &Identity::new("ci", Operation::Apply, "", "")).ok();
         let mut added = ManagedFields::new();
         managed.entries().into_iter().for_each(|entry| added.add(entry));
         assert_eq!(added, managed);
         let scale = ScaleHandler::new("v1").replicas("v1", Path::from_iter([PathElement::field("a")]));
         scale.to_parent(&managed, &scale.to_subresource(&managed));
         for form in [ExtractForm::Reapply, ExtractForm::AsGo] {
-            extract(&live, &Schema::deduced(), "ci", "", form).unwrap();
+            extract(ExtractRequest::new(&live, &Schema::deduced(), "ci").form(form)).unwrap();
         }
         let upgrade = CsaUpgrade::new(["edit"], "ci");
         upgrade.upgrade(&live).unwrap();
@@ -146,7 +146,7 @@ fn objects_beyond_the_limit_are_refused_on_a_small_stack() {
                 manager.dry_run_update(UpdateRequest::new(&null, &deep).manager("ci").at(noon())).is_err()
             );
             manager.extract(&deep, "ci", ExtractForm::Reapply).ok();
-            extract(&deep, &Schema::deduced(), "ci", "", ExtractForm::AsGo).ok();
+            extract(ExtractRequest::new(&deep, &Schema::deduced(), "ci").form(ExtractForm::AsGo)).ok();
             let upgrade = CsaUpgrade::new(["edit"], "ci");
             upgrade.upgrade(&deep).ok();
             upgrade.patch(&deep).ok();
