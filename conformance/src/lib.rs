@@ -14,6 +14,7 @@ pub mod managed;
 pub mod oracle;
 pub mod patches;
 pub mod schemas;
+pub mod server;
 pub mod shrink;
 mod suite;
 pub mod tally;

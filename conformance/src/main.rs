@@ -10,6 +10,7 @@ use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
 use fieldmanager_conformance::patches::Patches;
 use fieldmanager_conformance::schemas::Schemas;
+use fieldmanager_conformance::server::{self, ServerOptions};
 use fieldmanager_conformance::unions::Unions;
 
 /// Compares the library with Go on generated cases, and reports where they differ.
@@ -50,6 +51,13 @@ enum Suites {
         #[arg(long)]
         definitions: Option<std::path::PathBuf>,
     },
+    /// Requests to an API server, with a real kube-apiserver or a recording of its answers
+    Server {
+        #[command(flatten)]
+        options: Options,
+        #[command(flatten)]
+        server: ServerOptions,
+    },
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches {
         #[command(flatten)]
@@ -78,6 +86,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             let real = definitions.as_deref().map(Real::read).transpose()?;
             run(&options, &|| Managed::new(real.clone()), out)
         }
+        Suites::Server { options, server } => server::start(&options, &server, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }

@@ -62,8 +62,7 @@ impl<'r> Apply<'r> {
         if !self.live.managed.is_empty() {
             return Ok(self);
         }
-        let ApplyRequest { config, now, .. } = *self.request;
-        let live = Update::seed(self.settings, &self.live.object, config, now)?;
+        let live = Update::seed(self.settings, &self.live.object, self.request.now)?;
         Ok(Apply { live, ..self })
     }
 

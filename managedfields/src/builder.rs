@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fieldmanager_fieldpath::{ApiVersion, Filter, Set};
 use fieldmanager_merge::Updater;
 use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
-use fieldmanager_value::{Str, Value};
+use fieldmanager_value::{Map, Str, Value};
 
 use crate::cap::MAX_UPDATERS;
 use crate::convert::{ByHub, ObjectConverter, SameFields, Typing};
@@ -30,6 +30,7 @@ pub struct FieldManagerBuilder {
     converter: Arc<dyn ObjectConverter>,
     hub: Option<ApiVersion>,
     defaulter: Option<Defaulter>,
+    empty: Map,
     filters: Vec<(ApiVersion, Filter)>,
     max_updaters: usize,
     recover: bool,
@@ -46,6 +47,7 @@ impl FieldManager {
             converter: Arc::new(SameFields),
             hub: None,
             defaulter: None,
+            empty: Map::new(),
             filters: Vec::new(),
             max_updaters: MAX_UPDATERS,
             recover: false,
@@ -89,6 +91,31 @@ impl FieldManagerBuilder {
     #[must_use]
     pub fn defaulter(mut self, defaulter: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         self.defaulter = Some(Arc::new(defaulter));
+        self
+    }
+
+    /// The fields that an object has before a request sets any, such as `spec: {}`. A request that creates an object does
+    /// not own them, unless it changes them. By default there are none.
+    ///
+    /// The API server serializes built-in kinds from Go structs, where a field without `omitempty` is present even if
+    /// it is empty.
+    ///
+    /// ```
+    /// use fieldmanager_managedfields::{FieldManager, UpdateRequest};
+    /// use fieldmanager_openapi::GroupVersionKind;
+    /// use fieldmanager_value::Value;
+    /// let kind = GroupVersionKind::from_api_version_kind("networking.k8s.io/v1", "NetworkPolicy");
+    /// let zero = Value::from_yaml("{spec: {podSelector: {}}}")?;
+    /// let manager = FieldManager::builder(kind).empty_object(zero.as_map().ok_or("a map")?.clone()).build()?;
+    /// let new = Value::from_yaml("{spec: {podSelector: {}, policyTypes: [Ingress]}}")?;
+    /// let created = manager.update(UpdateRequest::new(&Value::Null, &new).manager("shop"))?;
+    /// let owned = created.managed.entries().remove(0).fields;
+    /// assert_eq!(owned.to_json(), r#"{"f:spec":{"f:policyTypes":{}}}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn empty_object(mut self, fields: Map) -> Self {
+        self.empty = fields;
         self
     }
 
@@ -156,7 +183,12 @@ impl FieldManagerBuilder {
         for (version, filter) in self.filters {
             updater = updater.filter(version, filter);
         }
+        let typed = [("apiVersion", version.as_str()), ("kind", &*self.kind.kind)];
+        let typed =
+            typed.into_iter().map(|(name, text)| (Str::from(name), Some(Value::from(text)))).collect();
+        let empty = Value::Map(self.empty.with_edits(typed));
         let settings = Settings {
+            empty,
             version,
             hub,
             ty,

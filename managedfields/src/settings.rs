@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) subresource: Str,
     pub(crate) converter: Arc<dyn ObjectConverter>,
     pub(crate) defaulter: Option<Defaulter>,
+    /// What an object counts as before it exists.
+    pub(crate) empty: Value,
     pub(crate) updater: Updater,
     pub(crate) max_updaters: usize,
     pub(crate) recover: bool,
@@ -54,8 +56,7 @@ impl Settings {
         if !live.is_null() {
             return with_list(live, None);
         }
-        let fields = [("apiVersion", self.version.as_str()), ("kind", &*self.kind.kind)];
-        Value::Map(fields.into_iter().map(|(name, text)| (Str::from(name), Value::from(text))).collect())
+        self.empty.clone()
     }
 
     /// The object with its defaults.

@@ -93,6 +93,12 @@ impl Cause {
 }
 
 impl Status {
+    /// A failure with any code, reason and details.
+    #[doc(hidden)]
+    pub fn failure(code: u16, reason: &'static str, message: String, details: Option<Details>) -> Self {
+        Self::new(code, reason, message, details)
+    }
+
     fn new(code: u16, reason: &'static str, message: String, details: Option<Details>) -> Self {
         let status = "Failure";
         Status {

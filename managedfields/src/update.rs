@@ -3,7 +3,7 @@
 use fieldmanager_fieldpath::VersionedSet;
 use fieldmanager_merge::Updater;
 use fieldmanager_typed::Duplicates;
-use fieldmanager_value::{Str, Value};
+use fieldmanager_value::Value;
 
 use crate::cap;
 use crate::depth::check_depth;
@@ -60,17 +60,12 @@ impl<'r> Update<'r> {
     }
 
     /// Makes [`BEFORE_FIRST_APPLY`] the owner of the fields of a live object without entries, as the first step of an apply.
-    pub(crate) fn seed(
-        settings: &'r Settings,
-        live: &'r Value,
-        config: &Value,
-        now: Option<Time>,
-    ) -> Result<Tracked, Error> {
+    pub(crate) fn seed(settings: &'r Settings, live: &'r Value, now: Option<Time>) -> Result<Tracked, Error> {
         let update = Update {
             settings,
             // The live object is stored already, so its unions are not normalized.
             updater: &settings.updater.with_unions(false),
-            live: &empty_object_like(config),
+            live: &settings.empty,
             new: live,
             manager: BEFORE_FIRST_APPLY,
             now,
@@ -141,11 +136,4 @@ impl<'r> Update<'r> {
         );
         managed.set_time(identifier, self.now);
     }
-}
-
-/// An object of the same kind with no other fields.
-fn empty_object_like(config: &Value) -> Value {
-    let fields = ["apiVersion", "kind"].into_iter();
-    let fields = fields.filter_map(|name| Some((Str::from(name), config.get(name)?.clone())));
-    Value::Map(fields.collect())
 }

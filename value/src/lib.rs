@@ -56,6 +56,7 @@ pub mod internal {
     pub use crate::deep::{level, with_room};
     pub use crate::escape::{Escape, write_string};
     pub use crate::number::write_number;
+    pub use crate::yaml::{DuplicateKey, from_yaml_with_duplicates};
 
     /// Strings and numbers as Go's `fmt` and `strconv` write them.
     pub mod go_format {

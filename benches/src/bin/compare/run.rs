@@ -22,8 +22,21 @@ pub(crate) struct Settings {
     pub(crate) millis: u64,
 }
 
+impl Settings {
+    /// The share of the rounds that one pass runs, at least one.
+    fn of_pass(self, pass: usize) -> Self {
+        let rounds = (self.rounds + PASSES - 1 - pass) / PASSES;
+        Settings { rounds: rounds.max(1), ..self }
+    }
+
+    /// The time of one run on the Rust side.
+    fn time(self, prepared: &mut Prepared) -> f64 {
+        per_run(&mut prepared.run, Duration::from_millis(self.millis))
+    }
+}
+
 /// The time of one cell, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
     /// The Go side; `None` if it has no such cell.
     pub(crate) go: Option<f64>,
@@ -31,7 +44,19 @@ pub(crate) struct Measured {
     pub(crate) rust: f64,
 }
 
+impl Default for Measured {
+    fn default() -> Self {
+        Measured { go: None, rust: f64::INFINITY }
+    }
+}
+
 impl Measured {
+    /// The faster time of each side.
+    fn or_faster(self, other: Measured) -> Self {
+        let go = [self.go, other.go].into_iter().flatten().reduce(f64::min);
+        Measured { go, rust: self.rust.min(other.rust) }
+    }
+
     /// The ratio of Go's time to Rust's time.
     pub(crate) fn ratio(self) -> Option<f64> {
         self.go.map(|go| go / self.rust)
@@ -62,10 +87,8 @@ impl Results {
         self.cells.get(cell)?.ratio()
     }
 
-    fn add(&mut self, cell: &str, best: Measured, log: &mut dyn Write) {
-        let ratio = best.ratio().map_or_else(String::new, |ratio| format!("{ratio:8.1} x"));
-        // A closed log does not stop the measurement.
-        let _ = writeln!(log, "{cell:40} {:>14.0} {:>14.0} {ratio}", best.go.unwrap_or_default(), best.rust);
+    fn add(&mut self, cell: &str, measured: Measured) {
+        let best = self.cells.get(cell).copied().unwrap_or_default().or_faster(measured);
         self.cells.insert(cell.to_owned(), best);
     }
 }
@@ -75,8 +98,12 @@ fn prepared(cell: &str) -> Result<Prepared, Error> {
         .ok_or_else(|| Error::Program { program: "compare".to_owned(), message: format!("no cell `{cell}`") })
 }
 
-/// The maximum duration of a cell, unless two rounds take longer.
-const LONGEST: Duration = Duration::from_secs(8);
+/// The number of passes over all cells, which share the rounds. A slow phase of the machine, which may last for many
+/// rounds of a cell, affects one pass only.
+const PASSES: usize = 4;
+
+/// The maximum duration of the rounds of a cell in one pass, unless one round takes longer.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// Measures the cells of a plan, and memory and threads unless only some cells are selected.
 ///
@@ -91,48 +118,54 @@ pub(crate) fn measure(
     log: &mut dyn Write,
 ) -> Result<Results, Error> {
     let mut results = Results::default();
-    for cell in &plan.both {
-        let mut prepared = prepared(cell)?;
-        // Comparing large outputs would take longer than everything else.
-        let comparable = !plan.sizes.iter().skip(1).any(|size| cell.ends_with(&format!("/{size}")));
-        if comparable && !same(&(prepared.output)(), &go.output(cell)?) {
-            results.different.push(cell.clone());
-        }
-        let started = Instant::now();
-        let mut best = Measured { go: None, rust: f64::INFINITY };
-        for round in 0..settings.rounds.max(1) {
-            if round >= 2 && started.elapsed() > LONGEST {
-                break;
+    let cores = std::thread::available_parallelism().map_or(1, Into::into);
+    results.threads = (1..=cores).map(|threads| (threads, 0.0)).collect();
+    for pass in 0..PASSES {
+        let settings = settings.of_pass(pass);
+        for cell in &plan.both {
+            let mut prepared = prepared(cell)?;
+            // Comparing large outputs would take longer than everything else.
+            let comparable = !plan.sizes.iter().skip(1).any(|size| cell.ends_with(&format!("/{size}")));
+            if pass == 0 && comparable && !same(&(prepared.output)(), &go.output(cell)?) {
+                results.different.push(cell.clone());
             }
-            let time = go.time(cell, settings.millis)?;
-            best.go = Some(best.go.map_or(time, |known| known.min(time)));
-            let time = per_run(&mut prepared.run, Duration::from_millis(settings.millis));
-            best.rust = best.rust.min(time);
+            let mut best = Measured::default();
+            let started = Instant::now();
+            for round in 0..settings.rounds {
+                if round >= 1 && started.elapsed() > LONGEST {
+                    break;
+                }
+                let go = Some(go.time(cell, settings.millis)?);
+                best = best.or_faster(Measured { go, rust: settings.time(&mut prepared) });
+            }
+            results.add(cell, best);
         }
-        results.add(cell, best, log);
-    }
-    // Cells of one object are compared with each other, so they take turns.
-    let object = |cell: &str| cell.rsplit_once('/').map(|(object, _)| object.to_owned());
-    for cells in plan.alone.chunk_by(|a, b| object(a) == object(b)) {
-        let mut turns = Vec::new();
-        for cell in cells {
-            turns.push((cell, prepared(cell)?, Measured { go: None, rust: f64::INFINITY }));
-        }
-        for _ in 0..settings.rounds.max(1) {
-            for (_, prepared, best) in &mut turns {
-                let time = per_run(&mut prepared.run, Duration::from_millis(settings.millis));
-                best.rust = best.rust.min(time);
+        for cells in plan.alone.chunk_by(|a, b| object(a) == object(b)) {
+            let mut turns = Vec::new();
+            for cell in cells {
+                turns.push((cell, prepared(cell)?));
+            }
+            for _ in 0..settings.rounds {
+                for (cell, prepared) in &mut turns {
+                    results.add(cell, Measured { go: None, rust: settings.time(prepared) });
+                }
             }
         }
-        for (cell, _, best) in turns {
-            results.add(cell, best, log);
+        if whole {
+            scale(&mut results.threads, settings);
         }
+        // A closed log does not stop the measurement.
+        let _ = writeln!(log, "pass {} of {PASSES}", pass + 1);
     }
     if whole {
         results.memory = memory(go)?;
-        results.threads = scaling(settings);
     }
     Ok(results)
+}
+
+/// The object of a cell without a Go side. The cells of one object are compared with each other, so they take turns.
+fn object(cell: &str) -> Option<&str> {
+    cell.rsplit_once('/').map(|(object, _)| object)
 }
 
 /// Whether two outputs are equal; numbers are compared by value.
@@ -147,15 +180,12 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Operations per second with one thread, two, and so on up to the number of cores; the best of the rounds.
-fn scaling(settings: Settings) -> Vec<(usize, f64)> {
-    let cores = std::thread::available_parallelism().map_or(1, Into::into);
-    let mut best: Vec<(usize, f64)> = (1..=cores).map(|threads| (threads, 0.0)).collect();
-    for _ in 0..settings.rounds.max(1) {
-        for (threads, rate) in &mut best {
-            *rate =
-                rate.max(threads::per_second(*threads, "Pod", Duration::from_millis(settings.millis * 3)));
+/// Measures the operations per second of each number of threads; the best of the rounds counts.
+fn scale(best: &mut [(usize, f64)], settings: Settings) {
+    let time = Duration::from_millis(settings.millis * 3);
+    for _ in 0..settings.rounds {
+        for (threads, rate) in best.iter_mut() {
+            *rate = rate.max(threads::per_second(*threads, "Pod", time));
         }
     }
-    best
 }
