@@ -52,19 +52,17 @@ enum Suites {
         #[arg(long)]
         definitions: Option<std::path::PathBuf>,
     },
-<<<<<<< HEAD
     /// Requests to an API server, with a real kube-apiserver or a recording of its answers
     Server {
         #[command(flatten)]
         options: Options,
         #[command(flatten)]
         server: ServerOptions,
-=======
+    },
     /// Objects of built-in kinds, with the Go types and conversions of Kubernetes
     Decode {
         #[command(flatten)]
         options: Options,
->>>>>>> w-facts
     },
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches {
@@ -94,11 +92,8 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             let real = definitions.as_deref().map(Real::read).transpose()?;
             run(&options, &|| Managed::new(real.clone()), out)
         }
-<<<<<<< HEAD
         Suites::Server { options, server } => server::start(&options, &server, out),
-=======
         Suites::Decode { options } => run(&options, &|| Decode, out),
->>>>>>> w-facts
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }

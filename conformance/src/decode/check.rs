@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::generate;
 use crate::json::{back, member, own, same_value, text};
-use crate::oracle::CoProcess;
+use crate::oracle::Oracle;
 use crate::shrink::Cut;
 use crate::{Difference, Error, Suite, Verdict};
 
@@ -24,7 +24,7 @@ impl Suite for Decode {
         generate::request(seed)
     }
 
-    fn compare(&mut self, _: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+    fn compare(&mut self, _: &mut dyn Oracle, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
         let reference = answers.first().unwrap_or(&Value::Null);
         if reference.get("panic").is_some() {
             return Err(Error::Request(format!("{case}: {reference}")));
