@@ -237,7 +237,8 @@ fn by_label(failures: Vec<Failure>) -> Vec<Failure> {
     }
     let mut groups: Vec<_> = groups.into_values().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
-    let smallest = |group: Vec<Failure>| group.into_iter().min_by_key(|failure| failure.case.to_string().len());
+    let smallest =
+        |group: Vec<Failure>| group.into_iter().min_by_key(|failure| failure.case.to_string().len());
     groups.into_iter().filter_map(smallest).collect()
 }
 

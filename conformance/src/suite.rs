@@ -39,7 +39,8 @@ pub trait Suite {
     /// # Errors
     ///
     /// If one of the sides cannot answer.
-    fn compare(&mut self, oracle: &mut dyn Oracle, case: &Value, answers: &[Value]) -> Result<Verdict, Error>;
+    fn compare(&mut self, oracle: &mut dyn Oracle, case: &Value, answers: &[Value])
+    -> Result<Verdict, Error>;
 
     /// Judges a differing case by all answers of Go to repeated requests, including the first answer; `None` if they do
     /// not explain the difference.

@@ -81,7 +81,10 @@ pub(crate) fn json_error(text: &str, error: &Error) -> String {
 /// # Errors
 ///
 /// If the object is not a map, or a part is not a string.
-pub(crate) fn declared_kind(object: &Value, otherwise: &GroupVersionKind) -> Result<GroupVersionKind, String> {
+pub(crate) fn declared_kind(
+    object: &Value,
+    otherwise: &GroupVersionKind,
+) -> Result<GroupVersionKind, String> {
     const TARGET: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
     if object.is_null() {
         return Ok(otherwise.clone());
@@ -110,9 +113,9 @@ pub(crate) fn declared_kind(object: &Value, otherwise: &GroupVersionKind) -> Res
 pub(crate) fn with_kind(object: &Value, kind: &GroupVersionKind) -> Value {
     let fields = object.as_map().cloned().unwrap_or_default();
     let parts = [("apiVersion", kind.api_version().to_string()), ("kind", kind.kind.to_string())];
-    let missing = parts.into_iter().filter(|(name, text)| {
-        fields.get(name).and_then(Value::as_str) != Some(text.as_str())
-    });
+    let missing = parts
+        .into_iter()
+        .filter(|(name, text)| fields.get(name).and_then(Value::as_str) != Some(text.as_str()));
     let edits: Vec<_> = missing.map(|(name, text)| (name.into(), Some(Value::from(text.as_str())))).collect();
     if edits.is_empty() { object.clone() } else { Value::Map(fields.with_edits(edits)) }
 }

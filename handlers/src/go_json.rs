@@ -206,7 +206,8 @@ fn quoted(byte: u8) -> String {
         b'\'' => r"'\''".to_owned(),
         b'"' => "'\"'".to_owned(),
         _ => {
-            let text = fieldmanager_value::internal::go_format::quote(&char::from(byte).to_string()).to_string();
+            let text =
+                fieldmanager_value::internal::go_format::quote(&char::from(byte).to_string()).to_string();
             format!("'{}'", text.trim_matches('"'))
         }
     }

@@ -113,7 +113,8 @@ pub(crate) fn without_duplicate_owners(object: &Value, warnings: &mut Warnings, 
         return object.clone();
     };
     let mut known = BTreeSet::new();
-    let (kept, duplicates): (Vec<&Value>, Vec<&Value>) = owners.iter().partition(|owner| known.insert(*owner));
+    let (kept, duplicates): (Vec<&Value>, Vec<&Value>) =
+        owners.iter().partition(|owner| known.insert(*owner));
     if duplicates.is_empty() {
         return object.clone();
     }
@@ -164,7 +165,8 @@ pub(crate) fn with_generation(object: &Value, generation: i64) -> Value {
 ///
 /// Behaviour: `ShouldDeleteDuringUpdate` of `k8s.io/apiserver/pkg/registry/generic/registry`.
 pub(crate) fn ends(object: &Value, live: &Value) -> bool {
-    let finalizers = field(object, "finalizers").and_then(Value::as_list).is_some_and(|list| !list.is_empty());
+    let finalizers =
+        field(object, "finalizers").and_then(Value::as_list).is_some_and(|list| !list.is_empty());
     let grace = field(live, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
     !finalizers && field(live, "deletionTimestamp").is_some() && grace == 0
 }

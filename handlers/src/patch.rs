@@ -29,6 +29,10 @@ impl Patch {
     pub(crate) fn applied(&self, write: &mut Write<'_>, live: &Value) -> Result<Value, Status> {
         let part = write.part;
         let faults = self.strict_faults(write);
+        self.check_type(write)?;
+        if self.value.is_null() && self.patch_type != PatchType::Merge {
+            return Ok(live.clone());
+        }
         let patched = match (self.patch_type, part.patches) {
             (PatchType::Json, _) => json_patch::apply(live, &self.value),
             (PatchType::Strategic, Some(schema)) => strategic::apply(live, &self.value, schema),
@@ -62,6 +66,40 @@ impl Patch {
         Ok(defaulted)
     }
 
+    /// Checks that the patch is a list of operations, or an object. Strict field validation decodes the patch once more,
+    /// into other types of Go.
+    ///
+    /// Behaviour: `applyJSPatch` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
+    fn check_type(&self, write: &Write<'_>) -> Result<(), Status> {
+        const OBJECT: &str = "map[string]interface {}";
+        let validates = write.request.validation() != FieldValidation::Ignore;
+        let refused = |found: &Value, target: &str| {
+            let prefix = if validates && self.patch_type != PatchType::Strategic {
+                "error decoding patch: "
+            } else {
+                ""
+            };
+            let found = body::go_kind(found);
+            Status::bad_request(format!(
+                "{prefix}json: cannot unmarshal {found} into Go value of type {target}"
+            ))
+        };
+        match (self.patch_type, &self.value) {
+            (_, Value::Null) | (PatchType::Merge | PatchType::Strategic, Value::Map(_)) => Ok(()),
+            (PatchType::Json, Value::List(operations)) => {
+                let target = if validates { "handlers.jsonPatchOp" } else { "jsonpatch.Operation" };
+                let wrong =
+                    operations.iter().find(|operation| !operation.is_null() && operation.as_map().is_none());
+                wrong.map_or(Ok(()), |found| Err(refused(found, target)))
+            }
+            (PatchType::Json, found) => {
+                Err(refused(found, if validates { "[]handlers.jsonPatchOp" } else { "jsonpatch.Patch" }))
+            }
+            (PatchType::Merge, _) if !validates => Ok(()),
+            (_, found) => Err(refused(found, OBJECT)),
+        }
+    }
+
     /// What strict field validation finds in the patch itself.
     fn strict_faults(&self, write: &Write<'_>) -> Vec<String> {
         if write.request.validation() == FieldValidation::Ignore {
@@ -84,9 +122,8 @@ impl Patch {
 fn unknown_in_operations(operations: &Value) -> Vec<String> {
     const FIELDS: [&str; 4] = ["from", "op", "path", "value"];
     let operations = operations.as_list().into_iter().flatten().enumerate();
-    let names = operations.flat_map(|(i, operation)| {
-        operation.as_map().into_iter().flatten().map(move |(name, _)| (i, name))
-    });
+    let names = operations
+        .flat_map(|(i, operation)| operation.as_map().into_iter().flatten().map(move |(name, _)| (i, name)));
     names
         .filter(|(_, name)| !FIELDS.contains(&name.as_str()))
         .map(|(i, name)| format!("unknown field \"[{i}].{name}\""))

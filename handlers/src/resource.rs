@@ -11,10 +11,10 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::{CustomResource, Scope};
 use fieldmanager_value::{Map, Str, Value};
 
-use crate::kind::builtin::Builtin;
-use crate::kind::custom::Custom;
 use crate::error::ResourceError;
 use crate::kind::Kind;
+use crate::kind::builtin::Builtin;
+use crate::kind::custom::Custom;
 use crate::outcome::{Outcome, Refused};
 use crate::request::{Request, Subresource};
 use crate::scale::{API_VERSION, ScaleFields};
@@ -107,8 +107,7 @@ impl Resource {
                 gvk: kind.clone(),
                 kind: Arc::new(facts.clone()),
                 manager: built(manager)?,
-                patches: fieldmanager_patch::builtin::types()
-                    .for_kind(&kind.api_version(), &kind.kind),
+                patches: fieldmanager_patch::builtin::types().for_kind(&kind.api_version(), &kind.kind),
             })
         };
         let optional = |subresource: Subresource| match facts.has(subresource) {
@@ -149,7 +148,8 @@ impl Resource {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn custom(definition: &CustomResource, version: &str) -> Result<Self, ResourceError> {
-        let failed = |error: String| ResourceError::Definition { kind: definition.kind(version), message: error };
+        let failed =
+            |error: String| ResourceError::Definition { kind: definition.kind(version), message: error };
         let declared = definition.version(version).map_err(|error| failed(error.to_string()))?;
         let types = Types::from_custom_resource(definition).map_err(|error| failed(error.to_string()))?;
         let kind: Arc<Custom> = Arc::new(Custom::new(definition, version).map_err(failed)?);
@@ -238,7 +238,12 @@ impl Resource {
     /// # Errors
     ///
     /// [`Refused`] with the answer: 400 for a body that cannot be decoded, 409 if the object exists, 415, 422.
-    pub fn create(&self, request: &Request<'_>, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
+    pub fn create(
+        &self,
+        request: &Request<'_>,
+        live: Option<&Value>,
+        body: &[u8],
+    ) -> Result<Outcome, Refused> {
         Write::run(self, request, |write| write.create(live, body))
     }
 
@@ -248,7 +253,12 @@ impl Resource {
     ///
     /// [`Refused`] with the answer: 400 for a body that cannot be decoded or has another name, 404 if the object does not
     /// exist, 409 if a precondition does not hold, 415, 422.
-    pub fn update(&self, request: &Request<'_>, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
+    pub fn update(
+        &self,
+        request: &Request<'_>,
+        live: Option<&Value>,
+        body: &[u8],
+    ) -> Result<Outcome, Refused> {
         Write::run(self, request, |write| write.update(live, body))
     }
 
@@ -257,7 +267,12 @@ impl Resource {
     /// # Errors
     ///
     /// [`Refused`] with the answer: 400, 404 if the object does not exist, 409 for conflicts and preconditions, 415, 422.
-    pub fn patch(&self, request: &Request<'_>, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
+    pub fn patch(
+        &self,
+        request: &Request<'_>,
+        live: Option<&Value>,
+        body: &[u8],
+    ) -> Result<Outcome, Refused> {
         Write::run(self, request, |write| write.patch(live, body))
     }
 }

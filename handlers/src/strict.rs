@@ -134,14 +134,17 @@ mod tests {
         let text = r#"{"b":1,"a":{"x":1,"x":2},"l":[{"z":0},{"y":0,"y":0}],"a":{}}"#;
         let unknown = ["unknown field \"a.x\"", "unknown field \"b\"", "unknown field \"gone\""];
         let found = faults(text, &unknown.map(str::to_owned));
-        assert_eq!(found, [
-            "unknown field \"b\"",
-            "unknown field \"a.x\"",
-            "duplicate field \"a.x\"",
-            "duplicate field \"l[1].y\"",
-            "duplicate field \"a\"",
-            "unknown field \"gone\"",
-        ]);
+        assert_eq!(
+            found,
+            [
+                "unknown field \"b\"",
+                "unknown field \"a.x\"",
+                "duplicate field \"a.x\"",
+                "duplicate field \"l[1].y\"",
+                "duplicate field \"a\"",
+                "unknown field \"gone\"",
+            ]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The steps of a write, in the order in which they run.
 
 use fieldmanager_managedfields::{
-    ApplyRequest, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
+    ApplyRequest, Details, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
 };
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::{FieldError, FieldPath};
@@ -37,17 +37,17 @@ impl<'r> Write<'r> {
         steps: impl FnOnce(&mut Self) -> Result<Outcome, Status>,
     ) -> Result<Outcome, Refused> {
         let resource = &*resource.inner;
+        let deprecation = resource.object.kind.deprecation().map(str::to_owned);
         let Some(part) = resource.part(request.subresource) else {
-            let status = Status::failure(
-                404,
-                "NotFound",
-                "the server could not find the requested resource".to_owned(),
-                None,
-            );
-            return Err(Refused { status, warnings: Vec::new() });
+            let kind = &resource.object.gvk;
+            let target = Target { kind, plural: &resource.plural, name: request.name };
+            let warnings = deprecation.into_iter().collect();
+            return Err(Refused { status: target.not_found(), warnings });
         };
         let manager = request.manager_name();
-        let mut write = Write { resource, part, request, manager, warnings: Warnings::default() };
+        let mut warnings = Warnings::default();
+        deprecation.into_iter().for_each(|text| warnings.add(text));
+        let mut write = Write { resource, part, request, manager, warnings };
         match steps(&mut write) {
             Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
             Err(status) => Err(Refused { status, warnings: write.warnings.into_vec() }),
@@ -71,7 +71,8 @@ impl<'r> Write<'r> {
         let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
         let object = self.tracked(&NO_OBJECT, &object);
         let outcome = self.stored_new(&object)?;
-        if !metadata::text(&object, "resourceVersion").is_empty() {
+        // The store reads the version as a number, and takes no other string for one.
+        if metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version > 0) {
             let message = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", message.to_owned(), None));
         }
@@ -89,7 +90,8 @@ impl<'r> Write<'r> {
         metadata::check_name(&object, self.request.name, self.request.namespace)?;
         let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
         let uid = metadata::text(&object, "uid").to_owned();
-        let create = self.part.kind.allows_create_on_update() && self.request.subresource == Subresource::Object;
+        let create =
+            self.part.kind.allows_create_on_update() && self.request.subresource == Subresource::Object;
         self.write(live, &uid, create, |write, live| Ok(write.tracked(live, &object)))
     }
 
@@ -260,7 +262,8 @@ impl<'r> Write<'r> {
 
     /// Checks the `resourceVersion` of an update. Without one, most kinds take that of the live object.
     fn at_live_version(&self, live: &Value, object: &Value) -> Result<Value, Status> {
-        let (wanted, found) = (metadata::text(object, "resourceVersion"), metadata::text(live, "resourceVersion"));
+        let (wanted, found) =
+            (metadata::text(object, "resourceVersion"), metadata::text(live, "resourceVersion"));
         if wanted == found {
             return Ok(object.clone());
         }
@@ -387,6 +390,15 @@ impl<'r> Write<'r> {
         let accepted = self.resource.patch_types;
         let found = accepted.iter().copied().find(|patch_type| patch_type.content_type() == content_type);
         found.ok_or_else(|| {
+            // The routes of built-in kinds list the types of patches, and refuse others themselves.
+            if self.part.kind.is_builtin() {
+                return Status::failure(
+                    415,
+                    "UnsupportedMediaType",
+                    "415: Unsupported Media Type".to_owned(),
+                    Some(Details::default()),
+                );
+            }
             let accepted: Vec<&str> = accepted.iter().map(|patch_type| patch_type.content_type()).collect();
             unsupported_media_type(&accepted)
         })

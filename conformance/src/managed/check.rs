@@ -85,7 +85,12 @@ impl Suite for Managed {
         request(seed, self.real.as_ref())
     }
 
-    fn compare(&mut self, oracle: &mut dyn Oracle, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+    fn compare(
+        &mut self,
+        oracle: &mut dyn Oracle,
+        case: &Value,
+        answers: &[Value],
+    ) -> Result<Verdict, Error> {
         let reference = answers.first().unwrap_or(&Value::Null);
         let mut out = Verdict::default();
         let is_sequence = text(case, "op") == "managed";

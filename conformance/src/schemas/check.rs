@@ -24,7 +24,12 @@ impl Suite for Schemas {
         generate::request(seed)
     }
 
-    fn compare(&mut self, oracle: &mut dyn Oracle, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+    fn compare(
+        &mut self,
+        oracle: &mut dyn Oracle,
+        case: &Value,
+        answers: &[Value],
+    ) -> Result<Verdict, Error> {
         let op = text(case, "op");
         let reference = answers.first().unwrap_or(&Value::Null);
         if outcome(op, reference) == Outcome::BadRequest {

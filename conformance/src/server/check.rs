@@ -44,8 +44,13 @@ pub struct Recorded;
 
 impl Oracle for Recorded {
     fn run(&mut self, requests: &[Json]) -> Result<Vec<Json>, Error> {
-        let answers = |case: &Json| -> Json { items(case, "steps").iter().map(|step| member(step, "answer").clone()).collect() };
-        Ok(requests.iter().map(|case| json!({"name": text(case, "name"), "answers": answers(case)})).collect())
+        let answers = |case: &Json| -> Json {
+            items(case, "steps").iter().map(|step| member(step, "answer").clone()).collect()
+        };
+        Ok(requests
+            .iter()
+            .map(|case| json!({"name": text(case, "name"), "answers": answers(case)}))
+            .collect())
     }
 
     fn variants(&mut self, request: &Json, _: usize) -> Result<Vec<Json>, Error> {
@@ -61,7 +66,9 @@ impl Suite for Requests {
 
     fn generate(&self, seed: u64) -> Json {
         match &self.recorded {
-            Some(requests) => usize::try_from(seed).ok().and_then(|at| requests.get(at)).cloned().unwrap_or_default(),
+            Some(requests) => {
+                usize::try_from(seed).ok().and_then(|at| requests.get(at)).cloned().unwrap_or_default()
+            }
             None => generate::sequence(seed).unwrap_or_default(),
         }
     }

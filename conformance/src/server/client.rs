@@ -51,7 +51,8 @@ impl Client {
     ///
     /// If the server cannot be reached.
     pub fn send(&self, request: &Request) -> Result<Answer, Error> {
-        let failed = |source: String| Error::Http { url: format!("{}/{}", self.url, request.path), message: source };
+        let failed =
+            |source: String| Error::Http { url: format!("{}/{}", self.url, request.path), message: source };
         let mut uri = format!("{}/{}", self.url, request.path);
         if !request.query.is_empty() {
             uri = format!("{uri}?{}", request.query);
@@ -74,13 +75,15 @@ impl Client {
             builder.body(()).map(|request| self.agent.run(request))
         };
         let response = response.map_err(|error| failed(error.to_string()))?;
-        answer(response.map_err(|error| failed(error.to_string()))?).map_err(|error| failed(error.to_string()))
+        answer(response.map_err(|error| failed(error.to_string()))?)
+            .map_err(|error| failed(error.to_string()))
     }
 }
 
 fn answer(mut response: Response<ureq::Body>) -> Result<Answer, ureq::Error> {
     let warnings = response.headers().get_all("warning").iter();
-    let warnings = warnings.filter_map(|value| unquoted(&String::from_utf8_lossy(value.as_bytes()))).collect();
+    let warnings =
+        warnings.filter_map(|value| unquoted(&String::from_utf8_lossy(value.as_bytes()))).collect();
     let code = response.status().as_u16();
     let bytes = response.body_mut().with_config().limit(LIMIT).read_to_vec()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -105,7 +108,10 @@ mod tests {
 
     #[test]
     fn text_of_a_warning_is_unquoted() {
-        assert_eq!(unquoted(r#"299 - "unknown field \"spec.x\"""#), Some("unknown field \"spec.x\"".to_owned()));
+        assert_eq!(
+            unquoted(r#"299 - "unknown field \"spec.x\"""#),
+            Some("unknown field \"spec.x\"".to_owned())
+        );
         assert_eq!(unquoted("100 x"), None);
     }
 }

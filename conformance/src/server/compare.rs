@@ -18,24 +18,41 @@ pub(super) fn difference(
     action: Option<Action>,
 ) -> Option<Difference> {
     let found = |what: &str, label: String, reference: Json, candidate: Json| {
-        Some(Difference { step: None, what: what.to_owned(), label: format!("{what}: {label}"), reference, candidate })
+        Some(Difference {
+            step: None,
+            what: what.to_owned(),
+            label: format!("{what}: {label}"),
+            reference,
+            candidate,
+        })
     };
     let source = if kind.definition.is_some() { "custom" } else { "built-in" };
     if real.code != ours.code {
-        let label = format!("{} -> {}, {source}, {}: {}", real.code, ours.code, verb(step), reason(real, ours));
+        let label =
+            format!("{} -> {}, {source}, {}: {}", real.code, ours.code, verb(step), reason(real, ours));
         return found("code", label, real.to_json(), ours.to_json());
     }
     if real.is_success() {
         let (reference, candidate) = (normalized(&real.body), aligned(kind, step, real, ours));
         if let Some(path) = first_path(&reference, &candidate) {
             let what = if path.starts_with(".metadata.managedFields") { "managed" } else { "object" };
-            let label = format!("{source}, {}: {} {path}", verb(step), if what == "object" { &kind.kind } else { "" });
+            let label = format!(
+                "{source}, {}: {} {path}",
+                verb(step),
+                if what == "object" { &kind.kind } else { "" }
+            );
             return found(what, label, reference, candidate);
         }
         let stored = version_of(live) != version_of(&real.body);
         let writes = action.is_some_and(|action| action != Action::Nothing);
-        if stored != writes && !live.is_null() && !step.is_dry_run() && step.sub != "scale" && action != Some(Action::Delete) {
-            let label = format!("{source}, {}: {}", verb(step), if stored { "written" } else { "not written" });
+        if stored != writes
+            && !live.is_null()
+            && !step.is_dry_run()
+            && step.sub != "scale"
+            && action != Some(Action::Delete)
+        {
+            let label =
+                format!("{source}, {}: {}", verb(step), if stored { "written" } else { "not written" });
             return found("write", label, json!(stored), json!(writes));
         }
     } else if !same_value(&real.body, &ours.body) {
@@ -64,9 +81,8 @@ fn verb(step: &Step<'_>) -> String {
 fn reason(real: &Answer, ours: &Answer) -> String {
     let causes = |answer: &Answer| items(member(&answer.body, "details"), "causes").to_vec();
     let (theirs, our) = (causes(real), causes(ours));
-    let described = |cause: &Json| {
-        format!("{} {}", shape(text(cause, "field")), shape(text(cause, "message")))
-    };
+    let described =
+        |cause: &Json| format!("{} {}", shape(text(cause, "field")), shape(text(cause, "message")));
     if let Some(cause) = theirs.iter().find(|cause| !our.contains(cause)) {
         let other = our.iter().find(|other| text(other, "field") == text(cause, "field"));
         return match other {
@@ -146,7 +162,8 @@ fn normalized(body: &Json) -> Json {
     let mut out = body.clone();
     if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
         let key = |entry: &Json| {
-            ["manager", "operation", "apiVersion", "subresource", "time"].map(|name| text(entry, name).to_owned())
+            ["manager", "operation", "apiVersion", "subresource", "time"]
+                .map(|name| text(entry, name).to_owned())
         };
         entries.sort_by_key(key);
     }

@@ -37,12 +37,27 @@ fn put(step: &mut Json, pointer: &str, value: Json) {
 
 fn option(story: &mut Story<'_>, step: &mut Json) {
     let choices = [
-        "fieldValidation=Loud", "dryRun=Some", "fieldManager=%00", "force=true", "force=maybe", "fieldManager=", "dryRun=",
+        "fieldValidation=Loud",
+        "dryRun=Some",
+        "fieldManager=%00",
+        "force=true",
+        "force=maybe",
+        "fieldManager=",
+        "dryRun=",
         "fieldManager=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggghhhhhhhhhhiiiiiiiiiijjjjjjjjjjkkkkkkkkkkllllllllllmmmmmmmmmm",
-        "", "unknown=1", "dryRun=All&dryRun=All",
+        "",
+        "unknown=1",
+        "dryRun=All&dryRun=All",
     ];
     if story.rng.chance(25) {
-        let types = ["application/json", "application/merge-patch+json", "text/plain", "application/yaml", "application/strategic-merge-patch+json", "application/json; charset=utf-8"];
+        let types = [
+            "application/json",
+            "application/merge-patch+json",
+            "text/plain",
+            "application/yaml",
+            "application/strategic-merge-patch+json",
+            "application/json; charset=utf-8",
+        ];
         set(step, "type", story.rng.name(&types));
         return;
     }
@@ -52,10 +67,32 @@ fn option(story: &mut Story<'_>, step: &mut Json) {
 /// A body that is no object.
 fn raw(story: &mut Story<'_>, step: &mut Json) {
     let texts = [
-        "", "null", "[]", "1", "\"a\"", "{", "{}", "{\"a\":1", "[{}]", "[1]", "true", "a: b: c", "{\"kind\":\"X\"}", "[null]",
-        "{\"metadata\":{\"name\":\"%NAME%\"}}", "{\"metadata\":null}", "{\"metadata\":[]}", "{\"a\":1,\"a\":2}", "[{\"op\":\"add\"}]",
-        "{\"metadata\":{\"labels\":{\"a\":\"1\",\"a\":\"2\"}}}", "[{\"op\":\"test\",\"path\":\"/kind\",\"value\":\"X\"}]", "{\"apiVersion\":1}",
-        "[{\"op\":\"replace\",\"path\":\"\",\"value\":{}}]", "{\"spec\":[]}", "{\"kind\":{}}", "\u{0}",
+        "",
+        "null",
+        "[]",
+        "1",
+        "\"a\"",
+        "{",
+        "{}",
+        "{\"a\":1",
+        "[{}]",
+        "[1]",
+        "true",
+        "a: b: c",
+        "{\"kind\":\"X\"}",
+        "[null]",
+        "{\"metadata\":{\"name\":\"%NAME%\"}}",
+        "{\"metadata\":null}",
+        "{\"metadata\":[]}",
+        "{\"a\":1,\"a\":2}",
+        "[{\"op\":\"add\"}]",
+        "{\"metadata\":{\"labels\":{\"a\":\"1\",\"a\":\"2\"}}}",
+        "[{\"op\":\"test\",\"path\":\"/kind\",\"value\":\"X\"}]",
+        "{\"apiVersion\":1}",
+        "[{\"op\":\"replace\",\"path\":\"\",\"value\":{}}]",
+        "{\"spec\":[]}",
+        "{\"kind\":{}}",
+        "\u{0}",
     ];
     if let Some(members) = step.as_object_mut() {
         for name in ["body", "base", "carry", "drop", "set"] {
@@ -137,7 +174,9 @@ fn managed(story: &mut Story<'_>, step: &mut Json) {
 /// Pointers to all values of the body.
 fn pointers(value: &Json, path: &str, out: &mut Vec<(String, Json)>) {
     let children: Vec<(String, &Json)> = match value {
-        Json::Object(members) => members.iter().map(|(name, value)| (name.replace('~', "~0").replace('/', "~1"), value)).collect(),
+        Json::Object(members) => {
+            members.iter().map(|(name, value)| (name.replace('~', "~0").replace('/', "~1"), value)).collect()
+        }
         Json::Array(items) => items.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
         _ => Vec::new(),
     };
@@ -154,17 +193,33 @@ fn value(story: &mut Story<'_>, step: &mut Json) {
     pointers(member(step, "body"), "", &mut places);
     if story.rng.chance(70) {
         // Names and versions have faults of their own.
-        places.retain(|(path, _)| path.starts_with("/spec") || !path.starts_with("/metadata") && path.matches('/').count() > 1);
+        places.retain(|(path, _)| {
+            path.starts_with("/spec") || !path.starts_with("/metadata") && path.matches('/').count() > 1
+        });
     }
     let Some((pointer, value)) = story.rng.pick(&places).cloned() else { return };
     match story.rng.below(3) {
         0 => {
-            let wrong = [json!(1), json!("x"), json!(true), json!([]), json!({}), json!(null), json!(1.5), json!("1"), json!([null]), json!(-1)];
+            let wrong = [
+                json!(1),
+                json!("x"),
+                json!(true),
+                json!([]),
+                json!({}),
+                json!(null),
+                json!(1.5),
+                json!("1"),
+                json!([null]),
+                json!(-1),
+            ];
             put(step, &pointer, story.rng.pick(&wrong).cloned().unwrap_or_default());
         }
         1 => push(step, "drop", json!(pointer)),
         _ => {
-            let lists: Vec<_> = places.iter().filter(|(_, value)| value.as_array().is_some_and(|items| !items.is_empty())).collect();
+            let lists: Vec<_> = places
+                .iter()
+                .filter(|(_, value)| value.as_array().is_some_and(|items| !items.is_empty()))
+                .collect();
             match story.rng.pick(&lists) {
                 Some((pointer, Json::Array(items))) => {
                     let mut items = items.clone();
@@ -205,7 +260,10 @@ fn metadata(story: &mut Story<'_>, step: &mut Json) {
         6 => ("/metadata/finalizers", json!(["example.com/a", "example.com/a"])),
         7 => ("/metadata/ownerReferences", json!([owner, owner])),
         8 => ("/metadata/ownerReferences", json!([{"kind": "Pod"}])),
-        9 => ("/metadata/ownerReferences", json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": true}, {"apiVersion": "v1", "kind": "Pod", "name": "q", "uid": "v", "controller": true}])),
+        9 => (
+            "/metadata/ownerReferences",
+            json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": true}, {"apiVersion": "v1", "kind": "Pod", "name": "q", "uid": "v", "controller": true}]),
+        ),
         10 => ("/metadata/name", json!(format!("Bad_{NAME}"))),
         11 => ("/metadata/labels", json!("x")),
         12 => ("/metadata/generation", json!(7)),

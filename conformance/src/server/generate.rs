@@ -81,18 +81,21 @@ impl<'a> Story<'a> {
             set(&mut out, "namespace", "default");
         }
         if self.rng.chance(40) {
-            let labels = [json!({"app": "web"}), json!({"app": "x", "tier": "t"}), json!({"tier": null}), json!({})];
+            let labels =
+                [json!({"app": "web"}), json!({"app": "x", "tier": "t"}), json!({"tier": null}), json!({})];
             set(&mut out, "labels", self.rng.pick(&labels).cloned());
         }
         if self.rng.chance(30) {
-            let annotations = [json!({"note": "a"}), json!({"note": "b", "example.com/x": ""}), json!({"n": "1"})];
+            let annotations =
+                [json!({"note": "a"}), json!({"note": "b", "example.com/x": ""}), json!({"n": "1"})];
             set(&mut out, "annotations", self.rng.pick(&annotations).cloned());
         }
         if self.rng.chance(6) {
             set(&mut out, "finalizers", json!([self.rng.name(&["example.com/a", "example.com/b"])]));
         }
         if self.rng.chance(8) {
-            let owner = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid});
+            let owner =
+                |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid});
             let owners = [json!([owner("p", "u1")]), json!([owner("p", "u1"), owner("q", "u2")])];
             set(&mut out, "ownerReferences", self.rng.pick(&owners).cloned());
         }
@@ -120,7 +123,11 @@ impl<'a> Story<'a> {
         if sub.is_empty() && self.kind.has("status") && self.rng.chance(10) {
             set(&mut out, "status", self.template("status", 50));
         }
-        let metadata = if sub == "scale" { json!({"name": self.kind.object_name(), "namespace": "default"}) } else { self.metadata() };
+        let metadata = if sub == "scale" {
+            json!({"name": self.kind.object_name(), "namespace": "default"})
+        } else {
+            self.metadata()
+        };
         set(&mut out, "metadata", metadata);
         let (api_version, kind) = match sub {
             "scale" => ("autoscaling/v1".to_owned(), "Scale"),
@@ -133,7 +140,9 @@ impl<'a> Story<'a> {
 
     /// The first request, which usually creates the object.
     fn first(&mut self) -> Json {
-        let verb = self.rng.weighted(&[(70, "create"), (24, "apply"), (2, "update"), (2, "merge"), (2, "json")], "create");
+        let verb = self
+            .rng
+            .weighted(&[(70, "create"), (24, "apply"), (2, "update"), (2, "merge"), (2, "json")], "create");
         let version = self.version();
         let mut step = json!({"verb": verb});
         if version != self.kind.version {
@@ -161,14 +170,28 @@ impl<'a> Story<'a> {
 
     fn step(&mut self) -> Json {
         let verbs = [
-            (24, "update"), (15, "merge"), (12, "json"), (14, "strategic"), (30, "apply"), (3, "create"), (1, "delete"),
+            (24, "update"),
+            (15, "merge"),
+            (12, "json"),
+            (14, "strategic"),
+            (30, "apply"),
+            (3, "create"),
+            (1, "delete"),
         ];
         let verb = self.rng.weighted(&verbs, "apply");
-        let verb = if verb == "strategic" && self.kind.definition.is_some() && self.rng.chance(85) { "apply" } else { verb };
+        let verb = if verb == "strategic" && self.kind.definition.is_some() && self.rng.chance(85) {
+            "apply"
+        } else {
+            verb
+        };
         if verb == "delete" {
             return json!({"verb": "delete"});
         }
-        let sub = if verb != "create" && self.rng.chance(35) { self.rng.pick(&self.kind.subresources).cloned() } else { None };
+        let sub = if verb != "create" && self.rng.chance(35) {
+            self.rng.pick(&self.kind.subresources).cloned()
+        } else {
+            None
+        };
         let sub = sub.unwrap_or_default();
         let version = if verb == "create" { self.kind.version.clone() } else { self.version() };
         let mut step = json!({"verb": verb});
@@ -206,7 +229,11 @@ impl<'a> Story<'a> {
             set(step, "query", query.join("&"));
         }
         if self.rng.chance(25) {
-            set(step, "agent", self.rng.name(&["kubectl/v1.37", "curl/8.0", "kube-controller-manager", "x y/1"]));
+            set(
+                step,
+                "agent",
+                self.rng.name(&["kubectl/v1.37", "curl/8.0", "kube-controller-manager", "x y/1"]),
+            );
         }
     }
 
@@ -253,10 +280,19 @@ impl<'a> Story<'a> {
             return;
         }
         if sub == "scale" {
-            merge(&mut object, &json!({"metadata": {"namespace": if self.kind.is_namespaced() { json!("default") } else { Json::Null }}}));
+            merge(
+                &mut object,
+                &json!({"metadata": {"namespace": if self.kind.is_namespaced() { json!("default") } else { Json::Null }}}),
+            );
         }
         let mut carried = JsonMap::new();
-        for (percent, name) in [(75, "resourceVersion"), (50, "managedFields"), (25, "uid"), (10, "creationTimestamp"), (8, "generation")] {
+        for (percent, name) in [
+            (75, "resourceVersion"),
+            (50, "managedFields"),
+            (25, "uid"),
+            (10, "creationTimestamp"),
+            (8, "generation"),
+        ] {
             if self.rng.chance(percent) && (sub != "scale" || name != "managedFields") {
                 carried.insert(name.to_owned(), Json::Null);
             }

@@ -43,7 +43,13 @@ pub struct Library {
 impl Library {
     /// Creates the server with definitions of custom resources.
     pub fn new(definitions: Arc<Vec<Json>>) -> Self {
-        Library { resources: BTreeMap::new(), definitions, live: None, inputs: Inputs::default(), action: None }
+        Library {
+            resources: BTreeMap::new(),
+            definitions,
+            live: None,
+            inputs: Inputs::default(),
+            action: None,
+        }
     }
 
     fn resource(&mut self, kind: &Kind, version: &str) -> Result<Resource, String> {
@@ -58,7 +64,8 @@ impl Library {
                     document.pointer("/spec/names/kind").and_then(Json::as_str) == Some(&kind.kind)
                 };
                 let document = definitions.iter().find(named).ok_or("the recording lacks the definition")?;
-                let definition = CustomResource::from_value(&own(document)).map_err(|error| error.to_string())?;
+                let definition =
+                    CustomResource::from_value(&own(document)).map_err(|error| error.to_string())?;
                 Resource::custom(&definition, version).map_err(|error| error.to_string())?
             };
             Ok(resource.server_answers(true))
@@ -200,5 +207,9 @@ pub(super) fn inputs(live: &Json, real: &Answer) -> Inputs {
     };
     let generated = text(&metadata, "generateName");
     let suffix = text(&metadata, "name").strip_prefix(generated).filter(|_| !generated.is_empty());
-    Inputs { now: now.to_owned(), uid: text(&metadata, "uid").to_owned(), suffix: suffix.unwrap_or_default().to_owned() }
+    Inputs {
+        now: now.to_owned(),
+        uid: text(&metadata, "uid").to_owned(),
+        suffix: suffix.unwrap_or_default().to_owned(),
+    }
 }

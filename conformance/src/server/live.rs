@@ -82,7 +82,9 @@ impl Live {
             }
             same = if answer.body == last { same + 1 } else { 0 };
             last = answer.body;
-            let settled = last.pointer("/status/conditions").is_some_and(|found| found.as_array().is_some_and(|found| found.len() > 1));
+            let settled = last
+                .pointer("/status/conditions")
+                .is_some_and(|found| found.as_array().is_some_and(|found| found.len() > 1));
             if same > 3 && (settled || same > 20) {
                 break;
             }
@@ -148,7 +150,12 @@ impl Live {
 
     fn delete(&self, path: &str) -> Result<(), Error> {
         let query = "gracePeriodSeconds=0".to_owned();
-        self.client.send(&Request { method: "DELETE", path: path.to_owned(), query, ..Request::default() })?;
+        self.client.send(&Request {
+            method: "DELETE",
+            path: path.to_owned(),
+            query,
+            ..Request::default()
+        })?;
         if self.client.get(path)?.is_success() {
             self.client.send(&Request {
                 method: "PATCH",

@@ -20,8 +20,8 @@ mod recording;
 mod request;
 mod run;
 
-pub use client::Client;
 pub use check::{Recorded, Requests};
+pub use client::Client;
 pub use library::{Library, Server};
 pub use live::Live;
 pub use process::{Process, build};

@@ -6,8 +6,22 @@ use crate::generate::random::Random;
 
 /// The members that identify an item of a list, or without which an object is refused.
 const KEYS: &[&str] = &[
-    "name", "containerPort", "port", "protocol", "ip", "type", "key", "mountPath", "topologyKey", "whenUnsatisfiable",
-    "uid", "kind", "apiVersion", "id", "k", "metadata",
+    "name",
+    "containerPort",
+    "port",
+    "protocol",
+    "ip",
+    "type",
+    "key",
+    "mountPath",
+    "topologyKey",
+    "whenUnsatisfiable",
+    "uid",
+    "kind",
+    "apiVersion",
+    "id",
+    "k",
+    "metadata",
 ];
 
 /// A random part of an object, with the members that identify it.
@@ -69,15 +83,21 @@ pub(super) fn deletions(rng: &mut Random, patch: &mut Json, strategic: bool) {
                 }
             }
             if strategic && rng.chance(5) {
-                members.insert("$patch".to_owned(), json!(rng.name(&["delete", "replace", "merge", "replace", "odd"])));
+                members.insert(
+                    "$patch".to_owned(),
+                    json!(rng.name(&["delete", "replace", "merge", "replace", "odd"])),
+                );
             }
             let names: Vec<String> = members.keys().cloned().collect();
             for name in names {
                 match members.get(&name) {
                     Some(Json::Array(items)) if strategic && rng.chance(10) => {
                         let items = items.clone();
-                        let directive =
-                            if items.iter().all(Json::is_object) { "$setElementOrder" } else { "$deleteFromPrimitiveList" };
+                        let directive = if items.iter().all(Json::is_object) {
+                            "$setElementOrder"
+                        } else {
+                            "$deleteFromPrimitiveList"
+                        };
                         members.insert(format!("{directive}/{name}"), Json::Array(items));
                     }
                     Some(Json::Object(_)) if strategic && rng.chance(3) => {
@@ -96,7 +116,9 @@ pub(super) fn deletions(rng: &mut Random, patch: &mut Json, strategic: bool) {
 pub(super) fn operations(rng: &mut Random, object: &Json) -> Json {
     let mut places = Vec::new();
     collect(object, String::new(), &mut places);
-    places.retain(|(path, _)| !path.starts_with("/apiVersion") && !path.starts_with("/kind") && path != "/metadata/name");
+    places.retain(|(path, _)| {
+        !path.starts_with("/apiVersion") && !path.starts_with("/kind") && path != "/metadata/name"
+    });
     let mut out = Vec::new();
     for _ in 0..rng.between(1, 3) {
         let Some((path, value)) = rng.pick(&places) else { break };

@@ -59,7 +59,14 @@ impl Process {
             .arg("-watch-stdin")
             .arg("-data")
             .arg(&folder)
-            .args(["-port", &port.to_string(), "-etcd-client", &client.to_string(), "-etcd-peer", &peer.to_string()])
+            .args([
+                "-port",
+                &port.to_string(),
+                "-etcd-client",
+                &client.to_string(),
+                "-etcd-peer",
+                &peer.to_string(),
+            ])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(log)

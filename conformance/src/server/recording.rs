@@ -79,8 +79,8 @@ impl Recording {
         let mut requests = Vec::new();
         for (number, line) in BufReader::new(GzDecoder::new(file)).lines().enumerate() {
             let line = line.map_err(failed)?;
-            let line: Json =
-                serde_json::from_str(&line).map_err(|source| Error::Json { path: path.to_owned(), source })?;
+            let line: Json = serde_json::from_str(&line)
+                .map_err(|source| Error::Json { path: path.to_owned(), source })?;
             if number == 0 {
                 definitions = items(&line, "definitions").to_vec();
             } else {

@@ -49,7 +49,10 @@ impl Answer {
 
     pub(super) fn from_json(answer: &Json) -> Self {
         Answer {
-            code: member(answer, "code").as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or_default(),
+            code: member(answer, "code")
+                .as_u64()
+                .and_then(|code| u16::try_from(code).ok())
+                .unwrap_or_default(),
             warnings: items(answer, "warnings").iter().filter_map(Json::as_str).map(str::to_owned).collect(),
             body: member(answer, "body").clone(),
         }
@@ -109,7 +112,8 @@ impl<'a> Step<'a> {
         };
         let mut path = kind.path_at(self.version);
         // An object with a generated name has another one than the sequence.
-        let generated = live.pointer("/metadata/name").and_then(Json::as_str).filter(|_| kind.object_name() == NAME);
+        let generated =
+            live.pointer("/metadata/name").and_then(Json::as_str).filter(|_| kind.object_name() == NAME);
         let name = generated.unwrap_or(name);
         let object_name = kind.object_name().replace(NAME, name);
         if self.verb != "create" {
@@ -127,7 +131,10 @@ impl<'a> Step<'a> {
             path,
             query: self.query.to_owned(),
             content_type: content_type.to_owned(),
-            agent: Some(text(self.json, "agent")).filter(|agent| !agent.is_empty()).unwrap_or("conformance").to_owned(),
+            agent: Some(text(self.json, "agent"))
+                .filter(|agent| !agent.is_empty())
+                .unwrap_or("conformance")
+                .to_owned(),
             body: self.body(live, name).into_bytes(),
         }
     }
@@ -170,7 +177,10 @@ fn named(value: &Json, name: &str) -> Json {
         Json::Array(items) => items.iter().map(|item| named(item, name)).collect(),
         Json::Object(members) => {
             let members = members.iter();
-            members.map(|(key, value)| (key.replace(NAME, name), named(value, name))).collect::<JsonMap<_, _>>().into()
+            members
+                .map(|(key, value)| (key.replace(NAME, name), named(value, name)))
+                .collect::<JsonMap<_, _>>()
+                .into()
         }
         _ => value.clone(),
     }

@@ -9,8 +9,8 @@ use std::thread;
 use clap::Args;
 use serde_json::Value as Json;
 
-use super::live::Live;
 use super::check::{Recorded, Requests};
+use super::live::Live;
 use super::{Process, Recording, build, generate, recording};
 use crate::driver::{Options, Pair, run_pairs};
 use crate::json::items;
@@ -73,7 +73,8 @@ pub fn start(options: &Options, server: &ServerOptions, out: &mut dyn Write) -> 
         options.keep = Some(target()?.join("server-difference.json"));
     }
     if !server.live && server.record.is_none() {
-        let file = server.replay.clone().unwrap_or_else(|| files::folder("recordings").join("server.jsonl.gz"));
+        let file =
+            server.replay.clone().unwrap_or_else(|| files::folder("recordings").join("server.jsonl.gz"));
         return replay(&options, &Recording::read(&file)?, out);
     }
     let real = Real::new(server)?;
@@ -105,7 +106,11 @@ pub fn replay(options: &Options, recording: &Recording, out: &mut dyn Write) -> 
 }
 
 /// The answered sequences of the seeds, in their order.
-fn record(options: &Options, server: &ServerOptions, live: &(dyn Fn() -> Live + Sync)) -> Result<Vec<Json>, Error> {
+fn record(
+    options: &Options,
+    server: &ServerOptions,
+    live: &(dyn Fn() -> Live + Sync),
+) -> Result<Vec<Json>, Error> {
     let wanted = server.requests.unwrap_or(10_500);
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
     let found = Mutex::new(Vec::new());

@@ -53,7 +53,12 @@ impl Suite for Unions {
         vec![asked_of_v4(case), asked_of_v4(&switched_off(case))]
     }
 
-    fn compare(&mut self, oracle: &mut dyn Oracle, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+    fn compare(
+        &mut self,
+        oracle: &mut dyn Oracle,
+        case: &Value,
+        answers: &[Value],
+    ) -> Result<Verdict, Error> {
         let mut out = Verdict::default();
         let [theirs, plain] = answers else { return Err(Error::Worker) };
         let off = switched_off(case);

@@ -124,6 +124,13 @@ impl Kind for Builtin {
         Vec::new()
     }
 
+    fn deprecation(&self) -> Option<&str> {
+        // The only deprecated kind that Kubernetes 1.37 serves and that can be written.
+        let gvk = self.kind.gvk();
+        (gvk.group.is_empty() && &*gvk.kind == "Endpoints")
+            .then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+    }
+
     fn warnings(&self, _: &Value, _: Option<&Value>) -> Vec<String> {
         Vec::new()
     }
@@ -173,4 +180,3 @@ impl std::fmt::Debug for Builtin {
         f.debug_tuple("Builtin").field(self.kind.gvk()).finish()
     }
 }
-

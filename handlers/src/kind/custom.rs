@@ -4,10 +4,11 @@ use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{Decoded, Kind};
+use super::{Decoded, Kind, deprecated};
 use crate::custom::{Decoder, Validator};
 use crate::metadata;
 use crate::request::Subresource;
+use crate::status::quoted;
 
 /// A custom resource at one version.
 pub(crate) struct Custom {
@@ -15,6 +16,8 @@ pub(crate) struct Custom {
     validator: Validator,
     /// Whether the version has the subresource `status`.
     has_status: bool,
+    /// The warning of each request to the version.
+    deprecation: Option<String>,
 }
 
 impl Custom {
@@ -23,7 +26,8 @@ impl Custom {
         let has_status = definition.version(version).map_err(|error| error.to_string())?.status;
         let decoder = Decoder::new(definition, version).map_err(|error| error.to_string())?;
         let validator = Validator::new(definition, version).map_err(|error| error.to_string())?;
-        Ok(Custom { decoder, validator, has_status })
+        let deprecation = deprecated::warning(definition, version);
+        Ok(Custom { decoder, validator, has_status, deprecation })
     }
 
     /// An object that an apply made, decoded and with defaults.
@@ -39,7 +43,8 @@ impl Custom {
 impl Kind for Custom {
     fn decode(&self, object: &Value) -> Result<Decoded, String> {
         let decoded = self.decoder.decode(object).map_err(|error| error.to_string())?;
-        Ok(Decoded { object: decoded.object, unknown: decoded.unknown })
+        let unknown = decoded.unknown.iter().map(|path| format!("unknown field {}", quoted(path)));
+        Ok(Decoded { object: decoded.object, unknown: unknown.collect() })
     }
 
     fn defaulted(&self, object: &Value) -> Value {
@@ -79,6 +84,10 @@ impl Kind for Custom {
             Subresource::Status => self.validator.validate_status_update(object, live),
             _ => self.validator.validate_update(object, live),
         }
+    }
+
+    fn deprecation(&self) -> Option<&str> {
+        self.deprecation.as_deref()
     }
 
     fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String> {
