@@ -342,10 +342,14 @@ impl<'r> Write<'r> {
         }
         let typed = body::with_kind(&body.value, &declared);
         let decoded = kind.decode(&typed).map_err(|error| cannot(&error))?;
-        if declared.api_version() != gvk.api_version() {
+        // Custom resources are decoded without a default for the version.
+        let named = match kind.is_builtin() {
+            true => declared.api_version().to_string(),
+            false => body.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        };
+        if named != gvk.api_version() {
             return Err(Status::bad_request(format!(
-                "the API version in the data ({}) does not match the expected API version ({})",
-                declared.api_version(),
+                "the API version in the data ({named}) does not match the expected API version ({})",
                 gvk.api_version()
             )));
         }
