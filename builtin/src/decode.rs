@@ -147,12 +147,12 @@ impl Decoder<'_> {
         let unfolded = self.unfolded(shape, entries);
         let entries = unfolded.as_ref().unwrap_or(entries);
         let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
-        let mut always = shape.always(types).peekable();
+        let mut always = shape.always().peekable();
         for (name, value) in entries {
-            while let Some((missing, zero)) = always.next_if(|(field, _)| field.name < *name) {
-                edits.push((missing.name.clone(), Some(zero)));
+            while let Some(missing) = always.next_if(|field| field.name < *name) {
+                edits.push((missing.name.clone(), Some(types.zero(missing.ty))));
             }
-            always.next_if(|(field, _)| field.name == *name);
+            always.next_if(|field| field.name == *name);
             let Some(field) = shape.field(name) else {
                 self.report_unknown(name, trail);
                 edits.push((name.clone(), None));
@@ -168,7 +168,7 @@ impl Decoder<'_> {
                 edits.push((name.clone(), written));
             }
         }
-        edits.extend(always.map(|(missing, zero)| (missing.name.clone(), Some(zero))));
+        edits.extend(always.map(|missing| (missing.name.clone(), Some(types.zero(missing.ty)))));
         let is_changed = unfolded.is_some() || !edits.is_empty();
         Ok(is_changed.then(|| Value::Map(entries.with_edits(edits))))
     }

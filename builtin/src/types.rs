@@ -81,10 +81,9 @@ impl Struct {
         self.field(name).or_else(|| declared.into_iter().find(|field| field.name.eq_ignore_ascii_case(name)))
     }
 
-    /// The fields that are written even if nothing is set, with what is written, sorted by name.
-    pub(crate) fn always<'t>(&'t self, types: &'t Types) -> impl Iterator<Item = (&'t Field, Value)> + 't {
-        let fields = self.always.iter().filter_map(|at| self.fields.get(*at));
-        fields.map(|field| (field, types.zero(field.ty)))
+    /// The fields that are written even if nothing is set, sorted by name.
+    pub(crate) fn always(&self) -> impl Iterator<Item = &Field> {
+        self.always.iter().filter_map(|at| self.fields.get(*at))
     }
 }
 

@@ -268,8 +268,11 @@ fn cpu_percent(metric: &Value, place: &str) -> Option<Value> {
     resource.get(place)?.get("averageUtilization").filter(|value| !value.is_null()).cloned()
 }
 
+/// Pairs of an old and a new name.
+type Names<'a> = &'a [(&'a str, &'a str)];
+
 /// The fields of the parts of a metric, under other names.
-fn joined(parts: [(Option<&Value>, &[(&str, &str)]); 2]) -> Value {
+fn joined(parts: [(Option<&Value>, Names<'_>); 2]) -> Value {
     let fields = parts.into_iter().filter_map(|(part, names)| match renamed(part?, names) {
         Value::Map(fields) => Some(fields),
         _ => None,
