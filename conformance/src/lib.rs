@@ -13,6 +13,7 @@ mod json;
 pub mod managed;
 pub mod oracle;
 pub mod patches;
+pub mod rules;
 pub mod schemas;
 pub mod shrink;
 mod suite;

@@ -9,6 +9,7 @@ use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
 use fieldmanager_conformance::patches::Patches;
+use fieldmanager_conformance::rules::Rules;
 use fieldmanager_conformance::schemas::Schemas;
 use fieldmanager_conformance::unions::Unions;
 
@@ -50,6 +51,11 @@ enum Suites {
         #[arg(long)]
         definitions: Option<std::path::PathBuf>,
     },
+    /// Validation rules of custom resources, with the API server's CEL
+    Rules {
+        #[command(flatten)]
+        options: Options,
+    },
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches {
         #[command(flatten)]
@@ -78,6 +84,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             let real = definitions.as_deref().map(Real::read).transpose()?;
             run(&options, &|| Managed::new(real.clone()), out)
         }
+        Suites::Rules { options } => run(&options, &|| Rules, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }
