@@ -181,7 +181,7 @@ pub(crate) fn compare_numbers(a: &Val<'_>, b: &Val<'_>) -> Option<Option<Orderin
         Val::Uint(number) => Some(i128::from(*number)),
         _ => None,
     };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "checked by the bounds")]
+    #[expect(clippy::cast_possible_truncation, reason = "checked by the bounds")]
     let mixed = |number: f64, whole: i128| {
         if number.is_nan() {
             return None;

@@ -16,7 +16,6 @@ pub(super) struct Expressions<'r> {
 enum Type {
     Int,
     String,
-    Item,
 }
 
 /// The fields of each type, for rules at `spec`.

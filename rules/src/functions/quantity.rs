@@ -5,12 +5,23 @@ use std::cmp::Ordering;
 use super::{Function, first, global, member, one};
 use crate::value::{Outcome, Val, fault, no_overload};
 
-/// A quantity in billionths. Smaller parts are rounded up, as in Kubernetes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Quantity(i128);
+/// A quantity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quantity {
+    /// The value in billionths. Smaller parts are rounded up, as in Kubernetes.
+    value: i128,
+    /// Whether it has so many digits that Kubernetes keeps it as a decimal, which never is an integer.
+    is_decimal: bool,
+}
+
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
 
 const BILLION: i128 = 1_000_000_000;
-/// The largest quantity.
+/// The largest decimal.
 const LARGEST: i128 = (i64::MAX as i128) * BILLION;
 
 pub(super) const ALL: &[Function] = &[
@@ -26,11 +37,11 @@ pub(super) const ALL: &[Function] = &[
         _ => no_overload(),
     }),
     global("sign", 1, one, |a, _| match a {
-        [Val::Quantity(Quantity(value))] => Ok(Val::Int(i64::try_from(value.signum()).unwrap_or(0))),
+        [Val::Quantity(quantity)] => Ok(Val::Int(i64::try_from(quantity.value.signum()).unwrap_or(0))),
         _ => no_overload(),
     }),
     member("sign", 1, one, |a, _| match a {
-        [Val::Quantity(Quantity(value))] => Ok(Val::Int(i64::try_from(value.signum()).unwrap_or(0))),
+        [Val::Quantity(quantity)] => Ok(Val::Int(i64::try_from(quantity.value.signum()).unwrap_or(0))),
         _ => no_overload(),
     }),
     member("isGreaterThan", 2, one, |a, _| Ok(Val::Bool(compare(a)?.is_gt()))),
@@ -55,8 +66,10 @@ pub(super) const ALL: &[Function] = &[
     }),
     #[expect(clippy::cast_precision_loss, reason = "the result is approximate")]
     member("asApproximateFloat", 1, one, |a, _| match a {
-        [Val::Quantity(Quantity(value))] if value % BILLION == 0 => Ok(Val::Double((value / BILLION) as f64)),
-        [Val::Quantity(Quantity(value))] => Ok(Val::Double(*value as f64 / BILLION as f64)),
+        [Val::Quantity(Quantity { value, .. })] if value % BILLION == 0 => {
+            Ok(Val::Double((value / BILLION) as f64))
+        }
+        [Val::Quantity(Quantity { value, .. })] => Ok(Val::Double(*value as f64 / BILLION as f64)),
         _ => no_overload(),
     }),
     member("add", 2, one, |a, _| sum(a, 1)),
@@ -65,27 +78,29 @@ pub(super) const ALL: &[Function] = &[
 
 impl Quantity {
     fn integer(self) -> Option<i64> {
-        if self.0 % BILLION == 0 { i64::try_from(self.0 / BILLION).ok() } else { None }
+        let is_whole = !self.is_decimal && self.value % BILLION == 0;
+        if is_whole { i64::try_from(self.value / BILLION).ok() } else { None }
     }
 }
 
 /// The order of two quantities or two versions, whose functions have the same names.
 fn compare(arguments: &[Val<'_>]) -> Result<Ordering, crate::value::Fault> {
     match arguments {
-        [Val::Quantity(a), Val::Quantity(b)] => Ok(a.cmp(b)),
+        [Val::Quantity(a), Val::Quantity(b)] => Ok(a.value.cmp(&b.value)),
         [Val::Semver(a), Val::Semver(b)] => Ok(a.cmp_precedence(b)),
         _ => no_overload(),
     }
 }
 
 fn sum<'a>(arguments: &[Val<'a>], sign: i128) -> Outcome<'a> {
+    let whole = |number: i64| Quantity { value: i128::from(number) * BILLION, is_decimal: false };
     let (a, b) = match arguments {
-        [Val::Quantity(Quantity(a)), Val::Quantity(Quantity(b))] => (*a, *b),
-        [Val::Quantity(Quantity(a)), Val::Int(b)] => (*a, i128::from(*b) * BILLION),
+        [Val::Quantity(a), Val::Quantity(b)] => (*a, *b),
+        [Val::Quantity(a), Val::Int(b)] => (*a, whole(*b)),
         _ => return no_overload(),
     };
-    // Both are far below the limits of the type, and a loop of additions is limited by its cost.
-    Ok(Val::Quantity(Quantity(a.saturating_add(sign * b))))
+    let value = a.value.saturating_add(b.value.saturating_mul(sign));
+    Ok(Val::Quantity(Quantity { value, is_decimal: a.is_decimal || b.is_decimal }))
 }
 
 /// Parses a quantity, such as `1.5Gi` or `100m`.
@@ -96,7 +111,7 @@ pub(super) fn parse(text: &str) -> Result<Quantity, String> {
                         '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
     const SUFFIX: &str = "unable to parse quantity's suffix";
     if text.is_empty() {
-        return Err("empty string".to_owned()).map_err(|_: String| FORM.to_owned());
+        return Err(FORM.to_owned());
     }
     let (is_negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -136,14 +151,22 @@ pub(super) fn parse(text: &str) -> Result<Quantity, String> {
             _ => return Err(SUFFIX.to_owned()),
         },
     };
+    let fraction_digits = i32::try_from(fraction.len()).unwrap_or(i32::MAX);
+    let count = i32::try_from(whole.trim_start_matches('0').len().max(1)).unwrap_or(i32::MAX);
+    // Kubernetes keeps few digits as an integer with a scale.
+    let is_small = match two {
+        0 => count.saturating_add(fraction_digits) <= 18 && ten.saturating_sub(fraction_digits) >= -9,
+        two => fraction.is_empty() && count + i32::try_from(two * 3 / 10).unwrap_or(i32::MAX) <= 14,
+    };
     let digits = format!("{whole}{fraction}");
-    let digits = digits.trim_start_matches('0');
-    let scale = ten.saturating_add(9).saturating_sub(i32::try_from(fraction.len()).unwrap_or(i32::MAX));
-    Ok(Quantity(if is_negative { -scaled(digits, scale, two) } else { scaled(digits, scale, two) }))
+    let scale = ten.saturating_add(9).saturating_sub(fraction_digits);
+    let limit = if is_small { i128::MAX } else { LARGEST };
+    let value = scaled(digits.trim_start_matches('0'), scale, two, limit);
+    Ok(Quantity { value: if is_negative { -value } else { value }, is_decimal: !is_small })
 }
 
-/// `digits * 10^scale * 2^two`, rounded up, and at most [`LARGEST`].
-fn scaled(digits: &str, scale: i32, two: u32) -> i128 {
+/// `digits * 10^scale * 2^two`, rounded up, and at most `limit`.
+fn scaled(digits: &str, scale: i32, two: u32, limit: i128) -> i128 {
     if digits.is_empty() {
         return 0;
     }
@@ -151,7 +174,7 @@ fn scaled(digits: &str, scale: i32, two: u32) -> i128 {
     let kept = digits.get(..digits.len().min(30)).unwrap_or(digits);
     let dropped = digits.get(kept.len()..).unwrap_or_default();
     let scale = scale.saturating_add(i32::try_from(dropped.len()).unwrap_or(i32::MAX));
-    let mut value: i128 = kept.parse().unwrap_or(LARGEST);
+    let mut value: i128 = kept.parse().unwrap_or(limit);
     let mut is_rest = dropped.bytes().any(|byte| byte != b'0');
     let mut shift = two;
     let mut down = scale.min(0).unsigned_abs();
@@ -168,14 +191,14 @@ fn scaled(digits: &str, scale: i32, two: u32) -> i128 {
                 break;
             }
         } else {
-            return LARGEST;
+            return limit;
         }
     }
     for _ in 0..scale.max(0) {
-        if value > LARGEST {
-            return LARGEST;
+        match value.checked_mul(10) {
+            Some(more) if more <= limit => value = more,
+            _ => return limit,
         }
-        value *= 10;
     }
-    (value + i128::from(is_rest)).min(LARGEST)
+    value.saturating_add(i128::from(is_rest)).min(limit)
 }

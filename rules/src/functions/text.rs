@@ -92,19 +92,24 @@ pub(super) fn index_of<'a>(arguments: &[Val<'a>], is_last: bool) -> Outcome<'a> 
         Val::Int(i64::try_from(before.chars().count()).unwrap_or(i64::MAX))
     };
     let absent = Ok(Val::Int(-1));
-    if let Some(from) = from
-        && offset(text, from).is_none()
-    {
+    if let Some(from) = from.filter(|from| *from < 0) {
         return out_of_range(from);
     }
+    let length = || text.chars().count();
     if part.is_empty() {
-        return Ok(match from {
-            Some(from) => Val::Int(from),
-            None if is_last => in_chars(text.len()),
-            None => Val::Int(0),
-        });
+        let end = i64::try_from(length()).unwrap_or(i64::MAX);
+        return Ok(Val::Int(match from {
+            Some(from) => from.min(end),
+            None if is_last => end,
+            None => 0,
+        }));
     }
-    let start = from.and_then(|from| offset(text, from));
+    // The offset of a start before the end of the string.
+    let start = match from.map(|from| offset(text, from).filter(|start| *start < text.len())) {
+        None => None,
+        Some(Some(start)) => Some(start),
+        Some(None) => return absent,
+    };
     if is_last {
         // A match must begin at or before the start.
         let end = start.map_or(text.len(), |start| (start + part.len()).min(text.len()));
