@@ -14,6 +14,7 @@ mod json;
 pub mod managed;
 pub mod oracle;
 pub mod patches;
+pub mod rules;
 pub mod schemas;
 pub mod server;
 pub mod shrink;

@@ -10,6 +10,7 @@ use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
 use fieldmanager_conformance::patches::Patches;
+use fieldmanager_conformance::rules::Rules;
 use fieldmanager_conformance::schemas::Schemas;
 use fieldmanager_conformance::server::{self, ServerOptions};
 use fieldmanager_conformance::unions::Unions;
@@ -64,6 +65,11 @@ enum Suites {
         #[command(flatten)]
         options: Options,
     },
+    /// Validation rules of custom resources, with the API server's CEL
+    Rules {
+        #[command(flatten)]
+        options: Options,
+    },
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches {
         #[command(flatten)]
@@ -94,6 +100,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
         }
         Suites::Server { options, server } => server::start(&options, &server, out),
         Suites::Decode { options } => run(&options, &|| Decode, out),
+        Suites::Rules { options } => run(&options, &|| Rules, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }

@@ -1,11 +1,12 @@
 //! Validates custom resources.
 
+use fieldmanager_rules::{BUDGET, Evaluated, RuleFault, Rules};
 use fieldmanager_structural::crd::{CrdError, CustomResource, ScalePaths, Scope};
 use fieldmanager_structural::internal::{
     NameSyntax, finalizer_warnings, validate_object_meta, validate_object_meta_update,
 };
 use fieldmanager_structural::validation::{SchemaError, Validator as ValueValidator};
-use fieldmanager_structural::{Error, FieldError, FieldPath, GroupVersionKind, Structural};
+use fieldmanager_structural::{Error, FieldError, FieldErrorKind, FieldPath, GroupVersionKind, Structural};
 use fieldmanager_value::Value;
 
 use super::decoder::structural;
@@ -65,6 +66,8 @@ pub struct Validator {
     /// The part of the schema for `status`, if the subresource is enabled.
     status: Option<(ValueValidator, Structural)>,
     scale: Option<ScalePaths>,
+    rules: Rules,
+    refused: Vec<RuleFault>,
 }
 
 /// An error of preparing the validation of a version.
@@ -111,11 +114,16 @@ impl Validator {
             values: None,
             status: None,
             scale: found.scale.clone(),
+            rules: Rules::default(),
+            refused: Vec::new(),
         };
         let Some(schema) = &found.schema else { return Ok(out) };
         let path = || FieldPath::root("spec").child("versions").key(version);
         out.schema = structural(schema, custom.preserve_unknown_fields, path)?;
         out.values = Some(ValueValidator::new(schema)?);
+        let compiled = Rules::compile(&out.schema);
+        out.rules = compiled.rules;
+        out.refused = compiled.refused;
         if found.status
             && let Some(status) = schema.get("properties").and_then(|properties| properties.get("status"))
         {
@@ -150,6 +158,7 @@ impl Validator {
         }
         errors.extend(listed(self.schema.validate_metadata(&root, object, false)));
         errors.extend(listed(self.schema.validate_lists(&root, object)));
+        self.rules(object, None, &mut errors);
         if errors.is_empty() {
             errors = self.created_metadata(object, NameSyntax::PathSegment);
         }
@@ -173,7 +182,8 @@ impl Validator {
     /// ```
     pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         let root = FieldPath::empty();
-        let mut errors = self.common(object, old);
+        let common = self.common(object, old);
+        let mut errors = Vec::new();
         let type_meta = self.type_meta(object);
         if type_meta.is_empty() {
             errors.extend(updated_metadata(object, old));
@@ -188,7 +198,8 @@ impl Validator {
         errors.extend(type_meta);
         errors.extend(listed(self.schema.validate_metadata(&root, object, false)));
         errors.extend(self.lists(object, old));
-        errors
+        self.rules(object, Some(old), &mut errors);
+        [common, errors].concat()
     }
 
     /// The faults of an object that differs from the old one in its status only.
@@ -203,7 +214,8 @@ impl Validator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
-        let mut errors = self.common(object, old);
+        let common = self.common(object, old);
+        let mut errors = Vec::new();
         let type_meta = self.type_meta(object);
         if type_meta.is_empty() {
             errors.extend(updated_metadata(object, old));
@@ -217,7 +229,8 @@ impl Validator {
         }
         errors.extend(type_meta);
         errors.extend(self.lists(object, old));
-        errors
+        self.rules(object, Some(old), &mut errors);
+        [common, errors].concat()
     }
 
     /// The warnings about an object that is created or, with an old object, updated. A request to `status` has none.
@@ -233,6 +246,63 @@ impl Validator {
     /// ```
     pub fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
         finalizer_warnings(object.get("metadata"), old.and_then(|old| old.get("metadata")))
+    }
+
+    /// The warnings about rules that an update violates in values that did not change. They are sent with any answer, and
+    /// for the status too. Nothing but rules is evaluated.
+    ///
+    /// ```
+    /// # use fieldmanager_handlers::custom::Validator;
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # use fieldmanager_value::Value;
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
+    /// let object = Value::from_yaml("{apiVersion: example.com/v1, kind: Shop}")?;
+    /// assert!(Validator::new(&shop, "v1")?.rule_warnings(&object, &object).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rule_warnings(&self, object: &Value, old: &Value) -> Vec<String> {
+        self.evaluated(object, Some(old)).warnings
+    }
+
+    /// The rules of the schema that cannot be run, and are not checked.
+    ///
+    /// ```
+    /// # use fieldmanager_handlers::custom::Validator;
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
+    /// assert!(Validator::new(&shop, "v1")?.refused_rules().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refused_rules(&self) -> &[RuleFault] {
+        &self.refused
+    }
+
+    fn evaluated(&self, object: &Value, old: Option<&Value>) -> Evaluated {
+        self.rules.validate(&FieldPath::empty(), object, old, BUDGET)
+    }
+
+    /// Adds the violations of rules. They are not checked if the object does not fit its schema.
+    fn rules(&self, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+        if self.rules.is_empty() && self.refused.is_empty() {
+            return;
+        }
+        let blocks = |error: &FieldError| {
+            matches!(
+                error.kind,
+                FieldErrorKind::NotSupported
+                    | FieldErrorKind::Required
+                    | FieldErrorKind::TooLong
+                    | FieldErrorKind::TooMany
+                    | FieldErrorKind::TypeInvalid
+            )
+        };
+        if errors.iter().any(blocks) {
+            let detail = "some validation rules were not checked because the object was invalid; correct the existing \
+                          errors to complete validation";
+            errors.push(FieldError::invalid(FieldPath::empty(), Value::Null, detail));
+            return;
+        }
+        errors.extend(self.evaluated(object, old).errors);
     }
 
     fn type_meta(&self, object: &Value) -> Vec<FieldError> {
