@@ -1,2 +1,50 @@
 //! Facts about the built-in kinds of Kubernetes: how the API server decodes, defaults, converts and validates their
 //! objects.
+//!
+//! A [`Kind`] is a built-in kind at one version, with the facts that Go sources hold: its Go type, which
+//! [decodes](Kind::decode) objects and has a [zero value](Kind::zero), the [fields that its registry
+//! resets](Kind::reset_fields) and its [resource](Kind::resource).
+//!
+//! ```
+//! use fieldmanager_builtin::Kind;
+//! use fieldmanager_structural::GroupVersionKind;
+//! use fieldmanager_value::Value;
+//!
+//! let pod = Value::from_yaml("
+//! apiVersion: v1
+//! kind: Pod
+//! spec:
+//!   containers:
+//!   - name: main
+//!     imaeg: nginx
+//!     resources: {limits: {cpu: 0.5}}
+//! ")?;
+//! let kind = Kind::of(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
+//! let decoded = kind.decode(&pod)?;
+//! assert_eq!(decoded.unknown, ["spec.containers[0].imaeg"]);
+//! assert_eq!(
+//!     decoded.object.get("spec").unwrap().to_json(),
+//!     r#"{"containers":[{"name":"main","resources":{"limits":{"cpu":"500m"}}}]}"#,
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What this crate knows
+//!
+//! The kinds of kube-apiserver 1.37, from tables that programs in `conformance/oracle/server` write from its sources.
+//! It knows no managers, no requests and no storage.
+
+mod base64;
+mod decode;
+mod error;
+mod kinds;
+mod number;
+mod quantity;
+mod reset;
+mod time;
+mod trail;
+mod types;
+
+pub use decode::Decoded;
+pub use error::DecodeError;
+pub use kinds::{Kind, ResourceFacts, Subresource, Verbs};

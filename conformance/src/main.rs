@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use fieldmanager_conformance::Error;
+use fieldmanager_conformance::decode::Decode;
 use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
@@ -50,6 +51,11 @@ enum Suites {
         #[arg(long)]
         definitions: Option<std::path::PathBuf>,
     },
+    /// Objects of built-in kinds, with the Go types and conversions of Kubernetes
+    Decode {
+        #[command(flatten)]
+        options: Options,
+    },
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches {
         #[command(flatten)]
@@ -78,6 +84,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             let real = definitions.as_deref().map(Real::read).transpose()?;
             run(&options, &|| Managed::new(real.clone()), out)
         }
+        Suites::Decode { options } => run(&options, &|| Decode, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }

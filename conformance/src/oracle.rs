@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::{Error, files};
 
-/// Builds an oracle in the target folder of Cargo. A repeated build uses Go's cache.
+/// Builds an oracle in the target folder of Cargo. A repeated build uses Go's cache. The packages below `server` are in
+/// a Go module of their own.
 ///
 /// # Errors
 ///
@@ -20,9 +21,12 @@ pub fn build(package: &str) -> Result<PathBuf, Error> {
     let target = target.join("conformance");
     let failed = |source| Error::File { path: target.clone(), source };
     std::fs::create_dir_all(&target).map_err(failed)?;
-    let name = format!("oracle-{package}{}", env::consts::EXE_SUFFIX);
+    let name = format!("oracle-{}{}", package.replace('/', "-"), env::consts::EXE_SUFFIX);
     let program = target.canonicalize().map_err(failed)?.join(name);
-    let folder = files::folder("oracle");
+    let (folder, package) = match package.strip_prefix("server/") {
+        Some(package) => (files::folder("oracle/server"), package),
+        None => (files::folder("oracle"), package),
+    };
     let mut command = Command::new("go");
     command.args(["build", "-o"]).arg(&program).arg(Path::new(".").join(package)).current_dir(&folder);
     let output = command.output().map_err(Error::GoMissing)?;

@@ -89,11 +89,40 @@ impl Timestamp {
     }
 }
 
+/// Times with six digits of a fraction of a second.
+///
+/// Behaviour: `MicroTime.UnmarshalJSON` and `MicroTime.MarshalJSON` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
+impl Timestamp {
+    /// Parses a time that has exactly six digits of a fraction of a second.
+    ///
+    /// # Errors
+    ///
+    /// The message of Go's `time.Parse`.
+    ///
+    /// ```
+    /// use fieldmanager_structural::internal::Timestamp;
+    /// let time = Timestamp::parse_micro("2020-03-01T01:30:00.012300+01:00")?;
+    /// assert_eq!(time.to_micro_string(), "2020-03-01T00:30:00.012300Z");
+    /// assert!(Timestamp::parse_micro("2020-03-01T01:30:00Z").is_err());
+    /// # Ok::<(), fieldmanager_structural::internal::TimestampError>(())
+    /// ```
+    pub fn parse_micro(text: &str) -> Result<Self, TimestampError> {
+        parse(text, Layout::Micro).map_err(TimestampError)
+    }
+
+    /// The instant with six digits of a fraction of a second, in UTC.
+    pub fn to_micro_string(self) -> String {
+        let mut text = self.to_string();
+        text.pop();
+        format!("{text}.{:06}Z", self.nanoseconds / 1000)
+    }
+}
+
 impl FromStr for Timestamp {
     type Err = TimestampError;
 
     fn from_str(text: &str) -> Result<Self, TimestampError> {
-        parse(text).map_err(TimestampError)
+        parse(text, Layout::Seconds).map_err(TimestampError)
     }
 }
 
@@ -111,8 +140,27 @@ impl fmt::Display for Timestamp {
     }
 }
 
-fn parse(text: &str) -> Result<Timestamp, Fault> {
-    let mut parser = Parser { text, rest: text };
+/// The format of a time.
+#[derive(Clone, Copy)]
+enum Layout {
+    /// In seconds, with an optional fraction.
+    Seconds,
+    /// With six digits of a fraction.
+    Micro,
+}
+
+impl Layout {
+    /// The format in Go's notation.
+    fn as_str(self) -> &'static str {
+        match self {
+            Layout::Seconds => "2006-01-02T15:04:05Z07:00",
+            Layout::Micro => "2006-01-02T15:04:05.000000Z07:00",
+        }
+    }
+}
+
+fn parse(text: &str, layout: Layout) -> Result<Timestamp, Fault> {
+    let mut parser = Parser { text, rest: text, layout };
     let year = parser.digits(4, "2006")?;
     parser.literal('-')?;
     let month = parser.two("01", true)?;
@@ -128,7 +176,10 @@ fn parse(text: &str) -> Result<Timestamp, Fault> {
     parser.literal(':')?;
     let second = parser.two("05", true)?;
     parser.range(second < 60, "second")?;
-    let nanoseconds = parser.fraction();
+    let nanoseconds = match layout {
+        Layout::Seconds => parser.fraction(),
+        Layout::Micro => parser.six_digits()?,
+    };
     let offset = parser.zone()?;
     if !parser.rest.is_empty() {
         return Err(format!("parsing time {}: extra text: {}", quote(text), quote(parser.rest)));
@@ -147,13 +198,15 @@ type Fault = String;
 struct Parser<'a> {
     text: &'a str,
     rest: &'a str,
+    layout: Layout,
 }
 
 impl Parser<'_> {
     fn bad<T>(&self, rest: &str, element: &str) -> Result<T, Fault> {
         Err(format!(
-            "parsing time {} as \"2006-01-02T15:04:05Z07:00\": cannot parse {} as {}",
+            "parsing time {} as \"{}\": cannot parse {} as {}",
             quote(self.text),
+            self.layout.as_str(),
             quote(rest),
             quote(element)
         ))
@@ -202,6 +255,22 @@ impl Parser<'_> {
         digits.chain(std::iter::repeat(0)).take(9).fold(0, |number, digit| number * 10 + digit)
     }
 
+    /// Parses the nanoseconds of a fraction of six digits. The first may be a plus sign, as in Go.
+    fn six_digits(&mut self) -> Result<u32, Fault> {
+        let whole = self.rest;
+        let Some((fraction, rest)) = whole.split_at_checked(7) else { return self.bad(whole, ".000000") };
+        let Some(digits) = fraction.strip_prefix(['.', ',']) else { return self.bad(whole, ".000000") };
+        let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
+        let Some(micros) =
+            unsigned.parse::<u32>().ok().filter(|_| unsigned.bytes().all(|b| b.is_ascii_digit()))
+        else {
+            return self.bad(whole, ".000000");
+        };
+        self.range(!digits.starts_with('-') || micros == 0, "fractional second")?;
+        self.rest = rest;
+        Ok(micros * 1000)
+    }
+
     /// Parses the offset from UTC in seconds.
     fn zone(&mut self) -> Result<i64, Fault> {
         if let Some(rest) = self.rest.strip_prefix('Z') {
@@ -248,12 +317,12 @@ mod tests {
             ("2020-01-01T00:00:00.1234567890123456789Z", "2020-01-01T00:00:00Z"),
             ("0001-01-01T00:00:00.5Z", "0001-01-01T00:00:00Z"),
         ] {
-            let parsed = parse(text).unwrap();
+            let parsed: Timestamp = text.parse().unwrap();
             assert_eq!(parsed.to_string(), time);
             assert!(!parsed.is_zero(), "{text}");
             assert_eq!(parsed.has_four_digit_year(), time.parse::<Timestamp>().is_ok(), "{text}");
         }
-        assert!(parse("0001-01-01T01:00:00+01:00").unwrap().is_zero());
+        assert!("0001-01-01T01:00:00+01:00".parse::<Timestamp>().unwrap().is_zero());
     }
 
     #[test]
@@ -276,7 +345,7 @@ mod tests {
             ("2020-01-01T00:00:00+25:00", ": time zone offset hour out of range".to_owned()),
             ("2020-01-01T00:00:00+24:61", ": time zone offset minute out of range".to_owned()),
         ] {
-            assert_eq!(parse(text), Err(format!("parsing time \"{text}\"{fault}")));
+            assert_eq!(parse(text, Layout::Seconds), Err(format!("parsing time \"{text}\"{fault}")));
         }
     }
 }

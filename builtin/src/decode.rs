@@ -1,0 +1,328 @@
+//! Decoding into Go types and encoding again.
+//!
+//! Behaviour: `sigs.k8s.io/json` as the serializer of `k8s.io/apimachinery` uses it, then `encoding/json`.
+
+use fieldmanager_value::internal::level;
+use fieldmanager_value::{List, Map, Str, Value};
+
+use crate::error::Fault;
+use crate::number::digits;
+use crate::trail::Trail;
+use crate::types::{Form, Struct, TypeId, Types};
+use crate::{base64, quantity, time};
+
+/// The result of [`Kind::decode`](crate::Kind::decode).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The object as Go writes it.
+    pub object: Value,
+    /// The paths of the fields that the type lacks, in the order of their places, as the strict decoder of Kubernetes
+    /// reports them: `spec.foo`, `spec.containers[0].x`. At most the first 100, as there.
+    pub unknown: Vec<String>,
+}
+
+/// The number of unknown fields that are reported.
+const MAX_UNKNOWN: usize = 100;
+
+/// Decodes a value into a type and encodes it.
+pub(crate) fn decode(types: &Types, id: TypeId, value: &Value) -> Result<Decoded, Fault> {
+    let mut decoder = Decoder { types, unknown: Some(Vec::new()), fault: None };
+    let object = decoder.value(id, value, &Trail::root())?;
+    match decoder.fault {
+        Some(fault) => Err(fault),
+        None => Ok(Decoded {
+            object: object.unwrap_or_else(|| value.clone()),
+            unknown: decoder.unknown.unwrap_or_default(),
+        }),
+    }
+}
+
+struct Decoder<'t> {
+    types: &'t Types,
+    /// `None` where Go decodes without a check for unknown fields.
+    unknown: Option<Vec<String>>,
+    /// The first fault that does not end decoding. A fault that does wins over it.
+    fault: Option<Fault>,
+}
+
+/// What a value is written as; `None` if it is written as it was read.
+type Written = Option<Value>;
+
+impl Decoder<'_> {
+    fn value(&mut self, id: TypeId, value: &Value, trail: &Trail<'_>) -> Result<Written, Fault> {
+        let Some(ty) = self.types.get(id) else { return Ok(None) };
+        match (&ty.form, value) {
+            (Form::Any, _) | (Form::Pointer(_), Value::Null) => Ok(None),
+            (Form::Pointer(to), _) => self.value(*to, value, trail),
+            (Form::SchemaOrBool(schema), _) => level(|| self.schema_or_bool(*schema, value, trail)),
+            (Form::SchemaOrSchemas(schema), _) => level(|| self.schema_or_schemas(*schema, value, trail)),
+            (Form::SchemaOrStrings(schema), _) => level(|| self.schema_or_strings(*schema, value, trail)),
+            (Form::Quantity, _) => match quantity::canonical(value) {
+                Ok(written) => Ok(written.map(Value::from)),
+                Err(error) => Err(Fault::Other(error.to_string())),
+            },
+            (Form::Slice(_) | Form::Map(..) | Form::Bytes | Form::Time | Form::MicroTime, Value::Null) => {
+                Ok(None)
+            }
+            (_, Value::Null) => Ok(Some(self.types.zero(id))),
+            (Form::Time, Value::String(text)) => time::canonical(text).map_err(Fault::Other),
+            (Form::MicroTime, Value::String(text)) => time::canonical_micro(text).map_err(Fault::Other),
+            (Form::Time | Form::MicroTime, _) => Err(self.mismatch("string", value, trail)),
+            (Form::IntOrString, Value::String(_)) => Ok(None),
+            (Form::IntOrString, Value::Int(number)) if i32::try_from(*number).is_ok() => Ok(None),
+            (Form::IntOrString, Value::Int(_) | Value::Float(_)) => {
+                Err(self.fault_at(number(value), "int32".to_owned(), trail))
+            }
+            (Form::IntOrString, _) => Err(self.mismatch("int32", value, trail)),
+            (Form::Bool, Value::Bool(_)) | (Form::String, Value::String(_)) => Ok(None),
+            (Form::Int64, Value::Int(_)) | (Form::Float, Value::Float(_)) => Ok(None),
+            (Form::Int32, Value::Int(number)) if i32::try_from(*number).is_ok() => Ok(None),
+            (Form::Int32 | Form::Int64, Value::Int(_) | Value::Float(_)) => {
+                self.report(number(value), id, trail);
+                Ok(None)
+            }
+            (Form::Float, Value::Int(number)) => Ok(float(*number)),
+            (Form::Bytes, Value::String(text)) => {
+                match base64::canonical(text) {
+                    Ok(written) => return Ok(written.map(Value::from)),
+                    Err(at) => {
+                        let message = format!("illegal base64 data at input byte {at}");
+                        self.fault.get_or_insert(Fault::Other(message));
+                    }
+                }
+                Ok(None)
+            }
+            (Form::Bytes, Value::List(items)) => Ok(Some(self.bytes(items, trail))),
+            (Form::Slice(of), Value::List(items)) => level(|| self.list(*of, items, trail)),
+            (Form::Map(_, of), Value::Map(entries)) => level(|| self.map(*of, entries, trail)),
+            (Form::Struct(shape), Value::Map(entries)) => level(|| self.object(id, shape, entries, trail)),
+            _ => {
+                self.report(found(value).to_owned(), id, trail);
+                Ok(None)
+            }
+        }
+    }
+
+    fn object(
+        &mut self,
+        id: TypeId,
+        shape: &Struct,
+        entries: &Map,
+        trail: &Trail<'_>,
+    ) -> Result<Written, Fault> {
+        let types = self.types;
+        let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
+        let mut always = shape.always(types).peekable();
+        for (name, value) in entries {
+            while let Some((missing, zero)) = always.next_if(|(field, _)| field.name < *name) {
+                edits.push((missing.name.clone(), Some(zero)));
+            }
+            always.next_if(|(field, _)| field.name == *name);
+            let Some(field) = shape.field(name) else {
+                self.report_unknown(name, trail);
+                edits.push((name.clone(), None));
+                continue;
+            };
+            let written = self.value(field.ty, value, &trail.field(id, field))?;
+            let result = written.as_ref().unwrap_or(value);
+            let omitted = (field.omit_zero && result.is_null())
+                || (field.omit_empty && self.is_omitted(field.ty, value, result));
+            if omitted {
+                edits.push((name.clone(), None));
+            } else if written.is_some() {
+                edits.push((name.clone(), written));
+            }
+        }
+        edits.extend(always.map(|(missing, zero)| (missing.name.clone(), Some(zero))));
+        Ok((!edits.is_empty()).then(|| Value::Map(entries.with_edits(edits))))
+    }
+
+    /// Whether `omitempty` omits what `read` is written as. A pointer that is set is written whatever it points to.
+    fn is_omitted(&self, id: TypeId, read: &Value, written: &Value) -> bool {
+        match self.types.get(id).map(|ty| &ty.form) {
+            Some(Form::Pointer(_)) => read.is_null(),
+            _ => self.types.is_empty(id, written),
+        }
+    }
+
+    fn map(&mut self, of: TypeId, entries: &Map, trail: &Trail<'_>) -> Result<Written, Fault> {
+        let mut edits = Vec::new();
+        for (key, value) in entries {
+            if let Some(written) = self.value(of, value, &trail.key(key))? {
+                edits.push((key.clone(), Some(written)));
+            }
+        }
+        Ok((!edits.is_empty()).then(|| Value::Map(entries.with_edits(edits))))
+    }
+
+    fn list(&mut self, of: TypeId, items: &List, trail: &Trail<'_>) -> Result<Written, Fault> {
+        let mut edits = Vec::new();
+        for (at, item) in items.iter().enumerate() {
+            if let Some(written) = self.value(of, item, &trail.index(at))? {
+                edits.push((at, written));
+            }
+        }
+        Ok((!edits.is_empty()).then(|| Value::List(items.with_edits(edits, Vec::new()))))
+    }
+
+    /// Reads bytes from a list of numbers, as Go does beside base64.
+    fn bytes(&mut self, items: &List, trail: &Trail<'_>) -> Value {
+        let mut bytes = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            let byte = match item {
+                Value::Null => Some(0),
+                Value::Int(number) => u8::try_from(*number).ok(),
+                _ => None,
+            };
+            if byte.is_none() {
+                let found = if item.is_number() { number(item) } else { found(item).to_owned() };
+                let fault = self.fault_at(found, "uint8".to_owned(), &trail.index(at));
+                self.fault.get_or_insert(fault);
+            }
+            bytes.push(byte.unwrap_or_default());
+        }
+        Value::from(base64::encode(&bytes))
+    }
+
+    fn schema_or_bool(&mut self, schema: TypeId, value: &Value, trail: &Trail<'_>) -> Result<Written, Fault> {
+        match value {
+            Value::Bool(_) => Ok(None),
+            Value::Map(_) => self.nested(trail, |nested, root| nested.value(schema, value, root)),
+            _ => Err(Fault::Other("boolean or JSON schema expected".to_owned())),
+        }
+    }
+
+    fn schema_or_schemas(
+        &mut self,
+        schema: TypeId,
+        value: &Value,
+        trail: &Trail<'_>,
+    ) -> Result<Written, Fault> {
+        match value {
+            Value::Map(_) => self.nested(trail, |nested, root| nested.value(schema, value, root)),
+            Value::List(items) if !items.is_empty() => {
+                self.nested(trail, |nested, root| nested.list(schema, items, root))
+            }
+            Value::Null => Ok(None),
+            _ => Ok(Some(Value::Null)),
+        }
+    }
+
+    fn schema_or_strings(
+        &mut self,
+        schema: TypeId,
+        value: &Value,
+        trail: &Trail<'_>,
+    ) -> Result<Written, Fault> {
+        match value {
+            Value::Map(_) => self.nested(trail, |nested, root| nested.value(schema, value, root)),
+            Value::List(items) if !items.is_empty() => self.nested(trail, |nested, root| {
+                let mut edits = Vec::new();
+                for (at, item) in items.iter().enumerate() {
+                    match item {
+                        Value::String(_) => {}
+                        Value::Null => edits.push((at, Value::from(""))),
+                        _ => {
+                            let fault = nested.fault_at(found(item).to_owned(), "string".to_owned(), root);
+                            nested.fault.get_or_insert(fault);
+                        }
+                    }
+                }
+                Ok((!edits.is_empty()).then(|| Value::List(items.with_edits(edits, Vec::new()))))
+            }),
+            Value::Null => Ok(None),
+            _ => Ok(Some(Value::Null)),
+        }
+    }
+
+    /// Runs a decoder of its own, which does not look for unknown fields, and whose faults end this one.
+    fn nested(
+        &self,
+        trail: &Trail<'_>,
+        run: impl FnOnce(&mut Self, &Trail<'_>) -> Result<Written, Fault>,
+    ) -> Result<Written, Fault> {
+        let mut nested = Decoder { types: self.types, unknown: None, fault: None };
+        let result = run(&mut nested, &Trail::root());
+        let fault = match (result, nested.fault) {
+            (Ok(written), None) => return Ok(written),
+            (Err(fault), _) | (Ok(_), Some(fault)) => fault,
+        };
+        let Fault::Type { found, wanted, field } = fault else { return Err(fault) };
+        let field = match (trail.fields(self.types), field) {
+            (Some((of, path)), Some((_, below))) => Some((of, format!("{path}.{below}"))),
+            (outer, below) => outer.or(below),
+        };
+        Err(Fault::Type { found, wanted, field })
+    }
+
+    fn report_unknown(&mut self, name: &str, trail: &Trail<'_>) {
+        let Some(unknown) = self.unknown.as_mut().filter(|unknown| unknown.len() < MAX_UNKNOWN) else {
+            return;
+        };
+        let path = trail.path_of(name);
+        if !unknown.contains(&path) {
+            unknown.push(path);
+        }
+    }
+
+    fn report(&mut self, found: String, id: TypeId, trail: &Trail<'_>) {
+        if self.fault.is_none() {
+            self.fault = Some(self.fault_at(found, self.types.go_name(id), trail));
+        }
+    }
+
+    fn mismatch(&self, wanted: &str, value: &Value, trail: &Trail<'_>) -> Fault {
+        self.fault_at(found(value).to_owned(), wanted.to_owned(), trail)
+    }
+
+    fn fault_at(&self, found: String, wanted: String, trail: &Trail<'_>) -> Fault {
+        Fault::Type { found, wanted, field: trail.fields(self.types) }
+    }
+}
+
+/// Go's word for a value of a wrong type.
+fn found(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Int(_) | Value::Float(_) => "number",
+        Value::String(_) => "string",
+        Value::List(_) => "array",
+        Value::Map(_) => "object",
+    }
+}
+
+/// Go's words for a number that does not fit its type.
+fn number(value: &Value) -> String {
+    match value {
+        Value::Int(number) => format!("number {number}"),
+        // A whole number that is a float had a fraction in the document, or exceeds 64 bits.
+        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e18 => format!("number {number:.1}"),
+        Value::Float(number) => format!("number {}", digits(*number)),
+        _ => found(value).to_owned(),
+    }
+}
+
+/// What an integer is written as that was read as a float.
+fn float(number: i64) -> Written {
+    let float = number as f64;
+    let exact = float.abs() < 9_007_199_254_740_992.0;
+    if exact {
+        return None;
+    }
+    let text = float.to_string();
+    let written = text.parse().map_or(Value::Float(float), Value::Int);
+    (written != Value::Int(number)).then_some(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_that_are_no_floats_are_rounded() {
+        assert_eq!(float(9_007_199_254_740_991), None);
+        assert_eq!(float(9_007_199_254_740_992), None);
+        assert_eq!(float(9_007_199_254_740_993), Some(Value::Int(9_007_199_254_740_992)));
+    }
+}

@@ -1,0 +1,335 @@
+//! The built-in kinds and their resources.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::{Str, Value};
+use serde::Deserialize;
+
+use crate::DecodeError;
+use crate::decode::{self, Decoded};
+use crate::types::{TypeId, types};
+
+/// The facts of one built-in kind at one version: those of kube-apiserver 1.37.
+///
+/// ```
+/// use fieldmanager_builtin::Kind;
+/// use fieldmanager_structural::GroupVersionKind;
+/// use fieldmanager_value::Value;
+///
+/// let kind = Kind::of(&GroupVersionKind::new("", "v1", "ConfigMap")).unwrap();
+/// let object = Value::from_json(r#"{"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": null}, "color": "red"}"#)?;
+/// let decoded = kind.decode(&object)?;
+/// assert_eq!(decoded.object.to_json(), r#"{"apiVersion":"v1","data":{"a":""},"kind":"ConfigMap","metadata":{}}"#);
+/// assert_eq!(decoded.unknown, ["color"]);
+/// assert!(Kind::of(&GroupVersionKind::new("example.com", "v1", "Shop")).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Kind(&'static Entry);
+
+/// A kind of the table.
+#[derive(Debug)]
+struct Entry {
+    gvk: GroupVersionKind,
+    ty: TypeId,
+    /// The resource whose objects are of the kind.
+    resource: Option<ResourceFacts>,
+}
+
+/// What kube-apiserver knows of a resource at a version.
+///
+/// ```
+/// use fieldmanager_builtin::Kind;
+/// use fieldmanager_structural::GroupVersionKind;
+///
+/// let scaler = GroupVersionKind::new("autoscaling", "v1", "HorizontalPodAutoscaler");
+/// let resource = Kind::of(&scaler).unwrap().resource().unwrap();
+/// assert_eq!((resource.plural.as_str(), resource.storage_version.as_deref()), ("horizontalpodautoscalers", Some("v2")));
+/// assert!(resource.is_namespaced && !resource.allows_create_on_update && resource.allows_unconditional_update);
+/// assert_eq!(resource.short_names, ["hpa"]);
+/// ```
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceFacts {
+    /// The name in paths: `deployments`.
+    pub plural: Str,
+    /// The name of one: `deployment`.
+    pub singular: Str,
+    /// Names for command lines: `deploy`.
+    #[serde(default)]
+    pub short_names: Vec<Str>,
+    /// Names for several resources at once: `all`.
+    #[serde(default)]
+    pub categories: Vec<Str>,
+    /// Whether the objects are in namespaces.
+    #[serde(default, rename = "namespaced")]
+    pub is_namespaced: bool,
+    /// Whether the version is served unless it is disabled; alpha and beta versions are not.
+    #[serde(default, rename = "default")]
+    pub is_served_by_default: bool,
+    /// The version at which objects are stored; `None` if none are stored, as for reviews of access.
+    #[serde(default, rename = "storage")]
+    pub storage_version: Option<Str>,
+    /// Whether an update of a missing object creates it.
+    #[serde(default, rename = "createOnUpdate")]
+    pub allows_create_on_update: bool,
+    /// Whether an update without `metadata.resourceVersion` is accepted.
+    #[serde(default, rename = "unconditionalUpdate")]
+    pub allows_unconditional_update: bool,
+    /// The requests that are served.
+    pub verbs: Verbs,
+    /// The subresources, sorted by name.
+    #[serde(default)]
+    pub subresources: Vec<Subresource>,
+    #[serde(default)]
+    pub(crate) reset: BTreeMap<Str, Vec<String>>,
+}
+
+impl ResourceFacts {
+    /// The subresource with a name, such as `status`.
+    ///
+    /// ```
+    /// use fieldmanager_builtin::Kind;
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// let pod = Kind::of(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
+    /// let eviction = pod.resource().unwrap().subresource("eviction").unwrap();
+    /// assert_eq!(eviction.gvk().to_string(), "policy/v1, Kind=Eviction");
+    /// ```
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|subresource| subresource.name == name)
+    }
+}
+
+/// A subresource of a [resource](ResourceFacts).
+#[derive(Clone, Debug, Deserialize)]
+pub struct Subresource {
+    /// The name in paths: `status`.
+    pub name: Str,
+    #[serde(default)]
+    group: Str,
+    version: Str,
+    kind: Str,
+    /// The requests that are served.
+    pub verbs: Verbs,
+    #[serde(default)]
+    pub(crate) reset: BTreeMap<Str, Vec<String>>,
+}
+
+impl Subresource {
+    /// The kind of the objects of requests: that of the resource, or another such as `autoscaling/v1, Kind=Scale`.
+    pub fn gvk(&self) -> GroupVersionKind {
+        GroupVersionKind::new(self.group.clone(), self.version.clone(), self.kind.clone())
+    }
+}
+
+/// The requests that a resource or subresource serves.
+///
+/// ```
+/// use fieldmanager_builtin::Kind;
+/// use fieldmanager_structural::GroupVersionKind;
+/// let namespace = Kind::of(&GroupVersionKind::new("", "v1", "Namespace")).unwrap().resource().unwrap();
+/// assert!(namespace.verbs.create && namespace.verbs.patch && !namespace.verbs.delete_collection);
+/// let finalize = namespace.subresource("finalize").unwrap();
+/// assert!(finalize.verbs.update && !finalize.verbs.patch);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub struct Verbs {
+    /// `POST`.
+    pub create: bool,
+    /// `GET` of an object.
+    pub get: bool,
+    /// `GET` of a list.
+    pub list: bool,
+    /// `PUT`.
+    pub update: bool,
+    /// `PATCH`, which needs an object to read and to write.
+    pub patch: bool,
+    /// `DELETE` of an object.
+    pub delete: bool,
+    /// `DELETE` of a list.
+    pub delete_collection: bool,
+    /// `GET` of changes.
+    pub watch: bool,
+}
+
+impl From<String> for Verbs {
+    fn from(letters: String) -> Self {
+        let has = |letter: char| letters.contains(letter);
+        Verbs {
+            create: has('c'),
+            get: has('g'),
+            list: has('l'),
+            update: has('u'),
+            patch: has('g') && has('u'),
+            delete: has('d'),
+            delete_collection: has('x'),
+            watch: has('w'),
+        }
+    }
+}
+
+impl Kind {
+    /// The facts of a kind; `None` if it is not built in.
+    ///
+    /// Besides the kinds of resources there are those of subresources, such as `autoscaling/v1` `Scale`, and
+    /// `DeleteOptions`, `Status` and `PartialObjectMetadata` of `meta.k8s.io/v1`.
+    pub fn of(kind: &GroupVersionKind) -> Option<Kind> {
+        let at = kinds().binary_search_by(|entry| entry.gvk.cmp(kind)).ok()?;
+        kinds().get(at).map(Kind)
+    }
+
+    /// All built-in kinds, sorted by group, version and kind.
+    ///
+    /// ```
+    /// use fieldmanager_builtin::Kind;
+    /// assert!(Kind::all().any(|kind| kind.gvk().kind == "Deployment"));
+    /// ```
+    pub fn all() -> impl Iterator<Item = Kind> {
+        kinds().iter().map(Kind)
+    }
+
+    /// The group, version and kind.
+    pub fn gvk(&self) -> &'static GroupVersionKind {
+        &self.0.gvk
+    }
+
+    /// The versions of the kind in its group, sorted by name, this one included.
+    ///
+    /// ```
+    /// use fieldmanager_builtin::Kind;
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// let scaler = GroupVersionKind::new("autoscaling", "v2", "HorizontalPodAutoscaler");
+    /// let versions = Kind::of(&scaler).unwrap().versions().map(|kind| kind.gvk().version.as_str());
+    /// assert_eq!(versions.collect::<Vec<_>>(), ["v1", "v2"]);
+    /// ```
+    pub fn versions(&self) -> impl Iterator<Item = Kind> + use<> {
+        let GroupVersionKind { group, kind, .. } = self.gvk();
+        Kind::all().filter(move |other| other.gvk().group == *group && other.gvk().kind == *kind)
+    }
+
+    /// The resource whose objects are of the kind; `None` for kinds of subresources and options.
+    pub fn resource(&self) -> Option<&'static ResourceFacts> {
+        self.0.resource.as_ref()
+    }
+
+    pub(crate) fn ty(&self) -> TypeId {
+        self.0.ty
+    }
+
+    /// Decodes an object into the Go type of the kind and encodes it again, as kube-apiserver does with the body of a
+    /// request before it sets defaults.
+    ///
+    /// Fields that the type lacks are dropped and listed. Members that Go omits (null, empty and zero values of most
+    /// fields) vanish, and those that it writes always appear, such as `metadata` and `status`. Quantities, times and
+    /// base64 become canonical. Unchanged parts are shared with the object, and nothing is allocated if nothing changes.
+    ///
+    /// The value of a number is known and its digits are not: a message about `1e3` has `1000.0`, and the quantity `1e3`
+    /// without quotes becomes `1k`. Of several values of wrong types, that with the smallest path is reported: Go
+    /// reports the first in the document.
+    ///
+    /// # Errors
+    ///
+    /// If a value does not fit its Go type.
+    ///
+    /// ```
+    /// use fieldmanager_builtin::Kind;
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// use fieldmanager_value::Value;
+    ///
+    /// let kind = Kind::of(&GroupVersionKind::new("", "v1", "ResourceQuota")).unwrap();
+    /// let object = Value::from_json(r#"{"spec": {"hard": {"cpu": 0.5, "memory": "1024Mi"}, "soft": {}}}"#)?;
+    /// let decoded = kind.decode(&object)?;
+    /// let hard = decoded.object.get("spec").and_then(|spec| spec.get("hard"));
+    /// assert_eq!(hard.unwrap().to_json(), r#"{"cpu":"500m","memory":"1Gi"}"#);
+    /// assert_eq!(decoded.unknown, ["spec.soft"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decode(&self, object: &Value) -> Result<Decoded, DecodeError> {
+        Ok(decode::decode(types(), self.ty(), object)?)
+    }
+
+    /// What a Go value of the kind is written as before anything is set; it has neither `apiVersion` nor `kind`.
+    ///
+    /// This is the live object to which kube-apiserver compares a created object.
+    ///
+    /// ```
+    /// use fieldmanager_builtin::Kind;
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// let policy = Kind::of(&GroupVersionKind::new("networking.k8s.io", "v1", "NetworkPolicy")).unwrap();
+    /// assert_eq!(policy.zero().to_json(), r#"{"metadata":{},"spec":{"podSelector":{}}}"#);
+    /// ```
+    pub fn zero(&self) -> Value {
+        types().zero(self.ty())
+    }
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Kind {}
+
+#[derive(Deserialize)]
+struct RawKinds {
+    kinds: Vec<RawKind>,
+    resources: Vec<RawResource>,
+}
+
+#[derive(Deserialize)]
+struct RawKind {
+    #[serde(default)]
+    group: Str,
+    version: Str,
+    kind: Str,
+    #[serde(rename = "type")]
+    ty: TypeId,
+}
+
+#[derive(Deserialize)]
+struct RawResource {
+    #[serde(default)]
+    group: Str,
+    version: Str,
+    kind: Str,
+    #[serde(flatten)]
+    facts: ResourceFacts,
+}
+
+fn kinds() -> &'static [Entry] {
+    static KINDS: LazyLock<Vec<Entry>> =
+        LazyLock::new(|| load(include_str!("data/kinds.json")).unwrap_or_default());
+    &KINDS
+}
+
+fn load(text: &str) -> Option<Vec<Entry>> {
+    let raw: RawKinds = serde_json::from_str(text).ok()?;
+    let mut resources: BTreeMap<GroupVersionKind, ResourceFacts> = BTreeMap::new();
+    for RawResource { group, version, kind, facts } in raw.resources {
+        resources.insert(GroupVersionKind { group, version, kind }, facts);
+    }
+    let entries = raw.kinds.into_iter().map(|RawKind { group, version, kind, ty }| {
+        let gvk = GroupVersionKind { group, version, kind };
+        Entry { resource: resources.remove(&gvk), gvk, ty }
+    });
+    Some(entries.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_read_completely() {
+        assert!(kinds().len() > 100);
+        assert!(kinds().is_sorted_by(|a, b| a.gvk < b.gvk));
+        for kind in Kind::all() {
+            assert_eq!(Kind::of(kind.gvk()), Some(kind));
+            assert!(kind.zero().as_map().is_some(), "{}", kind.gvk());
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The Go types of the built-in kinds.
+
+use std::sync::LazyLock;
+
+use fieldmanager_value::{Map, Str, Value};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// The number of a type in the table.
+pub(crate) type TypeId = usize;
+
+/// A Go type: its form, and its name if it is not derived from those of its parts.
+#[derive(Debug)]
+pub(crate) struct Type {
+    pub(crate) form: Form,
+    name: Str,
+}
+
+/// What a type consists of, and how it reads and writes JSON.
+#[derive(Debug)]
+pub(crate) enum Form {
+    Bool,
+    String,
+    Int32,
+    Int64,
+    Float,
+    Bytes,
+    Pointer(TypeId),
+    Slice(TypeId),
+    /// A map with keys of the first type, which is a string.
+    Map(TypeId, TypeId),
+    Struct(Struct),
+    Time,
+    MicroTime,
+    Quantity,
+    IntOrString,
+    /// Any JSON: `RawExtension`, `FieldsV1`, and `JSON` of custom resource definitions.
+    Any,
+    /// A schema or a list of schemas.
+    SchemaOrSchemas(TypeId),
+    /// A schema or a boolean.
+    SchemaOrBool(TypeId),
+    /// A schema or a list of strings.
+    SchemaOrStrings(TypeId),
+}
+
+/// The fields of a struct with those of the structs that it embeds.
+#[derive(Debug, Default)]
+pub(crate) struct Struct {
+    /// Sorted by name.
+    pub(crate) fields: Vec<Field>,
+    /// The positions of the fields that are written even if nothing is set, sorted.
+    pub(crate) always: Vec<usize>,
+    /// What a value of the type is written as if nothing is set.
+    pub(crate) zero: Value,
+}
+
+/// A field of a struct.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    /// The name in JSON.
+    pub(crate) name: Str,
+    pub(crate) ty: TypeId,
+    pub(crate) omit_empty: bool,
+    pub(crate) omit_zero: bool,
+    /// The Go names of the embedded structs that contain the field.
+    pub(crate) embedded: Vec<Str>,
+}
+
+impl Struct {
+    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
+        let at = self.fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;
+        self.fields.get(at)
+    }
+
+    /// The fields that are written even if nothing is set, with what is written, sorted by name.
+    pub(crate) fn always<'t>(&'t self, types: &'t Types) -> impl Iterator<Item = (&'t Field, Value)> + 't {
+        let fields = self.always.iter().filter_map(|at| self.fields.get(*at));
+        fields.map(|field| (field, types.zero(field.ty)))
+    }
+}
+
+/// All types.
+#[derive(Debug, Default)]
+pub(crate) struct Types(Vec<Type>);
+
+impl Types {
+    pub(crate) fn get(&self, id: TypeId) -> Option<&Type> {
+        self.0.get(id)
+    }
+
+    /// What a value of the type is written as if nothing is set.
+    pub(crate) fn zero(&self, id: TypeId) -> Value {
+        match self.get(id).map(|ty| &ty.form) {
+            Some(Form::Bool) => Value::Bool(false),
+            Some(Form::String) => Value::from(""),
+            Some(Form::Int32 | Form::Int64 | Form::Float | Form::IntOrString) => Value::Int(0),
+            Some(Form::Quantity) => Value::from("0"),
+            Some(Form::Struct(fields)) => fields.zero.clone(),
+            Some(Form::SchemaOrBool(_)) => Value::Bool(false),
+            _ => Value::Null,
+        }
+    }
+
+    /// Whether a value that is written as `value` is empty for `omitempty`. Structs never are.
+    pub(crate) fn is_empty(&self, id: TypeId, value: &Value) -> bool {
+        match self.get(id).map(|ty| &ty.form) {
+            Some(Form::Bool) => *value == Value::Bool(false),
+            Some(Form::Int32 | Form::Int64 | Form::Float) => *value == Value::Int(0),
+            Some(Form::String | Form::Bytes) => value.is_null() || value.as_str().is_some_and(str::is_empty),
+            Some(Form::Slice(_)) => value.is_null() || value.as_list().is_some_and(|list| list.is_empty()),
+            Some(Form::Map(..)) => value.is_null() || value.as_map().is_some_and(Map::is_empty),
+            Some(Form::Pointer(_)) => value.is_null(),
+            _ => false,
+        }
+    }
+
+    /// The type as Go writes it: `v1.PodSpec`, `[]v1.Container`, `map[string]string`.
+    pub(crate) fn go_name(&self, id: TypeId) -> String {
+        let Some(ty) = self.get(id) else { return String::new() };
+        if !ty.name.is_empty() {
+            return ty.name.to_string();
+        }
+        match &ty.form {
+            Form::Pointer(to) => format!("*{}", self.go_name(*to)),
+            Form::Slice(of) => format!("[]{}", self.go_name(*of)),
+            Form::Map(key, value) => format!("map[{}]{}", self.go_name(*key), self.go_name(*value)),
+            Form::Bytes => "[]uint8".to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// The name of a type without its package.
+    pub(crate) fn short_name(&self, id: TypeId) -> &str {
+        let name = self.get(id).map_or("", |ty| ty.name.as_str());
+        name.rsplit_once('.').map_or(name, |(_, short)| short)
+    }
+}
+
+/// The table of all types.
+pub(crate) fn types() -> &'static Types {
+    static TYPES: LazyLock<Types> =
+        LazyLock::new(|| load(include_str!("data/types.json")).unwrap_or_default());
+    &TYPES
+}
+
+#[derive(Deserialize)]
+struct RawTable {
+    names: Vec<Str>,
+    types: Vec<RawType>,
+}
+
+/// A form, a name, and what the form needs.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawType {
+    Plain(String, Str),
+    Of(String, Str, TypeId),
+    Map(IgnoredAny, Str, TypeId, TypeId),
+    /// The fields: name, type, flags, number and wire kind in protobuf.
+    Struct(IgnoredAny, Str, Vec<(usize, TypeId, u8, u32, usize)>),
+}
+
+const OMIT_EMPTY: u8 = 1;
+const OMIT_ZERO: u8 = 2;
+const INLINE: u8 = 4;
+
+fn load(text: &str) -> Option<Types> {
+    let raw: RawTable = serde_json::from_str(text).ok()?;
+    let mut types = Vec::with_capacity(raw.types.len());
+    for (id, ty) in raw.types.iter().enumerate() {
+        let (form, name) = match ty {
+            RawType::Plain(form, name) => {
+                let form = match form.as_str() {
+                    "bool" => Form::Bool,
+                    "string" => Form::String,
+                    "int32" => Form::Int32,
+                    "int64" => Form::Int64,
+                    "float64" => Form::Float,
+                    "bytes" => Form::Bytes,
+                    "Time" => Form::Time,
+                    "MicroTime" => Form::MicroTime,
+                    "Quantity" => Form::Quantity,
+                    "IntOrString" => Form::IntOrString,
+                    "RawExtension" | "FieldsV1" | "JSON" => Form::Any,
+                    _ => return None,
+                };
+                (form, name)
+            }
+            RawType::Of(form, name, of) => {
+                let form = match form.as_str() {
+                    "pointer" => Form::Pointer(*of),
+                    "slice" => Form::Slice(*of),
+                    "SchemaOrArray" => Form::SchemaOrSchemas(*of),
+                    "SchemaOrBool" => Form::SchemaOrBool(*of),
+                    "SchemaOrStrings" => Form::SchemaOrStrings(*of),
+                    _ => return None,
+                };
+                (form, name)
+            }
+            RawType::Map(_, name, key, value) => (Form::Map(*key, *value), name),
+            RawType::Struct(_, name, _) => {
+                let mut fields = Vec::new();
+                flatten(&raw, id, &mut Vec::new(), &mut fields)?;
+                fields.sort_by(|a: &Field, b| a.name.cmp(&b.name));
+                (Form::Struct(Struct { fields, ..Struct::default() }), name)
+            }
+        };
+        types.push(Type { form, name: name.clone() });
+    }
+    let mut types = Types(types);
+    complete(&mut types);
+    Some(types)
+}
+
+/// Lists the fields of a struct and of the structs that it embeds.
+fn flatten(raw: &RawTable, id: TypeId, embedded: &mut Vec<Str>, fields: &mut Vec<Field>) -> Option<()> {
+    let RawType::Struct(_, _, listed) = raw.types.get(id)? else { return None };
+    for (name, ty, flags, ..) in listed {
+        let name = raw.names.get(*name)?.clone();
+        if flags & INLINE == 0 {
+            fields.push(Field {
+                name,
+                ty: *ty,
+                omit_empty: flags & OMIT_EMPTY != 0,
+                omit_zero: flags & OMIT_ZERO != 0,
+                embedded: embedded.clone(),
+            });
+            continue;
+        }
+        embedded.push(name);
+        flatten(raw, *ty, embedded, fields)?;
+        embedded.pop();
+    }
+    Some(())
+}
+
+/// Computes the zero values of all structs, parts before wholes. A struct contains no struct of its own type except
+/// behind a pointer, a slice or a map, so this ends.
+fn complete(types: &mut Types) {
+    for id in 0..types.0.len() {
+        complete_one(types, id);
+    }
+}
+
+fn complete_one(types: &mut Types, id: TypeId) {
+    let Some(Type { form: Form::Struct(shape), .. }) = types.get(id) else { return };
+    if !shape.zero.is_null() {
+        return;
+    }
+    let fields = shape.fields.clone();
+    let mut always = Vec::new();
+    let mut entries = Vec::new();
+    for (at, field) in fields.iter().enumerate() {
+        complete_one(types, field.ty);
+        let zero = types.zero(field.ty);
+        let is_omitted = field.omit_zero || field.omit_empty && types.is_empty(field.ty, &zero);
+        if !is_omitted {
+            always.push(at);
+            entries.push((field.name.clone(), zero));
+        }
+    }
+    if let Some(Type { form: Form::Struct(shape), .. }) = types.0.get_mut(id) {
+        shape.always = always;
+        shape.zero = Value::Map(entries.into_iter().collect());
+    }
+}
