@@ -34,20 +34,28 @@
 //! The kinds of kube-apiserver 1.37, from tables that programs in `conformance/oracle/server` write from its sources.
 //! It knows no managers, no requests and no storage.
 
+mod amount;
 mod base64;
 mod convert;
 mod decode;
+mod defaults;
 mod encode;
 mod error;
+mod functions;
+mod image;
 mod kinds;
 mod number;
 mod quantity;
 mod reset;
+mod strategy;
+mod table;
 mod time;
 mod trail;
 mod types;
 
 pub use convert::ConvertError;
 pub use decode::Decoded;
+pub use defaults::defaulted;
 pub use error::DecodeError;
 pub use kinds::{Kind, ResourceFacts, Subresource, Verbs};
+pub use strategy::{prepare_create, prepare_update};

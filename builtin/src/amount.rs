@@ -1,0 +1,140 @@
+//! Computing with quantities.
+
+use fieldmanager_value::Value;
+
+use crate::quantity;
+
+/// The number of a quantity in billionths, the smallest unit of quantities.
+///
+/// The largest quantity is about 10^28 billionths; sums of more are cut at the largest number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Amount(i128);
+
+impl Amount {
+    /// The number of a canonical quantity; `None` if the string is none.
+    pub(crate) fn parse(text: &str) -> Option<Amount> {
+        let end =
+            text.find(|letter: char| !matches!(letter, '0'..='9' | '+' | '-' | '.')).unwrap_or(text.len());
+        let (number, suffix) = text.split_at_checked(end)?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let scale = |exponent: i32| Some(10_i128.checked_pow(u32::try_from(exponent + 9).ok()?)?);
+        let unit = match suffix {
+            "n" => scale(-9)?,
+            "u" => scale(-6)?,
+            "m" => scale(-3)?,
+            "" => scale(0)?,
+            "k" => scale(3)?,
+            "M" => scale(6)?,
+            "G" => scale(9)?,
+            "T" => scale(12)?,
+            "P" => scale(15)?,
+            "E" => scale(18)?,
+            "Ki" => scale(0)? << 10,
+            "Mi" => scale(0)? << 20,
+            "Gi" => scale(0)? << 30,
+            "Ti" => scale(0)? << 40,
+            "Pi" => scale(0)? << 50,
+            "Ei" => scale(0)? << 60,
+            _ => {
+                let exponent: i32 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
+                if !(-9..=18).contains(&exponent) {
+                    return None;
+                }
+                scale(exponent)?
+            }
+        };
+        if !fraction.is_empty() {
+            let digits = format!("{whole}{fraction}");
+            let divisor = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+            return Some(Amount(digits.parse::<i128>().ok()?.checked_mul(unit)? / divisor));
+        }
+        Some(Amount(whole.parse::<i128>().ok()?.saturating_mul(unit)))
+    }
+
+    pub(crate) fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    /// Whether the number is whole.
+    pub(crate) fn is_whole(self) -> bool {
+        self.0 % 1_000_000_000 == 0
+    }
+
+    pub(crate) fn plus(self, other: Amount) -> Amount {
+        Amount(self.0.saturating_add(other.0))
+    }
+
+    /// The canonical quantity with the notation of another one.
+    pub(crate) fn write_like(self, model: &str) -> String {
+        let Amount(number) = self;
+        let is_binary = model.ends_with('i');
+        let is_exponent = model.contains(['e', 'E']) && !model.ends_with('E');
+        let text = if is_binary && self.is_whole() {
+            let mut number = number / 1_000_000_000;
+            let mut steps = 0;
+            while number != 0 && number % 1024 == 0 && steps < 6 {
+                number /= 1024;
+                steps += 1;
+            }
+            let suffix = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].get(steps).copied().unwrap_or_default();
+            format!("{number}{suffix}")
+        } else if is_exponent {
+            format!("{number}e-9")
+        } else {
+            format!("{number}n")
+        };
+        match quantity::canonical(&Value::from(text.as_str())) {
+            Ok(Some(canonical)) => canonical,
+            _ => text,
+        }
+    }
+}
+
+/// A canonical quantity rounded away from zero to thousandths; `None` if it has no smaller part.
+pub(crate) fn rounded_to_milli(text: &str) -> Option<String> {
+    const MILLI: i128 = 1_000_000;
+    let Amount(number) = Amount::parse(text)?;
+    if number % MILLI == 0 {
+        return None;
+    }
+    let rounded = (number / MILLI).saturating_add(number.signum()).saturating_mul(MILLI);
+    Some(Amount(rounded).write_like(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_rounded_away_from_zero_to_thousandths() {
+        for (text, rounded) in
+            [("1n", "1m"), ("1001u", "2m"), ("-1001u", "-2m"), ("999999u", "1"), ("1e-6", "1e-3")]
+        {
+            assert_eq!(rounded_to_milli(text).as_deref(), Some(rounded), "{text}");
+        }
+        for text in ["1m", "1", "1Ki", "0", "x", "", "1e99", "9223372036854775807"] {
+            assert_eq!(rounded_to_milli(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn sums_keep_the_notation() {
+        let sum = |a: &str, b: &str| Amount::parse(a).unwrap().plus(Amount::parse(b).unwrap()).write_like(a);
+        assert_eq!(sum("500m", "1"), "1500m");
+        assert_eq!(sum("1Mi", "1Mi"), "2Mi");
+        assert_eq!(sum("1e3", "1"), "1001");
+        assert_eq!(sum("900", "100"), "1k");
+    }
+
+    #[test]
+    fn numbers_are_compared() {
+        assert_eq!(Amount::parse("1Ki"), Amount::parse("1024"));
+        assert!(Amount::parse("1k") < Amount::parse("1Ki"));
+        assert!(Amount::parse("-1").unwrap().is_negative());
+        assert!(!Amount::parse("100m").unwrap().is_whole());
+    }
+}

@@ -1,0 +1,143 @@
+//! Functions of rules that need more than paths.
+
+mod pod;
+mod prepare;
+
+use fieldmanager_value::{Map, Str, Value};
+
+use crate::table::{Edit, Function, Path};
+use crate::{amount, image};
+
+/// The functions by the names that tables use.
+pub(crate) const FUNCTIONS: &[(&str, Function)] = &[
+    ("add_stored_version", |value, _| prepare::add_stored_version(value)),
+    ("budget_selector", prepare::budget_selector),
+    ("claim_data_sources", prepare::claim_data_sources),
+    ("definition_names", |value, _| definition_names(value)),
+    ("drop_topology", prepare::drop_topology),
+    ("first_template_generation", |value, _| prepare::first_template_generation(value)),
+    ("image_pull_policy", |value, _| image_pull_policy(value, "image", "imagePullPolicy")),
+    ("image_volume_pull_policy", |value, _| image_pull_policy(value, "reference", "pullPolicy")),
+    ("job_selector", |value, _| prepare::job_selector(value)),
+    ("keep_template_generation", prepare::keep_template_generation),
+    ("kubernetes_finalizer", |value, _| prepare::kubernetes_finalizer(value)),
+    ("match_label_keys", |value, _| pod::match_label_keys(value)),
+    ("next_template_generation", prepare::next_template_generation),
+    ("observed_generation", pod::observed_generation),
+    ("only_ephemeral_containers", pod::only_ephemeral_containers),
+    ("only_resources", pod::only_resources),
+    ("namespace_label", |value, _| namespace_label(value)),
+    ("pod_grace_period", |value, _| pod_grace_period(value)),
+    ("pod_ips", |value, _| pod_ips(value)),
+    ("qos_class", |value, _| pod::qos_class(value)),
+    ("scheduling_gated", |value, _| pod::scheduling_gated(value)),
+    ("secret_references", |value, _| prepare::secret_references(value)),
+    ("service_type", prepare::service_type),
+    ("round_up", |value, _| amount::rounded_to_milli(value.as_str()?).map(Value::from)),
+    ("stored_versions", |value, _| stored_versions(value)),
+    ("string_data", |value, _| string_data(value)),
+    ("template_generation", |value, _| template_generation(value)),
+    ("volume_source", |value, _| volume_source(value)),
+];
+
+/// The object with a value at a path.
+pub(crate) fn with(object: &Value, path: &str, value: impl Into<Value>) -> Option<Value> {
+    let value = value.into();
+    Path::parse(path).edit(object, true, &mut |_| Edit::Set(value.clone()))
+}
+
+/// The string at a path; empty if there is none.
+pub(crate) fn text<'v>(object: &'v Value, path: &str) -> &'v str {
+    at(object, path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The value at a path of field names.
+pub(crate) fn at<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(object, |value, name| value.get(name)).filter(|value| !value.is_null())
+}
+
+fn image_pull_policy(value: &Value, image: &str, policy: &str) -> Option<Value> {
+    if at(value, policy).is_some() || value.as_map().is_none() {
+        return None;
+    }
+    let pulled = if image::is_latest(text(value, image)) { "Always" } else { "IfNotPresent" };
+    with(value, policy, pulled)
+}
+
+fn namespace_label(object: &Value) -> Option<Value> {
+    with(object, r#"metadata.labels["kubernetes.io/metadata.name"]"#, text(object, "metadata.name"))
+}
+
+/// A pod that must end at once has a second to do so.
+fn pod_grace_period(object: &Value) -> Option<Value> {
+    let period = at(object, "spec.terminationGracePeriodSeconds")?.as_i64()?;
+    if period < 0 { with(object, "spec.terminationGracePeriodSeconds", 1) } else { None }
+}
+
+fn pod_ips(status: &Value) -> Option<Value> {
+    let first = at(status, "podIPs").and_then(Value::as_list).and_then(|ips| ips.get(0));
+    let first_ip = first.map(|first| text(first, "ip"));
+    match (text(status, "podIP"), first_ip) {
+        ("", None) => None,
+        ("", Some(first)) => with(status, "podIP", first),
+        (ip, Some(first)) if ip == first => None,
+        (ip, _) => with(status, "podIPs", vec![Value::Map(Map::single("ip", ip))]),
+    }
+}
+
+/// `stringData` overwrites `data`.
+fn string_data(secret: &Value) -> Option<Value> {
+    let written = at(secret, "stringData")?.as_map()?;
+    let old = at(secret, "data").and_then(Value::as_map).cloned().unwrap_or_default();
+    let encoded =
+        |value: &Value| Value::from(crate::base64::encode(value.as_str().unwrap_or_default().as_bytes()));
+    let edits: Vec<_> = written.iter().map(|(name, value)| (name.clone(), Some(encoded(value)))).collect();
+    let data = old.with_edits(edits);
+    let Value::Map(secret) = secret else { return None };
+    Some(Value::Map(
+        secret.with_edits(vec![("data".into(), Some(Value::Map(data))), ("stringData".into(), None)]),
+    ))
+}
+
+/// The annotation holds an integer, which is written again, and 0 if it is missing.
+fn template_generation(object: &Value) -> Option<Value> {
+    let name = "deprecated.daemonset.template.generation";
+    let old = at(object, "metadata.annotations").and_then(|annotations| annotations.get(name));
+    let generation: i64 = old.and_then(Value::as_str).unwrap_or("0").parse().unwrap_or_default();
+    with(
+        object,
+        r#"metadata.annotations["deprecated.daemonset.template.generation"]"#,
+        generation.to_string(),
+    )
+}
+
+/// A volume without a source is an empty directory.
+fn volume_source(volume: &Value) -> Option<Value> {
+    let has_source = volume.as_map()?.iter().any(|(name, value)| name != "name" && !value.is_null());
+    if has_source { None } else { with(volume, "emptyDir", Value::Map(Map::default())) }
+}
+
+fn definition_names(object: &Value) -> Option<Value> {
+    let kind = text(object, "spec.names.kind");
+    let mut out = object.clone();
+    if text(&out, "spec.names.singular").is_empty() && !kind.is_empty() {
+        out = with(&out, "spec.names.singular", kind.to_lowercase())?;
+    }
+    if text(&out, "spec.names.listKind").is_empty() && !kind.is_empty() {
+        out = with(&out, "spec.names.listKind", format!("{kind}List"))?;
+    }
+    Some(out)
+}
+
+fn stored_versions(object: &Value) -> Option<Value> {
+    let name = storage_version(object)?;
+    with(object, "status.storedVersions", vec![name])
+}
+
+/// The name of the version of a definition that is stored.
+pub(crate) fn storage_version(object: &Value) -> Option<Str> {
+    let versions = at(object, "spec.versions")?.as_list()?;
+    let stored =
+        versions.iter().find(|version| at(version, "storage").and_then(Value::as_bool) == Some(true))?;
+    Some(text(stored, "name").into())
+}
