@@ -2,10 +2,11 @@
 //!
 //! Behaviour: `sigs.k8s.io/json` as the serializer of `k8s.io/apimachinery` uses it, then `encoding/json`.
 
-use fieldmanager_value::internal::{level, write_number};
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::error::Fault;
+use crate::number::digits;
 use crate::trail::Trail;
 use crate::types::{Form, Struct, TypeId, Types};
 use crate::{base64, quantity, time};
@@ -293,20 +294,13 @@ fn found(value: &Value) -> &'static str {
 
 /// Go's words for a number that does not fit its type.
 fn number(value: &Value) -> String {
-    let mut text = String::from("number ");
     match value {
-        Value::Int(number) => text.push_str(&number.to_string()),
-        // A float that is a whole number was written with a fraction, or exceeds 64 bits.
-        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e18 => {
-            text.push_str(&format!("{number:.1}"))
-        }
-        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e21 => {
-            text.push_str(&number.to_string())
-        }
-        Value::Float(number) => write_number(&mut text, *number),
-        _ => {}
+        Value::Int(number) => format!("number {number}"),
+        // A whole number that is a float had a fraction in the document, or exceeds 64 bits.
+        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e18 => format!("number {number:.1}"),
+        Value::Float(number) => format!("number {}", digits(*number)),
+        _ => found(value).to_owned(),
     }
-    text
 }
 
 /// What an integer is written as that was read as a float.

@@ -38,6 +38,7 @@ mod base64;
 mod decode;
 mod error;
 mod kinds;
+mod number;
 mod quantity;
 mod reset;
 mod time;

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 
 use fieldmanager_value::Value;
-use fieldmanager_value::internal::write_number;
+
+use crate::number::digits;
 
 /// An error for a value that is no quantity. The messages are those of Go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,11 +55,7 @@ pub(crate) fn canonical(value: &Value) -> Result<Option<String>, QuantityError> 
             })
         }
         Value::Int(number) => Ok(Some(parse(&number.to_string())?.into_owned())),
-        Value::Float(number) => {
-            let mut text = String::new();
-            write_number(&mut text, *number);
-            Ok(Some(parse(&text)?.into_owned()))
-        }
+        Value::Float(number) => Ok(Some(parse(&digits(*number))?.into_owned())),
         Value::Bool(_) | Value::List(_) | Value::Map(_) => Err(WrongFormat),
     }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use fieldmanager_conformance::Error;
+use fieldmanager_conformance::decode::Decode;
 use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
@@ -58,6 +59,11 @@ enum Suites {
         #[command(flatten)]
         server: ServerOptions,
     },
+    /// Objects of built-in kinds, with the Go types and conversions of Kubernetes
+    Decode {
+        #[command(flatten)]
+        options: Options,
+    },
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches {
         #[command(flatten)]
@@ -87,6 +93,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             run(&options, &|| Managed::new(real.clone()), out)
         }
         Suites::Server { options, server } => server::start(&options, &server, out),
+        Suites::Decode { options } => run(&options, &|| Decode, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }

@@ -10,14 +10,19 @@ use serde_json::{Value, json};
 
 use crate::{Error, files};
 
-/// Builds an oracle in the target folder of Cargo. A repeated build uses Go's cache.
+/// Builds an oracle in the target folder of Cargo. A repeated build uses Go's cache. The packages below `server` are in
+/// a Go module of their own.
 ///
 /// # Errors
 ///
 /// If Go is not installed, or the oracle does not build.
 pub fn build(package: &str) -> Result<PathBuf, Error> {
-    let program = target()?.join(format!("oracle-{package}{}", env::consts::EXE_SUFFIX));
-    let folder = files::folder("oracle");
+    let name = format!("oracle-{}{}", package.replace('/', "-"), env::consts::EXE_SUFFIX);
+    let program = target()?.join(name);
+    let (folder, package) = match package.strip_prefix("server/") {
+        Some(package) => (files::folder("oracle/server"), package),
+        None => (files::folder("oracle"), package),
+    };
     let mut command = Command::new("go");
     command.args(["build", "-o"]).arg(&program).arg(Path::new(".").join(package)).current_dir(&folder);
     let output = command.output().map_err(Error::GoMissing)?;

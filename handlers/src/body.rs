@@ -109,6 +109,12 @@ pub(crate) fn declared_kind(
     Ok(GroupVersionKind::from_api_version_kind(&version, kind))
 }
 
+/// The kind that an object names, whatever it is.
+pub(crate) fn own_kind(object: &Value) -> GroupVersionKind {
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+    GroupVersionKind::from_api_version_kind(text("apiVersion"), text("kind"))
+}
+
 /// The object with the kind that it names, for objects that leave parts of it to the resource.
 pub(crate) fn with_kind(object: &Value, kind: &GroupVersionKind) -> Value {
     let fields = object.as_map().cloned().unwrap_or_default();

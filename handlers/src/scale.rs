@@ -50,6 +50,16 @@ impl ScaleFields {
         handler
     }
 
+    /// Whether an object has the desired replicas.
+    pub(crate) fn has_replicas(&self, object: &Value) -> bool {
+        at(object, &self.replicas).is_some()
+    }
+
+    /// The path of the desired replicas, such as `.spec.replicas`.
+    pub(crate) fn replicas_path(&self) -> String {
+        self.replicas.iter().map(|name| format!(".{name}")).collect()
+    }
+
     /// The `Scale` of an object, without managed fields.
     pub(crate) fn read(&self, object: &Value) -> Value {
         let mut metadata = Map::new();
@@ -86,6 +96,19 @@ impl ScaleFields {
         let replicas = scale.get("spec").and_then(|spec| spec.get("replicas")).and_then(Value::as_i64);
         set(object, &self.replicas, Value::Int(replicas.unwrap_or_default()))
     }
+}
+
+/// The replicas of a `Scale` whose object has none, until a request sets them.
+const NO_REPLICAS: i64 = i32::MIN as i64;
+
+/// A `Scale` that says that its object has no replicas.
+pub(crate) fn without_replicas(scale: &Value) -> Value {
+    set(scale, &["spec".into(), "replicas".into()], Value::Int(NO_REPLICAS))
+}
+
+/// Whether a `Scale` says that its object has no replicas.
+pub(crate) fn lacks_replicas(scale: &Value) -> bool {
+    at(scale, &["spec".into(), "replicas".into()]).and_then(Value::as_i64) == Some(NO_REPLICAS)
 }
 
 /// The value at a path of field names.

@@ -1,7 +1,7 @@
 //! The steps of a write, in the order in which they run.
 
 use fieldmanager_managedfields::{
-    ApplyRequest, Details, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
+    ApplyRequest, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
 };
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::{FieldError, FieldPath};
@@ -13,8 +13,8 @@ use crate::outcome::{Action, Outcome, Refused, Warnings};
 use crate::patch::Patch;
 use crate::request::{FieldValidation, Request, Subresource};
 use crate::resource::{Inner, Part, Resource};
-use crate::scale::ScaleFields;
-use crate::status::{Target, unsupported_media_type};
+use crate::scale::{self, ScaleFields};
+use crate::status::{self, Target, unsupported_media_type};
 use crate::strict;
 
 /// A write in progress.
@@ -37,16 +37,20 @@ impl<'r> Write<'r> {
         steps: impl FnOnce(&mut Self) -> Result<Outcome, Status>,
     ) -> Result<Outcome, Refused> {
         let resource = &*resource.inner;
-        let deprecation = resource.object.kind.deprecation().map(str::to_owned);
+        let mut warnings = Warnings::default();
+        if let Some(text) = resource.object.kind.deprecation() {
+            warnings.add(text);
+        }
         let Some(part) = resource.part(request.subresource) else {
-            let kind = &resource.object.gvk;
-            let target = Target { kind, plural: &resource.plural, name: request.name };
-            let warnings = deprecation.into_iter().collect();
-            return Err(Refused { status: target.not_found(), warnings });
+            let object = &resource.object;
+            let target = Target { kind: &object.gvk, plural: &resource.plural, name: request.name };
+            let status = match object.kind.is_builtin() {
+                true => status::no_such_resource(),
+                false => target.not_found(),
+            };
+            return Err(Refused { status, warnings: warnings.into_vec() });
         };
         let manager = request.manager_name();
-        let mut warnings = Warnings::default();
-        deprecation.into_iter().for_each(|text| warnings.add(text));
         let mut write = Write { resource, part, request, manager, warnings };
         match steps(&mut write) {
             Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
@@ -71,8 +75,7 @@ impl<'r> Write<'r> {
         let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
         let object = self.tracked(&NO_OBJECT, &object);
         let outcome = self.stored_new(&object)?;
-        // The store reads the version as a number, and takes no other string for one.
-        if metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version > 0) {
+        if !metadata::text(&object, "resourceVersion").is_empty() {
             let message = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", message.to_owned(), None));
         }
@@ -145,8 +148,12 @@ impl<'r> Write<'r> {
     /// The answer to an apply that the field manager refuses.
     fn apply_refused(&self, error: &fieldmanager_managedfields::Error) -> Status {
         let status = error.status();
-        let of_type = matches!(error, fieldmanager_managedfields::Error::Invalid { .. });
-        match self.resource.server_answers && of_type {
+        use fieldmanager_managedfields::Error;
+        let is_unexpected = match error {
+            Error::Invalid { .. } | Error::Merge(_) | Error::Convert { .. } | Error::Entry(_) => true,
+            _ => status.code == 500,
+        };
+        match self.resource.server_answers && is_unexpected {
             true => Status::failure(500, "", status.message, None),
             false => status,
         }
@@ -204,16 +211,25 @@ impl<'r> Write<'r> {
     ) -> Result<Value, Status> {
         let handler = fields.handler(self.resource.object.manager.version());
         let managed = ManagedFields::of_object(live).unwrap_or_default();
-        let before = handler.to_subresource(&managed).set_in(&fields.read(live));
+        let mut before = handler.to_subresource(&managed).set_in(&fields.read(live));
+        if !self.resource.object.kind.is_builtin() && !fields.has_replicas(live) {
+            before = scale::without_replicas(&before);
+        }
         let after = edit(self, &before)?;
+        if scale::lacks_replicas(&after) {
+            let path = status::quoted(&fields.replicas_path());
+            return Err(Status::bad_request(format!("the spec replicas field {path} cannot be empty")));
+        }
         self.check_uid(metadata::text(&after, "uid"), metadata::text(live, "uid"))?;
         let errors = self.part.kind.validate_update(Subresource::Object, &after, &before);
         if !errors.is_empty() {
             return Err(self.target(self.request.name).invalid_kind(&self.part.gvk, &errors));
         }
         let object = fields.write(live, &after);
-        let version = metadata::field(&after, "resourceVersion").cloned();
-        let object = metadata::with(&object, vec![("resourceVersion", version)]);
+        let object = match metadata::field(&after, "resourceVersion").cloned() {
+            Some(version) => metadata::with(&object, vec![("resourceVersion", Some(version))]),
+            None => object,
+        };
         let scale = ManagedFields::of_object(&after).unwrap_or_default();
         Ok(handler.to_parent(&managed, &scale).set_in(&object))
     }
@@ -267,6 +283,10 @@ impl<'r> Write<'r> {
         if wanted == found {
             return Ok(object.clone());
         }
+        if !wanted.is_empty() && wanted.parse::<u64>().is_err() {
+            let message = format!("strconv.ParseUint: parsing {}: invalid syntax", status::quoted(wanted));
+            return Err(Status::failure(500, "", message, None));
+        }
         let target = self.target(self.request.name);
         let is_unset = wanted.is_empty() || wanted == "0";
         if is_unset && self.resource.object.kind.allows_unconditional_update() {
@@ -296,7 +316,12 @@ impl<'r> Write<'r> {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(self.target(metadata::text(object, "name")).invalid(errors))
+        let target = self.target(metadata::text(object, "name"));
+        Err(match self.part.kind.is_builtin() {
+            true => target.invalid(errors),
+            // An object of another kind is refused by the name of its own.
+            false => target.invalid_kind(&body::own_kind(object), errors),
+        })
     }
 
     fn warn(&mut self, object: &Value, live: Option<&Value>) {
@@ -328,12 +353,27 @@ impl<'r> Write<'r> {
             Media::Json => unrecognized(format!("couldn't get version/kind; json parse error: {error}")),
             Media::Yaml => unrecognized(format!("error converting YAML to JSON: {error}")),
         })?;
-        let declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
+        if let Some(error) = self.missing_kind(&body, bytes) {
+            return Err(match self.request.validation() {
+                FieldValidation::Ignore => Status::bad_request(format!(
+                    "{0} in version {1} cannot be handled as a {0}: {error}",
+                    gvk.kind,
+                    status::quoted(&gvk.version)
+                )),
+                _ => unrecognized(error),
+            });
+        }
+        let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
+        if !kind.is_builtin()
+            && body.value.get("apiVersion").and_then(Value::as_str).is_none_or(str::is_empty)
+        {
+            (declared.group, declared.version) = Default::default();
+        }
         let cannot = |error: &str| {
             Status::bad_request(format!(
                 "{} in version {} cannot be handled as a {}: {error}",
                 declared.kind,
-                crate::status::quoted(&declared.version),
+                status::quoted(&declared.version),
                 gvk.kind
             ))
         };
@@ -342,14 +382,10 @@ impl<'r> Write<'r> {
         }
         let typed = body::with_kind(&body.value, &declared);
         let decoded = kind.decode(&typed).map_err(|error| cannot(&error))?;
-        // Custom resources are decoded without a default for the version.
-        let named = match kind.is_builtin() {
-            true => declared.api_version().to_string(),
-            false => body.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        };
-        if named != gvk.api_version() {
+        if declared.api_version() != gvk.api_version() {
             return Err(Status::bad_request(format!(
-                "the API version in the data ({named}) does not match the expected API version ({})",
+                "the API version in the data ({}) does not match the expected API version ({})",
+                declared.api_version(),
                 gvk.api_version()
             )));
         }
@@ -361,6 +397,15 @@ impl<'r> Write<'r> {
             cannot(&format!("strict decoding error: {}", all.join(", ")))
         })?;
         Ok(kind.defaulted(&decoded.object))
+    }
+
+    /// Why a custom resource that names no kind is refused, with its text.
+    fn missing_kind(&self, body: &Body, bytes: &[u8]) -> Option<String> {
+        let error = self.part.kind.missing_kind(&body.value)?;
+        match body.json {
+            Some(_) => Some(format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(bytes))),
+            None => Some(error),
+        }
     }
 
     /// What strict field validation finds in a body.
@@ -394,15 +439,6 @@ impl<'r> Write<'r> {
         let accepted = self.resource.patch_types;
         let found = accepted.iter().copied().find(|patch_type| patch_type.content_type() == content_type);
         found.ok_or_else(|| {
-            // The routes of built-in kinds list the types of patches, and refuse others themselves.
-            if self.part.kind.is_builtin() {
-                return Status::failure(
-                    415,
-                    "UnsupportedMediaType",
-                    "415: Unsupported Media Type".to_owned(),
-                    Some(Details::default()),
-                );
-            }
             let accepted: Vec<&str> = accepted.iter().map(|patch_type| patch_type.content_type()).collect();
             unsupported_media_type(&accepted)
         })

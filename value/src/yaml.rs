@@ -10,7 +10,6 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, Span, Tag};
 use hashbrown::HashMap;
 
 use crate::intern::DocumentNames;
-use crate::map::MapBuilder;
 use crate::names::Names;
 use crate::yaml_scalar::resolve;
 use crate::yaml_writer;
@@ -341,16 +340,10 @@ impl Composer {
 
 fn map(entries: Vec<(Str, Value)>, merged: &[Map]) -> Map {
     if merged.is_empty() {
-        return entries.into_iter().collect::<MapBuilder>().build();
+        return Map::from_iter(entries);
     }
-    // The last entry with a name wins: explicit entries override merged ones, and earlier merge keys override later
-    // ones.
     let inherited = merged.iter().rev().flatten();
-    inherited
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .chain(entries)
-        .collect::<MapBuilder>()
-        .build()
+    inherited.map(|(name, value)| (name.clone(), value.clone())).chain(entries).collect()
 }
 
 fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Result<Value, Error> {

@@ -1,0 +1,262 @@
+//! Random objects of built-in kinds, from the table of Go types.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+
+use crate::generate::random::Random;
+use crate::json::{items, text};
+
+static TYPES: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../builtin/src/data/types.json")).unwrap_or_default()
+});
+static KINDS: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../builtin/src/data/kinds.json")).unwrap_or_default()
+});
+
+/// The request of a seed.
+pub(super) fn request(seed: u64) -> Value {
+    let mut random = Random::new(seed);
+    let kinds = items(&KINDS, "kinds");
+    // Each kind in turn, so that every run has all.
+    let kind = usize::try_from(seed).ok().and_then(|seed| kinds.get(seed % kinds.len().max(1)));
+    let kind = kind.unwrap_or(&Value::Null);
+    let faults = random.weighted(&[(50, 0), (30, 1), (15, 4), (5, 20)], 0);
+    let mut objects = Objects { random, faults, left: 400 };
+    let mut object = objects.value(kind.get("type").and_then(Value::as_u64).unwrap_or_default(), 0);
+    let (group, version) = (text(kind, "group"), text(kind, "version"));
+    if let Some(members) = object.as_object_mut().filter(|_| objects.random.chance(90)) {
+        let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+        members.insert("apiVersion".to_owned(), json!(api_version));
+        members.insert("kind".to_owned(), json!(text(kind, "kind")));
+    }
+    json!({"op": "decode", "group": group, "version": version, "kind": text(kind, "kind"), "object": object})
+}
+
+const STRINGS: &[&str] = &["", "a", "web", "x.example.com", "<a & b>", "é\u{2028}", "0", "null", "a b\n"];
+const KEYS: &[&str] = &["a", "b", "app.kubernetes.io/name", "", "cpu", "memory", "x.y", "é"];
+const TIMES: &[&str] = &[
+    "2020-01-01T00:00:00Z",
+    "2020-01-01T00:00:00.123456Z",
+    "2021-06-30T23:59:59+02:00",
+    "2021-06-30T23:59:59.999999-07:00",
+    "0001-01-01T00:00:00Z",
+    "0001-01-01T00:00:00.000000Z",
+    "2020-01-01T1:00:00Z",
+    "2020-01-01T00:00:00,000001Z",
+    "9999-12-31T23:59:59-01:00",
+    "2020-02-30T00:00:00Z",
+    "2020-01-01T00:00:00.+12345Z",
+    "2020-01-01T00:00:00.-12345Z",
+    "2020-01-01T00:00:00.12345Z",
+    "2020-01-01T00:00:00.1234567Z",
+    "2020-01-01",
+    "now",
+    "",
+];
+const BASE64: &[&str] = &[
+    "", "aGVsbG8=", "aGk=", "aGl=", "aG\nk=", "aGk", "!", "aGk=aGk=", "YQ==", "YR==", "////", "YQ=", "YQ=x",
+    "a", "-_-_",
+];
+const SUFFIXES: &[&str] = &[
+    "", "", "m", "k", "M", "G", "T", "P", "E", "n", "u", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E3",
+    "e-3", "e+2", "e0", "E", "K", "ki", "mm", "e", "e30", "e-30", "e300", ".",
+];
+
+struct Objects {
+    random: Random,
+    /// How many of 100 values are wrong.
+    faults: u32,
+    /// How many more values may be made.
+    left: usize,
+}
+
+impl Objects {
+    fn value(&mut self, ty: u64, depth: usize) -> Value {
+        self.left = self.left.saturating_sub(1);
+        if self.random.chance(self.faults) {
+            return self.other();
+        }
+        if self.random.chance(2) {
+            return Value::Null;
+        }
+        let Some(ty) = usize::try_from(ty).ok().and_then(|at| items(&TYPES, "types").get(at)) else {
+            return json!(1);
+        };
+        let part = |at: usize| ty.get(at).and_then(Value::as_u64).unwrap_or_default();
+        match ty.get(0).and_then(Value::as_str).unwrap_or_default() {
+            "bool" => json!(self.random.chance(50)),
+            "string" => json!(self.random.name(STRINGS)),
+            "int32" => self.integer(i64::from(i32::MAX)),
+            "int64" => self.integer(i64::MAX),
+            "float64" => self.number(),
+            "bytes" if self.random.chance(10) => json!([0, 255, self.random.below(300), null]),
+            "bytes" => json!(self.random.name(BASE64)),
+            "Time" | "MicroTime" => json!(self.random.name(TIMES)),
+            "Quantity" => self.quantity(),
+            "IntOrString" if self.random.chance(50) => self.integer(i64::from(i32::MAX)),
+            "IntOrString" => json!(self.random.name(&["50%", "http", "", "0", "100"])),
+            "RawExtension" | "FieldsV1" | "JSON" => self.other(),
+            "pointer" => self.value(part(2), depth),
+            "slice" => {
+                let length = self.length(depth);
+                (0..length).map(|_| self.value(part(2), depth + 1)).collect()
+            }
+            "map" => {
+                let length = self.length(depth);
+                let entries = (0..length).map(|_| {
+                    let key = self.random.name(KEYS);
+                    (key.to_owned(), self.value(part(3), depth + 1))
+                });
+                Value::Object(entries.collect())
+            }
+            "struct" => {
+                let mut members = Map::new();
+                self.fields(ty, &mut members, depth);
+                if self.random.chance(self.faults * 2) {
+                    members.insert(
+                        self.random.name(&["unknown", "Spec", "x.y", "", "é\""]).to_owned(),
+                        self.other(),
+                    );
+                }
+                Value::Object(members)
+            }
+            "SchemaOrBool" if self.random.chance(40) => json!(self.random.chance(50)),
+            "SchemaOrArray" if self.random.chance(40) => {
+                let length = self.length(depth);
+                (0..length).map(|_| self.value(part(2), depth + 1)).collect()
+            }
+            "SchemaOrStrings" if self.random.chance(60) => {
+                let length = self.length(depth);
+                (0..length).map(|_| json!(self.random.name(STRINGS))).collect()
+            }
+            "SchemaOrBool" | "SchemaOrArray" | "SchemaOrStrings" => self.value(part(2), depth + 1),
+            _ => Value::Null,
+        }
+    }
+
+    fn fields(&mut self, ty: &Value, members: &mut Map<String, Value>, depth: usize) {
+        let names = items(&TYPES, "names");
+        let fields = ty.get(2).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        // Few fields of large structs, and fewer of deep ones.
+        let percent = match (depth, fields.len()) {
+            _ if self.left == 0 => 0,
+            (0, _) => 90,
+            (_, 0..=4) => 60,
+            (_, 5..=12) => 35,
+            _ => 15,
+        };
+        for field in fields {
+            let part = |at: usize| field.get(at).and_then(Value::as_u64).unwrap_or_default();
+            let Some(name) = usize::try_from(part(0)).ok().and_then(|at| names.get(at)?.as_str()) else {
+                continue;
+            };
+            if part(2) & 4 != 0 {
+                let embedded = usize::try_from(part(1)).ok().and_then(|at| items(&TYPES, "types").get(at));
+                self.fields(embedded.unwrap_or(&Value::Null), members, depth);
+            } else if self.random.chance(percent) {
+                let value = self.value(part(1), depth + 1);
+                members.insert(name.to_owned(), value);
+            }
+        }
+    }
+
+    fn length(&mut self, depth: usize) -> usize {
+        match self.left {
+            0 => 0,
+            _ if depth > 12 => self.random.below(2),
+            _ => self.random.below(3),
+        }
+    }
+
+    /// A value of any type.
+    fn other(&mut self) -> Value {
+        match self.random.below(12) {
+            0 => Value::Null,
+            1 => json!(true),
+            2 => json!(self.random.below(100)),
+            3 => json!(1.5),
+            4 => json!("text"),
+            5 => json!([]),
+            6 => json!({}),
+            7 => json!([1, "a", null]),
+            8 => json!({"a": {"b": [1.5, {"c": null}]}}),
+            9 => json!(""),
+            10 => json!([{}]),
+            _ => self.number(),
+        }
+    }
+
+    fn integer(&mut self, max: i64) -> Value {
+        match self.random.below(12) {
+            0 => json!(0),
+            1 => json!(max),
+            2 => json!(-max - 1),
+            3 => json!(i64::from(i32::MAX) + 1),
+            4 if self.faults > 0 => self.number(),
+            _ => json!(self.random.below(1000)),
+        }
+    }
+
+    fn number(&mut self) -> Value {
+        let numbers = [
+            json!(0),
+            json!(1.0),
+            json!(0.5),
+            json!(-2.25),
+            json!(1e-7),
+            json!(100),
+            json!(9_007_199_254_740_993_i64),
+            json!(123_456_789.125),
+            json!(9_223_372_036_854_775_808_u64),
+            json!(i64::MAX),
+            json!(-0.0),
+        ];
+        self.random.pick(&numbers).cloned().unwrap_or_default()
+    }
+
+    fn quantity(&mut self) -> Value {
+        match self.random.below(20) {
+            0 => return self.number(),
+            1 => return json!(self.random.below(5000)),
+            2 => {
+                return json!(self.random.name(&[
+                    "",
+                    "0",
+                    "-0",
+                    "+5",
+                    ".",
+                    "-",
+                    "1 Gi",
+                    " 1 ",
+                    "1.5.5",
+                    "null",
+                    "e3",
+                    "1e",
+                    "\u{a0}2\u{a0}",
+                    ".5",
+                    "5."
+                ]));
+            }
+            _ => {}
+        }
+        let mut text = String::from(*self.random.pick(&["", "", "", "", "-", "+", "0", "00"]).unwrap_or(&""));
+        let digits = self.random.weighted(&[(60, 3), (20, 8), (10, 20), (5, 40)], 3);
+        let zeros = self.random.chance(20);
+        for _ in 0..self.random.between(0, digits) {
+            text.push(if zeros && self.random.chance(70) { '0' } else { self.digit() });
+        }
+        if self.random.chance(40) {
+            text.push('.');
+            for _ in 0..self.random.between(0, digits) {
+                text.push(if zeros { '0' } else { self.digit() });
+            }
+        }
+        text.push_str(self.random.name(SUFFIXES));
+        json!(text)
+    }
+
+    fn digit(&mut self) -> char {
+        *self.random.pick(&['0', '1', '2', '4', '5', '9', '9']).unwrap_or(&'1')
+    }
+}
