@@ -28,8 +28,11 @@ impl Patch {
     /// The live object, patched, decoded and with defaults.
     pub(crate) fn applied(&self, write: &mut Write<'_>, live: &Value) -> Result<Value, Status> {
         let part = write.part;
-        self.check_form(write)?;
         let faults = self.strict_faults(write);
+        self.check_type(write)?;
+        if self.value.is_null() && self.patch_type != PatchType::Merge {
+            return Ok(live.clone());
+        }
         let patched = match (self.patch_type, part.patches) {
             (PatchType::Json, _) => json_patch::apply(live, &self.value),
             (PatchType::Strategic, Some(schema)) => strategic::apply(live, &self.value, schema),
@@ -66,47 +69,38 @@ impl Patch {
         Ok(defaulted)
     }
 
-    /// Refuses a patch that is not a list of operations, or not a map, as Go's decoder does before the patch is applied.
-    fn check_form(&self, write: &Write<'_>) -> Result<(), Status> {
-        let prefix = match self.patch_type {
-            PatchType::Strategic => "",
-            // Without field validation, the packages that apply the patch decode it.
-            _ if write.request.validation() == FieldValidation::Ignore => return Ok(()),
-            _ => "error decoding patch: ",
-        };
-        let refused = |found: &Value, place: &str| {
-            let found = body::go_kind(found);
-            Status::bad_request(format!("{prefix}json: cannot unmarshal {found} into Go {place}"))
-        };
-        if self.patch_type != PatchType::Json {
-            return match self.value.is_null() || self.value.as_map().is_some() {
-                true => Ok(()),
-                false => Err(refused(&self.value, "value of type map[string]interface {}")),
+    /// Checks that the patch is a list of operations, or an object. Strict field validation decodes the patch once more,
+    /// into other types of Go.
+    ///
+    /// Behaviour: `applyJSPatch` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
+    fn check_type(&self, write: &Write<'_>) -> Result<(), Status> {
+        const OBJECT: &str = "map[string]interface {}";
+        let validates = write.request.validation() != FieldValidation::Ignore;
+        let refused = |found: &Value, target: &str| {
+            let prefix = if validates && self.patch_type != PatchType::Strategic {
+                "error decoding patch: "
+            } else {
+                ""
             };
-        }
-        if !self.value.is_null() && self.value.as_list().is_none() {
-            return Err(refused(&self.value, "value of type []handlers.jsonPatchOp"));
-        }
-        for operation in self.value.as_list().into_iter().flatten() {
-            if operation.is_null() {
-                continue;
+            let found = body::go_kind(found);
+            Status::bad_request(format!(
+                "{prefix}json: cannot unmarshal {found} into Go value of type {target}"
+            ))
+        };
+        match (self.patch_type, &self.value) {
+            (_, Value::Null) | (PatchType::Merge | PatchType::Strategic, Value::Map(_)) => Ok(()),
+            (PatchType::Json, Value::List(operations)) => {
+                let target = if validates { "handlers.jsonPatchOp" } else { "jsonpatch.Operation" };
+                let wrong =
+                    operations.iter().find(|operation| !operation.is_null() && operation.as_map().is_none());
+                wrong.map_or(Ok(()), |found| Err(refused(found, target)))
             }
-            if operation.as_map().is_none() {
-                return Err(refused(operation, "value of type handlers.jsonPatchOp"));
+            (PatchType::Json, found) => {
+                Err(refused(found, if validates { "[]handlers.jsonPatchOp" } else { "jsonpatch.Patch" }))
             }
-            for name in ["op", "path", "from"] {
-                match operation.get(name) {
-                    None | Some(Value::Null | Value::String(_)) => {}
-                    Some(other) => {
-                        return Err(refused(
-                            other,
-                            &format!("struct field jsonPatchOp.{name} of type string"),
-                        ));
-                    }
-                }
-            }
+            (PatchType::Merge, _) if !validates => Ok(()),
+            (_, found) => Err(refused(found, OBJECT)),
         }
-        Ok(())
     }
 
     /// What strict field validation finds in the patch itself.

@@ -1,7 +1,7 @@
 //! The steps of a write, in the order in which they run.
 
 use fieldmanager_managedfields::{
-    ApplyRequest, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
+    ApplyRequest, Details, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
 };
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::{FieldError, FieldPath};
@@ -37,20 +37,16 @@ impl<'r> Write<'r> {
         steps: impl FnOnce(&mut Self) -> Result<Outcome, Status>,
     ) -> Result<Outcome, Refused> {
         let resource = &*resource.inner;
-        let mut warnings = Warnings::default();
-        if let Some(text) = resource.object.kind.deprecation() {
-            warnings.add(text);
-        }
+        let deprecation = resource.object.kind.deprecation().map(str::to_owned);
         let Some(part) = resource.part(request.subresource) else {
-            let object = &resource.object;
-            let target = Target { kind: &object.gvk, plural: &resource.plural, name: request.name };
-            let status = match object.kind.is_builtin() {
-                true => status::no_such_resource(),
-                false => target.not_found(),
-            };
-            return Err(Refused { status, warnings: warnings.into_vec() });
+            let kind = &resource.object.gvk;
+            let target = Target { kind, plural: &resource.plural, name: request.name };
+            let warnings = deprecation.into_iter().collect();
+            return Err(Refused { status: target.not_found(), warnings });
         };
         let manager = request.manager_name();
+        let mut warnings = Warnings::default();
+        deprecation.into_iter().for_each(|text| warnings.add(text));
         let mut write = Write { resource, part, request, manager, warnings };
         match steps(&mut write) {
             Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
@@ -75,7 +71,8 @@ impl<'r> Write<'r> {
         let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
         let object = self.tracked(&NO_OBJECT, &object);
         let outcome = self.stored_new(&object)?;
-        if !metadata::text(&object, "resourceVersion").is_empty() {
+        // The store reads the version as a number, and takes no other string for one.
+        if metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version > 0) {
             let message = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", message.to_owned(), None));
         }
@@ -382,10 +379,14 @@ impl<'r> Write<'r> {
         }
         let typed = body::with_kind(&body.value, &declared);
         let decoded = kind.decode(&typed).map_err(|error| cannot(&error))?;
-        if declared.api_version() != gvk.api_version() {
+        // Custom resources are decoded without a default for the version.
+        let named = match kind.is_builtin() {
+            true => declared.api_version().to_string(),
+            false => body.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        };
+        if named != gvk.api_version() {
             return Err(Status::bad_request(format!(
-                "the API version in the data ({}) does not match the expected API version ({})",
-                declared.api_version(),
+                "the API version in the data ({named}) does not match the expected API version ({})",
                 gvk.api_version()
             )));
         }
@@ -439,6 +440,15 @@ impl<'r> Write<'r> {
         let accepted = self.resource.patch_types;
         let found = accepted.iter().copied().find(|patch_type| patch_type.content_type() == content_type);
         found.ok_or_else(|| {
+            // The routes of built-in kinds list the types of patches, and refuse others themselves.
+            if self.part.kind.is_builtin() {
+                return Status::failure(
+                    415,
+                    "UnsupportedMediaType",
+                    "415: Unsupported Media Type".to_owned(),
+                    Some(Details::default()),
+                );
+            }
             let accepted: Vec<&str> = accepted.iter().map(|patch_type| patch_type.content_type()).collect();
             unsupported_media_type(&accepted)
         })

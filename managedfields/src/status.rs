@@ -29,7 +29,7 @@ pub struct Status {
     status: &'static str,
     /// A message for people.
     pub message: String,
-    /// A reason for programs: `Conflict`, `Invalid`, ...
+    /// A reason for programs: `Conflict`, `Invalid`, ...; empty if there is none.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'static str,
     /// The object of the request, and the causes.
@@ -221,7 +221,7 @@ impl Status {
 /// ```
 impl From<Response> for Status {
     fn from(response: Response) -> Self {
-        // A 422 of a patch has no object to name.
+        // The answer to an operation of a JSON patch that fails has details, which are empty.
         let details = (response.code == 422).then(Details::default);
         Self::new(response.code, response.reason, response.message, details)
     }

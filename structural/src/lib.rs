@@ -67,6 +67,7 @@ pub use schema::{Coerced, Error, MAX_DEFAULT_BYTES, Pruned, Structural};
 pub mod internal {
     pub use crate::correlation::{Correlated, Correlations};
     pub use crate::crd::is_definition;
+    pub use crate::dns::{label_value, qualified_name};
     pub use crate::managed_fields::validate_manager;
     pub use crate::schema::{
         AdditionalProperties, Extensions, ExternalDocs, Generic, NameSyntax, NestedValueValidation, Node,

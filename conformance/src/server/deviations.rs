@@ -40,7 +40,11 @@ pub(super) fn explain(
     if real.code == 0 {
         return Some(PANIC);
     }
-    if real.code == 500 && kind.definition.is_some() && step.sub == "scale" && theirs.contains("request to convert CR") {
+    if real.code == 500
+        && kind.definition.is_some()
+        && step.sub == "scale"
+        && theirs.contains("request to convert CR")
+    {
         return Some(SCALE_APPLY);
     }
     if real.code == 500 && theirs.starts_with("strconv.ParseUint: parsing") && ours.code == 409 {
@@ -86,12 +90,14 @@ fn same_paths(real: &str, ours: &str) -> bool {
 /// A status whose causes, and the parts of whose message, are in one order.
 fn sorted(status: &Json) -> Json {
     let mut out = status.clone();
-    let mut causes: Vec<String> = items(member(status, "details"), "causes").iter().map(Json::to_string).collect();
+    let mut causes: Vec<String> =
+        items(member(status, "details"), "causes").iter().map(Json::to_string).collect();
     causes.sort();
     if let Some(details) = out.get_mut("details") {
         set(details, "causes", json!(causes));
     }
-    let mut parts: Vec<&str> = text(status, "message").split(['\n', ',', '[', ']', '"']).map(str::trim).collect();
+    let mut parts: Vec<&str> =
+        text(status, "message").split(['\n', ',', '[', ']', '"']).map(str::trim).collect();
     parts.sort_unstable();
     set(&mut out, "message", json!(parts));
     out

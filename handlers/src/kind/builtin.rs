@@ -123,6 +123,13 @@ impl Kind for Builtin {
         Vec::new()
     }
 
+    fn deprecation(&self) -> Option<&str> {
+        // The only deprecated kind that Kubernetes 1.37 serves and that can be written.
+        let gvk = self.kind.gvk();
+        (gvk.group.is_empty() && &*gvk.kind == "Endpoints")
+            .then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+    }
+
     fn warnings(&self, _: &Value, _: Option<&Value>) -> Vec<String> {
         Vec::new()
     }
@@ -137,17 +144,6 @@ impl Kind for Builtin {
 
     fn is_builtin(&self) -> bool {
         true
-    }
-
-    fn deprecation(&self) -> Option<&str> {
-        let GroupVersionKind { group, version, kind } = self.kind.gvk();
-        match (group.as_str(), version.as_str(), kind.as_str()) {
-            ("", "v1", "Endpoints") => {
-                Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
-            }
-            ("", "v1", "ComponentStatus") => Some("v1 ComponentStatus is deprecated in v1.19+"),
-            _ => None,
-        }
     }
 
     fn missing_kind(&self, _: &Value) -> Option<String> {

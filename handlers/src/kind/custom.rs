@@ -1,13 +1,14 @@
 //! Custom resources.
 
-use fieldmanager_structural::crd::{CustomResource, Version};
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{Decoded, Kind};
+use super::{Decoded, Kind, deprecated};
 use crate::custom::{Decoder, Validator};
 use crate::metadata;
 use crate::request::Subresource;
+use crate::status::quoted;
 
 /// A custom resource at one version.
 pub(crate) struct Custom {
@@ -15,7 +16,7 @@ pub(crate) struct Custom {
     validator: Validator,
     /// Whether the version has the subresource `status`.
     has_status: bool,
-    /// The warning about a deprecated version.
+    /// The warning of each request to the version.
     deprecation: Option<String>,
 }
 
@@ -25,12 +26,8 @@ impl Custom {
         let declared = definition.version(version).map_err(|error| error.to_string())?;
         let decoder = Decoder::new(definition, version).map_err(|error| error.to_string())?;
         let validator = Validator::new(definition, version).map_err(|error| error.to_string())?;
-        Ok(Custom {
-            decoder,
-            validator,
-            has_status: declared.status,
-            deprecation: deprecation(definition, declared),
-        })
+        let deprecation = deprecated::warning(definition, version);
+        Ok(Custom { decoder, validator, has_status: declared.status, deprecation })
     }
 
     /// An object that an apply made, decoded and with defaults.
@@ -46,7 +43,8 @@ impl Custom {
 impl Kind for Custom {
     fn decode(&self, object: &Value) -> Result<Decoded, String> {
         let decoded = self.decoder.decode(object).map_err(|error| error.to_string())?;
-        Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
+        let unknown = decoded.unknown.iter().map(|path| format!("unknown field {}", quoted(path)));
+        Ok(Decoded { object: decoded.object, unknown: unknown.collect() })
     }
 
     fn defaulted(&self, object: &Value) -> Value {
@@ -88,6 +86,10 @@ impl Kind for Custom {
         }
     }
 
+    fn deprecation(&self) -> Option<&str> {
+        self.deprecation.as_deref()
+    }
+
     fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String> {
         self.validator.warnings(object, live)
     }
@@ -104,10 +106,6 @@ impl Kind for Custom {
         false
     }
 
-    fn deprecation(&self) -> Option<&str> {
-        self.deprecation.as_deref()
-    }
-
     fn missing_kind(&self, object: &Value) -> Option<String> {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
         kind.is_empty().then(|| format!("Object 'Kind' is missing in '{}'", object.to_json()))
@@ -116,51 +114,6 @@ impl Kind for Custom {
     fn refuses(&self, _: &GroupVersionKind) -> Option<String> {
         // Validation reports another kind.
         None
-    }
-}
-
-/// The warning about a deprecated version, which names the highest version that is not deprecated.
-///
-/// Behaviour: `defaultDeprecationWarning` of `k8s.io/apiextensions-apiserver/pkg/apiserver`.
-fn deprecation(definition: &CustomResource, version: &Version) -> Option<String> {
-    if !version.deprecated {
-        return None;
-    }
-    if let Some(text) = &version.deprecation_warning {
-        return Some(text.to_string());
-    }
-    let (group, kind) = (&definition.group, &definition.names.kind);
-    let text = format!("{group}/{} {kind} is deprecated", version.name);
-    let newer = definition.versions.iter().filter(|other| other.served && !other.deprecated);
-    let newer = newer.map(|other| (priority(&other.name), &other.name));
-    let newest = newer.filter(|(rank, _)| *rank > priority(&version.name)).max();
-    Some(match newest {
-        Some((_, name)) => format!("{text}; use {group}/{name} {kind}"),
-        None => text,
-    })
-}
-
-/// The rank of a version: a release is above beta, beta above alpha, and all are above names of another form.
-///
-/// Behaviour: `CompareKubeAwareVersionStrings` of `k8s.io/apimachinery/pkg/version`.
-fn priority(version: &str) -> (u8, u64, u64, std::cmp::Reverse<&str>) {
-    let parsed = || {
-        let rest = version.strip_prefix('v')?;
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let (major, rest) = rest.split_at_checked(end)?;
-        let major: u64 = major.parse().ok()?;
-        Some(match rest {
-            "" => (3, major, 0),
-            _ => match (rest.strip_prefix("beta"), rest.strip_prefix("alpha")) {
-                (Some(minor), _) => (2, major, minor.parse().ok()?),
-                (_, Some(minor)) => (1, major, minor.parse().ok()?),
-                _ => return None,
-            },
-        })
-    };
-    match parsed() {
-        Some((stage, major, minor)) => (stage, major, minor, std::cmp::Reverse("")),
-        None => (0, 0, 0, std::cmp::Reverse(version)),
     }
 }
 

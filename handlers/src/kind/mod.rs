@@ -2,6 +2,7 @@
 
 pub(crate) mod builtin;
 pub(crate) mod custom;
+mod deprecated;
 
 use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::Value;
@@ -39,6 +40,9 @@ pub(crate) trait Kind: Send + Sync {
     /// The faults of an update.
     fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Vec<FieldError>;
 
+    /// The warning of each request to the version; `None` if it is not deprecated.
+    fn deprecation(&self) -> Option<&str>;
+
     /// The warnings about a new or changed object.
     fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String>;
 
@@ -50,9 +54,6 @@ pub(crate) trait Kind: Send + Sync {
 
     /// Whether objects are decoded into Go types.
     fn is_builtin(&self) -> bool;
-
-    /// The warning about a deprecated version.
-    fn deprecation(&self) -> Option<&str>;
 
     /// Why the decoder refuses an object that names no kind; `None` if the kind is that of the resource then.
     fn missing_kind(&self, object: &Value) -> Option<String>;

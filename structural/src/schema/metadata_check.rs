@@ -95,9 +95,9 @@ pub fn validate_object_meta(
 /// use fieldmanager_structural::internal::validate_object_meta_update;
 /// use fieldmanager_value::Value;
 /// let old = Value::from_yaml("{name: a, resourceVersion: '1', uid: x}")?;
-/// let new = Value::from_yaml("{name: a, resourceVersion: '1', uid: y}")?;
+/// let new = Value::from_yaml("{name: a, resourceVersion: '1', uid: z}")?;
 /// let errors = validate_object_meta_update(Some(&new), Some(&old), &FieldPath::root("metadata"));
-/// assert_eq!(errors[0].to_string(), r#"metadata.uid: Invalid value: "y": field is immutable"#);
+/// assert_eq!(errors[0].to_string(), r#"metadata.uid: Invalid value: "z": field is immutable"#);
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 pub fn validate_object_meta_update(

@@ -10,12 +10,15 @@ use serde_json::json;
 use super::compile::Types;
 use crate::dns::{is_label, is_subdomain};
 
+/// A check of a string.
+type Check = fn(&str) -> bool;
+
 /// How a format is checked.
 #[derive(Clone, Copy)]
 pub(super) enum Format {
     /// The format of a number, which is checked with its bounds, or one that is not checked.
     Unchecked,
-    Own(fn(&str) -> bool),
+    Own(Check),
     /// The name of a format of JSON schema.
     Standard(usize),
 }
@@ -41,7 +44,7 @@ static STANDARD: LazyLock<Vec<(&str, Option<jsonschema::Validator>)>> = LazyLock
 });
 
 /// The formats that JSON schema does not define or defines differently.
-const OWN: &[(&str, fn(&str) -> bool)] = &[
+const OWN: &[(&str, Check)] = &[
     ("byte", is_base64),
     ("cidr", is_cidr),
     ("mac", is_mac),

@@ -124,11 +124,11 @@ impl Validator {
     /// use fieldmanager_structural::FieldPath;
     /// use fieldmanager_structural::validation::Validator;
     /// use fieldmanager_value::Value;
-    /// let validator = Validator::new(&Value::from_yaml("{properties: {n: {type: integer}}}")?)?;
-    /// let errors = validator.validate_at(&FieldPath::root("status"), &Value::from_yaml("{n: x}")?);
+    /// let validator = Validator::new(&Value::from_yaml("{properties: {count: {type: integer}}}")?)?;
+    /// let errors = validator.validate_at(&FieldPath::root("status"), &Value::from_yaml("{count: x}")?);
     /// assert_eq!(
     ///     errors[0].to_string(),
-    ///     r#"status.n: Invalid value: "string": n in body must be of type integer: "string""#
+    ///     r#"status.count: Invalid value: "string": count in body must be of type integer: "string""#
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -97,11 +97,8 @@ pub(super) fn check(node: &Node, value: &Value, place: &Place<'_>, out: &mut Out
     match factor {
         None => {}
         Some((_, Some((_, ..=0)))) => out.push(|| place.not_positive(factor.map_or(0.0, |(f, _)| f.trunc()))),
-        Some((_, Some((whole, factor)))) => {
-            if whole % factor != 0 {
-                out.push(|| place.bound(value, "a multiple of", &factor.to_string()));
-            }
-        }
+        Some((_, Some((whole, factor)))) if whole % factor == 0 => {}
+        Some((_, Some((_, factor)))) => out.push(|| place.bound(value, "a multiple of", &factor.to_string())),
         Some((factor, None)) if factor <= 0.0 => out.push(|| place.not_positive(factor)),
         Some((factor, None)) => {
             let times = if factor < 1.0 { 1.0 / factor * number } else { number / factor };
