@@ -3,7 +3,7 @@
 //!
 //! A [`Kind`] is a built-in kind at one version, with the facts that Go sources hold: its Go type, which
 //! [decodes](Kind::decode) objects and has a [zero value](Kind::zero), the [fields that its registry
-//! resets](Kind::reset_fields) and its [resource](Kind::resource).
+//! resets](Kind::reset_fields), its [resource](Kind::resource) and the [conversion](Kind::convert) to other versions.
 //!
 //! ```
 //! use fieldmanager_builtin::Kind;
@@ -35,7 +35,9 @@
 //! It knows no managers, no requests and no storage.
 
 mod base64;
+mod convert;
 mod decode;
+mod encode;
 mod error;
 mod kinds;
 mod number;
@@ -45,6 +47,7 @@ mod time;
 mod trail;
 mod types;
 
+pub use convert::ConvertError;
 pub use decode::Decoded;
 pub use error::DecodeError;
 pub use kinds::{Kind, ResourceFacts, Subresource, Verbs};

@@ -72,6 +72,19 @@ fn answer_one(request: &Value) -> Value {
     let Some(kind) = find(text(request, "group"), text(request, "version"), text(request, "kind")) else {
         return json!({"missing": "kind"});
     };
+    if text(request, "op") == "convert" {
+        let Some(to) = find(text(request, "toGroup"), text(request, "to"), text(request, "kind")) else {
+            return json!({"missing": "kind"});
+        };
+        let decoded = match kind.decode(&own(member(request, "object"))) {
+            Ok(decoded) => decoded.object,
+            Err(error) => return json!({"error": error.to_string()}),
+        };
+        return match kind.convert(&decoded, &to) {
+            Ok(object) => json!({"object": back(&object)}),
+            Err(error) => json!({"error": error.to_string()}),
+        };
+    }
     let decoded = match kind.decode(&own(member(request, "object"))) {
         Ok(decoded) => decoded,
         Err(error) => return json!({"error": error.to_string()}),
