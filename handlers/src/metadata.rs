@@ -147,6 +147,9 @@ pub(crate) fn with_kept_fields(object: &Value, live: &Value) -> Value {
     if field(live, grace).is_some() && field(object, grace).is_none() {
         keep(grace);
     }
+    if field(object, "selfLink").is_some() {
+        edits.push(("selfLink", None));
+    }
     if edits.is_empty() { object.clone() } else { with(object, edits) }
 }
 

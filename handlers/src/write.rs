@@ -233,6 +233,14 @@ impl<'r> Write<'r> {
 
     /// The new object with its managed fields.
     fn tracked(&self, live: &Value, object: &Value) -> Value {
+        let entries = metadata::field(object, "managedFields").and_then(Value::as_list).into_iter().flatten();
+        let mut versions = entries.filter_map(|entry| entry.get("apiVersion")?.as_str());
+        if versions.any(|version| !version.is_empty() && !self.part.kind.tracks(version)) {
+            return metadata::with(
+                object,
+                vec![("managedFields", metadata::field(live, "managedFields").cloned())],
+            );
+        }
         let request = UpdateRequest::new(live, object).manager(&self.manager).at(self.request.now);
         self.part.manager.update_no_errors(request).object
     }
@@ -332,6 +340,7 @@ impl<'r> Write<'r> {
             (Some((_, fields)), Subresource::Scale) => Some(fields.read(&object)),
             _ => None,
         };
+        let object = self.resource.object.kind.stored(&object);
         Outcome { object, scale, warnings: Vec::new(), action }
     }
 
@@ -360,7 +369,12 @@ impl<'r> Write<'r> {
                 _ => unrecognized(error),
             });
         }
-        let declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
+        let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
+        if !kind.is_builtin()
+            && body.value.get("apiVersion").and_then(Value::as_str).is_none_or(str::is_empty)
+        {
+            (declared.group, declared.version) = Default::default();
+        }
         let cannot = |error: &str| {
             Status::bad_request(format!(
                 "{} in version {} cannot be handled as a {}: {error}",
@@ -379,7 +393,7 @@ impl<'r> Write<'r> {
             true => declared.api_version().to_string(),
             false => body.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
         };
-        if *named != *gvk.api_version() {
+        if named != *gvk.api_version() {
             return Err(Status::bad_request(format!(
                 "the API version in the data ({named}) does not match the expected API version ({})",
                 gvk.api_version()

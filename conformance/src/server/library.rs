@@ -195,13 +195,13 @@ pub(super) fn inputs(live: &Json, real: &Answer) -> Inputs {
     let entries = |object: &Json| -> Vec<Json> {
         object.pointer("/metadata/managedFields").and_then(Json::as_array).cloned().unwrap_or_default()
     };
-    let (before, after) = (entries(live), entries(&real.body));
-    // The time of the request is that of an entry that it wrote. If it wrote none, any later time shows whether the
-    // library would have written one.
-    let written = after.iter().filter(|entry| !before.contains(entry)).map(|entry| text(entry, "time")).max();
+    // The time of the request is that of the newest entry, if it wrote one. If it changed nothing, any later time shows
+    // whether the library would have changed something.
+    let entries = entries(&real.body);
+    let newest = entries.iter().map(|entry| text(entry, "time")).max().filter(|time| !time.is_empty());
     let created = text(&metadata, "creationTimestamp");
-    let now = match written {
-        Some(time) if !time.is_empty() => time,
+    let now = match newest {
+        Some(time) if real.body != *live => time,
         _ if live.is_null() && !created.is_empty() => created,
         _ => "2030-01-01T00:00:00Z",
     };

@@ -107,6 +107,14 @@ impl Kind for Builtin {
         self.applied(&object)
     }
 
+    fn stored(&self, object: &Value) -> Value {
+        object.clone()
+    }
+
+    fn tracks(&self, _: &str) -> bool {
+        true
+    }
+
     fn prepare_create(&self, object: &Value) -> Value {
         object.clone()
     }

@@ -16,6 +16,10 @@ pub(crate) struct Custom {
     validator: Validator,
     /// Whether the version has the subresource `status`.
     has_status: bool,
+    /// Whether objects are stored at the version.
+    is_storage: bool,
+    /// The versions of the definition.
+    api_versions: Vec<String>,
     /// The warning of each request to the version.
     deprecation: Option<String>,
 }
@@ -27,7 +31,15 @@ impl Custom {
         let decoder = Decoder::new(definition, version).map_err(|error| error.to_string())?;
         let validator = Validator::new(definition, version).map_err(|error| error.to_string())?;
         let deprecation = deprecated::warning(definition, version);
-        Ok(Custom { decoder, validator, has_status: declared.status, deprecation })
+        let versions = definition.versions.iter();
+        Ok(Custom {
+            decoder,
+            validator,
+            has_status: declared.status,
+            is_storage: declared.storage,
+            api_versions: versions.map(|version| format!("{}/{}", definition.group, version.name)).collect(),
+            deprecation,
+        })
     }
 
     /// An object that an apply made, decoded and with defaults.
@@ -54,6 +66,18 @@ impl Kind for Custom {
 
     fn read(&self, stored: &Value) -> Value {
         self.decoder.read_stored(stored).unwrap_or_else(|_| stored.clone())
+    }
+
+    fn stored(&self, object: &Value) -> Value {
+        if self.is_storage {
+            return object.clone();
+        }
+        let stored = self.decoder.to_stored(object).and_then(|stored| self.decoder.read_stored(&stored));
+        stored.unwrap_or_else(|_| object.clone())
+    }
+
+    fn tracks(&self, api_version: &str) -> bool {
+        self.api_versions.iter().any(|known| known == api_version)
     }
 
     fn prepare_create(&self, object: &Value) -> Value {

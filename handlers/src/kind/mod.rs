@@ -28,6 +28,13 @@ pub(crate) trait Kind: Send + Sync {
     /// The stored object at the version of the kind, decoded and with defaults.
     fn read(&self, stored: &Value) -> Value;
 
+    /// The object of an answer: what is read back after the object was stored.
+    fn stored(&self, object: &Value) -> Value;
+
+    /// Whether managed fields of a version can be converted, or are dropped if they cannot. Otherwise the server keeps no
+    /// record of a request that has such entries.
+    fn tracks(&self, api_version: &str) -> bool;
+
     /// Drops what a client cannot set when it creates an object, and sets the generation.
     fn prepare_create(&self, object: &Value) -> Value;
 
