@@ -46,6 +46,7 @@ mod reset;
 mod time;
 mod trail;
 mod types;
+mod unstructured;
 
 pub use convert::ConvertError;
 pub use decode::Decoded;
