@@ -25,46 +25,50 @@ impl Suite for Decode {
     }
 
     fn compare(&mut self, _: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
-        let reference = answers.first().unwrap_or(&Value::Null);
-        if reference.get("panic").is_some() {
-            return Err(Error::Request(format!("{case}: {reference}")));
-        }
-        let mut candidate = answer(case);
-        // Go finds one of several faults by chance.
-        let errors = items(reference, "errors");
-        if errors.iter().any(|error| error == member(&candidate, "error")) {
-            candidate = json!({"errors": errors});
-        }
-        let mut out = Verdict::default();
-        let kind = format!("{}/{} {}", text(case, "group"), text(case, "version"), text(case, "kind"));
-        out.tally.count("kinds", kind);
-        let refused = reference.get("error").or(reference.get("errors"));
-        let result = match (refused, reference.get("unknown")) {
-            (Some(_), _) => "refused",
-            (None, Some(_)) => "with unknown fields",
-            (None, None) if reference.get("object") == case.get("object") => "unchanged",
-            (None, None) => "changed",
-        };
-        out.tally.count("requests by op", format!("{}: {result}", text(case, "op")));
-        for part in ["error", "errors", "unknown", "object", "panic"] {
-            let (reference, candidate) = (member(reference, part), member(&candidate, part));
-            if !same_value(reference, candidate) {
-                out.difference = Some(Difference {
-                    step: None,
-                    what: part.to_owned(),
-                    label: part.to_owned(),
-                    reference: reference.clone(),
-                    candidate: candidate.clone(),
-                });
-                break;
-            }
-        }
-        Ok(out)
+        judge(case, answers.first().unwrap_or(&Value::Null))
     }
 
     fn cuts(&self, _: &Value) -> Vec<Cut> {
         vec![Cut::tree("/object")]
     }
+}
+
+/// Compares the answer of Go to a case with that of the library.
+pub(super) fn judge(case: &Value, reference: &Value) -> Result<Verdict, Error> {
+    if reference.get("panic").is_some() {
+        return Err(Error::Request(format!("{case}: {reference}")));
+    }
+    let mut candidate = answer(case);
+    // Go finds one of several faults by chance.
+    let errors = items(reference, "errors");
+    if errors.iter().any(|error| error == member(&candidate, "error")) {
+        candidate = json!({"errors": errors});
+    }
+    let mut out = Verdict::default();
+    let kind = format!("{}/{} {}", text(case, "group"), text(case, "version"), text(case, "kind"));
+    out.tally.count("kinds", kind);
+    let refused = reference.get("error").or(reference.get("errors"));
+    let result = match (refused, reference.get("unknown")) {
+        (Some(_), _) => "refused",
+        (None, Some(_)) => "with unknown fields",
+        (None, None) if reference.get("object") == case.get("object") => "unchanged",
+        (None, None) => "changed",
+    };
+    out.tally.count("requests by op", format!("{}: {result}", text(case, "op")));
+    for part in ["error", "errors", "unknown", "object", "panic"] {
+        let (reference, candidate) = (member(reference, part), member(&candidate, part));
+        if !same_value(reference, candidate) {
+            out.difference = Some(Difference {
+                step: None,
+                what: part.to_owned(),
+                label: part.to_owned(),
+                reference: reference.clone(),
+                candidate: candidate.clone(),
+            });
+            break;
+        }
+    }
+    Ok(out)
 }
 
 /// The answer of the library. A panic is an answer, and a difference.
