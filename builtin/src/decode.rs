@@ -6,10 +6,10 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::error::Fault;
-use crate::number::digits;
+use crate::number::{digits, fewest_digits};
 use crate::trail::Trail;
 use crate::types::{Form, Struct, TypeId, Types};
-use crate::{base64, quantity, time};
+use crate::{base64, quantity, time, unstructured};
 
 /// The result of [`Kind::decode`](crate::Kind::decode).
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,8 @@ pub struct Decoded {
     /// The object as Go writes it.
     pub object: Value,
     /// The paths of the fields that the type lacks, in the order of their places, as the strict decoder of Kubernetes
-    /// reports them: `spec.foo`, `spec.containers[0].x`. At most the first 100, as there.
+    /// reports them: `spec.foo`, `spec.containers[0].x`. At most the first 100, as there. After
+    /// [`from_unstructured`](crate::Kind::from_unstructured), all of them, sorted.
     pub unknown: Vec<String>,
 }
 
@@ -35,6 +36,15 @@ pub(crate) fn decode(types: &Types, id: TypeId, value: &Value) -> Result<Decoded
             unknown: decoder.unknown.unwrap_or_default(),
         }),
     }
+}
+
+/// Converts an unstructured object into a type and encodes it.
+pub(crate) fn from_unstructured(types: &Types, id: TypeId, value: &Value) -> Result<Decoded, Fault> {
+    let mut decoder = Decoder { types, unknown: Some(Vec::new()), fault: None, mode: Mode::Unstructured };
+    let object = decoder.value(id, value, &Trail::root())?.unwrap_or_else(|| value.clone());
+    let mut unknown = decoder.unknown.unwrap_or_default();
+    unknown.sort();
+    Ok(Decoded { object, unknown })
 }
 
 /// Decodes as Go's `encoding/json` does, which takes names in any case.
@@ -71,6 +81,10 @@ enum Mode {
     AnyCase,
     /// What was decoded before, perhaps from another type: nothing but the fields is checked.
     Decoded,
+    /// As kube-apiserver converts the result of a patch. The first fault in the order of declarations ends it.
+    Unstructured,
+    /// JSON that Go wrote from an unstructured object, so that whole numbers have no fraction.
+    Rewritten,
 }
 
 /// What a value is written as; `None` if it is written as it was read.
@@ -85,11 +99,32 @@ impl Decoder<'_> {
             {
                 Ok(None)
             }
+            (Form::Bool | Form::String | Form::Int32 | Form::Int64 | Form::Float | Form::Bytes, _)
+            | (
+                Form::Slice(_) | Form::Map(..) | Form::Struct(_),
+                Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::String(_),
+            )
+            | (Form::Slice(_), Value::Map(_))
+            | (Form::Map(..) | Form::Struct(_), Value::List(_))
+                if self.mode == Mode::Unstructured && !value.is_null() =>
+            {
+                unstructured::scalar(&ty.form, &self.types.go_name(id), value).map_err(Fault::Other)
+            }
+            (Form::IntOrString | Form::Int32 | Form::Int64, Value::Float(number))
+                if matches!(self.mode, Mode::Unstructured | Mode::Rewritten) && is_written_whole(*number) =>
+            {
+                let whole = Value::Int(*number as i64);
+                Ok(Some(self.value(id, &whole, trail)?.unwrap_or(whole)))
+            }
             (Form::Any, _) | (Form::Pointer(_), Value::Null) => Ok(None),
             (Form::Pointer(to), _) => self.value(*to, value, trail),
             (Form::SchemaOrBool(schema), _) => level(|| self.schema_or_bool(*schema, value, trail)),
             (Form::SchemaOrSchemas(schema), _) => level(|| self.schema_or_schemas(*schema, value, trail)),
             (Form::SchemaOrStrings(schema), _) => level(|| self.schema_or_strings(*schema, value, trail)),
+            (Form::Quantity, Value::Float(number)) if self.mode == Mode::Unstructured => {
+                let text = Value::from(fewest_digits(*number));
+                Ok(Some(self.value(id, &text, trail)?.unwrap_or(text)))
+            }
             (Form::Quantity, _) => match quantity::canonical(value) {
                 Ok(written) => Ok(written.map(Value::from)),
                 Err(error) => Err(Fault::Other(error.to_string())),
@@ -104,14 +139,14 @@ impl Decoder<'_> {
             (Form::IntOrString, Value::String(_)) => Ok(None),
             (Form::IntOrString, Value::Int(number)) if i32::try_from(*number).is_ok() => Ok(None),
             (Form::IntOrString, Value::Int(_) | Value::Float(_)) => {
-                Err(self.fault_at(number(value), "int32".to_owned(), trail))
+                Err(self.fault_at(self.number(value), "int32".to_owned(), trail))
             }
             (Form::IntOrString, _) => Err(self.mismatch("int32", value, trail)),
             (Form::Bool, Value::Bool(_)) | (Form::String, Value::String(_)) => Ok(None),
             (Form::Int64, Value::Int(_)) | (Form::Float, Value::Float(_)) => Ok(None),
             (Form::Int32, Value::Int(number)) if i32::try_from(*number).is_ok() => Ok(None),
             (Form::Int32 | Form::Int64, Value::Int(_) | Value::Float(_)) => {
-                self.report(number(value), id, trail);
+                self.report(self.number(value), id, trail);
                 Ok(None)
             }
             (Form::Float, Value::Int(number)) => Ok(float(*number)),
@@ -148,6 +183,7 @@ impl Decoder<'_> {
         let entries = unfolded.as_ref().unwrap_or(entries);
         let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
         let mut always = shape.always().peekable();
+        let mut fault: Option<(usize, Fault)> = None;
         for (name, value) in entries {
             while let Some(missing) = always.next_if(|field| field.name < *name) {
                 edits.push((missing.name.clone(), Some(types.zero(missing.ty))));
@@ -158,7 +194,16 @@ impl Decoder<'_> {
                 edits.push((name.clone(), None));
                 continue;
             };
-            let written = self.value(field.ty, value, &trail.field(id, field))?;
+            let written = match self.value(field.ty, value, &trail.field(id, field)) {
+                Ok(written) => written,
+                Err(found) if self.mode == Mode::Unstructured => {
+                    if fault.as_ref().is_none_or(|(position, _)| field.position < *position) {
+                        fault = Some((field.position, found));
+                    }
+                    continue;
+                }
+                Err(found) => return Err(found),
+            };
             let result = written.as_ref().unwrap_or(value);
             let omitted = (field.omit_zero && result.is_null())
                 || (field.omit_empty && self.is_omitted(field.ty, value, result));
@@ -167,6 +212,9 @@ impl Decoder<'_> {
             } else if written.is_some() {
                 edits.push((name.clone(), written));
             }
+        }
+        if let Some((_, fault)) = fault {
+            return Err(fault);
         }
         edits.extend(always.map(|missing| (missing.name.clone(), Some(types.zero(missing.ty)))));
         let is_changed = unfolded.is_some() || !edits.is_empty();
@@ -197,7 +245,10 @@ impl Decoder<'_> {
     fn map(&mut self, of: TypeId, entries: &Map, trail: &Trail<'_>) -> Result<Written, Fault> {
         let mut edits = Vec::new();
         for (key, value) in entries {
-            if let Some(written) = self.value(of, value, &trail.key(key))? {
+            let below = trail.key(key);
+            // The path of an unknown field in an unstructured object lacks the keys of maps.
+            let trail = if self.mode == Mode::Unstructured { trail } else { &below };
+            if let Some(written) = self.value(of, value, trail)? {
                 edits.push((key.clone(), Some(written)));
             }
         }
@@ -224,7 +275,7 @@ impl Decoder<'_> {
                 _ => None,
             };
             if byte.is_none() {
-                let found = if item.is_number() { number(item) } else { found(item).to_owned() };
+                let found = if item.is_number() { self.number(item) } else { found(item).to_owned() };
                 let fault = self.fault_at(found, "uint8".to_owned(), &trail.index(at));
                 self.fault.get_or_insert(fault);
             }
@@ -290,13 +341,17 @@ impl Decoder<'_> {
         trail: &Trail<'_>,
         run: impl FnOnce(&mut Self, &Trail<'_>) -> Result<Written, Fault>,
     ) -> Result<Written, Fault> {
-        let mut nested = Decoder { types: self.types, unknown: None, fault: None, mode: self.mode };
+        let mode = if self.mode == Mode::Unstructured { Mode::Rewritten } else { self.mode };
+        let mut nested = Decoder { types: self.types, unknown: None, fault: None, mode };
         let result = run(&mut nested, &Trail::root());
         let fault = match (result, nested.fault) {
             (Ok(written), None) => return Ok(written),
             (Err(fault), _) | (Ok(_), Some(fault)) => fault,
         };
         let Fault::Type { found, wanted, field } = fault else { return Err(fault) };
+        if self.mode == Mode::Unstructured {
+            return Err(Fault::Type { found, wanted, field });
+        }
         let field = match (trail.fields(self.types), field) {
             (Some((of, path)), Some((_, below))) => Some((of, format!("{path}.{below}"))),
             (outer, below) => outer.or(below),
@@ -320,12 +375,23 @@ impl Decoder<'_> {
         }
     }
 
+    /// Go's words for a number that does not fit its type.
+    fn number(&self, value: &Value) -> String {
+        match (value, self.mode) {
+            (Value::Float(float), Mode::Unstructured | Mode::Rewritten) => {
+                format!("number {}", fewest_digits(*float))
+            }
+            _ => number(value),
+        }
+    }
+
     fn mismatch(&self, wanted: &str, value: &Value, trail: &Trail<'_>) -> Fault {
         self.fault_at(found(value).to_owned(), wanted.to_owned(), trail)
     }
 
     fn fault_at(&self, found: String, wanted: String, trail: &Trail<'_>) -> Fault {
-        Fault::Type { found, wanted, field: trail.fields(self.types) }
+        let has_trail = self.mode != Mode::Unstructured;
+        Fault::Type { found, wanted, field: trail.fields(self.types).filter(|_| has_trail) }
     }
 }
 
@@ -341,7 +407,7 @@ fn found(value: &Value) -> &'static str {
     }
 }
 
-/// Go's words for a number that does not fit its type.
+/// Go's words for a number of a document that does not fit its type.
 fn number(value: &Value) -> String {
     match value {
         Value::Int(number) => format!("number {number}"),
@@ -352,8 +418,13 @@ fn number(value: &Value) -> String {
     }
 }
 
+/// Whether Go writes a float as an integer of 64 bits.
+fn is_written_whole(number: f64) -> bool {
+    number.fract() == 0.0 && number.abs() < 9_223_372_036_854_775_808.0
+}
+
 /// What an integer is written as that was read as a float.
-fn float(number: i64) -> Written {
+pub(crate) fn float(number: i64) -> Written {
     let float = number as f64;
     let exact = float.abs() < 9_007_199_254_740_992.0;
     if exact {

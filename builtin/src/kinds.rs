@@ -257,6 +257,31 @@ impl Kind {
         Ok(decode::decode(types(), self.ty(), object)?)
     }
 
+    /// Converts an object that a patch made into the Go type of the kind and encodes it, as kube-apiserver does with the
+    /// result of a strategic merge patch or an apply.
+    ///
+    /// This is like [`decode`](Kind::decode), with these differences: an integer that exceeds its type loses its upper
+    /// bits, a float that is whole is an integer, all unknown fields are listed, sorted, and without the keys of maps
+    /// on their paths, and errors name no field.
+    ///
+    /// # Errors
+    ///
+    /// If a value does not fit its Go type: the first in the order of the declarations of fields.
+    ///
+    /// ```
+    /// use fieldmanager_builtin::Kind;
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// use fieldmanager_value::Value;
+    ///
+    /// let kind = Kind::of(&GroupVersionKind::new("apps", "v1", "Deployment")).unwrap();
+    /// let error = kind.from_unstructured(&Value::from_json(r#"{"spec": {"replicas": "two"}}"#)?).unwrap_err();
+    /// assert_eq!(error.to_string(), "unrecognized type: int32");
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn from_unstructured(&self, object: &Value) -> Result<Decoded, DecodeError> {
+        Ok(decode::from_unstructured(types(), self.ty(), object)?)
+    }
+
     /// What a Go value of the kind is written as before anything is set; it has neither `apiVersion` nor `kind`.
     ///
     /// This is the live object to which kube-apiserver compares a created object.

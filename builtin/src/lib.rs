@@ -52,6 +52,7 @@ mod table;
 mod time;
 mod trail;
 mod types;
+mod unstructured;
 
 pub use convert::ConvertError;
 pub use decode::Decoded;

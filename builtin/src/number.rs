@@ -11,3 +11,11 @@ pub(crate) fn digits(number: f64) -> String {
     write_number(&mut text, number);
     text
 }
+
+/// The digits that Go writes: the fewest that identify the number.
+pub(crate) fn fewest_digits(number: f64) -> String {
+    if number.fract() == 0.0 && number.abs() < 1e21 {
+        return number.to_string();
+    }
+    digits(number)
+}

@@ -67,6 +67,8 @@ pub(crate) struct Field {
     pub(crate) omit_zero: bool,
     /// The Go names of the embedded structs that contain the field.
     pub(crate) embedded: Vec<Str>,
+    /// The position of the declaration among the fields of the struct.
+    pub(crate) position: usize,
 }
 
 impl Struct {
@@ -209,10 +211,9 @@ fn load(text: &str) -> Option<Types> {
             RawType::Struct(_, name, _) => {
                 let mut fields = Vec::new();
                 flatten(&raw, id, &mut Vec::new(), &mut fields)?;
-                let declared: Vec<Str> = fields.iter().map(|field: &Field| field.name.clone()).collect();
                 fields.sort_by(|a: &Field, b| a.name.cmp(&b.name));
-                let position = |name: &Str| fields.binary_search_by(|field| field.name.cmp(name)).ok();
-                let order = declared.iter().filter_map(position).collect();
+                let mut order: Vec<usize> = (0..fields.len()).collect();
+                order.sort_by_key(|at| fields.get(*at).map(|field| field.position));
                 (Form::Struct(Struct { fields, order, ..Struct::default() }), name)
             }
         };
@@ -235,6 +236,7 @@ fn flatten(raw: &RawTable, id: TypeId, embedded: &mut Vec<Str>, fields: &mut Vec
                 omit_empty: flags & OMIT_EMPTY != 0,
                 omit_zero: flags & OMIT_ZERO != 0,
                 embedded: embedded.clone(),
+                position: fields.len(),
             });
             continue;
         }

@@ -208,3 +208,37 @@ fn unchanged_parts_are_shared() {
     assert!(decoded.object.get("spec").unwrap().ptr_eq(pod.get("spec").unwrap()));
     assert_eq!(decoded.unknown, ["x"]);
 }
+
+#[test]
+fn objects_of_patches_are_converted_with_the_words_of_the_unstructured_converter() {
+    let deployment = kind("apps/v1", "Deployment");
+    for (object, message) in [
+        (r#"{"spec": {"replicas": "x"}}"#, "unrecognized type: int32"),
+        (r#"{"spec": {"replicas": 1.5}}"#, "cannot convert float64 to int32"),
+        (r#"{"metadata": {"name": 1}}"#, "cannot convert int64 to string"),
+        (r#"{"spec": []}"#, "cannot restore struct from: slice"),
+        (r#"{"spec": {"template": {"spec": {"containers": {}}}}}"#, "cannot restore slice from map"),
+        (r#"{"metadata": {"labels": 1}}"#, "cannot restore map from int64"),
+        // `replicas` is declared before `template`.
+        (r#"{"spec": {"minReadySeconds": {}, "replicas": "x", "template": 1}}"#, "unrecognized type: int32"),
+        (
+            r#"{"metadata": {"creationTimestamp": 1}}"#,
+            "json: cannot unmarshal number into Go value of type string",
+        ),
+    ] {
+        assert_eq!(deployment.from_unstructured(&json(object)).unwrap_err().to_string(), message, "{object}");
+    }
+}
+
+#[test]
+fn objects_of_patches_have_whole_floats_and_sorted_unknown_fields() {
+    let deployment = kind("apps/v1", "Deployment");
+    let object = r#"{"spec": {"replicas": 4294967298.0, "x": 1, "minReadySeconds": 2.0}, "spec.a": 1}"#;
+    let converted = deployment.from_unstructured(&json(object)).unwrap();
+    let spec = converted.object.get("spec").unwrap();
+    assert_eq!(
+        (spec.get("replicas"), spec.get("minReadySeconds")),
+        (Some(&Value::Int(2)), Some(&Value::Int(2)))
+    );
+    assert_eq!(converted.unknown, ["spec.a", "spec.x"]);
+}

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use fieldmanager_conformance::Error;
-use fieldmanager_conformance::decode::Decode;
+use fieldmanager_conformance::decode::{Decode, record};
 use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
@@ -64,6 +64,9 @@ enum Suites {
     Decode {
         #[command(flatten)]
         options: Options,
+        /// Write the answers of Go to a file that the tests replay, and compare nothing
+        #[arg(long)]
+        record: Option<std::path::PathBuf>,
     },
     /// Validation rules of custom resources, with the API server's CEL
     Rules {
@@ -99,7 +102,8 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             run(&options, &|| Managed::new(real.clone()), out)
         }
         Suites::Server { options, server } => server::start(&options, &server, out),
-        Suites::Decode { options } => run(&options, &|| Decode, out),
+        Suites::Decode { options, record: Some(path) } => record(&options, &path).map(|()| true),
+        Suites::Decode { options, record: None } => run(&options, &|| Decode, out),
         Suites::Rules { options } => run(&options, &|| Rules, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }

@@ -32,7 +32,8 @@ pub(super) fn request(seed: u64) -> Value {
         members.insert("kind".to_owned(), json!(name));
     }
     if !converts {
-        return json!({"op": "decode", "group": group, "version": version, "kind": name, "object": object});
+        let op = if object.is_object() && objects.random.chance(40) { "unstructured" } else { "decode" };
+        return json!({"op": op, "group": group, "version": version, "kind": name, "object": object});
     }
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         let annotations = objects.annotations(name);

@@ -2,5 +2,7 @@
 
 mod check;
 mod generate;
+mod record;
 
 pub use check::Decode;
+pub use record::{record, replay};

@@ -1,7 +1,7 @@
 // The oracle for built-in kinds decodes objects into their Go types and converts them between versions.
 //
 // It reads JSON lines {"op": "decode", "group", "version", "kind", "object"} and answers {"object", "unknown"} or
-// {"error"}. With "op": "convert" and the group and version "toGroup" and "to", it answers {"object"} or {"error"}.
+// {"error"}. With "op": "unstructured" the object is first read into a map, and errors are in {"errors"}. With "op": "convert" and the group and version "toGroup" and "to", it answers {"object"} or {"error"}.
 package main
 
 import (
@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,7 +36,9 @@ type answer struct {
 	Object  json.RawMessage `json:"object,omitempty"`
 	Unknown []string        `json:"unknown,omitempty"`
 	Error   string          `json:"error,omitempty"`
-	Panic   string          `json:"panic,omitempty"`
+	// Errors are all that were found in several attempts, since Go iterates over maps in random order.
+	Errors []string `json:"errors,omitempty"`
+	Panic  string   `json:"panic,omitempty"`
 }
 
 func main() {
@@ -72,6 +76,9 @@ func respond(line []byte) (out answer) {
 	if err != nil {
 		return answer{Panic: err.Error()}
 	}
+	if asked.Op == "unstructured" {
+		return unstructured(kind, asked.Object)
+	}
 	strict, err := kjson.UnmarshalStrict(asked.Object, object)
 	if err != nil {
 		return answer{Error: err.Error()}
@@ -88,6 +95,42 @@ func respond(line []byte) (out answer) {
 		if errors.As(fault, &field) {
 			out.Unknown = append(out.Unknown, field.FieldPath())
 		}
+	}
+	return out
+}
+
+// attempts is how often an object with faults is converted.
+const attempts = 16
+
+func unstructured(kind schema.GroupVersionKind, text []byte) answer {
+	var content map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &content); err != nil {
+		return answer{Panic: err.Error()}
+	}
+	var out answer
+	for range attempts {
+		object, err := newObject(kind)
+		if err != nil {
+			return answer{Panic: err.Error()}
+		}
+		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content, object, true)
+		strict, isStrict := runtime.AsStrictDecodingError(err)
+		if err != nil && !isStrict {
+			if !slices.Contains(out.Errors, err.Error()) {
+				out.Errors = append(out.Errors, err.Error())
+			}
+			continue
+		}
+		if out.Object, err = json.Marshal(object); err != nil {
+			return answer{Error: err.Error()}
+		}
+		if isStrict {
+			for _, fault := range strict.Errors() {
+				path, _ := strings.CutPrefix(fault.Error(), `unknown field "`)
+				out.Unknown = append(out.Unknown, strings.TrimSuffix(path, `"`))
+			}
+		}
+		return out
 	}
 	return out
 }

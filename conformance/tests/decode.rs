@@ -1,0 +1,17 @@
+//! Replays recorded answers of Go about objects of built-in kinds.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
+
+use fieldmanager_conformance::decode::replay;
+use fieldmanager_conformance::files;
+
+#[test]
+fn objects_of_built_in_kinds_are_decoded_and_converted_as_recorded() {
+    let (tally, differences) = replay(&files::folder("recorded").join("decode.json.gz")).unwrap();
+    assert!(differences.is_empty(), "{:#?}", differences.first());
+    assert!(tally.cases >= 3000, "{tally}");
+    for (op, least) in [("decode", 300), ("unstructured", 150), ("convert", 200)] {
+        for result in ["changed", "refused"] {
+            assert!(tally.get("requests by op", &format!("{op}: {result}")) >= least, "{tally}");
+        }
+    }
+}
