@@ -8,6 +8,7 @@ use fieldmanager_value::internal::level;
 
 use crate::equality;
 use crate::expression::{Expr, Fold, Program, Step};
+use crate::functions;
 use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload};
 
 /// The cost of making a list.
@@ -18,6 +19,7 @@ const MAP: u64 = 30;
 /// An evaluation: the values of the variables, and the cost so far.
 pub(crate) struct Evaluation<'a> {
     variables: Vec<Val<'a>>,
+    has_old: bool,
     cost: u64,
     limit: u64,
 }
@@ -29,8 +31,9 @@ pub(crate) fn run<'a>(
     old: Option<Val<'a>>,
     limit: u64,
 ) -> (Outcome<'a>, u64) {
+    let has_old = old.is_some();
     let variables = vec![object, old.unwrap_or(Val::Null)];
-    let mut evaluation = Evaluation { variables, cost: 0, limit };
+    let mut evaluation = Evaluation { variables, has_old, cost: 0, limit };
     let outcome = evaluation.eval(&program.expr);
     (outcome, evaluation.cost)
 }
@@ -51,6 +54,7 @@ impl<'a> Evaluation<'a> {
         level(|| match expr {
             Expr::Literal(literal) => Ok(literal.value()),
             Expr::Type(name) => Ok(Val::Type(name)),
+            Expr::Variable(1) if !self.has_old => fault("no such attribute(s): oldSelf"),
             Expr::Variable(at) => {
                 self.charge(1)?;
                 Ok(self.variables.get(*at).cloned().unwrap_or(Val::Null))
@@ -72,7 +76,8 @@ impl<'a> Evaluation<'a> {
                     values.push(self.eval(argument)?);
                 }
                 self.charge((function.cost)(&values))?;
-                let out = (function.run)(&values, regex.as_deref())?;
+                let out = (function.run)(&values, regex.as_deref());
+                let out = out.map_err(|fault| functions::named(fault, function, &values))?;
                 // What a call makes can be much larger than its arguments.
                 if matches!(out, Val::String(_) | Val::List(ListVal::Made(_))) {
                     self.charge(out.size() / 10)?;

@@ -10,11 +10,13 @@ use crate::functions::{self, Function};
 use crate::value::Val;
 
 /// The maximum length of an expression in bytes.
-const LENGTH: usize = 100_000;
+const LENGTH: usize = 32_768;
 /// The maximum nesting of an expression.
 const DEPTH: usize = 512;
-/// The stack for parsing an expression of the maximum length, which the parser and its tree use, in bytes.
-const STACK: usize = 256 << 20;
+/// The stack for parsing, in bytes: for the parser, whose nesting is limited, and for each byte of an expression, since
+/// the tree of `1 + 1 + ..` nests once for each term.
+const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 8 << 20 };
+const STACK_FOR_BYTE: usize = if cfg!(debug_assertions) { 16 << 10 } else { 4 << 10 };
 
 /// A resolved expression. The variables of a scope are numbered: `self` is 0 and `oldSelf` is 1.
 #[derive(Debug)]
@@ -116,7 +118,7 @@ pub(crate) fn compile(source: &str) -> Result<Program, String> {
     if source.len() > LENGTH {
         return Err(format!("the expression has {} bytes, more than {LENGTH}", source.len()));
     }
-    stacker::grow(STACK, || {
+    stacker::grow(STACK + STACK_FOR_BYTE * source.len(), || {
         let parsed = Parser::new()
             .enable_optional_syntax(true)
             .parse(source)

@@ -34,7 +34,7 @@
 //!
 //! # Depth and cost
 //!
-//! An expression of more than 100 000 bytes or 512 nested levels is refused. The cost of an evaluation grows with each
+//! An expression of more than 32,768 bytes or 512 nested levels is refused. The cost of an evaluation grows with each
 //! operation and with the sizes of strings and lists, approximately as in the API server; above [`RULE_BUDGET`] for
 //! one rule or the budget of the object, it ends with an error.
 

@@ -268,9 +268,6 @@ impl<'a> Walk<'a> {
         let (Some((program, source)), Some(value)) = (&rule.message_expression, value) else {
             return Ok(None);
         };
-        if program.uses_old_self && old.is_none() {
-            return Ok(None);
-        }
         let (outcome, cost) = evaluate::run(program, value.clone(), old, RULE_BUDGET);
         if cost > self.budget {
             return Err("messageExpression evaluation failed due to running out of cost budget, no further validation \

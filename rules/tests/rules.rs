@@ -45,6 +45,16 @@ fn fails(expression: &str, error: &str) {
     check("type: integer", expression, "1", &[&expected]);
 }
 
+/// Checks the error of an expression whose function has no overload for its arguments.
+#[track_caller]
+fn fails_to_compare(expression: &str, error: &str) {
+    let expected = format!(
+        "f: Invalid value: \"integer\": '{error}': call arguments did not match a supported operator, function or macro \
+         signature for rule: {expression}"
+    );
+    check("type: integer", expression, "1", &[&expected]);
+}
+
 #[test]
 fn values_have_the_types_of_the_schema() {
     check("type: number", "self == 1.0 && type(self) == double", "1", &[]);
@@ -207,6 +217,14 @@ fn functions_have_the_results_of_the_api_server() {
     fails("int('x') == 1", "type conversion error from 'string' to 'int'");
     fails("[].max() == 1", "max called on empty list");
     check(
+        "type: string, nullable: true",
+        "[self, null].all(x, x < '')",
+        "b",
+        &["f: Invalid value: \"b\": failed rule: [self, null].all(x, x < '')"],
+    );
+    fails_to_compare("null < dyn(1)", "no such overload: _<_");
+    fails_to_compare("dyn(1) < dyn('a')", "no such overload");
+    check(
         "x-kubernetes-int-or-string: true",
         "self < 3",
         "'1'",
@@ -305,6 +323,7 @@ fn deep_expressions_are_refused_or_run_on_a_small_stack() {
                 assert!(levels < 3000 || is_merged || !compiled.refused.is_empty(), "{open}{close}");
             }
         }
+        assert!(!compile(&format!("{}1 > 0", "1 + ".repeat(8_000))).refused.is_empty());
         assert!(!compile(&"1 + ".repeat(40_000)).refused.is_empty());
     });
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::check::{Decode, judge};
 use crate::driver::Options;
-use crate::oracle::CoProcess;
+use crate::oracle::{CoProcess, Oracle};
 use crate::tally::Tally;
 use crate::{Difference, Error, Suite, files, oracle};
 

@@ -50,6 +50,7 @@ fn schema() -> Json {
         "properties": {
             "spec": {
                 "type": "object",
+                "allOf": [{"properties": {"number": {}, "maps": {"items": {}}}}],
                 "properties": {
                     "number": integer,
                     "other": integer,
@@ -85,6 +86,12 @@ fn schema() -> Json {
                             },
                         },
                     },
+                    "holes": {"type": "array", "maxItems": 5, "items": {"type": "integer", "nullable": true}},
+                    "free": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": true,
+                        "properties": {"known": integer},
+                    },
                     "address": string,
                     "network": string,
                     "link": {"type": "string", "maxLength": 60},
@@ -115,6 +122,9 @@ fn add_rule(random: &mut Random, schema: &mut Json, has_old: bool) {
             (4, ("/properties/spec/properties/labels", "labels")),
             (4, ("/properties/spec/properties/nested", "nested")),
             (2, ("/properties/spec/properties/port", "port")),
+            (4, ("/properties/spec/allOf/0/properties/number", "number")),
+            (2, ("/properties/spec/allOf/0/properties/maps/items", "item")),
+            (2, ("/properties/spec/allOf/0", "spec")),
         ],
         ("/properties/spec", "spec"),
     );
@@ -189,7 +199,13 @@ fn words(random: &mut Random, distinct: bool) -> Json {
 /// An object with most of the fields.
 fn object(random: &mut Random) -> Json {
     let mut spec = Map::new();
-    let fields: [(&str, fn(&mut Random) -> Json); 24] = [
+    let fields: [(&str, fn(&mut Random) -> Json); 26] = [
+        ("holes", |r| json!((0..r.below(4)).map(|_| r.chance(60).then(|| small(r))).collect::<Vec<_>>())),
+        ("free", |r| match r.below(3) {
+            0 => json!({"known": small(r)}),
+            1 => json!({"known": small(r), "other": [small(r)]}),
+            _ => json!({"other": {"a": word(r)}}),
+        }),
         ("number", |r| json!(small(r))),
         ("other", |r| json!(small(r))),
         ("ratio", |r| match r.below(5) {

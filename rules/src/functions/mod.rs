@@ -15,7 +15,7 @@ mod version;
 use ::regex::Regex;
 
 use crate::evaluate::traversal;
-use crate::value::{Outcome, Val};
+use crate::value::{Fault, Outcome, Val};
 
 /// A function with a number of arguments.
 #[derive(Debug)]
@@ -94,4 +94,17 @@ pub(crate) fn global_named(name: &str, arguments: usize) -> Option<&'static Func
 /// The function that is called on its first argument.
 pub(crate) fn member_named(name: &str, arguments: usize) -> Option<&'static Function> {
     find(name, arguments, true)
+}
+
+/// The error of a call. As in the API server, it names an operator that the type of the first argument does not have at
+/// all.
+pub(crate) fn named(fault: Fault, function: &Function, arguments: &[Val<'_>]) -> Fault {
+    match (&fault, arguments.first()) {
+        (Fault::Error(message), Some(first))
+            if message == "no such overload" && !operators::is_known(function.name, first) =>
+        {
+            Fault::Error(format!("{message}: {}", function.name))
+        }
+        _ => fault,
+    }
 }

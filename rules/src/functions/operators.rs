@@ -35,6 +35,25 @@ pub(super) const ALL: &[Function] = &[
     member("includes", 2, items, |a, _| includes(a)),
 ];
 
+/// Whether the type of a value has an operator, for some type of the other side.
+pub(super) fn is_known(operator: &str, value: &Val<'_>) -> bool {
+    let is_number = matches!(value, Val::Int(_) | Val::Uint(_) | Val::Double(_));
+    let is_time = matches!(value, Val::Duration(_) | Val::Timestamp(_));
+    let is_text = matches!(value, Val::String(_) | Val::Bytes(_));
+    match operator {
+        LESS | LESS_EQUALS | GREATER | GREATER_EQUALS => {
+            is_number || is_time || is_text || matches!(value, Val::Bool(_))
+        }
+        ADD => is_number || is_time || is_text || matches!(value, Val::List(_)),
+        SUBSTRACT => is_number || is_time,
+        MULTIPLY | DIVIDE => is_number,
+        MODULO => matches!(value, Val::Int(_) | Val::Uint(_)),
+        NEGATE => matches!(value, Val::Int(_) | Val::Double(_) | Val::Duration(_)),
+        LOGICAL_NOT => matches!(value, Val::Bool(_)),
+        _ => true,
+    }
+}
+
 fn sum_cost(arguments: &[Val<'_>]) -> u64 {
     match arguments {
         [Val::String(_) | Val::Bytes(_), _] => traversal(size(arguments, 0) + size(arguments, 1)),
