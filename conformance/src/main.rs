@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use fieldmanager_conformance::Error;
 use fieldmanager_conformance::decode::Decode;
+use fieldmanager_conformance::defaults::Defaults;
 use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
@@ -56,6 +57,11 @@ enum Suites {
         #[command(flatten)]
         options: Options,
     },
+    /// Objects of built-in kinds, with the defaults, registries and validation of Kubernetes
+    Defaults {
+        #[command(flatten)]
+        options: Options,
+    },
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches {
         #[command(flatten)]
@@ -85,6 +91,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             run(&options, &|| Managed::new(real.clone()), out)
         }
         Suites::Decode { options } => run(&options, &|| Decode, out),
+        Suites::Defaults { options } => run(&options, &|| Defaults, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }
