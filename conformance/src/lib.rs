@@ -5,6 +5,7 @@
 //! it in a file that every later run replays, and counts the outcomes ([`tally`]).
 
 pub mod decode;
+pub mod defaults;
 pub mod driver;
 pub mod engine;
 mod error;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use fieldmanager_conformance::Error;
 use fieldmanager_conformance::decode::{Decode, record};
+use fieldmanager_conformance::defaults::Defaults;
 use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
@@ -73,6 +74,11 @@ enum Suites {
         #[command(flatten)]
         options: Options,
     },
+    /// Objects of built-in kinds, with the defaults, registries and validation of Kubernetes
+    Defaults {
+        #[command(flatten)]
+        options: Options,
+    },
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches {
         #[command(flatten)]
@@ -105,6 +111,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
         Suites::Decode { options, record: Some(path) } => record(&options, &path).map(|()| true),
         Suites::Decode { options, record: None } => run(&options, &|| Decode, out),
         Suites::Rules { options } => run(&options, &|| Rules, out),
+        Suites::Defaults { options } => run(&options, &|| Defaults, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }

@@ -160,8 +160,15 @@ pub(super) fn observed_generation(pod: &Value, live: Option<&Value>) -> Option<V
 /// The metadata that an update of a subresource cannot change.
 fn with_live_metadata(pod: &Value, live: &Value) -> Value {
     let mut out = pod.clone();
-    for name in ["deletionTimestamp", "generation", "labels", "annotations", "finalizers", "ownerReferences"]
-    {
+    for name in [
+        "deletionTimestamp",
+        "generation",
+        "selfLink",
+        "labels",
+        "annotations",
+        "finalizers",
+        "ownerReferences",
+    ] {
         let path = Path::parse(&format!("metadata.{name}"));
         let changed = match path.get(live) {
             Some(value) => path.edit(&out, true, &mut |_| Edit::Set(value.clone())),

@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
+	"k8s.io/klog/v2"
 )
 
 type question struct {
@@ -45,7 +47,7 @@ type answer struct {
 	Prepared runtime.Object `json:"prepared,omitempty"`
 	// Errors are those of validation.
 	Errors []fieldError `json:"errors,omitempty"`
-	// Warnings are those of the strategy, without duplicates, as clients receive them.
+	// Warnings are those of the strategy, if validation has no errors.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -57,6 +59,7 @@ type fieldError struct {
 }
 
 func main() {
+	klog.SetLogger(logr.Discard())
 	gate := utilfeature.DefaultMutableFeatureGate.(featuregate.MutableVersionedFeatureGate)
 	if err := gate.SetEmulationVersion(version.MustParse("1.37")); err != nil {
 		panic(err)
@@ -73,11 +76,6 @@ func main() {
 		}
 		if err := encoder.Encode(answerTo(&q)); err != nil {
 			panic(err)
-		}
-		if in.Buffered() == 0 {
-			if err := out.Flush(); err != nil {
-				panic(err)
-			}
 		}
 		if err := out.Flush(); err != nil {
 			panic(err)
@@ -133,7 +131,9 @@ func (a *answer) fill(q *question) error {
 	if q.Old == nil {
 		r.strategy.PrepareForCreate(ctx, object)
 		errs = rest.ValidateCreate(ctx, object, r.strategy)
-		a.Warnings = r.strategy.WarningsOnCreate(ctx, object)
+		if len(errs) == 0 {
+			a.Warnings = r.strategy.WarningsOnCreate(ctx, object)
+		}
 		r.strategy.Canonicalize(object)
 	} else {
 		strategy := r.update(q.Subresource)
@@ -164,7 +164,9 @@ func (a *answer) fill(q *question) error {
 			accessor.SetDeletionGracePeriodSeconds(grace)
 		}
 		errs = rest.ValidateUpdate(ctx, object, old, strategy)
-		a.Warnings = strategy.WarningsOnUpdate(ctx, object, old)
+		if len(errs) == 0 {
+			a.Warnings = strategy.WarningsOnUpdate(ctx, object, old)
+		}
 		strategy.Canonicalize(object)
 	}
 	for _, err := range errs {
