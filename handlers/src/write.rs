@@ -344,11 +344,11 @@ impl<'r> Write<'r> {
     }
 
     fn outcome(&self, object: Value, action: Action) -> Outcome {
+        let object = self.resource.object.kind.stored(&object);
         let scale = match (&self.resource.scale, self.request.subresource) {
             (Some((_, fields)), Subresource::Scale) => Some(fields.read(&object)),
             _ => None,
         };
-        let object = self.resource.object.kind.stored(&object);
         Outcome { object, scale, warnings: Vec::new(), action }
     }
 
@@ -367,6 +367,7 @@ impl<'r> Write<'r> {
             Media::Json => unrecognized(format!("couldn't get version/kind; json parse error: {error}")),
             Media::Yaml => unrecognized(format!("error converting YAML to JSON: {error}")),
         })?;
+        let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
         if let Some(error) = self.missing_kind(&body, bytes) {
             return Err(match self.request.validation() {
                 FieldValidation::Ignore => Status::bad_request(format!(
@@ -377,7 +378,6 @@ impl<'r> Write<'r> {
                 _ => unrecognized(error),
             });
         }
-        let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
         if !kind.is_builtin()
             && body.value.get("apiVersion").and_then(Value::as_str).is_none_or(str::is_empty)
         {

@@ -100,7 +100,9 @@ impl Suite for Requests {
                         Some(rule) => verdict.deviations.push(rule),
                         None => {
                             tally.count("differences", found.label.as_str());
-                            tally.add("different", "requests", 1);
+                            let source =
+                                if kind.definition.is_some() { "custom kinds" } else { "built-in kinds" };
+                            tally.count("requests with differences", source);
                             if verdict.difference.is_none() {
                                 let mut found = found;
                                 found.step = Some(number);
