@@ -82,8 +82,8 @@ impl ObjectConverter for Versions {
         };
         let from = kind(text("apiVersion")).ok_or_else(|| missing(&text("apiVersion").into()))?;
         let to = kind(version.as_str()).ok_or_else(|| missing(version))?;
-        let _ = (from, to);
-        fieldmanager_managedfields::SameFields.convert(object, version)
+        from.convert(object, &to)
+            .map_err(|error| ConvertError::Failed { version: version.clone(), message: error.to_string() })
     }
 }
 
@@ -94,7 +94,7 @@ impl Kind for Builtin {
     }
 
     fn defaulted(&self, object: &Value) -> Value {
-        object.clone()
+        facts::defaulted(self.kind.gvk(), object)
     }
 
     fn read(&self, stored: &Value) -> Value {
@@ -116,11 +116,11 @@ impl Kind for Builtin {
     }
 
     fn prepare_create(&self, object: &Value) -> Value {
-        object.clone()
+        facts::prepare_create(self.kind.gvk(), object)
     }
 
-    fn prepare_update(&self, _: Subresource, object: &Value, _: &Value) -> Value {
-        object.clone()
+    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Value {
+        facts::prepare_update(self.kind.gvk(), subresource.segment(), object, live)
     }
 
     fn validate_create(&self, _: &Value) -> Vec<FieldError> {
