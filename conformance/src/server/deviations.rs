@@ -38,6 +38,9 @@ pub(super) const STRATEGIC: &str = "server-strategic";
 /// Two live entries of one manager, of which Go keeps the last.
 pub(super) const DUPLICATE_ENTRIES: &str = "server-duplicate-entries";
 
+/// A check of a built-in kind that the library does not make.
+pub(super) const VALIDATION: &str = "server-validation";
+
 /// The rule that explains a difference.
 pub(super) fn explain(
     kind: &Kind,
@@ -67,6 +70,9 @@ pub(super) fn explain(
     }
     if step.verb == "strategic" && is_strategic(real.code, theirs) {
         return Some(STRATEGIC);
+    }
+    if kind.definition.is_none() && real.code == 422 && is_other_validation(&real.body, ours) {
+        return Some(VALIDATION);
     }
     if found.what == "managed" && has_duplicates(live) {
         return Some(DUPLICATE_ENTRIES);
@@ -130,6 +136,34 @@ fn sorted(status: &Json) -> Json {
     parts.sort_unstable();
     set(&mut out, "message", json!(parts));
     out
+}
+
+/// Whether the library found a part of the causes, and the others are checks that it does not make: those that are not
+/// about required, immutable or duplicate fields, enums, names, labels or quantities.
+fn is_other_validation(real: &Json, ours: &Answer) -> bool {
+    let causes = |status: &Json| items(member(status, "details"), "causes").to_vec();
+    let our = if ours.code == 422 { causes(&ours.body) } else { Vec::new() };
+    if !ours.is_success() && ours.code != 422 {
+        return false;
+    }
+    let theirs = causes(real);
+    let missing = theirs.iter().filter(|cause| !our.contains(cause));
+    let made = [
+        "immutable",
+        "may not be changed",
+        "may not change",
+        "must consist of",
+        "RFC 1123",
+        "quantities must",
+    ];
+    let is_other = |cause: &Json| {
+        matches!(text(cause, "reason"), "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueTooLong")
+            && text(cause, "field") != "patch"
+            && made.iter().all(|words| !text(cause, "message").contains(words))
+    };
+    our.iter().all(|cause| theirs.contains(cause))
+        && missing.clone().count() > 0
+        && missing.clone().all(is_other)
 }
 
 /// Whether the real server refuses a strategic merge patch for a reason of its own: see the section about patches.
