@@ -1,57 +1,72 @@
-//! The managed fields of an API server in memory: create, apply, conflict.
+//! An API server in memory: create, update, patch and apply, with defaults, validation and managed fields.
 
 use std::collections::BTreeMap;
 
-use fieldmanager::managedfields::Error;
-use fieldmanager::openapi::builtin;
-use fieldmanager::{ApplyRequest, FieldManager, GroupVersionKind, Interner, Time, UpdateRequest, Value};
+use fieldmanager::handlers::{Action, Outcome, Refused, Request, Resource};
+use fieldmanager::managedfields::RequestOptions;
+use fieldmanager::{GroupVersionKind, Map, Value};
 
-/// The Deployments of a namespace, by name.
-struct Deployments {
-    manager: FieldManager,
+/// The objects of one resource in one namespace, by name.
+struct Storage {
+    resource: Resource,
     objects: BTreeMap<String, Value>,
-    /// Shares the managed fields that many Deployments have in common.
-    interner: Interner,
+    revision: u64,
 }
 
-impl Deployments {
-    /// `POST`. `PUT` is the same with the live object instead of null.
-    fn create(&mut self, name: &str, new: &Value, by: &str, now: Time) -> Result<(), Error> {
-        let created = self.manager.update(UpdateRequest::new(&Value::Null, new).manager(by).at(now))?;
-        self.objects.insert(name.to_owned(), self.interner.share(&created.object));
-        Ok(())
-    }
-
-    /// `PATCH` with `Content-Type: application/apply-patch+yaml`. It creates an object that does not exist.
-    fn apply(&mut self, name: &str, config: &Value, by: &str, force: bool, now: Time) -> Result<(), Error> {
-        let live = self.objects.get(name).unwrap_or(&Value::Null);
-        let applied =
-            self.manager.apply(ApplyRequest::new(live, config).manager(by).force_if(force).at(now))?;
-        self.objects.insert(name.to_owned(), self.interner.share(&applied.object));
-        Ok(())
+impl Storage {
+    /// Answers a request, whose method is `POST`, `PUT` or `PATCH`, and stores its effect.
+    fn answer(&mut self, method: &str, request: &Request<'_>, body: &[u8]) -> Result<Value, Refused> {
+        let live = self.objects.get(request.name);
+        let Outcome { object, scale, action, .. } = match method {
+            "POST" => self.resource.create(request, live, body),
+            "PUT" => self.resource.update(request, live, body),
+            _ => self.resource.patch(request, live, body),
+        }?;
+        let mut metadata = object.get("metadata").and_then(Value::as_map).cloned().unwrap_or_default();
+        let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let dry_run = !request.options.dry_run.is_empty();
+        if action == Action::Nothing || dry_run {
+            return Ok(scale.unwrap_or(object));
+        }
+        if action == Action::Create && self.objects.contains_key(&name) {
+            // The name was in the body, not in the path: the same request with the live object is refused.
+            return self.answer(method, &request.clone().name(&name), body);
+        }
+        self.revision += 1;
+        metadata.insert("resourceVersion", self.revision.to_string());
+        let mut fields: Map = object.as_map().cloned().unwrap_or_default();
+        fields.insert("metadata", Value::Map(metadata));
+        let object = Value::Map(fields);
+        match action {
+            Action::Delete => self.objects.remove(&name),
+            _ => self.objects.insert(name, object.clone()),
+        };
+        Ok(scale.unwrap_or(object))
     }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kind = GroupVersionKind::from_api_version_kind("apps/v1", "Deployment");
-    let manager = FieldManager::builder(kind).types(builtin::types()).build()?;
-    let mut deployments = Deployments { manager, objects: BTreeMap::new(), interner: Interner::default() };
-    let replicas = |number: i64| {
-        let text = format!("{{apiVersion: apps/v1, kind: Deployment, spec: {{replicas: {number}}}}}");
-        Value::from_yaml(&text)
-    };
-    let noon: Time = "2026-01-31T12:00:00Z".parse()?;
-    deployments.create("web", &replicas(3)?, "shop", noon)?;
+    let mut deployments =
+        Storage { resource: Resource::builtin(&kind)?, objects: BTreeMap::new(), revision: 0 };
+    let request = Request::new("2026-01-31T12:00:00Z".parse()?).namespace("default").uid("7e1b");
+    let created = br#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
+        "replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}}}"#;
+    let live = deployments.answer("POST", &request.clone().user_agent("shop/1.0"), created)?;
+    let spec = live.get("spec").ok_or("it has a spec")?;
+    assert_eq!(spec.get("progressDeadlineSeconds"), Some(&Value::from(600)));
 
-    // The status of an error serializes to the JSON that clients get.
-    let refused = deployments.apply("web", &replicas(10)?, "autoscaler", false, noon);
-    let status = refused.err().ok_or("expected a conflict")?.status();
-    assert_eq!((status.code, status.reason), (409, "Conflict"));
+    // Another manager wants another number of replicas. The status of the answer is what clients get as JSON.
+    let config = br#"{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 10}}"#;
+    let request = request.name("web").content_type("application/apply-patch+yaml");
+    let autoscaler = RequestOptions::default().field_manager("autoscaler");
+    let refused = deployments.answer("PATCH", &request.clone().options(autoscaler.clone()), config);
+    let status = refused.err().ok_or("expected a conflict")?.status;
     let message = r#"Apply failed with 1 conflict: conflict with "shop" using apps/v1: .spec.replicas"#;
-    assert!(serde_json::to_string(&status)?.contains(&serde_json::to_string(message)?));
+    assert_eq!((status.code, status.message.as_str()), (409, message));
 
-    deployments.apply("web", &replicas(10)?, "autoscaler", true, noon)?;
-    let live = deployments.objects.get("web").ok_or("the object exists")?;
-    assert_eq!(live.get("spec"), replicas(10)?.get("spec"));
+    let live = deployments.answer("PATCH", &request.options(autoscaler.force(true)), config)?;
+    assert_eq!(live.get("spec").and_then(|spec| spec.get("replicas")), Some(&Value::from(10)));
     Ok(())
 }

@@ -51,6 +51,14 @@
 //!
 //! | module | contents |
 //! |---|---|
+#![cfg_attr(
+    feature = "handlers",
+    doc = "| [`handlers`] | requests to an API server around the field manager |"
+)]
+#![cfg_attr(
+    not(feature = "handlers"),
+    doc = "| `handlers` (feature `handlers`) | requests to an API server around the field manager |"
+)]
 #![cfg_attr(feature = "harness", doc = "| [`harness`] | scenario files, how to run them, and reports |")]
 #![cfg_attr(
     not(feature = "harness"),
@@ -80,6 +88,16 @@ pub mod fieldpath {
     pub use fieldmanager_fieldpath::{
         ApiVersion, Error, Filter, MAX_PATH_LENGTH, Matcher, Owners, Path, PathElement, Paths, Set,
         VersionedSet,
+    };
+}
+
+#[cfg(feature = "handlers")]
+pub mod handlers {
+    //! Requests to an API server: create, update, patch and apply, with decoding, defaults, validation, preconditions and
+    //! subresources.
+
+    pub use fieldmanager_handlers::{
+        Action, Outcome, Refused, Request, Resource, ResourceError, Subresource,
     };
 }
 
