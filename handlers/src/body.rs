@@ -104,6 +104,9 @@ pub(crate) fn declared_kind(
         )),
     };
     let (version, kind) = (text("apiVersion", ".apiVersion")?, text("kind", ".kind")?);
+    if version.split('/').count() > 2 {
+        return Err(format!("unexpected GroupVersion string: {version}"));
+    }
     let version = if version.is_empty() { otherwise.api_version().to_string() } else { version.to_owned() };
     let kind = if kind.is_empty() { &*otherwise.kind } else { kind };
     Ok(GroupVersionKind::from_api_version_kind(&version, kind))

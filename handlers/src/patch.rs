@@ -3,10 +3,11 @@
 use fieldmanager_managedfields::Status;
 use fieldmanager_patch::{Error, PatchType, json_merge, json_patch, strategic};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
-use fieldmanager_value::Value;
+use fieldmanager_value::{Map, Value};
 
 use crate::body;
 use crate::request::FieldValidation;
+use crate::status::quoted;
 use crate::strict;
 use crate::write::Write;
 
@@ -59,6 +60,13 @@ impl Patch {
         if let Some(error) = part.kind.missing_kind(&patched) {
             return Err(invalid(error));
         }
+        if let Some(unknown) = self.without_version(write, &patched) {
+            let faults: Vec<String> = faults.into_iter().chain(unknown).collect();
+            write.report_strict(&faults, |faults| {
+                invalid(format!("strict decoding error: {}", faults.join(", ")))
+            })?;
+            return Ok(Value::Map(Map::new()));
+        }
         let typed = body::with_kind(&patched, &declared);
         let decoded = part.kind.decode(&typed).map_err(invalid)?;
         let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
@@ -67,6 +75,18 @@ impl Patch {
             invalid(format!("strict decoding error: {}", faults.join(", ")))
         })?;
         Ok(defaulted)
+    }
+
+    /// The faults of an object of a built-in kind whose version the patch removed: Go decodes it into the internal version,
+    /// which has no JSON names, so that nothing is left of it.
+    fn without_version(&self, write: &Write<'_>, patched: &Value) -> Option<Vec<String>> {
+        let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        if self.patch_type == PatchType::Strategic || !write.part.kind.is_builtin() || !version.is_empty() {
+            return None;
+        }
+        let names = patched.as_map()?.iter().map(|(name, _)| name.as_str());
+        let unknown = names.filter(|name| !matches!(*name, "apiVersion" | "kind"));
+        Some(unknown.map(|name| format!("unknown field {}", quoted(name))).collect())
     }
 
     /// Checks that the patch is a list of operations, or an object. Strict field validation decodes the patch once more,

@@ -5,7 +5,7 @@ use fieldmanager_managedfields::{
 };
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::{FieldError, FieldPath};
-use fieldmanager_value::Value;
+use fieldmanager_value::{Map, Value};
 
 use crate::body::{self, Body, Media};
 use crate::metadata;
@@ -77,7 +77,13 @@ impl<'r> Write<'r> {
             return Err(Status::failure(500, "", message.to_owned(), None));
         }
         match live {
-            Some(_) => Err(self.target(metadata::text(&outcome.object, "name")).already_exists()),
+            Some(live) => {
+                let mut status = self.target(metadata::text(&outcome.object, "name")).already_exists();
+                if metadata::field(live, "deletionTimestamp").is_some() {
+                    status.message = format!("object is being deleted: {}", status.message);
+                }
+                Err(status)
+            }
             None => Ok(outcome),
         }
     }
@@ -118,9 +124,11 @@ impl<'r> Write<'r> {
     fn apply(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
         let Body { value: config, duplicates, .. } = body::read_yaml(body)
             .map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
+        // An empty document is an object without a kind.
+        let config = if config.is_null() { Value::Map(Map::new()) } else { config };
         let create = self.request.subresource == Subresource::Object;
         self.write(live, "", create, |write, live| {
-            if config.as_map().is_none() && !config.is_null() {
+            if config.as_map().is_none() {
                 let found = body::go_kind(&config);
                 return Err(Status::bad_request(format!(
                     "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
@@ -336,11 +344,11 @@ impl<'r> Write<'r> {
     }
 
     fn outcome(&self, object: Value, action: Action) -> Outcome {
+        let object = self.resource.object.kind.stored(&object);
         let scale = match (&self.resource.scale, self.request.subresource) {
             (Some((_, fields)), Subresource::Scale) => Some(fields.read(&object)),
             _ => None,
         };
-        let object = self.resource.object.kind.stored(&object);
         Outcome { object, scale, warnings: Vec::new(), action }
     }
 
@@ -359,6 +367,7 @@ impl<'r> Write<'r> {
             Media::Json => unrecognized(format!("couldn't get version/kind; json parse error: {error}")),
             Media::Yaml => unrecognized(format!("error converting YAML to JSON: {error}")),
         })?;
+        let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
         if let Some(error) = self.missing_kind(&body, bytes) {
             return Err(match self.request.validation() {
                 FieldValidation::Ignore => Status::bad_request(format!(
@@ -369,7 +378,6 @@ impl<'r> Write<'r> {
                 _ => unrecognized(error),
             });
         }
-        let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
         if !kind.is_builtin()
             && body.value.get("apiVersion").and_then(Value::as_str).is_none_or(str::is_empty)
         {
@@ -450,7 +458,7 @@ impl<'r> Write<'r> {
         let found = accepted.iter().copied().find(|patch_type| patch_type.content_type() == content_type);
         found.ok_or_else(|| {
             // The routes of built-in kinds list the types of patches, and refuse others themselves.
-            if self.part.kind.is_builtin() {
+            if self.resource.object.kind.is_builtin() {
                 return Status::failure(
                     415,
                     "UnsupportedMediaType",

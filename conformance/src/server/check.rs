@@ -96,11 +96,13 @@ impl Suite for Requests {
                 let ours = self.library.send(&step.request(kind, &live, name));
                 let action = self.library.action;
                 if let Some(found) = difference(kind, &step, &live, &real, &ours, action) {
-                    match deviations::explain(kind, &step, &real, &ours, &found) {
+                    match deviations::explain(kind, &step, &live, &real, &ours, &found) {
                         Some(rule) => verdict.deviations.push(rule),
                         None => {
                             tally.count("differences", found.label.as_str());
-                            tally.add("different", "requests", 1);
+                            let source =
+                                if kind.definition.is_some() { "custom kinds" } else { "built-in kinds" };
+                            tally.count("requests with differences", source);
                             if verdict.difference.is_none() {
                                 let mut found = found;
                                 found.step = Some(number);

@@ -180,7 +180,9 @@ fn aligned(kind: &Kind, step: &Step<'_>, real: &Answer, ours: &Answer) -> Json {
     // The addresses and ports that the server allocates.
     if kind.kind == "Service" && step.sub.is_empty() {
         let mut pointers: Vec<String> =
-            ["clusterIP", "clusterIPs", "healthCheckNodePort"].map(|name| format!("/spec/{name}")).into();
+            ["clusterIP", "clusterIPs", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy"]
+                .map(|name| format!("/spec/{name}"))
+                .into();
         let ports = items(member(&real.body, "spec"), "ports").len();
         pointers.extend((0..ports).map(|at| format!("/spec/ports/{at}/nodePort")));
         for pointer in pointers {

@@ -27,10 +27,25 @@ pub(super) const YAML_WORDS: &str = "server-yaml-words";
 /// A custom resource that the real server writes again although it is equal to the stored one.
 pub(super) const WRITTEN_AGAIN: &str = "server-written-again";
 
+/// A precondition that the store of the real server checks, whose message names the key of the store.
+pub(super) const STORE_WORDS: &str = "server-store-words";
+/// A patched object in a message: Go writes the fields of a struct in their order.
+pub(super) const FIELD_ORDER: &str = "server-field-order";
+/// A strategic merge patch whose result does not fit the Go type, in the words of another decoder.
+pub(super) const RESTORE_WORDS: &str = "server-restore-words";
+/// A strategic merge patch that the library refuses with another code or other words, or carries out.
+pub(super) const STRATEGIC: &str = "server-strategic";
+/// Two live entries of one manager, of which Go keeps the last.
+pub(super) const DUPLICATE_ENTRIES: &str = "server-duplicate-entries";
+
+/// A check of a built-in kind that the library does not make.
+pub(super) const VALIDATION: &str = "server-validation";
+
 /// The rule that explains a difference.
 pub(super) fn explain(
     kind: &Kind,
     step: &Step<'_>,
+    live: &Json,
     real: &Answer,
     ours: &Answer,
     found: &Difference,
@@ -53,12 +68,31 @@ pub(super) fn explain(
     if found.what == "write" && kind.definition.is_some() && found.reference == json!(true) {
         return Some(WRITTEN_AGAIN);
     }
+    if step.verb == "strategic" && is_strategic(real.code, theirs) {
+        return Some(STRATEGIC);
+    }
+    if kind.definition.is_none() && real.code == 422 && is_other_validation(&real.body, ours) {
+        return Some(VALIDATION);
+    }
+    if found.what == "managed" && has_duplicates(live) {
+        return Some(DUPLICATE_ENTRIES);
+    }
     if same_code && real.warnings == ours.warnings {
         if real.code == 500 && step.verb == "apply" && same_paths(theirs, our) {
             return Some(TYPE_WORDS);
         }
         if real.code == 400 && theirs.contains("yaml: ") && our.contains("YAML") && step.verb == "apply" {
             return Some(YAML_WORDS);
+        }
+        if real.code == 409 && without_store(theirs) == our {
+            return Some(STORE_WORDS);
+        }
+        if real.code == 422 && step.verb == "strategic" && restores(&real.body) && has_patch_cause(&ours.body)
+        {
+            return Some(RESTORE_WORDS);
+        }
+        if real.code == 422 && has_patch_cause(&real.body) && same_patched(&real.body, &ours.body) {
+            return Some(FIELD_ORDER);
         }
         if !real.is_success() && sorted(&real.body) == sorted(&ours.body) {
             return Some(if real.code == 409 { CONFLICT_ORDER } else { CAUSE_ORDER });
@@ -102,4 +136,86 @@ fn sorted(status: &Json) -> Json {
     parts.sort_unstable();
     set(&mut out, "message", json!(parts));
     out
+}
+
+/// Whether the library found a part of the causes, and the others are checks that it does not make: those that are not
+/// about required, immutable or duplicate fields, enums, names, labels or quantities.
+fn is_other_validation(real: &Json, ours: &Answer) -> bool {
+    let causes = |status: &Json| items(member(status, "details"), "causes").to_vec();
+    let our = if ours.code == 422 { causes(&ours.body) } else { Vec::new() };
+    if !ours.is_success() && ours.code != 422 {
+        return false;
+    }
+    let theirs = causes(real);
+    let missing = theirs.iter().filter(|cause| !our.contains(cause));
+    let made = [
+        "immutable",
+        "may not be changed",
+        "may not change",
+        "must consist of",
+        "RFC 1123",
+        "quantities must",
+    ];
+    let is_other = |cause: &Json| {
+        matches!(text(cause, "reason"), "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueTooLong")
+            && text(cause, "field") != "patch"
+            && made.iter().all(|words| !text(cause, "message").contains(words))
+    };
+    our.iter().all(|cause| theirs.contains(cause))
+        && missing.clone().count() > 0
+        && missing.clone().all(is_other)
+}
+
+/// Whether the real server refuses a strategic merge patch for a reason of its own: see the section about patches.
+fn is_strategic(code: u16, message: &str) -> bool {
+    let starts = ["unknown patch type: ", "unable to find api field in struct RawExtension"];
+    let ends = ["does not contain declared merge key: "];
+    code == 500
+        && (starts.iter().any(|start| message.starts_with(start))
+            || ends.iter().any(|end| message.ends_with(end)))
+}
+
+/// Whether the object has two entries of one manager, operation, version and subresource.
+fn has_duplicates(object: &Json) -> bool {
+    let mut seen = BTreeSet::new();
+    let key = |entry: &Json| {
+        ["manager", "operation", "apiVersion", "subresource"].map(|name| text(entry, name).to_owned())
+    };
+    !items(member(object, "metadata"), "managedFields").iter().all(|entry| seen.insert(key(entry)))
+}
+
+/// A message without the key of the store.
+fn without_store(message: &str) -> String {
+    match (message.split_once("StorageError: invalid object"), message.split_once("AdditionalErrorMsg: ")) {
+        (Some((start, _)), Some((_, end))) => format!("{start}{end}"),
+        _ => message.to_owned(),
+    }
+}
+
+/// The cause of a refused patch.
+fn patch_cause(status: &Json) -> Option<&str> {
+    let cause = items(member(status, "details"), "causes").first()?;
+    (text(cause, "field") == "patch").then(|| text(cause, "message"))
+}
+
+fn has_patch_cause(status: &Json) -> bool {
+    patch_cause(status).is_some()
+}
+
+/// Whether the decoder of unstructured objects refused the result of a patch.
+fn restores(status: &Json) -> bool {
+    let words = ["cannot restore ", "unrecognized type: ", "error decoding from json: "];
+    patch_cause(status).is_some_and(|cause| words.iter().any(|word| cause.contains(word)))
+}
+
+/// Whether two causes are equal, apart from the order of the fields of the object that they show.
+fn same_patched(real: &Json, ours: &Json) -> bool {
+    let parts = |status: &Json| -> Option<(Json, String)> {
+        let shown = patch_cause(status)?.strip_prefix("Invalid value: ")?;
+        let mut read = serde_json::Deserializer::from_str(shown).into_iter::<String>();
+        let object = read.next()?.ok()?;
+        let rest = shown.get(read.byte_offset()..)?.to_owned();
+        Some((serde_json::from_str(&object).ok()?, rest))
+    };
+    parts(real).is_some() && parts(real) == parts(ours)
 }

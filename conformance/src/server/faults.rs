@@ -64,7 +64,7 @@ fn option(story: &mut Story<'_>, step: &mut Json) {
     set(step, "query", story.rng.name(&choices));
 }
 
-/// A body that is no object.
+/// A body that is not an object.
 fn raw(story: &mut Story<'_>, step: &mut Json) {
     let texts = [
         "",

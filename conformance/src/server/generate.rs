@@ -31,7 +31,7 @@ pub(super) fn sequence(seed: u64) -> Result<Json, Error> {
     Ok(json!({"kind": story.kind.kind, "path": story.kind.path, "name": format!("n{seed}"), "steps": steps}))
 }
 
-/// What a sequence is about.
+/// The kind and the object of a sequence.
 pub(super) struct Story<'a> {
     catalog: &'a Catalog,
     pub(super) kind: &'a Kind,
@@ -263,7 +263,7 @@ impl<'a> Story<'a> {
 
     fn update(&mut self, step: &mut Json, mut object: Json, sub: &str) {
         if sub != "scale" && self.rng.chance(50) {
-            // What a client does that reads the object, and changes some of it.
+            // As a client that reads the object, and changes some of it.
             let mut edits = patches::part(self.rng, &object, true);
             if self.rng.chance(25) {
                 patches::deletions(self.rng, &mut edits, false);

@@ -19,7 +19,7 @@ pub trait Server {
     fn send(&mut self, request: &Request) -> Answer;
 }
 
-/// What a server chooses by itself, taken over from the answer of the real one.
+/// The choices of a server, taken over from the answer of the real one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inputs {
     pub(super) now: String,
@@ -36,7 +36,7 @@ pub struct Library {
     definitions: Arc<Vec<Json>>,
     pub(super) live: Option<Json>,
     pub(super) inputs: Inputs,
-    /// What the last request did.
+    /// The effect of the last request.
     pub(super) action: Option<Action>,
 }
 
@@ -189,7 +189,7 @@ fn decoded(value: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// What the real server chose in its answer: `live` is the object before the request.
+/// The choices of the real server in its answer; `live` is the object before the request.
 pub(super) fn inputs(live: &Json, real: &Answer) -> Inputs {
     let metadata = real.body.get("metadata").cloned().unwrap_or_default();
     let entries = |object: &Json| -> Vec<Json> {

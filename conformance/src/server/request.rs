@@ -1,6 +1,5 @@
 //! Requests and answers, and the requests that the steps of a sequence stand for.
 
-use fieldmanager_value::Value;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use super::kinds::Kind;

@@ -180,7 +180,7 @@ impl Kind for Builtin {
 
 fn not_registered(kind: &GroupVersionKind) -> String {
     format!(
-        "no kind \"{}\" is registered for version \"{}\" in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
+        "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
         kind.kind,
         kind.api_version()
     )

@@ -1,0 +1,25 @@
+//! Replays the recorded requests to a real kube-apiserver.
+
+use fieldmanager_conformance::driver::Options;
+use fieldmanager_conformance::files;
+use fieldmanager_conformance::server::{Recording, replay};
+
+/// The most requests that may have another answer than the real server gave, without a listed reason. It only falls.
+const UNEXPLAINED: usize = 3300;
+
+fn count(report: &str, line: &str) -> usize {
+    let found = report.lines().find_map(|found| found.trim().strip_prefix(line));
+    found.map_or(0, |count| count.trim().parse().unwrap())
+}
+
+#[test]
+fn recorded_requests_have_the_answers_of_the_real_server() {
+    let recording = Recording::read(&files::folder("recordings").join("server.jsonl.gz")).unwrap();
+    assert!(recording.requests.len() >= 10_000);
+    let mut out = Vec::new();
+    let options = Options { keep_going: usize::MAX, report: 0, ..Options::default() };
+    replay(&options, &recording, &mut out).unwrap();
+    let report = String::from_utf8(out).unwrap();
+    assert!(count(&report, "custom kinds") <= 5, "{report}");
+    assert!(count(&report, "built-in kinds") <= UNEXPLAINED, "{report}");
+}
