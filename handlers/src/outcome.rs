@@ -1,4 +1,4 @@
-//! What a request leads to.
+//! The results of requests.
 
 use fieldmanager_managedfields::Status;
 use fieldmanager_value::Value;
@@ -16,11 +16,11 @@ pub struct Outcome {
     pub scale: Option<Value>,
     /// The texts of the `Warning` headers.
     pub warnings: Vec<String>,
-    /// What the server does with the object.
+    /// The effect on the storage.
     pub action: Action,
 }
 
-/// What a server does with the object of an [`Outcome`].
+/// The effect of an [`Outcome`] on the storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// The object is new: the server stores it, and answers 201.

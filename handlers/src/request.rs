@@ -1,4 +1,4 @@
-//! What a client sends, and what the server adds.
+//! The parts of a request: those that a client sends, and those that the server adds.
 
 use fieldmanager_managedfields::{RequestOptions, Time};
 
@@ -78,7 +78,7 @@ pub struct Request<'a> {
     pub now: Time,
     /// The uid that an object gets if the request creates it.
     pub uid: &'a str,
-    /// What is appended to `metadata.generateName`: five random characters of `bcdfghjklmnpqrstvwxz2456789`.
+    /// The end of a name that is generated from `metadata.generateName`: five random characters of `bcdfghjklmnpqrstvwxz2456789`.
     pub name_suffix: &'a str,
 }
 

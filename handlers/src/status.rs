@@ -67,12 +67,6 @@ impl Target<'_> {
     }
 }
 
-/// 404: a path that does not exist.
-pub(crate) fn no_such_resource() -> Status {
-    let message = "the server could not find the requested resource".to_owned();
-    Status::failure(404, "NotFound", message, Some(Details::default()))
-}
-
 /// 415: the body is of a media type that the resource does not read.
 pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Status {
     let message = format!(

@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 const MOST: usize = 100;
 
 /// The length in bytes up to which the path of a field is compared with those of unknown fields, so that a long name does
-/// not make each field below it expensive. The faults of longer paths come last.
+/// not make each field below it expensive. The faults of longer paths follow all others.
 const LONGEST_PATH: usize = 4096;
 
 /// The faults of a JSON text in the order in which they occur: the given faults of the form `unknown field "PATH"`, and

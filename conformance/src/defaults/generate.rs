@@ -246,7 +246,7 @@ impl Objects {
                 self.fields(embedded.unwrap_or(&Value::Null), members, depth);
                 continue;
             }
-            // What matters most is frequent.
+            // The most important parts are frequent.
             let percent = match name {
                 "spec" | "template" | "containers" => 95,
                 "type" | "kind" => percent.max(70),

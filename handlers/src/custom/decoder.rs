@@ -116,7 +116,7 @@ pub enum DecodeError {
     Object(#[from] Error),
 }
 
-/// What is dropped and repaired, which differs between requests and stored objects.
+/// The origin of an object: requests and stored objects are repaired differently.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
     Request,

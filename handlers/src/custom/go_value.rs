@@ -59,7 +59,7 @@ fn write(value: &Value, out: &mut String) {
     });
 }
 
-/// The value at a path of field names. The error says which value is no map.
+/// The value at a path of field names. The error names the value that is not a map.
 ///
 /// Behaviour: `NestedFieldNoCopy` of `k8s.io/apimachinery/pkg/apis/meta/v1/unstructured`.
 pub(super) fn nested<'v>(object: &'v Value, names: &[&str]) -> Result<Option<&'v Value>, String> {

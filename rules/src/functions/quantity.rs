@@ -10,7 +10,7 @@ use crate::value::{Outcome, Val, fault, no_overload};
 pub(crate) struct Quantity {
     /// The value in billionths. Smaller parts are rounded up, as in Kubernetes.
     value: i128,
-    /// Whether it has so many digits that Kubernetes keeps it as a decimal, which never is an integer.
+    /// Whether Kubernetes keeps it as a decimal, which is never an integer, because of the number of its digits.
     is_decimal: bool,
 }
 
