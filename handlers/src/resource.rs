@@ -61,6 +61,7 @@ pub(crate) struct Inner {
     pub(crate) scale: Option<(Part, ScaleFields)>,
     pub(crate) patch_types: &'static [PatchType],
     pub(crate) server_answers: bool,
+    pub(crate) rule_faults: Vec<String>,
 }
 
 impl Inner {
@@ -127,6 +128,7 @@ impl Resource {
                 ephemeral: optional(Subresource::EphemeralContainers)?,
                 scale,
                 patch_types: &PatchType::BUILT_IN,
+                rule_faults: Vec::new(),
                 server_answers: false,
             }),
         })
@@ -180,6 +182,7 @@ impl Resource {
                 ephemeral: None,
                 scale,
                 patch_types: &PatchType::CUSTOM,
+                rule_faults: kind.rule_faults(),
                 server_answers: false,
             }),
         })
@@ -193,6 +196,24 @@ impl Resource {
             inner.server_answers = on;
         }
         self
+    }
+
+    /// The rules of a custom resource (`x-kubernetes-validations`) that cannot be run and are not checked, each with its
+    /// text and the reason. A server accepts the definition with these warnings, or refuses it to be strict.
+    ///
+    /// ```
+    /// use fieldmanager_handlers::Resource;
+    /// use fieldmanager_structural::crd::CustomResource;
+    /// let rules = "[{rule: 'self.a.isOdd()'}]";
+    /// let schema = format!("{{type: object, properties: {{a: {{type: integer}}}}, x-kubernetes-validations: {rules}}}");
+    /// let versions = format!("[{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {schema}}}}}]");
+    /// let shop = CustomResource::from_value(&fieldmanager_testing::shop(&versions))?;
+    /// let faults = Resource::custom(&shop, "v1")?.rule_faults();
+    /// assert!(faults[0].contains("the rule `self.a.isOdd()` cannot be run"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rule_faults(&self) -> Vec<String> {
+        self.inner.rule_faults.clone()
     }
 
     /// The kind.

@@ -196,10 +196,13 @@ fn words(random: &mut Random, distinct: bool) -> Json {
     json!(out)
 }
 
+/// Makes the value of a field.
+type Make = fn(&mut Random) -> Json;
+
 /// An object with most of the fields.
 fn object(random: &mut Random) -> Json {
     let mut spec = Map::new();
-    let fields: [(&str, fn(&mut Random) -> Json); 26] = [
+    let fields: [(&str, Make); 26] = [
         ("holes", |r| json!((0..r.below(4)).map(|_| r.chance(60).then(|| small(r))).collect::<Vec<_>>())),
         ("free", |r| match r.below(3) {
             0 => json!({"known": small(r)}),

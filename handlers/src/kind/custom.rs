@@ -42,6 +42,11 @@ impl Custom {
         })
     }
 
+    /// The rules that cannot be run.
+    pub(crate) fn rule_faults(&self) -> Vec<String> {
+        self.validator.refused_rules().iter().map(ToString::to_string).collect()
+    }
+
     /// An object that an apply made, decoded and with defaults.
     pub(crate) fn applied(&self, object: &Value) -> Value {
         match self.decoder.decode(object) {
@@ -115,7 +120,11 @@ impl Kind for Custom {
     }
 
     fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String> {
-        self.validator.warnings(object, live)
+        let mut warnings = self.validator.warnings(object, live);
+        if let Some(live) = live {
+            warnings.extend(self.validator.rule_warnings(object, live));
+        }
+        warnings
     }
 
     fn allows_unconditional_update(&self) -> bool {
