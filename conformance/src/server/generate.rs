@@ -17,7 +17,7 @@ const MANAGERS: &[&str] = &["a", "b", "c", "kubectl"];
 pub(super) fn sequence(seed: u64) -> Result<Json, Error> {
     let catalog = Catalog::get()?;
     let mut rng = Random::new(seed);
-    let mut story = Story::new(catalog, &mut rng);
+    let mut story = Story::new(catalog, &mut rng)?;
     let count = story.rng.between(3, 11);
     let mut steps = vec![story.first()];
     // If that was refused.
@@ -41,10 +41,10 @@ pub(super) struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
-    fn new(catalog: &'a Catalog, rng: &'a mut Random) -> Self {
-        let kind = &catalog.kinds[rng.below(catalog.kinds.len())];
+    fn new(catalog: &'a Catalog, rng: &'a mut Random) -> Result<Self, Error> {
+        let kind = rng.pick(&catalog.kinds).ok_or_else(|| Error::Request("no kinds".to_owned()))?;
         let base = catalog.expand(rng, member(&kind.rest, "object"), 40);
-        Story { catalog, kind, rng, base }
+        Ok(Story { catalog, kind, rng, base })
     }
 
     fn template(&mut self, name: &str, percent: u32) -> Json {

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use fieldmanager_value::Value;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-use super::request::NAME;
+use super::request::{NAME, set_pointer};
 use crate::Error;
 use crate::generate::random::Random;
-use crate::json::{back, flag, items, member, text};
+use crate::json::{back, flag, items, member, set, text};
 
 /// The group of the custom kinds.
 const GROUP: &str = "conformance.example.com";
@@ -207,22 +207,22 @@ fn custom_kind(entry: &Json) -> Kind {
 fn served(entry: &Json, version: &Json, stored: bool) -> Json {
     let mut schema = json!({"type": "object", "properties": member(version, "schema")});
     if flag(entry, "preserve") {
-        schema["x-kubernetes-preserve-unknown-fields"] = json!(true);
+        set(&mut schema, "x-kubernetes-preserve-unknown-fields", true);
     }
     let mut out = json!({
         "name": member(version, "name"), "served": true, "storage": stored, "schema": {"openAPIV3Schema": schema}
     });
     if flag(version, "status") {
-        out["subresources"]["status"] = json!({});
+        set_pointer(&mut out, "/subresources/status", &json!({}));
     }
     if let Some(scale) = version.get("scale") {
-        out["subresources"]["scale"] = scale.clone();
+        set_pointer(&mut out, "/subresources/scale", scale);
     }
     if flag(version, "deprecated") {
-        out["deprecated"] = json!(true);
+        set(&mut out, "deprecated", true);
     }
     if let Some(warning) = version.get("warning") {
-        out["deprecationWarning"] = warning.clone();
+        set(&mut out, "deprecationWarning", warning.clone());
     }
     out
 }

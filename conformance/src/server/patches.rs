@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::generate::random::Random;
+use crate::json::set;
 
 /// The members that identify an item of a list, or without which an object is refused.
 const KEYS: &[&str] = &[
@@ -37,7 +38,11 @@ pub(super) fn part(rng: &mut Random, object: &Json, identity: bool) -> Json {
             _ => rng.chance(percent),
         };
         if kept {
-            out[name] = below(rng, value, percent, if name == "metadata" && identity { 3 } else { 0 });
+            set(
+                &mut out,
+                name,
+                below(rng, value, percent, if name == "metadata" && identity { 3 } else { 0 }),
+            );
         }
     }
     if let (false, Some(metadata)) = (identity, out.get_mut("metadata").and_then(Json::as_object_mut)) {
@@ -58,7 +63,11 @@ fn below(rng: &mut Random, value: &Json, percent: u32, depth: usize) -> Json {
             let mut out = json!({});
             for (name, value) in members {
                 if whole || KEYS.contains(&name.as_str()) || rng.chance(percent) {
-                    out[name] = below(rng, value, percent, if whole { 1 } else { (depth + 1).min(2) });
+                    set(
+                        &mut out,
+                        name,
+                        below(rng, value, percent, if whole { 1 } else { (depth + 1).min(2) }),
+                    );
                 }
             }
             out
