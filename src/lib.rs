@@ -99,8 +99,8 @@ pub mod managedfields {
     pub use fieldmanager_managedfields::internal::lint;
     pub use fieldmanager_managedfields::{
         ApplyRequest, Cause, ConvertError, CsaUpgrade, Details, Entry, EntryError, Error, ErrorKind,
-        ExtractForm, FieldManager, FieldManagerBuilder, Identity, Interner, InvalidOptions, MAX_CAUSES,
-        MAX_MANAGER, MAX_OWNED_DEPTH, MAX_UPDATERS, ManagedFields, MigrateError, ObjectConverter,
+        ExtractForm, ExtractRequest, FieldManager, FieldManagerBuilder, Identity, Interner, InvalidOptions,
+        MAX_CAUSES, MAX_MANAGER, MAX_OWNED_DEPTH, MAX_UPDATERS, ManagedFields, MigrateError, ObjectConverter,
         ObjectError, ObjectOutcome, Operation, Outcome, PatchRequest, RequestKind, RequestOptions,
         SameFields, ScaleHandler, Selector, Status, StripOptions, Time, TimeError, UpdateRequest, extract,
         ignore_timestamp_only_changes, manager_name, strip_for_apply, validate_managed_fields,

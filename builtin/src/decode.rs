@@ -26,7 +26,7 @@ const MAX_UNKNOWN: usize = 100;
 
 /// Decodes a value into a type and encodes it.
 pub(crate) fn decode(types: &Types, id: TypeId, value: &Value) -> Result<Decoded, Fault> {
-    let mut decoder = Decoder { types, unknown: Some(Vec::new()), fault: None };
+    let mut decoder = Decoder { types, unknown: Some(Vec::new()), fault: None, mode: Mode::Strict };
     let object = decoder.value(id, value, &Trail::root())?;
     match decoder.fault {
         Some(fault) => Err(fault),
@@ -37,12 +37,40 @@ pub(crate) fn decode(types: &Types, id: TypeId, value: &Value) -> Result<Decoded
     }
 }
 
+/// Decodes as Go's `encoding/json` does, which takes names in any case.
+pub(crate) fn decode_folded(types: &Types, id: TypeId, value: &Value) -> Result<Value, Fault> {
+    let mut decoder = Decoder { types, unknown: None, fault: None, mode: Mode::AnyCase };
+    let object = decoder.value(id, value, &Trail::root())?;
+    match decoder.fault {
+        Some(fault) => Err(fault),
+        None => Ok(object.unwrap_or_else(|| value.clone())),
+    }
+}
+
+/// Makes a decoded object fit another type: fields that the type lacks are dropped, and those that it always has added.
+pub(crate) fn fit(types: &Types, id: TypeId, value: &Value) -> Value {
+    let mut decoder = Decoder { types, unknown: None, fault: None, mode: Mode::Decoded };
+    let object = decoder.value(id, value, &Trail::root()).ok().flatten();
+    object.unwrap_or_else(|| value.clone())
+}
+
 struct Decoder<'t> {
     types: &'t Types,
     /// `None` where Go decodes without a check for unknown fields.
     unknown: Option<Vec<String>>,
     /// The first fault that does not end decoding. A fault that does wins over it.
     fault: Option<Fault>,
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// As kube-apiserver reads objects.
+    Strict,
+    /// With names in any case.
+    AnyCase,
+    /// What was decoded before, perhaps from another type: nothing but the fields is checked.
+    Decoded,
 }
 
 /// What a value is written as; `None` if it is written as it was read.
@@ -52,6 +80,11 @@ impl Decoder<'_> {
     fn value(&mut self, id: TypeId, value: &Value, trail: &Trail<'_>) -> Result<Written, Fault> {
         let Some(ty) = self.types.get(id) else { return Ok(None) };
         match (&ty.form, value) {
+            (Form::Quantity | Form::Time | Form::MicroTime | Form::Bytes, _)
+                if self.mode == Mode::Decoded =>
+            {
+                Ok(None)
+            }
             (Form::Any, _) | (Form::Pointer(_), Value::Null) => Ok(None),
             (Form::Pointer(to), _) => self.value(*to, value, trail),
             (Form::SchemaOrBool(schema), _) => level(|| self.schema_or_bool(*schema, value, trail)),
@@ -111,13 +144,15 @@ impl Decoder<'_> {
         trail: &Trail<'_>,
     ) -> Result<Written, Fault> {
         let types = self.types;
+        let unfolded = self.unfolded(shape, entries);
+        let entries = unfolded.as_ref().unwrap_or(entries);
         let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
-        let mut always = shape.always(types).peekable();
+        let mut always = shape.always().peekable();
         for (name, value) in entries {
-            while let Some((missing, zero)) = always.next_if(|(field, _)| field.name < *name) {
-                edits.push((missing.name.clone(), Some(zero)));
+            while let Some(missing) = always.next_if(|field| field.name < *name) {
+                edits.push((missing.name.clone(), Some(types.zero(missing.ty))));
             }
-            always.next_if(|(field, _)| field.name == *name);
+            always.next_if(|field| field.name == *name);
             let Some(field) = shape.field(name) else {
                 self.report_unknown(name, trail);
                 edits.push((name.clone(), None));
@@ -133,14 +168,28 @@ impl Decoder<'_> {
                 edits.push((name.clone(), written));
             }
         }
-        edits.extend(always.map(|(missing, zero)| (missing.name.clone(), Some(zero))));
-        Ok((!edits.is_empty()).then(|| Value::Map(entries.with_edits(edits))))
+        edits.extend(always.map(|missing| (missing.name.clone(), Some(types.zero(missing.ty)))));
+        let is_changed = unfolded.is_some() || !edits.is_empty();
+        Ok(is_changed.then(|| Value::Map(entries.with_edits(edits))))
+    }
+
+    /// The entries under the names of the fields, if names are taken in any case and one has another.
+    fn unfolded(&self, shape: &Struct, entries: &Map) -> Option<Map> {
+        if self.mode != Mode::AnyCase || entries.iter().all(|(name, _)| shape.field(name).is_some()) {
+            return None;
+        }
+        let entry = |(name, value): (&Str, &Value)| {
+            let name = shape.field_folded(name).map_or(name, |field| &field.name);
+            (name.clone(), value.clone())
+        };
+        Some(entries.iter().map(entry).collect())
     }
 
     /// Whether `omitempty` omits what `read` is written as. A pointer that is set is written whatever it points to.
     fn is_omitted(&self, id: TypeId, read: &Value, written: &Value) -> bool {
         match self.types.get(id).map(|ty| &ty.form) {
-            Some(Form::Pointer(_)) => read.is_null(),
+            // What is null after it was decoded is a pointer to a value that is written as null.
+            Some(Form::Pointer(_)) => read.is_null() && self.mode != Mode::Decoded,
             _ => self.types.is_empty(id, written),
         }
     }
@@ -241,7 +290,7 @@ impl Decoder<'_> {
         trail: &Trail<'_>,
         run: impl FnOnce(&mut Self, &Trail<'_>) -> Result<Written, Fault>,
     ) -> Result<Written, Fault> {
-        let mut nested = Decoder { types: self.types, unknown: None, fault: None };
+        let mut nested = Decoder { types: self.types, unknown: None, fault: None, mode: self.mode };
         let result = run(&mut nested, &Trail::root());
         let fault = match (result, nested.fault) {
             (Ok(written), None) => return Ok(written),

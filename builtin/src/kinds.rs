@@ -196,7 +196,8 @@ impl Kind {
         &self.0.gvk
     }
 
-    /// The versions of the kind in its group, sorted by name, this one included.
+    /// The versions of the kind in its group, sorted by name, this one included. An `Event` of the core group and one of
+    /// `events.k8s.io` are versions of each other.
     ///
     /// ```
     /// use fieldmanager_builtin::Kind;
@@ -206,8 +207,13 @@ impl Kind {
     /// assert_eq!(versions.collect::<Vec<_>>(), ["v1", "v2"]);
     /// ```
     pub fn versions(&self) -> impl Iterator<Item = Kind> + use<> {
-        let GroupVersionKind { group, kind, .. } = self.gvk();
-        Kind::all().filter(move |other| other.gvk().group == *group && other.gvk().kind == *kind)
+        let gvk = self.gvk();
+        let is_event =
+            |of: &GroupVersionKind| of.kind == "Event" && ["", "events.k8s.io"].contains(&of.group.as_str());
+        Kind::all().filter(move |other| {
+            let other = other.gvk();
+            other.group == gvk.group && other.kind == gvk.kind || is_event(gvk) && is_event(other)
+        })
     }
 
     /// The resource whose objects are of the kind; `None` for kinds of subresources and options.
@@ -278,6 +284,7 @@ impl Eq for Kind {}
 struct RawKinds {
     kinds: Vec<RawKind>,
     resources: Vec<RawResource>,
+    parts: BTreeMap<String, TypeId>,
 }
 
 #[derive(Deserialize)]
@@ -300,13 +307,29 @@ struct RawResource {
     facts: ResourceFacts,
 }
 
-fn kinds() -> &'static [Entry] {
-    static KINDS: LazyLock<Vec<Entry>> =
-        LazyLock::new(|| load(include_str!("data/kinds.json")).unwrap_or_default());
-    &KINDS
+/// The kinds, and the types that are no kinds by name.
+#[derive(Debug, Default)]
+struct Table {
+    kinds: Vec<Entry>,
+    parts: BTreeMap<String, TypeId>,
 }
 
-fn load(text: &str) -> Option<Vec<Entry>> {
+fn table() -> &'static Table {
+    static TABLE: LazyLock<Table> =
+        LazyLock::new(|| load(include_str!("data/kinds.json")).unwrap_or_default());
+    &TABLE
+}
+
+fn kinds() -> &'static [Entry] {
+    &table().kinds
+}
+
+/// A type that conversions need besides those of kinds.
+pub(crate) fn part(name: &str) -> Option<TypeId> {
+    table().parts.get(name).copied()
+}
+
+fn load(text: &str) -> Option<Table> {
     let raw: RawKinds = serde_json::from_str(text).ok()?;
     let mut resources: BTreeMap<GroupVersionKind, ResourceFacts> = BTreeMap::new();
     for RawResource { group, version, kind, facts } in raw.resources {
@@ -316,7 +339,7 @@ fn load(text: &str) -> Option<Vec<Entry>> {
         let gvk = GroupVersionKind { group, version, kind };
         Entry { resource: resources.remove(&gvk), gvk, ty }
     });
-    Some(entries.collect())
+    Some(Table { kinds: entries.collect(), parts: raw.parts })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! A [`Kind`] is a built-in kind at one version, with the facts that Go sources hold: its Go type, which
 //! [decodes](Kind::decode) objects and has a [zero value](Kind::zero), the [fields that its registry
-//! resets](Kind::reset_fields) and its [resource](Kind::resource).
+//! resets](Kind::reset_fields), its [resource](Kind::resource) and the [conversion](Kind::convert) to other versions.
 //!
 //! ```
 //! use fieldmanager_builtin::Kind;
@@ -36,8 +36,10 @@
 
 mod amount;
 mod base64;
+mod convert;
 mod decode;
 mod defaults;
+mod encode;
 mod error;
 mod functions;
 mod image;
@@ -50,9 +52,12 @@ mod table;
 mod time;
 mod trail;
 mod types;
+mod validation;
 
+pub use convert::ConvertError;
 pub use decode::Decoded;
 pub use defaults::defaulted;
 pub use error::DecodeError;
 pub use kinds::{Kind, ResourceFacts, Subresource, Verbs};
 pub use strategy::{prepare_create, prepare_update};
+pub use validation::{validate_create, validate_update};

@@ -153,11 +153,14 @@ fn parse(text: &str) -> Result<Cow<'_, str>, QuantityError> {
     }
     .wrapping_sub(fraction_digits);
     if precision >= 0 && scale >= NANO {
-        let shifted = format!("{}{}", parts.whole, parts.fraction);
-        let value: i64 = shifted.parse().map_err(|_| Numeric)?;
+        // At most 18 digits.
+        let digits = || parts.whole.bytes().chain(parts.fraction.bytes());
+        let ends_with_zeros = digits().rev().take(3).eq(*b"000");
+        let value =
+            digits().fold(0_i64, |value, digit| value.wrapping_mul(10).wrapping_add(i64::from(digit - b'0')));
         let keeps_text = match notation {
             Notation::Binary => value & 7 != 0,
-            _ => scale % 3 == 0 && !shifted.ends_with("000") && !shifted.starts_with('0'),
+            _ => scale % 3 == 0 && !ends_with_zeros && digits().next() != Some(b'0'),
         };
         if keeps_text {
             return Ok(Cow::Borrowed(text));
@@ -295,4 +298,130 @@ fn write(number: Number, negative: bool, notation: Notation) -> String {
         _ => String::new(),
     };
     format!("{sign}{}{zeros}{suffix}", number.digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(value: &Value) -> Result<Value, QuantityError> {
+        Ok(canonical(value)?.map_or_else(|| value.clone(), Value::from))
+    }
+
+    #[test]
+    fn quantities_are_written_as_by_the_go_package() {
+        for (text, expected) in [
+            ("0", "0"),
+            ("1", "1"),
+            ("100m", "100m"),
+            ("1000m", "1"),
+            ("1500m", "1500m"),
+            ("0.5", "500m"),
+            ("1.5", "1500m"),
+            ("1.50", "1500m"),
+            ("1.500", "1.500"),
+            ("1Ki", "1Ki"),
+            ("1024Ki", "1Mi"),
+            ("1024Mi", "1Gi"),
+            ("1.5Gi", "1536Mi"),
+            ("0.5Ki", "512"),
+            ("1000Ki", "1000Ki"),
+            ("8Mi", "8Mi"),
+            ("1k", "1k"),
+            ("1000", "1k"),
+            ("1000000", "1M"),
+            ("100000k", "100M"),
+            ("1e3", "1e3"),
+            ("1e4", "10e3"),
+            ("12e6", "12e6"),
+            ("1E6", "1E6"),
+            ("1E", "1E"),
+            ("1000E", "1"),
+            ("1e30", "1e30"),
+            ("+5", "+5"),
+            ("-5", "-5"),
+            ("05", "05"),
+            ("00", "0"),
+            ("-0", "0"),
+            ("5.", "5."),
+            (".5", "500m"),
+            ("1n", "1n"),
+            ("0.1n", "1n"),
+            ("0.0000000001", "1n"),
+            ("1e-10", "1e-9"),
+            ("9.9999999999", "10"),
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            ("9223372036854775807", "9223372036854775807"),
+            ("9223372036854775808Ki", "9223372036854775807"),
+            ("16Ei", "9223372036854775807"),
+            ("7Ei", "7Ei"),
+            ("-1.5Gi", "-1536Mi"),
+            ("1.1Ki", "1126400m"),
+            ("0.001Ki", "1024m"),
+            ("1023Ki", "1023Ki"),
+            ("1100", "1100"),
+            ("1 ", "1"),
+            ("e3", "0"),
+            (".", "0"),
+            ("12345678901234567890m", "12345678901234567890m"),
+            ("999999999999999999999n", "999999999999999999999n"),
+            ("1u", "1u"),
+            ("1100u", "1100u"),
+        ] {
+            assert_eq!(written(&Value::from(text)), Ok(Value::from(expected)), "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_that_are_no_quantities_are_refused_with_the_errors_of_go() {
+        for (text, error) in [
+            ("null", WrongFormat),
+            ("x", WrongFormat),
+            ("", WrongFormat),
+            ("1Kii", Suffix),
+            ("1K", Suffix),
+            ("1e", Suffix),
+            ("--1", Suffix),
+            ("1.2.3", WrongFormat),
+            ("1m5", Suffix),
+        ] {
+            assert_eq!(canonical(&Value::from(text)), Err(error), "{text}");
+        }
+        for value in [Value::Bool(true), Value::from(vec![1_i64]), Value::Map(fieldmanager_value::Map::new())]
+        {
+            assert_eq!(canonical(&value), Err(WrongFormat));
+        }
+    }
+
+    #[test]
+    fn canonical_strings_are_kept() {
+        for text in ["0", "1", "100m", "1500m", "1Gi", "1e3", "1.500", "+5"] {
+            assert_eq!(canonical(&Value::from(text)), Ok(None), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_null_become_strings() {
+        for (value, text) in [
+            (Value::Null, "0"),
+            (Value::Int(1000), "1k"),
+            (Value::Float(0.5), "500m"),
+            (Value::Float(-2.25), "-2250m"),
+            (Value::Float(1e-7), "100e-9"),
+        ] {
+            assert_eq!(written(&value), Ok(Value::from(text)));
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_length_and_exponent_are_read() {
+        let long = "9".repeat(100_000);
+        for suffix in
+            ["", "Ki", "Ei", "m", "e5", "e-5", "e2147483647", "e-2147483648", "e9223372036854775807"]
+        {
+            for text in [format!("{long}{suffix}"), format!("0.{long}{suffix}"), format!("1{suffix}")] {
+                assert!(canonical(&Value::from(text)).is_ok(), "{suffix}");
+            }
+        }
+    }
 }

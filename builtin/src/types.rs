@@ -49,6 +49,8 @@ pub(crate) enum Form {
 pub(crate) struct Struct {
     /// Sorted by name.
     pub(crate) fields: Vec<Field>,
+    /// The positions of the fields in the order of their declaration.
+    pub(crate) order: Vec<usize>,
     /// The positions of the fields that are written even if nothing is set, sorted.
     pub(crate) always: Vec<usize>,
     /// What a value of the type is written as if nothing is set.
@@ -73,10 +75,15 @@ impl Struct {
         self.fields.get(at)
     }
 
-    /// The fields that are written even if nothing is set, with what is written, sorted by name.
-    pub(crate) fn always<'t>(&'t self, types: &'t Types) -> impl Iterator<Item = (&'t Field, Value)> + 't {
-        let fields = self.always.iter().filter_map(|at| self.fields.get(*at));
-        fields.map(|field| (field, types.zero(field.ty)))
+    /// The field with a name in any case; the declared one if there are several.
+    pub(crate) fn field_folded(&self, name: &str) -> Option<&Field> {
+        let declared = self.order.iter().filter_map(|at| self.fields.get(*at));
+        self.field(name).or_else(|| declared.into_iter().find(|field| field.name.eq_ignore_ascii_case(name)))
+    }
+
+    /// The fields that are written even if nothing is set, sorted by name.
+    pub(crate) fn always(&self) -> impl Iterator<Item = &Field> {
+        self.always.iter().filter_map(|at| self.fields.get(*at))
     }
 }
 
@@ -202,8 +209,11 @@ fn load(text: &str) -> Option<Types> {
             RawType::Struct(_, name, _) => {
                 let mut fields = Vec::new();
                 flatten(&raw, id, &mut Vec::new(), &mut fields)?;
+                let declared: Vec<Str> = fields.iter().map(|field: &Field| field.name.clone()).collect();
                 fields.sort_by(|a: &Field, b| a.name.cmp(&b.name));
-                (Form::Struct(Struct { fields, ..Struct::default() }), name)
+                let position = |name: &Str| fields.binary_search_by(|field| field.name.cmp(name)).ok();
+                let order = declared.iter().filter_map(position).collect();
+                (Form::Struct(Struct { fields, order, ..Struct::default() }), name)
             }
         };
         types.push(Type { form, name: name.clone() });

@@ -14,6 +14,7 @@ use crate::args::TypeArgs;
 use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::names;
+use crate::output;
 
 /// A source of types, and its name for messages.
 pub(crate) struct Source {
@@ -33,6 +34,10 @@ pub(crate) fn load(file: Option<&Path>, files: Files) -> Result<Source, Failure>
     };
     let documents = files.documents(path)?;
     let imported = Types::load_all(&documents, &Importer::new()).map_err(|error| faults(path, &error))?;
+    // `schema check` prints the warnings about definitions.
+    for warning in imported.warnings.iter().filter(|warning| warning.definition.is_empty()) {
+        output::err().warning(&files::name(path), &warning.to_string())?;
+    }
     Ok(Source { types: imported.types, file: Some(files::name(path)), documents, unions: imported.unions })
 }
 

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Folder, at_width, fails, line, prints, run_with, snapshot};
+use fieldmanager_testing::definition;
 
 const BLAME: &str = "blame -f cli/tests/data/web.yaml --now 2026-01-05T00:00:00Z";
 const MANAGERS: &str = "managers -f cli/tests/data/web.yaml --now 2026-01-05T00:00:00Z";
@@ -56,7 +57,7 @@ spec:
   list: [1, [2]]
 ",
         ),
-        ("crd.yaml", CRD),
+        ("crd.yaml", &definition("Shop", "", PROPERTIES)),
     ]);
     let deduced = prints(&folder.line("blame -f @/object.yaml"));
     assert_eq!(
@@ -89,36 +90,22 @@ a A │       z: 1
     assert!(typed.contains("a A │   whole:\n-   │     x:\n-   │       z: 1\n"), "{typed}");
 }
 
-const CRD: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: shops.example.com}
+/// The properties of `Shop`.
+const PROPERTIES: &str = "
 spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Shop, plural: shops}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
+  type: object
+  properties:
+    owners: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+    list: {type: array, items: {x-kubernetes-preserve-unknown-fields: true}}
+    whole: {type: object, additionalProperties: {type: object, additionalProperties: {type: integer}}}
+    counters:
+      type: array
+      x-kubernetes-list-type: map
+      x-kubernetes-list-map-keys: [name, side]
+      items:
         type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              owners: {type: array, x-kubernetes-list-type: set, items: {type: string}}
-              list: {type: array, items: {x-kubernetes-preserve-unknown-fields: true}}
-              whole: {type: object, additionalProperties: {type: object, additionalProperties: {type: integer}}}
-              counters:
-                type: array
-                x-kubernetes-list-type: map
-                x-kubernetes-list-map-keys: [name, side]
-                items:
-                  type: object
-                  required: [name]
-                  properties: {name: {type: string}, side: {type: string, default: left}}
+        required: [name]
+        properties: {name: {type: string}, side: {type: string, default: left}}
 ";
 
 #[test]

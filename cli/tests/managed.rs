@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Folder, at_width, fails, line, prints, run_with, snapshot};
+use fieldmanager_testing::definition;
 
 const WEB: &str = "--manager shop -f examples/deployment/web.yaml";
 const SCALE: &str = "--manager autoscaler -f examples/deployment/scale.yaml";
@@ -126,29 +127,14 @@ fn entry_times_change_only_with_a_request_time() {
     assert_eq!(apply("two.yaml", "--time 2026-01-31T13:00:00Z", &second), second);
 }
 
-const CRD: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: shops.example.com}
+/// The properties of `Shop`.
+const PROPERTIES: &str = "
 spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Shop, plural: shops}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties: {size: {type: integer}, open: {type: boolean, default: true}}
-          status:
-            type: object
-            properties: {ready: {type: integer}}
+  type: object
+  properties: {size: {type: integer}, open: {type: boolean, default: true}}
+status:
+  type: object
+  properties: {ready: {type: integer}}
 ";
 
 #[test]
@@ -159,7 +145,8 @@ fn custom_resources_have_defaults_and_a_status() {
         )
     };
     let (one, two) = (shop(1, 1), shop(2, 2));
-    let folder = Folder::new(&[("crd.yaml", CRD), ("one.yaml", &one), ("two.yaml", &two)]);
+    let crd = definition("Shop", "subresources: {status: {}}", PROPERTIES);
+    let folder = Folder::new(&[("crd.yaml", &crd), ("one.yaml", &one), ("two.yaml", &two)]);
     let created = prints(&folder.line("apply --manager ci --schema @/crd.yaml -f @/one.yaml"));
     snapshot("custom-created.yaml", &created);
     let status = "--manager controller --schema @/crd.yaml -f @/two.yaml --live - --subresource status";

@@ -5,36 +5,28 @@
 mod common;
 
 use common::{Folder, line, prints};
+use fieldmanager_testing::definition;
 
 const WEB: &str = "apply --manager shop -f examples/deployment/web.yaml";
 
-const CRD: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: shops.example.com}
+/// The properties of `Shop`.
+const PROPERTIES: &str = "
 spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Shop, plural: shops, singular: shop, listKind: ShopList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              open: {type: boolean, default: true}
-              goods: {type: array, items: {type: string}}
+  type: object
+  properties:
+    open: {type: boolean, default: true}
+    goods: {type: array, items: {type: string}}
 ";
 
 /// A folder with a live Deployment, a patch and a custom resource.
 fn folder(patch: &str) -> Folder {
     let shop = "{apiVersion: example.com/v1, kind: Shop, metadata: {name: s}, spec: {goods: [a, b]}}";
-    Folder::new(&[("live.yaml", &prints(WEB)), ("patch.yaml", patch), ("crd.yaml", CRD), ("shop.yaml", shop)])
+    Folder::new(&[
+        ("live.yaml", &prints(WEB)),
+        ("patch.yaml", patch),
+        ("crd.yaml", &definition("Shop", "", PROPERTIES)),
+        ("shop.yaml", shop),
+    ])
 }
 
 #[test]

@@ -3,53 +3,22 @@
 mod common;
 
 use common::{Folder, Run, fails, line, prints, run, run_with};
+use fieldmanager_testing::definition;
 
-const CRD: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: shops.example.com}
+/// The properties of `Shop`.
+const PROPERTIES: &str = "
 spec:
-  group: example.com
-  names: {kind: Shop, plural: shops}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
+  type: object
+  properties:
+    size: {type: integer, default: 3}
+    doors:
+      type: array
+      x-kubernetes-list-type: map
+      x-kubernetes-list-map-keys: [side]
+      items:
         type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              size: {type: integer, default: 3}
-              doors:
-                type: array
-                x-kubernetes-list-type: map
-                x-kubernetes-list-map-keys: [side]
-                items:
-                  type: object
-                  required: [side]
-                  properties: {side: {type: string}, open: {type: boolean, default: true}}
-";
-
-const UNSTRUCTURAL: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: stalls.example.com}
-spec:
-  group: example.com
-  names: {kind: Stall, plural: stalls}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties: {a: {}, b: {type: array}}
+        required: [side]
+        properties: {side: {type: string}, open: {type: boolean, default: true}}
 ";
 
 const OPENAPI: &str = r##"
@@ -61,12 +30,14 @@ definitions:
 "##;
 
 fn folder() -> Folder {
+    let shop = definition("Shop", "", PROPERTIES);
+    let unstructural = definition("Stall", "", "a: {}\nb: {type: array}");
     Folder::new(&[
-        ("crd.yaml", CRD),
-        ("both.yaml", &format!("{CRD}---\napiVersion: v1\nkind: Namespace\n---{UNSTRUCTURAL}")),
+        ("crd.yaml", &shop),
+        ("both.yaml", &format!("{shop}---\napiVersion: v1\nkind: Namespace\n---{unstructural}")),
         ("openapi.yaml", OPENAPI),
         ("bad.yaml", "definitions: {a: {type: array}, b: {type: text}, c: {type: string}}"),
-        ("mixed.yaml", &format!("{CRD}---\n{OPENAPI}")),
+        ("mixed.yaml", &format!("{shop}---\n{OPENAPI}")),
         ("smd.yaml", "types: [{name: app, map: {fields: [{name: replicas, type: {scalar: numeric}}]}}]"),
         ("object.yaml", "{replicas: 1}"),
         (

@@ -10,7 +10,7 @@ use std::thread;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::oracle::CoProcess;
+use crate::oracle::{CoProcess, Oracle};
 use crate::suite::{Difference, GO_MAP_ORDER, Suite, Verdict};
 use crate::tally::Tally;
 use crate::{Error, files, oracle, shrink};
@@ -97,16 +97,21 @@ impl Run {
     }
 }
 
-/// A suite with an oracle process.
+/// A suite with an oracle.
 pub struct Pair<S> {
     suite: S,
-    oracle: CoProcess,
+    oracle: Box<dyn Oracle>,
 }
 
 impl<S: Suite> Pair<S> {
-    /// Creates the pair. The oracle starts with the first case.
+    /// Creates the pair. The oracle is a program, which starts with the first case.
     pub fn new(suite: S, oracle: &Path) -> Self {
-        Pair { suite, oracle: CoProcess::new(oracle, vec!["-workers=1".to_owned()]) }
+        Self::with(suite, Box::new(CoProcess::new(oracle, vec!["-workers=1".to_owned()])))
+    }
+
+    /// Creates the pair with any oracle.
+    pub fn with(suite: S, oracle: Box<dyn Oracle>) -> Self {
+        Pair { suite, oracle }
     }
 
     /// Compares both sides on some cases.
@@ -120,10 +125,10 @@ impl<S: Suite> Pair<S> {
         let mut out = Vec::with_capacity(cases.len());
         for (case, requests) in cases.iter().zip(&requests) {
             let mut answers: Vec<Value> = answers.by_ref().take(requests.len()).collect();
-            let mut verdict = self.suite.compare(&mut self.oracle, case, &answers)?;
+            let mut verdict = self.suite.compare(&mut *self.oracle, case, &answers)?;
             if verdict.difference.is_some() && S::REPEATS > 0 {
                 answers.extend(self.oracle.variants(case, S::REPEATS)?);
-                let judged = self.suite.by_chance(&mut self.oracle, case, &answers)?;
+                let judged = self.suite.by_chance(&mut *self.oracle, case, &answers)?;
                 verdict = judged.unwrap_or(verdict);
             }
             out.push(verdict);
@@ -156,7 +161,7 @@ impl<S: Suite> Pair<S> {
     }
 }
 
-/// Runs a suite with the given options. Returns whether both sides agree.
+/// Runs a suite with the given options; the oracle is a Go program. Returns whether both sides agree.
 ///
 /// # Errors
 ///
@@ -166,25 +171,44 @@ pub fn run<S: Suite>(
     suite: &(dyn Fn() -> S + Sync),
     out: &mut dyn Write,
 ) -> Result<bool, Error> {
-    let limit = options.cases.unwrap_or(if options.operations.is_some() { u64::MAX } else { 1000 });
     if options.print {
-        let suite = suite();
-        for case in (0..limit).filter_map(|number| case(&suite, options, number)) {
-            writeln!(out, "{case}").map_err(Error::Output)?;
-        }
-        return Ok(true);
+        return print(options, &suite(), out);
     }
     let program = match &options.oracle {
         Some(program) => program.clone(),
         None => oracle::build(S::ORACLE)?,
     };
-    let pair = || Pair::new(suite(), &program);
+    run_pairs(options, &|| Pair::new(suite(), &program), out)
+}
+
+fn limit(options: &Options) -> u64 {
+    options.cases.unwrap_or(if options.operations.is_some() { u64::MAX } else { 1000 })
+}
+
+fn print<S: Suite>(options: &Options, suite: &S, out: &mut dyn Write) -> Result<bool, Error> {
+    for case in (0..limit(options)).filter_map(|number| case(suite, options, number)) {
+        writeln!(out, "{case}").map_err(Error::Output)?;
+    }
+    Ok(true)
+}
+
+/// Runs a suite with the oracles of its pairs, one pair for each thread. Returns whether both sides agree.
+///
+/// # Errors
+///
+/// If one of the sides cannot answer, or a file cannot be read or written.
+pub fn run_pairs<S: Suite>(
+    options: &Options,
+    pair: &(dyn Fn() -> Pair<S> + Sync),
+    out: &mut dyn Write,
+) -> Result<bool, Error> {
     let corpus = options.corpus.clone().unwrap_or_else(|| files::folder("corpus").join(S::NAME));
     let mut run = replay(&mut pair(), &corpus, out)?;
     if run.failures.len() < options.keep_going {
-        run.merge(generated(options, limit, &pair)?);
+        run.merge(generated(options, limit(options), pair)?);
     }
-    for (number, failure) in std::mem::take(&mut run.failures).into_iter().take(options.report).enumerate() {
+    let failures = by_label(std::mem::take(&mut run.failures));
+    for (number, failure) in failures.into_iter().take(options.report).enumerate() {
         let mut pair = pair();
         let file = failure.file.clone();
         let failure = if file.is_some() { failure } else { pair.shrink(failure, options.shrink) };
@@ -203,6 +227,19 @@ pub fn run<S: Suite>(
     }
     write!(out, "{}", run.tally).map_err(Error::Output)?;
     Ok(run.tally.differences == 0)
+}
+
+/// The smallest failure of each label, those with the most failures first.
+fn by_label(failures: Vec<Failure>) -> Vec<Failure> {
+    let mut groups: BTreeMap<String, Vec<Failure>> = BTreeMap::new();
+    for failure in failures {
+        groups.entry(failure.difference.label.clone()).or_default().push(failure);
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    let smallest =
+        |group: Vec<Failure>| group.into_iter().min_by_key(|failure| failure.case.to_string().len());
+    groups.into_iter().filter_map(smallest).collect()
 }
 
 /// The case with a number, if its op is selected.

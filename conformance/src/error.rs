@@ -67,6 +67,14 @@ pub enum Error {
     /// The oracle does not understand a case, which is a fault of its generator.
     #[error("the oracle does not understand the case: {0}")]
     Request(String),
+    /// A server could not be asked.
+    #[error("`{url}`: {message}")]
+    Http {
+        /// The URL of the request.
+        url: String,
+        /// The cause.
+        message: String,
+    },
     /// The library could not answer a case at all.
     #[error("the library cannot answer: {0}")]
     Engine(String),

@@ -11,7 +11,9 @@ use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
 use fieldmanager_conformance::patches::Patches;
+use fieldmanager_conformance::rules::Rules;
 use fieldmanager_conformance::schemas::Schemas;
+use fieldmanager_conformance::server::{self, ServerOptions};
 use fieldmanager_conformance::unions::Unions;
 
 /// Compares the library with Go on generated cases, and reports where they differ.
@@ -52,6 +54,13 @@ enum Suites {
         #[arg(long)]
         definitions: Option<std::path::PathBuf>,
     },
+    /// Requests to an API server, with a real kube-apiserver or a recording of its answers
+    Server {
+        #[command(flatten)]
+        options: Options,
+        #[command(flatten)]
+        server: ServerOptions,
+    },
     /// Objects of built-in kinds, with the Go types and conversions of Kubernetes
     Decode {
         #[command(flatten)]
@@ -59,6 +68,11 @@ enum Suites {
     },
     /// Objects of built-in kinds, with the defaults, registries and validation of Kubernetes
     Defaults {
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Validation rules of custom resources, with the API server's CEL
+    Rules {
         #[command(flatten)]
         options: Options,
     },
@@ -90,8 +104,10 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             let real = definitions.as_deref().map(Real::read).transpose()?;
             run(&options, &|| Managed::new(real.clone()), out)
         }
+        Suites::Server { options, server } => server::start(&options, &server, out),
         Suites::Decode { options } => run(&options, &|| Decode, out),
         Suites::Defaults { options } => run(&options, &|| Defaults, out),
+        Suites::Rules { options } => run(&options, &|| Rules, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }

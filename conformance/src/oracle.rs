@@ -17,12 +17,8 @@ use crate::{Error, files};
 ///
 /// If Go is not installed, or the oracle does not build.
 pub fn build(package: &str) -> Result<PathBuf, Error> {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| files::folder("../target"), PathBuf::from);
-    let target = target.join("conformance");
-    let failed = |source| Error::File { path: target.clone(), source };
-    std::fs::create_dir_all(&target).map_err(failed)?;
     let name = format!("oracle-{}{}", package.replace('/', "-"), env::consts::EXE_SUFFIX);
-    let program = target.canonicalize().map_err(failed)?.join(name);
+    let program = target()?.join(name);
     let (folder, package) = match package.strip_prefix("server/") {
         Some(package) => (files::folder("oracle/server"), package),
         None => (files::folder("oracle"), package),
@@ -35,6 +31,32 @@ pub fn build(package: &str) -> Result<PathBuf, Error> {
         return Err(Error::OracleBuild { folder, message });
     }
     Ok(program)
+}
+
+/// The folder of built programs, in the target folder of Cargo.
+pub(crate) fn target() -> Result<PathBuf, Error> {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| files::folder("../target"), PathBuf::from);
+    let target = target.join("conformance");
+    let failed = |source| Error::File { path: target.clone(), source };
+    std::fs::create_dir_all(&target).map_err(failed)?;
+    target.canonicalize().map_err(failed)
+}
+
+/// The reference: answers requests in JSON.
+pub trait Oracle {
+    /// Answers the requests in their order.
+    ///
+    /// # Errors
+    ///
+    /// If the oracle cannot be reached, or answers with something other than JSON.
+    fn run(&mut self, requests: &[Value]) -> Result<Vec<Value>, Error>;
+
+    /// The distinct answers to a request that is asked `times` times.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Oracle::run`].
+    fn variants(&mut self, request: &Value, times: usize) -> Result<Vec<Value>, Error>;
 }
 
 /// A program that reads requests as lines and answers each with a line.
@@ -56,24 +78,6 @@ impl CoProcess {
     /// Creates the process, which starts with the first request.
     pub fn new(program: impl Into<PathBuf>, arguments: Vec<String>) -> Self {
         Self { program: program.into(), arguments, running: None }
-    }
-
-    /// The distinct answers of an oracle to a request that is asked `times` times.
-    ///
-    /// # Errors
-    ///
-    /// As for [`CoProcess::run`].
-    pub fn variants(&mut self, request: &Value, times: usize) -> Result<Vec<Value>, Error> {
-        let mut repeated = request.clone();
-        if let Some(members) = repeated.as_object_mut() {
-            members.insert("repeat".to_owned(), json!(times));
-        }
-        let mut answer = self.run(&[repeated])?.pop().unwrap_or_default();
-        let mut out: Vec<Value> = answer.get_mut("answer").map(Value::take).into_iter().collect();
-        if let Some(Value::Array(variants)) = answer.get_mut("variants").map(Value::take) {
-            out.extend(variants);
-        }
-        Ok(out)
     }
 
     fn start(&mut self) -> Result<&mut Running, Error> {
@@ -146,14 +150,12 @@ impl CoProcess {
             let _ = running.child.wait();
         }
     }
+}
 
-    /// Answers the requests in their order. A request that ends the program, such as a stack overflow in Go, is
-    /// answered with a panic at its first step; the others still get their answers.
-    ///
-    /// # Errors
-    ///
-    /// If the program cannot be started, or answers with something other than JSON.
-    pub fn run(&mut self, requests: &[Value]) -> Result<Vec<Value>, Error> {
+impl Oracle for CoProcess {
+    // A request that ends the program, such as a stack overflow in Go, is answered with a panic at its first step; the
+    // others still get their answers.
+    fn run(&mut self, requests: &[Value]) -> Result<Vec<Value>, Error> {
         match self.exchange(requests) {
             Ok(answers) => return Ok(answers),
             Err(Error::Connection { .. }) => self.stop(),
@@ -171,6 +173,19 @@ impl CoProcess {
             }
         }
         Ok(answers)
+    }
+
+    fn variants(&mut self, request: &Value, times: usize) -> Result<Vec<Value>, Error> {
+        let mut repeated = request.clone();
+        if let Some(members) = repeated.as_object_mut() {
+            members.insert("repeat".to_owned(), json!(times));
+        }
+        let mut answer = self.run(&[repeated])?.pop().unwrap_or_default();
+        let mut out: Vec<Value> = answer.get_mut("answer").map(Value::take).into_iter().collect();
+        if let Some(Value::Array(variants)) = answer.get_mut("variants").map(Value::take) {
+            out.extend(variants);
+        }
+        Ok(out)
     }
 }
 

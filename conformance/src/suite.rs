@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::Error;
-use crate::oracle::CoProcess;
+use crate::oracle::Oracle;
 use crate::shrink::Cut;
 use crate::tally::Tally;
 
@@ -39,7 +39,8 @@ pub trait Suite {
     /// # Errors
     ///
     /// If one of the sides cannot answer.
-    fn compare(&mut self, oracle: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error>;
+    fn compare(&mut self, oracle: &mut dyn Oracle, case: &Value, answers: &[Value])
+    -> Result<Verdict, Error>;
 
     /// Judges a differing case by all answers of Go to repeated requests, including the first answer; `None` if they do
     /// not explain the difference.
@@ -49,7 +50,7 @@ pub trait Suite {
     /// If one of the sides cannot answer.
     fn by_chance(
         &mut self,
-        oracle: &mut CoProcess,
+        oracle: &mut dyn Oracle,
         case: &Value,
         variants: &[Value],
     ) -> Result<Option<Verdict>, Error> {

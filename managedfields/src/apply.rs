@@ -62,7 +62,7 @@ impl<'r> Apply<'r> {
         if !self.live.managed.is_empty() {
             return Ok(self);
         }
-        let live = Update::seed(self.settings, &self.live.object, self.request.now)?;
+        let live = Update::seed(self.settings, &self.live.object, self.request.config, self.request.now)?;
         Ok(Apply { live, ..self })
     }
 

@@ -179,9 +179,9 @@ impl Entry {
         entry.insert("operation", self.operation.name());
         entry.insert("fieldsType", "FieldsV1");
         entry.insert("fieldsV1", self.fields.to_value());
-        // The zero value of `time.Time` in Go means that there is no time.
-        if let Some(time) = self.time.filter(|time| !time.is_zero()) {
-            entry.insert("time", time.to_string());
+        if let Some(time) = self.time {
+            // The zero value of `time.Time` in Go means that there is no time.
+            entry.insert("time", if time.is_zero() { Value::Null } else { time.to_string().into() });
         }
         Value::Map(entry)
     }

@@ -5,7 +5,6 @@ use fieldmanager_merge::ConvertError;
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
-use fieldmanager_value::internal::ListBuilder;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::convert::at_version;
@@ -96,6 +95,37 @@ impl FieldManager {
     }
 }
 
+/// A request to extract what a manager applied last, for [`extract`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a request does nothing until it is passed to `extract`"]
+pub struct ExtractRequest<'a> {
+    object: &'a Value,
+    ty: &'a Type,
+    manager: &'a str,
+    subresource: &'a str,
+    form: ExtractForm,
+}
+
+impl<'a> ExtractRequest<'a> {
+    /// Extracts from an object of this type what the manager applied last to the object itself, in the form
+    /// [`ExtractForm::Reapply`].
+    pub fn new(object: &'a Value, ty: &'a Type, manager: &'a str) -> Self {
+        ExtractRequest { object, ty, manager, subresource: "", form: ExtractForm::default() }
+    }
+
+    /// The subresource that the manager applied.
+    pub fn subresource(mut self, subresource: &'a str) -> Self {
+        self.subresource = subresource;
+        self
+    }
+
+    /// What the result contains.
+    pub fn form(mut self, form: ExtractForm) -> Self {
+        self.form = form;
+        self
+    }
+}
+
 /// Extracts what a manager applied last to an object, for callers that have the type of the object and no
 /// [`FieldManager`].
 ///
@@ -107,7 +137,7 @@ impl FieldManager {
 /// Behaviour: `ExtractInto` of `k8s.io/apimachinery/pkg/util/managedfields`.
 ///
 /// ```
-/// use fieldmanager_managedfields::{ExtractForm, extract};
+/// use fieldmanager_managedfields::{ExtractRequest, extract};
 /// use fieldmanager_schema::Schema;
 /// use fieldmanager_value::Value;
 /// let live = Value::from_json(r#"{
@@ -117,17 +147,12 @@ impl FieldManager {
 ///         "fieldsV1": {"f:data": {"f:a": {}}}
 ///     }]}
 /// }"#)?;
-/// let own = extract(&live, &Schema::deduced(), "ci", "", ExtractForm::Reapply)?;
+/// let own = extract(ExtractRequest::new(&live, &Schema::deduced(), "ci"))?;
 /// assert_eq!(own, Some(Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"}}"#)?));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn extract(
-    object: &Value,
-    ty: &Type,
-    manager: &str,
-    subresource: &str,
-    form: ExtractForm,
-) -> Result<Option<Value>, Error> {
+pub fn extract(request: ExtractRequest<'_>) -> Result<Option<Value>, Error> {
+    let ExtractRequest { object, ty, manager, subresource, form } = request;
     let Some(entry) = applied_by(object, manager, subresource)? else {
         return Ok(None);
     };
@@ -235,11 +260,8 @@ fn refilled(part: &Value, live: &Value, owned_itself: bool, owned: &Set) -> Opti
             (owned_itself || !left.is_empty() || fields.is_empty()).then_some(Value::Map(left))
         }
         (Value::List(items), Value::List(live)) => {
-            let mut left = ListBuilder::default();
-            for item in items {
-                left.push(refilled_item(item, live, owned).unwrap_or_else(|| item.clone()));
-            }
-            Some(Value::List(left.build()))
+            let refilled = |item: &Value| refilled_item(item, live, owned).unwrap_or_else(|| item.clone());
+            Some(Value::List(items.iter().map(refilled).collect()))
         }
         _ => Some(part.clone()),
     }

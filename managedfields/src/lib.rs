@@ -49,7 +49,7 @@ pub use csa::CsaUpgrade;
 pub use depth::MAX_OWNED_DEPTH;
 pub use entry::{Entry, EntryError};
 pub use error::{Error, ErrorKind};
-pub use extract::{ExtractForm, extract};
+pub use extract::{ExtractForm, ExtractRequest, extract};
 pub use fieldmanager_structural::{MAX_MANAGER, validate_managed_fields};
 pub use identity::{Identity, Operation};
 pub use interner::Interner;

@@ -4,7 +4,7 @@ use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_value::Str;
 
 use crate::entry::Entry;
-use crate::identity::Operation;
+use crate::identity::{Identity, Operation};
 use crate::managed_fields::ManagedFields;
 
 /// Selects entries of a manager: all of them, or those with a certain operation, subresource or version.
@@ -158,36 +158,29 @@ impl ManagedFields {
     }
 
     /// As [`rename`](Self::rename), and also sets the operation and the subresource of the selected entries, for example
-    /// to turn the fields of an updater into those of an applier.
+    /// to turn the fields of an updater into those of an applier. Entries keep their versions; that of `to` is ignored.
     ///
     /// # Errors
     ///
     /// [`MigrateError`] if two entries of an applier at different versions would have to become one.
     ///
     /// ```
-    /// # use fieldmanager_managedfields::{ManagedFields, Operation, Selector};
+    /// # use fieldmanager_managedfields::{Identity, ManagedFields, Operation, Selector};
     /// # use fieldmanager_value::Value;
     /// let managed = ManagedFields::decode(Some(&Value::from_json(r#"[
     ///     {"manager": "before-first-apply", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
     ///      "fieldsV1": {"f:a": {}}}
     /// ]"#)?))?;
-    /// let from = Selector::manager("before-first-apply");
-    /// let given = managed.transfer(&from, "ci", Operation::Apply, "")?.entries();
+    /// let (from, to) = (Selector::manager("before-first-apply"), Identity::new("ci", Operation::Apply, "", ""));
+    /// let given = managed.transfer(&from, &to)?.entries();
     /// assert_eq!((given[0].manager.as_str(), given[0].operation), ("ci", Operation::Apply));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn transfer(
-        &self,
-        selector: &Selector,
-        to: impl Into<Str>,
-        operation: Operation,
-        subresource: impl Into<Str>,
-    ) -> Result<ManagedFields, MigrateError> {
-        let (to, subresource) = (to.into(), subresource.into());
+    pub fn transfer(&self, selector: &Selector, to: &Identity) -> Result<ManagedFields, MigrateError> {
         self.moved(selector, |entry| {
-            entry.manager = to.clone();
-            entry.operation = operation;
-            entry.subresource = subresource.clone();
+            entry.manager = to.manager.clone();
+            entry.operation = to.operation;
+            entry.subresource = to.subresource.clone();
         })
     }
 

@@ -68,6 +68,12 @@ impl Writer {
     }
 }
 
+/// The entries without zero times: Go's handler writes its result to an object and reads it again, which drops them.
+fn entries(managed: &ManagedFields) -> impl Iterator<Item = Entry> {
+    let timed = |entry: Entry| Entry { time: entry.time.filter(|time| !time.is_zero()), ..entry };
+    managed.entries().into_iter().map(timed)
+}
+
 impl ScaleHandler {
     /// A handler for objects at a version. New owners of the replicas get entries at it.
     pub fn new(version: impl Into<ApiVersion>) -> Self {
@@ -92,7 +98,7 @@ impl ScaleHandler {
     /// The managed fields of a `Scale`: the owners of the object's replicas.
     pub fn to_subresource(&self, parent: &ManagedFields) -> ManagedFields {
         let mut scale = ManagedFields::new();
-        for entry in parent.entries() {
+        for entry in entries(parent) {
             let Some(Some(path)) = self.replicas.get(&entry.api_version) else {
                 continue;
             };
@@ -113,7 +119,7 @@ impl ScaleHandler {
     /// entries of a `Scale` lose their time. Here managers lose nothing but the replicas, and the later time is kept.
     pub fn to_parent(&self, parent: &ManagedFields, scale: &ManagedFields) -> ManagedFields {
         let mut owners: BTreeMap<Writer, Entry> = BTreeMap::new();
-        for entry in scale.entries() {
+        for entry in entries(scale) {
             owners
                 .entry(Writer::of(&entry))
                 .and_modify(|known| {
@@ -124,7 +130,7 @@ impl ScaleHandler {
         }
         let mut out = ManagedFields::new();
         let mut kept: BTreeSet<Writer> = BTreeSet::new();
-        for mut entry in parent.entries() {
+        for mut entry in entries(parent) {
             let Some(path) = self.replicas.get(&entry.api_version) else {
                 continue;
             };

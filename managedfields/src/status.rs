@@ -29,7 +29,8 @@ pub struct Status {
     status: &'static str,
     /// A message for people.
     pub message: String,
-    /// A reason for programs: `Conflict`, `Invalid`, ...
+    /// A reason for programs: `Conflict`, `Invalid`, ...; empty if there is none.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'static str,
     /// The object of the request, and the causes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,6 +94,12 @@ impl Cause {
 }
 
 impl Status {
+    /// A failure with any code, reason and details.
+    #[doc(hidden)]
+    pub fn failure(code: u16, reason: &'static str, message: String, details: Option<Details>) -> Self {
+        Self::new(code, reason, message, details)
+    }
+
     fn new(code: u16, reason: &'static str, message: String, details: Option<Details>) -> Self {
         let status = "Failure";
         Status {
@@ -214,6 +221,8 @@ impl Status {
 /// ```
 impl From<Response> for Status {
     fn from(response: Response) -> Self {
-        Self::new(response.code, response.reason, response.message, None)
+        // The answer to an operation of a JSON patch that fails has details, which are empty.
+        let details = (response.code == 422).then(Details::default);
+        Self::new(response.code, response.reason, response.message, details)
     }
 }

@@ -3,7 +3,7 @@
 use fieldmanager_fieldpath::VersionedSet;
 use fieldmanager_merge::Updater;
 use fieldmanager_typed::Duplicates;
-use fieldmanager_value::Value;
+use fieldmanager_value::{Str, Value};
 
 use crate::cap;
 use crate::depth::check_depth;
@@ -60,12 +60,17 @@ impl<'r> Update<'r> {
     }
 
     /// Makes [`BEFORE_FIRST_APPLY`] the owner of the fields of a live object without entries, as the first step of an apply.
-    pub(crate) fn seed(settings: &'r Settings, live: &'r Value, now: Option<Time>) -> Result<Tracked, Error> {
+    pub(crate) fn seed(
+        settings: &'r Settings,
+        live: &'r Value,
+        config: &Value,
+        now: Option<Time>,
+    ) -> Result<Tracked, Error> {
         let update = Update {
             settings,
             // The live object is stored already, so its unions are not normalized.
             updater: &settings.updater.with_unions(false),
-            live: &settings.empty,
+            live: &empty_object_like(settings, config),
             new: live,
             manager: BEFORE_FIRST_APPLY,
             now,
@@ -135,5 +140,15 @@ impl<'r> Update<'r> {
             VersionedSet::new(owned, changed.api_version().clone(), changed.is_applied()),
         );
         managed.set_time(identifier, self.now);
+    }
+}
+
+/// The object before a request sets any field, with the parts of the kind that a configuration names.
+fn empty_object_like(settings: &Settings, config: &Value) -> Value {
+    let names = ["apiVersion", "kind"].into_iter().filter(|name| config.get(name).is_none());
+    let edits: Vec<_> = names.map(|name| (Str::from(name), None)).collect();
+    match &settings.empty {
+        Value::Map(fields) if !edits.is_empty() => Value::Map(fields.with_edits(edits)),
+        empty => empty.clone(),
     }
 }

@@ -5,8 +5,8 @@
 
 use fieldmanager_fieldpath::Path;
 use fieldmanager_managedfields::{
-    ApplyRequest, CsaUpgrade, Error, ErrorKind, ExtractForm, FieldManager, ManagedFields, ScaleHandler,
-    UpdateRequest, extract,
+    ApplyRequest, CsaUpgrade, Error, ErrorKind, ExtractForm, ExtractRequest, FieldManager, ManagedFields,
+    ScaleHandler, UpdateRequest, extract,
 };
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;
@@ -280,7 +280,7 @@ fn scale_keeps() {
 fn extract_nothing() {
     const GO: &str = "unable to convert managed fields for ci to unstructured, expected map, got <nil>";
     let live = with_entries(r#"{"b":"1"}"#, &[entry("ci", "Apply", "{}", "")]);
-    let own = extract(&live, &Schema::deduced(), "ci", "", ExtractForm::AsGo).unwrap();
+    let own = extract(ExtractRequest::new(&live, &Schema::deduced(), "ci").form(ExtractForm::AsGo)).unwrap();
     assert_eq!(own.unwrap().to_json(), r#"{"apiVersion":"v1","kind":"ConfigMap"}"#, "{GO}");
 }
 

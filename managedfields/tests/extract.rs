@@ -3,8 +3,8 @@
 
 use fieldmanager_managedfields::internal::BEFORE_FIRST_APPLY;
 use fieldmanager_managedfields::{
-    ApplyRequest, Error, ExtractForm, FieldManager, ManagedFields, ObjectConverter, SameFields, Time,
-    UpdateRequest, extract,
+    ApplyRequest, Error, ExtractForm, ExtractRequest, FieldManager, ManagedFields, ObjectConverter,
+    SameFields, Time, UpdateRequest, extract,
 };
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;
@@ -144,9 +144,9 @@ fn the_version_is_that_of_the_entry() {
     let v2 = FieldManager::builder(kind("v2")).types(types()).build().unwrap();
     assert_eq!(v2.extract(&at_v2, "a", ExtractForm::Reapply).unwrap(), Some(config("{size: 1}")));
     let ty = types().for_kind(&kind("v2")).unwrap();
-    let error = extract(&at_v2, &ty, "a", "", ExtractForm::Reapply).unwrap_err();
+    let error = extract(ExtractRequest::new(&at_v2, &ty, "a")).unwrap_err();
     assert!(matches!(error, Error::Convert { .. }), "{error}");
-    let own = extract(&at_v2, &ty, "a", "", ExtractForm::AsGo).unwrap().unwrap();
+    let own = extract(ExtractRequest::new(&at_v2, &ty, "a").form(ExtractForm::AsGo)).unwrap().unwrap();
     assert_eq!(own.to_json(), r#"{"apiVersion":"example.com/v2","kind":"Shop","size":1}"#);
 }
 

@@ -176,8 +176,9 @@ fn times_of_entries_are_read_as_go_reads_them() {
 }
 
 #[test]
-fn the_zero_time_is_not_written() {
+fn the_zero_time_is_written_as_null() {
     let entry = r#"{"fieldsType":"FieldsV1","fieldsV1":{},"manager":"ci","operation":"Apply","apiVersion":"v1","time":"0001-01-01T00:00:00Z"}"#;
     let entry = Entry::from_value(0, &Value::from_json(entry).unwrap()).unwrap();
-    assert_eq!(entry.to_value().get("time"), None);
+    assert_eq!(entry.to_value().get("time"), Some(&Value::Null));
+    assert_eq!(Entry::from_value(0, &entry.to_value()).unwrap().time, None);
 }

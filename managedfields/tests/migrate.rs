@@ -1,7 +1,7 @@
 //! Transfers between managers.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
-use fieldmanager_managedfields::{ManagedFields, Operation, Selector};
+use fieldmanager_managedfields::{Identity, ManagedFields, Operation, Selector};
 use fieldmanager_value::Value;
 
 fn managed() -> ManagedFields {
@@ -62,11 +62,12 @@ fn rename_to_the_same_name_or_without_entries_changes_nothing() {
 #[test]
 fn transfer_between_operations() {
     let updates = Selector::manager("a").operation(Operation::Update).subresource("").version("v1");
-    let given = managed().transfer(&updates, "b", Operation::Apply, "").unwrap();
+    let applier = Identity::new("b", Operation::Apply, "", "");
+    let given = managed().transfer(&updates, &applier).unwrap();
     assert_eq!(short(&given)[0], "b Apply v1 |.b,.y");
     assert_eq!(given.len(), 4);
     // An applier cannot have entries at two versions.
     let all = Selector::manager("a").operation(Operation::Update).subresource("");
-    let error = managed().transfer(&all, "b", Operation::Apply, "").unwrap_err();
+    let error = managed().transfer(&all, &applier).unwrap_err();
     assert_eq!((error.from.as_str(), error.to.as_str()), ("v2", "v1"));
 }

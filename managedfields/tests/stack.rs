@@ -1,13 +1,16 @@
 //! Requests with objects at the depth limit need no more than a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-use fieldmanager_managedfields::internal::{LintOptions, lint};
+use fieldmanager_fieldpath::{Path, PathElement};
+use fieldmanager_managedfields::internal::{LintOptions, find_owners, lint};
 use fieldmanager_managedfields::{
-    ApplyRequest, CsaUpgrade, ExtractForm, FieldManager, Interner, MAX_OWNED_DEPTH, ManagedFields,
-    PatchRequest, StripOptions, Time, UpdateRequest, ignore_timestamp_only_changes, strip_for_apply,
+    ApplyRequest, CsaUpgrade, ExtractForm, ExtractRequest, FieldManager, Identity, Interner, MAX_OWNED_DEPTH,
+    ManagedFields, Operation, PatchRequest, ScaleHandler, Selector, StripOptions, Time, UpdateRequest,
+    extract, ignore_timestamp_only_changes, strip_for_apply,
 };
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_patch::{PatchSchema, PatchType, json_merge, json_patch};
+use fieldmanager_schema::Schema;
 use fieldmanager_testing::on_small_stack;
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 
@@ -84,11 +87,41 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
         assert_eq!(managed, ManagedFields::of_object(&live).unwrap());
         assert!(!format!("{managed:?}").is_empty());
         assert_eq!(managed.set_in(&first), managed.set_in(&first));
-        CsaUpgrade::new(["edit"], "ci").upgrade(&live).unwrap();
+        let list = managed.encode();
+        assert_eq!(ManagedFields::decode(list.as_ref()).unwrap(), managed);
+        assert_eq!(ManagedFields::decode_lossy(list.as_ref()).managed, managed);
+        let edit = Selector::manager("edit");
+        assert!(!managed.without(&edit).is_empty());
+        managed.rename(&edit, "other").unwrap();
+        managed.transfer(&edit, &Identity::new("ci", Operation::Apply, "", "")).ok();
+        let mut added = ManagedFields::new();
+        managed.entries().into_iter().for_each(|entry| added.add(entry));
+        assert_eq!(added, managed);
+        let scale = ScaleHandler::new("v1").replicas("v1", Path::from_iter([PathElement::field("a")]));
+        scale.to_parent(&managed, &scale.to_subresource(&managed));
+        for form in [ExtractForm::Reapply, ExtractForm::AsGo] {
+            extract(ExtractRequest::new(&live, &Schema::deduced(), "ci").form(form)).unwrap();
+        }
+        let upgrade = CsaUpgrade::new(["edit"], "ci");
+        upgrade.upgrade(&live).unwrap();
+        upgrade.patch(&live).unwrap();
+        for entry in managed.entries() {
+            find_owners(&live, entry.operation, &entry.fields);
+        }
         let _ = lint(&live, &LintOptions::default());
         let _ = strip_for_apply(&live, StripOptions::all());
         let _ = ignore_timestamp_only_changes(&live, &live.clone());
+        let patch = json_merge::create(&live, &second).unwrap();
+        manager
+            .dry_run_patch(
+                PatchRequest::new(&live, &patch, PatchType::Merge).schema(schema).manager("edit").at(noon()),
+            )
+            .unwrap();
         let json: serde_json::Value = fieldmanager_value::from_value(live.clone()).unwrap();
+        assert!(manager.extract_object::<serde_json::Value>(&json, "ci", ExtractForm::Reapply).is_ok());
+        manager
+            .update_object(UpdateRequest::for_objects(Some(&json), &json).manager("edit").at(noon()))
+            .unwrap();
         let config: serde_json::Value = fieldmanager_value::from_value(second.clone()).unwrap();
         manager
             .apply_object(ApplyRequest::for_objects(Some(&json), &config).manager("ci").force().at(noon()))
@@ -113,6 +146,14 @@ fn objects_beyond_the_limit_are_refused_on_a_small_stack() {
                 manager.dry_run_update(UpdateRequest::new(&null, &deep).manager("ci").at(noon())).is_err()
             );
             manager.extract(&deep, "ci", ExtractForm::Reapply).ok();
+            extract(ExtractRequest::new(&deep, &Schema::deduced(), "ci").form(ExtractForm::AsGo)).ok();
+            let upgrade = CsaUpgrade::new(["edit"], "ci");
+            upgrade.upgrade(&deep).ok();
+            upgrade.patch(&deep).ok();
+            let list = Value::from(vec![deep.clone()]);
+            assert!(ManagedFields::decode(Some(&list)).is_err());
+            assert!(!ManagedFields::decode_lossy(Some(&list)).faults.is_empty());
+            let _ = ManagedFields::new().set_in(&deep);
             let _ = lint(&deep, &LintOptions::default());
             let _ = strip_for_apply(&deep, StripOptions::all());
             let _ = ignore_timestamp_only_changes(&deep, &deep.clone());

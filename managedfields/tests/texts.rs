@@ -5,8 +5,8 @@ use std::fmt::Display;
 
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_managedfields::{
-    ApplyRequest, ConvertError, Entry, Error, ErrorKind, FieldManager, ManagedFields, ObjectConverter,
-    ObjectError, RequestKind, RequestOptions, Selector, Status, Time, UpdateRequest,
+    ApplyRequest, ConvertError, Entry, Error, ErrorKind, ExtractRequest, FieldManager, ManagedFields,
+    ObjectConverter, ObjectError, RequestKind, RequestOptions, Selector, Status, Time, UpdateRequest,
 };
 use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
 use fieldmanager_schema::Schema;
@@ -232,7 +232,7 @@ fn extracts() {
     let other = Value::Map(fields);
     let ty = types().for_kind(&shop()).unwrap();
     let extract =
-        |object: &Value| fieldmanager_managedfields::extract(object, &ty, "ci", "", Default::default());
+        |object: &Value| fieldmanager_managedfields::extract(ExtractRequest::new(object, &ty, "ci"));
     check(
         &extract(&other).unwrap_err(),
         "failed to extract from object (/x; example.com/v2, Kind=Shop): \

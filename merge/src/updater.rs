@@ -105,6 +105,7 @@ impl UpdaterBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[doc(hidden)]
     pub fn return_input_on_noop(mut self, on: bool) -> Self {
         self.settings.return_input_on_noop = on;
         self

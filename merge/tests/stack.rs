@@ -27,7 +27,7 @@ fn check(ty: Type, lists: bool) {
     let typed = |leaf: &str, value: i64| {
         TypedValue::new(object(lists, leaf, value), ty.clone(), Duplicates::Refuse).unwrap()
     };
-    let updater = Updater::builder().build();
+    let updater = Updater::builder().unions(true).return_input_on_noop(true).build();
     let null = TypedValue::null(ty.clone());
     let applied =
         updater.apply(ApplyRequest::new(&null, &typed("a", 1)).version("v1").manager("alice")).unwrap();

@@ -9,19 +9,12 @@ use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, PathElement};
 use fieldmanager_merge::{ApplyRequest, ConvertError, Converter, Updater};
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_testing::shop;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
 
-/// The replicas are `spec.replicas` at `v1` and `v2`, and `spec.size` at `v3`. `v2` is not served.
-const DEFINITION: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: shops.example.com}
-spec:
-  group: example.com
-  names: {kind: Shop, plural: shops}
-  scope: Namespaced
-  versions:
+/// The versions of `Shop`: the replicas are `spec.replicas` at `v1` and `v2`, and `spec.size` at `v3`. `v2` is not served.
+const VERSIONS: &str = "
   - name: v1
     served: true
     storage: true
@@ -113,7 +106,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let resource = CustomResource::from_value(&Value::from_yaml(DEFINITION).unwrap()).unwrap();
+        let resource = CustomResource::from_value(&shop(VERSIONS)).unwrap();
         assert_eq!(resource.violations(), []);
         let types = Types::from_custom_resource(&resource).unwrap();
         let mut updater = Updater::builder().converter(Rename(types.clone()));
@@ -239,7 +232,7 @@ fn unknown_fields_are_refused_and_defaults_apply() {
     let error = TypedValue::new(value, ty, Duplicates::Refuse).unwrap_err();
     assert!(error.to_string().contains(".spec.colour"), "{error}");
 
-    let resource = CustomResource::from_value(&Value::from_yaml(DEFINITION).unwrap()).unwrap();
+    let resource = CustomResource::from_value(&shop(VERSIONS)).unwrap();
     let schema = resource.structural("v3").unwrap().unwrap();
     let object = schema.default_object(&Value::from_yaml("{spec: {ports: [{number: 1}]}}").unwrap()).unwrap();
     assert_eq!(object.to_json(), r#"{"spec":{"ports":[{"number":1,"protocol":"TCP"}],"size":1}}"#);

@@ -3,7 +3,6 @@
 //! Where the RFC is open, the behaviour is that of `gopkg.in/evanphx/json-patch.v4`, which an API server uses, and of
 //! `k8s.io/apimachinery/pkg/util/jsonmergepatch`.
 
-use fieldmanager_value::internal::{ListBuilder, MapBuilder};
 use fieldmanager_value::{Kind, Map, Value};
 
 use crate::error::{Under, deeper};
@@ -118,13 +117,13 @@ fn pruned(value: &Value, depth: usize) -> Result<Value, Error> {
         Value::List(list) => {
             let depth = deeper(depth)?;
             let mut same = true;
-            let mut items = ListBuilder::with_capacity(list.len());
+            let mut items = Vec::with_capacity(list.len());
             for (at, item) in list.iter().enumerate() {
                 let new = pruned(item, depth).under_index(at)?;
                 same = same && new.ptr_eq(item);
                 items.push(new);
             }
-            Ok(if same { value.clone() } else { Value::List(items.build()) })
+            Ok(if same { value.clone() } else { Value::from(items) })
         }
         _ => Ok(value.clone()),
     }
@@ -162,21 +161,21 @@ pub fn create(original: &Value, modified: &Value) -> Result<Value, Error> {
 
 fn diff(original: &Map, modified: &Map, depth: usize) -> Result<Map, Error> {
     let depth = deeper(depth)?;
-    let mut patch = MapBuilder::default();
+    let mut patch = Vec::new();
     for (name, old, new) in original.differences(modified) {
         match (old, new) {
-            (_, None) => patch.push(name.clone(), Value::Null),
+            (_, None) => patch.push((name.clone(), Value::Null)),
             (Some(Value::Map(old)), Some(Value::Map(new))) => {
                 let changes = diff(old, new, depth).under_field(name)?;
                 if !changes.is_empty() {
-                    patch.push(name.clone(), Value::Map(changes));
+                    patch.push((name.clone(), Value::Map(changes)));
                 }
             }
             (Some(old), Some(new)) if old == new => {}
-            (_, Some(new)) => patch.push(name.clone(), bounded(new, depth).under_field(name)?),
+            (_, Some(new)) => patch.push((name.clone(), bounded(new, depth).under_field(name)?)),
         }
     }
-    Ok(patch.build())
+    Ok(Map::from_iter(patch))
 }
 
 /// Creates the merge patch of a client that applied the original object before and applies the modified one now, for the
@@ -213,22 +212,22 @@ pub fn create_three_way(original: &Value, modified: &Value, current: &Value) -> 
 
 /// Only the nulls of a patch, or only its other values, which include empty maps.
 fn part(patch: &Map, nulls: bool) -> Map {
-    let mut out = MapBuilder::default();
+    let mut out = Vec::new();
     for (name, value) in patch {
         match value {
-            Value::Null if nulls => out.push(name.clone(), Value::Null),
+            Value::Null if nulls => out.push((name.clone(), Value::Null)),
             Value::Null => {}
             Value::Map(map) if !map.is_empty() => {
                 let map = part(map, nulls);
                 if !map.is_empty() {
-                    out.push(name.clone(), Value::Map(map));
+                    out.push((name.clone(), Value::Map(map)));
                 }
             }
-            _ if !nulls => out.push(name.clone(), value.clone()),
+            _ if !nulls => out.push((name.clone(), value.clone())),
             _ => {}
         }
     }
-    out.build()
+    Map::from_iter(out)
 }
 
 /// Whether both patches have a field that is not a map in both.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_patch::{Fault, PatchSchema, PatchTypes, json_merge, json_patch, strategic};
-use fieldmanager_testing::on_small_stack;
+use fieldmanager_testing::{NestedSchema, map, on_small_stack};
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 
 const TYPES: &str = "
@@ -107,4 +107,25 @@ fn strategic_merge_patches_run_on_a_small_stack() {
         strategic::create_two_way(&Map::new().into(), b, schema).ok();
         strategic::create_two_way(b, &Map::new().into(), schema).ok();
     });
+}
+
+#[test]
+fn types_are_read_on_a_small_stack() {
+    for form in NestedSchema::ALL {
+        on_small_stack("types", move || {
+            for levels in [80, MAX_DEPTH, 10_000] {
+                let document = map([("definitions", map([("t", form.schema(levels))]))]);
+                let Ok(types) = PatchTypes::from_openapi(&document) else { continue };
+                assert!(!format!("{types:?}").is_empty());
+                assert!(types.for_object(&form.object(levels)).is_none());
+                let schema = types.named("t").unwrap();
+                let [small, deep] = [form.object(levels / 2), form.object(levels)];
+                let objects = [map([("a", small)]), map([("a", deep)])];
+                let Ok(patch) = strategic::create_two_way(&objects[0], &objects[1], schema) else { continue };
+                strategic::apply(&objects[0], &patch, schema).ok();
+            }
+            let document = map([("definitions", map([("t", form.schema(80))]))]);
+            assert!(PatchTypes::from_openapi(&document).is_ok());
+        });
+    }
 }

@@ -1,2 +1,212 @@
 //! Validation rules of custom resources, `x-kubernetes-validations`: compiled from a structural schema and evaluated
 //! in CEL.
+//!
+//! ```
+//! use fieldmanager_rules::{BUDGET, Rules};
+//! use fieldmanager_structural::{FieldPath, Structural};
+//! use fieldmanager_value::Value;
+//!
+//! let schema = Structural::from_value(&Value::from_yaml("
+//! type: object
+//! properties:
+//!   spec:
+//!     type: object
+//!     x-kubernetes-validations:
+//!     - {rule: self.min <= self.max, message: min must not exceed max}
+//!     properties: {min: {type: integer}, max: {type: integer}}
+//! ")?)?;
+//! let compiled = Rules::compile(&schema);
+//! assert!(compiled.refused.is_empty());
+//! let object = Value::from_yaml("{spec: {min: 2, max: 1}}")?;
+//! let evaluated = compiled.rules.validate(&FieldPath::empty(), &object, None, BUDGET);
+//! assert_eq!(evaluated.errors[0].to_string(), "spec: Invalid value: min must not exceed max");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What a rule can use
+//!
+//! The language of CEL with optional values and comprehensions over two variables, and the functions that an API server
+//! adds: lists, strings, regular expressions, URLs, IP addresses and networks, quantities, semantic versions, named
+//! formats and sets. The crate `cel` parses; evaluation is part of this crate, because an API server limits the cost of
+//! a rule, reads the fields of an object by their schema, and compares sets and lists of type map in any order.
+//!
+//! Types are not checked before a rule runs: a function with arguments of wrong types is an error of its evaluation.
+//!
+//! # Depth and cost
+//!
+//! An expression of more than 100 000 bytes or 512 nested levels is refused. The cost of an evaluation grows with each
+//! operation and with the sizes of strings and lists, approximately as in the API server; above [`RULE_BUDGET`] for
+//! one rule or the budget of the object, it ends with an error.
+
+mod compile;
+mod equality;
+mod escape;
+mod evaluate;
+mod expression;
+mod field_path;
+mod functions;
+mod object;
+mod rule;
+mod validate;
+mod value;
+
+use std::fmt;
+
+use fieldmanager_structural::{FieldError, FieldPath, Structural};
+use fieldmanager_value::Value;
+use fieldmanager_value::internal::with_room;
+
+/// The cost that an API server allows for all rules of one object.
+pub const BUDGET: u64 = 10_000_000;
+
+/// The cost that an API server allows for one evaluation of a rule.
+pub const RULE_BUDGET: u64 = 1_000_000;
+
+/// The compiled rules of a structural schema.
+///
+/// ```
+/// use fieldmanager_rules::Rules;
+/// use fieldmanager_structural::Structural;
+/// assert!(Rules::compile(&Structural::default()).rules.is_empty());
+/// ```
+#[derive(Default)]
+pub struct Rules {
+    root: Option<Box<compile::Node>>,
+}
+
+/// The outcome of compiling the rules of a schema.
+///
+/// ```
+/// use fieldmanager_rules::Rules;
+/// use fieldmanager_structural::Structural;
+/// use fieldmanager_value::Value;
+/// let schema = Value::from_yaml("{type: object, x-kubernetes-validations: [{rule: odd(self)}]}")?;
+/// let compiled = Rules::compile(&Structural::from_value(&schema)?);
+/// assert!(compiled.rules.is_empty());
+/// assert_eq!(
+///     compiled.refused[0].to_string(),
+///     "x-kubernetes-validations[0]: the rule `odd(self)` cannot be run: undeclared reference to 'odd'"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Compiled {
+    /// The rules that can be run.
+    pub rules: Rules,
+    /// The rules that cannot be run.
+    pub refused: Vec<RuleFault>,
+}
+
+/// A rule that cannot be run.
+///
+/// ```
+/// use fieldmanager_rules::RuleFault;
+/// use fieldmanager_structural::FieldPath;
+/// let fault = RuleFault { path: FieldPath::empty(), rule: "self.a".to_owned(), reason: "no".to_owned() };
+/// assert_eq!(fault.to_string(), "<nil>: the rule `self.a` cannot be run: no");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleFault {
+    /// The path of the rule in the schema.
+    pub path: FieldPath,
+    /// The expression.
+    pub rule: String,
+    /// The reason.
+    pub reason: String,
+}
+
+impl fmt::Display for RuleFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: the rule `{}` cannot be run: {}", self.path, self.rule, self.reason)
+    }
+}
+
+impl std::error::Error for RuleFault {}
+
+/// The outcome of evaluating rules.
+///
+/// ```
+/// use fieldmanager_rules::Evaluated;
+/// assert!(Evaluated::default().errors.is_empty());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluated {
+    /// The violations and the errors of evaluations.
+    pub errors: Vec<FieldError>,
+    /// The violations of values that did not change in an update.
+    pub warnings: Vec<String>,
+}
+
+impl Rules {
+    /// Compiles the rules of a schema, and of the schemas below it. A rule that cannot be run is left out and reported.
+    ///
+    /// ```
+    /// use fieldmanager_rules::Rules;
+    /// use fieldmanager_structural::Structural;
+    /// use fieldmanager_value::Value;
+    /// let schema = Value::from_yaml("{type: object, x-kubernetes-validations: [{rule: self.kind != ''}]}")?;
+    /// let compiled = Rules::compile(&Structural::from_value(&schema)?);
+    /// assert!(!compiled.rules.is_empty() && compiled.refused.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compile(schema: &Structural) -> Compiled {
+        let mut refused = Vec::new();
+        let root = compile::compile(schema, &mut refused).map(Box::new);
+        Compiled { rules: Rules { root }, refused }
+    }
+
+    /// Whether there is no rule.
+    ///
+    /// ```
+    /// assert!(fieldmanager_rules::Rules::default().is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.root.is_none()
+    }
+
+    /// Evaluates the rules on a resource, and with an old object also those that refer to `oldSelf`. `path` is the path
+    /// of the object; `budget` limits the cost, [`BUDGET`] in an API server.
+    ///
+    /// A rule about a transition runs where an old value is found: fields by name, items of lists of type map by key.
+    /// With an old object, a violation of a rule without `oldSelf` in a value that did not change is a warning.
+    ///
+    /// Behaviour: `Validate` of `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel`. Fields are visited by name;
+    /// the order of the API server is random.
+    ///
+    /// ```
+    /// use fieldmanager_rules::{BUDGET, Rules};
+    /// use fieldmanager_structural::{FieldPath, Structural};
+    /// use fieldmanager_value::Value;
+    /// let schema = Structural::from_value(&Value::from_yaml("
+    /// type: object
+    /// properties:
+    ///   size: {type: integer, x-kubernetes-validations: [{rule: self >= oldSelf, reason: FieldValueForbidden}]}
+    /// ")?)?;
+    /// let rules = Rules::compile(&schema).rules;
+    /// let (old, new) = (Value::from_yaml("{size: 2}")?, Value::from_yaml("{size: 1}")?);
+    /// assert!(rules.validate(&FieldPath::empty(), &new, None, BUDGET).errors.is_empty());
+    /// let errors = rules.validate(&FieldPath::empty(), &new, Some(&old), BUDGET).errors;
+    /// assert_eq!(errors[0].to_string(), "size: Forbidden: failed rule: self >= oldSelf");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn validate(&self, path: &FieldPath, object: &Value, old: Option<&Value>, budget: u64) -> Evaluated {
+        match &self.root {
+            Some(root) => validate::validate(root, path, object, old, budget),
+            None => Evaluated::default(),
+        }
+    }
+}
+
+impl Drop for Rules {
+    fn drop(&mut self) {
+        if let Some(root) = self.root.take() {
+            with_room(|| drop(root));
+        }
+    }
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules").field("is_empty", &self.is_empty()).finish()
+    }
+}

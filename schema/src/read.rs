@@ -65,6 +65,7 @@ impl Schema {
     /// assert!(schemas.type_named("schema").is_some());
     /// # Ok::<(), fieldmanager_schema::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn meta_schema() -> Result<Schema, Error> {
         Self::from_yaml(include_str!("meta_schema.yaml"))
     }

@@ -86,7 +86,7 @@ pub(crate) fn subdomain_1123(name: &str) -> Faults {
 }
 
 /// The faults of a qualified name: the key of a label or annotation, or a finalizer.
-pub(crate) fn qualified_name(key: &str) -> Faults {
+pub fn qualified_name(key: &str) -> Vec<String> {
     const TEXT: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                         alphanumeric character";
     let key_text = regex_text(TEXT, KEY, &["MyName", "my.name", "123-abc"]);
@@ -127,7 +127,7 @@ pub(crate) fn qualified_name(key: &str) -> Faults {
 }
 
 /// The faults of the value of a label.
-pub(crate) fn label_value(value: &str) -> Faults {
+pub fn label_value(value: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if value.len() > 63 {
         faults.push("must be no more than 63 bytes".to_owned());

@@ -46,6 +46,7 @@
 //! Custom resource definitions, structural schemas, and that an object has `apiVersion`, `kind` and `metadata`. It does
 //! not know the types of server-side apply or managers.
 
+mod correlation;
 pub mod crd;
 mod dns;
 mod field_error;
@@ -64,10 +65,13 @@ pub use schema::{Coerced, Error, MAX_DEFAULT_BYTES, Pruned, Structural};
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::correlation::{Correlated, Correlations};
     pub use crate::crd::is_definition;
+    pub use crate::dns::{label_value, qualified_name};
     pub use crate::managed_fields::validate_manager;
     pub use crate::schema::{
-        AdditionalProperties, Extensions, ExternalDocs, Generic, NestedValueValidation, Node, ValueValidation,
+        AdditionalProperties, Extensions, ExternalDocs, Generic, NameSyntax, NestedValueValidation, Node,
+        ValueValidation, finalizer_warnings, validate_object_meta, validate_object_meta_update,
     };
     pub use crate::time::{Timestamp, TimestampError};
 }

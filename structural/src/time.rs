@@ -1,9 +1,8 @@
 //! Times in the format of the Kubernetes API.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 
-use fieldmanager_value::internal::go_format::quote_in_time_error as quote;
 use jiff::SignedDuration;
 use jiff::civil::{Date, date};
 
@@ -297,6 +296,21 @@ impl Parser<'_> {
         self.rest = whole.get(6..).unwrap_or_default();
         Ok(sign * (hours * 3600 + minutes * 60))
     }
+}
+
+/// Quotes a string like Go's `time` package: bytes outside printable ASCII are written in hexadecimal.
+fn quote(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        // Writing to a string cannot fail.
+        let _ = match c {
+            '"' | '\\' => write!(out, "\\{c}"),
+            ' '..='\x7f' => write!(out, "{c}"),
+            _ => c.encode_utf8(&mut [0; 4]).bytes().try_for_each(|b| write!(out, "\\x{b:02x}")),
+        };
+    }
+    out.push('"');
+    out
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_structural::crd::CustomResource;
-use fieldmanager_structural::{FieldPath, Structural};
+use fieldmanager_structural::{FieldPath, Structural, validate_managed_fields};
 use fieldmanager_testing::{NestedSchema, custom_resource_definition, map, on_small_stack};
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 
@@ -82,6 +82,12 @@ fn custom_resource_definitions_are_read_and_published_on_a_small_stack() {
             for levels in [100, 124, 127, 128, MAX_DEPTH - 1, MAX_DEPTH, 10_000] {
                 let Ok(resource) = CustomResource::from_value(&crd(levels)) else { continue };
                 resource.violations();
+                resource.union_violations();
+                assert!(!format!("{resource:?}").is_empty());
+                assert_eq!(resource.clone(), resource);
+                for subresource in ["", "status"] {
+                    resource.reset_fields("v1", subresource).ok();
+                }
                 resource.structural("v1").ok();
                 resource.definitions("v1").ok();
             }
@@ -89,6 +95,19 @@ fn custom_resource_definitions_are_read_and_published_on_a_small_stack() {
             assert!(resource.structural("v1").unwrap().is_some());
         });
     }
+}
+
+#[test]
+fn entries_are_validated_on_a_small_stack() {
+    on_small_stack("entries", || {
+        for levels in [MAX_DEPTH, 10_000] {
+            let deep = (0..levels).fold(Map::new().into(), |below, _| map([("f:a", below)]));
+            for entry in [map([("fieldsV1", deep.clone())]), map([("manager", deep.clone())]), deep] {
+                let list = Value::from(vec![entry]);
+                assert!(!validate_managed_fields(Some(&list), &FieldPath::root("metadata")).is_empty());
+            }
+        }
+    });
 }
 
 #[cfg(feature = "validation")]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use fieldmanager_structural::validation::{SchemaError, Validator};
+use fieldmanager_structural::{FieldPath, Structural};
 use fieldmanager_value::Value;
 
 fn yaml(text: &str) -> Value {
@@ -28,9 +29,25 @@ fn type_is_checked() {
     check(
         "{type: integer}",
         "1.5",
-        &[r#"f: Invalid value: "number": f in body must be of type integer: "number""#],
+        &[
+            r#"f: Invalid value: "number": f in body must be of type integer: "number""#,
+            r#"<nil>: Invalid value: "": Checked value must be of type integer (default format) in f"#,
+        ],
     );
     check("{type: integer}", "1.0", &[]);
+    check("{type: number}", "1", &[]);
+    check(
+        "{type: integer, format: int32}",
+        "3000000000",
+        &[r#"<nil>: Invalid value: "": Checked value must be of type integer with format int32 in f"#],
+    );
+    // As in the API server, a list passes for a string with a format.
+    check("{type: string, format: byte}", "[1]", &[]);
+    check(
+        "{type: string, format: byte}",
+        "1",
+        &[r#"f: Invalid value: "int64": f in body must be of type byte: "int64""#],
+    );
     check(
         "{type: object}",
         "[]",
@@ -80,6 +97,24 @@ fn number_bounds_are_checked() {
     );
     check("{type: integer, maximum: 3, exclusiveMaximum: false}", "3", &[]);
     check(
+        "{type: integer, maximum: 50.0}",
+        "51",
+        &["f: Invalid value: 51: f in body should be less than or equal to 50"],
+    );
+    check(
+        "{type: number, maximum: 5000000}",
+        "5000000.5",
+        &["f: Invalid value: 5.0000005e+06: f in body should be less than or equal to 5e+06"],
+    );
+    check(
+        "{type: integer, minimum: 1.5}",
+        "1",
+        &[
+            r#"<nil>: Invalid value: "": Minimum boundary value must be of type integer (default format) in f"#,
+            "f: Invalid value: 1: f in body should be greater than or equal to 1.5",
+        ],
+    );
+    check(
         "{type: number, minimum: 0.5}",
         "0.25",
         &["f: Invalid value: 0.25: f in body should be greater than or equal to 0.5"],
@@ -109,7 +144,7 @@ fn string_restrictions_are_checked() {
         &[r#"f: Invalid value: "a": f in body should be at least 2 chars long"#],
     );
     check("{type: string, maxLength: 2}", "abc", &["f: Too long: may not be more than 2 bytes"]);
-    check("{type: string, enum: [b, a]}", "c", &[r#"f: Unsupported value: "c": supported values: "a", "b""#]);
+    check("{type: string, enum: [b, a]}", "c", &[r#"f: Unsupported value: "c": supported values: "b", "a""#]);
     check(
         "{type: string, format: date-time}",
         "soon",
@@ -166,7 +201,7 @@ fn alternatives_report_the_best_match() {
         "{type: string, anyOf: [{minLength: 3}, {pattern: '^x'}]}",
         "a",
         &[
-            r#"f: Invalid value: "": "f" must validate at least one schema (anyOf)"#,
+            r#"<nil>: Invalid value: "": "f" must validate at least one schema (anyOf)"#,
             r#"f: Invalid value: "a": f in body should be at least 3 chars long"#,
         ],
     );
@@ -174,26 +209,37 @@ fn alternatives_report_the_best_match() {
         "{type: object, oneOf: [{required: [a]}, {required: [b]}]}",
         "{a: 1, b: 1}",
         &[
-            r#"f: Invalid value: "": "f" must validate one and only one schema (oneOf). Found 2 valid alternatives"#,
+            r#"<nil>: Invalid value: "": "f" must validate one and only one schema (oneOf). Found 2 valid alternatives"#,
         ],
     );
     check(
         "{type: object, oneOf: [{required: [a]}, {required: [b]}]}",
         "{}",
         &[
-            r#"f: Invalid value: "": "f" must validate one and only one schema (oneOf). Found none valid"#,
+            r#"<nil>: Invalid value: "": "f" must validate one and only one schema (oneOf). Found none valid"#,
             "f.a: Required value",
         ],
     );
     check(
         "{type: string, not: {enum: [a]}}",
         "a",
-        &[r#"f: Invalid value: "": "f" must not validate the schema (not)"#],
+        &[r#"<nil>: Invalid value: "": "f" must not validate the schema (not)"#],
     );
     check(
         "{type: string, allOf: [{minLength: 2}]}",
         "a",
-        &[r#"f: Invalid value: "a": f in body should be at least 2 chars long"#],
+        &[
+            r#"f: Invalid value: "a": f in body should be at least 2 chars long"#,
+            r#"<nil>: Invalid value: "": "f" must validate all the schemas (allOf). None validated"#,
+        ],
+    );
+    check(
+        "{type: string, allOf: [{minLength: 2}, {maxLength: 2}]}",
+        "a",
+        &[
+            r#"f: Invalid value: "a": f in body should be at least 2 chars long"#,
+            r#"<nil>: Invalid value: "": "f" must validate all the schemas (allOf)"#,
+        ],
     );
     // Null skips alternatives, but not enumerations.
     check("{type: string, nullable: true, anyOf: [{enum: [a]}]}", "null", &[]);
@@ -201,7 +247,7 @@ fn alternatives_report_the_best_match() {
         "{type: string, nullable: true, anyOf: [{enum: [a]}]}",
         "b",
         &[
-            r#"f: Invalid value: "": "f" must validate at least one schema (anyOf)"#,
+            r#"<nil>: Invalid value: "": "f" must validate at least one schema (anyOf)"#,
             r#"f: Unsupported value: "b": supported values: "a""#,
         ],
     );
@@ -247,4 +293,71 @@ fn too_deep_objects_are_refused() {
         deep = Value::from(vec![deep]);
     }
     assert_eq!(validator.validate(&deep).len(), 1);
+}
+
+/// Checks the errors of an object that replaces another one.
+#[track_caller]
+fn check_update(schema: &str, old: &str, new: &str, expected: &[&str]) {
+    let schema = yaml(schema);
+    let structural = Structural::from_value(&schema).unwrap();
+    let validator = Validator::new(&schema).unwrap();
+    let found = validator.validate_update(&FieldPath::empty(), &yaml(new), &yaml(old), &structural);
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(found, expected, "{old} -> {new}");
+}
+
+#[test]
+fn faults_of_unchanged_values_are_dropped_on_update() {
+    let schema = "{type: object, properties: {a: {type: string, maxLength: 1}, b: {type: object, required: [c], \
+                  properties: {c: {type: string}, d: {type: string}}}}}";
+    check_update(schema, "{a: xx}", "{a: xx, b: {c: z}}", &[]);
+    check_update(schema, "{a: xx}", "{a: yy}", &["a: Too long: may not be more than 1 byte"]);
+    check_update(schema, "{b: {}}", "{a: x, b: {}}", &[]);
+    check_update(schema, "{b: {}}", "{b: {d: x}}", &["b.c: Required value"]);
+    // Unknown fields are never equal.
+    check_update(schema, "{b: {e: x}}", "{b: {e: x}}", &["b.c: Required value"]);
+    // Nothing is dropped inside of junctors.
+    check_update(
+        "{type: object, properties: {a: {type: string}, b: {type: string}}, anyOf: [{properties: {a: {maxLength: 1}}}]}",
+        "{a: xx, b: x}",
+        "{a: xx, b: z}",
+        &[
+            r#"<nil>: Invalid value: "": "" must validate at least one schema (anyOf)"#,
+            "a: Too long: may not be more than 1 byte",
+        ],
+    );
+}
+
+#[test]
+fn items_of_a_list_of_type_map_are_compared_by_key_on_update() {
+    let list = |extensions: &str| {
+        let item = "{type: object, properties: {k: {type: integer}, v: {type: string, maxLength: 1}}}";
+        format!("{{type: object, properties: {{l: {{type: array, items: {item}{extensions}}}}}}}")
+    };
+    let map = list(", x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k]");
+    check_update(&map, "{l: [{k: 1, v: xx}]}", "{l: [{k: 2, v: x}, {k: 1, v: xx}]}", &[]);
+    check_update(
+        &map,
+        "{l: [{k: 1, v: xx}]}",
+        "{l: [{k: 2, v: xx}]}",
+        &["l[0].v: Too long: may not be more than 1 byte"],
+    );
+    check_update(&list(""), "{l: [{k: 1, v: xx}]}", "{l: [{k: 1, v: xx}]}", &[]);
+    check_update(
+        &list(""),
+        "{l: [{k: 1, v: xx}]}",
+        "{l: [{k: 1, v: xx}, {k: 2}]}",
+        &["l[0].v: Too long: may not be more than 1 byte"],
+    );
+}
+
+#[test]
+fn patterns_have_the_syntax_of_go() {
+    check("{type: string, pattern: '^[\\w-]+{$'}", "'a-b{'", &[]);
+    check(
+        r"{type: string, pattern: '^\d$'}",
+        "٤",
+        &[r#"f: Invalid value: "٤": f in body should match '^\d$'"#],
+    );
+    check(r"{type: string, pattern: '^[[:alpha:]&&b]+\Q.*\E\101$'}", "'a&.*A'", &[]);
 }

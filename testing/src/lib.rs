@@ -10,7 +10,7 @@ mod unions;
 
 pub use linear::assert_linear;
 pub use nested::{NestedSchema, custom_resource_definition, map};
-pub use shop::{namespaced_shop, shop, shop_with_scale};
+pub use shop::{definition, namespaced_shop, shop, shop_with_scale};
 #[cfg(feature = "typed")]
 pub use typed::{nothing, typed};
 pub use unions::{UNION_ITEM, UNION_PROFILE, union_schema};

@@ -4,7 +4,6 @@ use fieldmanager_fieldpath::internal::SetBuilder;
 use fieldmanager_fieldpath::{PathElement, Set};
 use fieldmanager_schema::Schema;
 use fieldmanager_schema::internal::{ListType, MapType, TypeId};
-use fieldmanager_value::internal::{ListBuilder, MapBuilder};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::items::element_of;
@@ -121,8 +120,7 @@ impl Extract<'_> {
     }
 
     fn map(&mut self, map: &MapType, old: &Map, items: &Set) -> Value {
-        let mut out = MapBuilder::default();
-        let mut empty = true;
+        let mut out = Vec::new();
         for (element, node) in items.nodes() {
             let Some((name, value)) = element.as_field().and_then(|name| old.get_entry(name)) else {
                 continue;
@@ -131,15 +129,13 @@ impl Extract<'_> {
                 Some(ty) => self.value(ty, value, node.children()),
                 None => Value::Null,
             };
-            out.push(name.clone(), part);
-            empty = false;
+            out.push((name.clone(), part));
         }
-        if empty { Value::Null } else { Value::Map(out.build()) }
+        if out.is_empty() { Value::Null } else { Value::Map(Map::from_iter(out)) }
     }
 
     fn list(&mut self, list: &ListType, old: &List, items: &Set) -> Value {
-        let mut out = ListBuilder::default();
-        let mut empty = true;
+        let mut out = Vec::new();
         for item in old {
             let Ok(element) = element_of(list, item) else {
                 continue;
@@ -157,8 +153,7 @@ impl Extract<'_> {
                 Ok(_) => {}
             }
             out.push(part);
-            empty = false;
         }
-        if empty { Value::Null } else { Value::List(out.build()) }
+        if out.is_empty() { Value::Null } else { Value::from(out) }
     }
 }

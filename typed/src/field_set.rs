@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use fieldmanager_fieldpath::internal::{Node, SetBuilder};
+use fieldmanager_fieldpath::internal::{Level, Node, SetBuilder};
 use fieldmanager_fieldpath::{PathElement, Set};
 use fieldmanager_schema::Schema;
 use fieldmanager_schema::internal::Along;
@@ -125,50 +125,50 @@ impl Walk<'_> {
         if let Some(set) = self.same_items(list, items, like) {
             return set;
         }
+        let none = Set::new();
+        let mut level = self.builder.open_level(&none);
+        // Most items of a list have the same fields as the previous one.
+        let mut last = Set::new();
         if self.whole {
-            return self.whole_items(list, items, like);
+            for item in items {
+                if let Ok(element) = element_of(list, item) {
+                    self.item(&mut level, &mut last, list, like, (element, Some(item)));
+                }
+            }
+            return self.builder.close_unsorted_level(level);
         }
         let keyless = || PathElement::Key(Map::new());
         let mut found: Vec<(PathElement, &Value)> =
             items.iter().map(|item| (element_of(list, item).unwrap_or_else(|_| keyless()), item)).collect();
         found.sort_by(|a, b| a.0.cmp(&b.0));
-        let none = Set::new();
-        let mut level = self.builder.open_level(&none);
-        // The fields of the previous item, which most items have too.
-        let mut last = Set::new();
         let mut found = found.into_iter().peekable();
         while let Some((element, item)) = found.next() {
-            let mut alone = true;
+            let mut item = Some(item);
             while found.next_if(|(next, _)| *next == element).is_some() {
-                alone = false;
+                item = None;
             }
-            let below = if alone {
-                let before = like.get(&element).map_or(&last, Node::children);
-                self.fields(list.element, item, before).1
-            } else {
-                Set::new()
-            };
-            last.clone_from(&below);
-            self.builder.push_to(&mut level, || element, true, below);
+            self.item(&mut level, &mut last, list, like, (element, item));
         }
         self.builder.close_level(level)
     }
 
-    /// The set of a list whose items all have unique keys.
-    fn whole_items(&mut self, list: &ListType, items: &List, like: &Set) -> Set {
-        let none = Set::new();
-        let mut level = self.builder.open_level(&none);
-        // Most items of a list have the same fields as the previous one.
-        let mut last = Set::new();
-        for item in items {
-            if let Ok(element) = element_of(list, item) {
-                let known = like.get(&element).map_or(&last, Node::children);
-                let below = self.fields(list.element, item, known).1;
-                last.clone_from(&below);
-                self.builder.push_to(&mut level, || element, true, below);
-            }
-        }
-        self.builder.close_unsorted_level(level)
+    /// Adds an element with the fields of its item, or without any if several items have this element. `last` is the
+    /// set of the item before.
+    #[inline]
+    fn item(
+        &mut self,
+        level: &mut Level<'_>,
+        last: &mut Set,
+        list: &ListType,
+        like: &Set,
+        (element, item): (PathElement, Option<&Value>),
+    ) {
+        let below = item.map(|item| {
+            let known = like.get(&element).map_or(&*last, Node::children);
+            self.fields(list.element, item, known).1
+        });
+        *last = below.unwrap_or_default();
+        self.builder.push_to(level, || element, true, last.clone());
     }
 
     /// The set of a short list whose items match the elements of another set, so none has to be built.

@@ -4,7 +4,6 @@ use std::fmt;
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::internal::{KeyField, ListType};
-use fieldmanager_value::internal::MapBuilder;
 use fieldmanager_value::{Map, Value};
 
 /// A reason why an item of an associative list cannot be identified.
@@ -129,11 +128,7 @@ pub(crate) fn element_of(list: &ListType, item: &Value) -> Result<PathElement, I
         let (name, value) = field(key).ok_or_else(no_keys)?;
         return Ok(PathElement::Key(Map::single(name, value)));
     }
-    let mut found = MapBuilder::with_capacity(list.keys.len());
-    for (name, value) in list.keys.iter().filter_map(field) {
-        found.push(name, value);
-    }
-    let found = found.build();
+    let found: Map = list.keys.iter().filter_map(field).collect();
     if found.is_empty() {
         return Err(no_keys());
     }

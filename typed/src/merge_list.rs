@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::internal::ListType;
-use fieldmanager_value::internal::ListBuilder;
 use fieldmanager_value::{List, Value};
 
 use crate::error::Fault;
@@ -134,7 +133,7 @@ impl Merge<'_> {
             index.extend_to(&merged, positions);
             return Some(merged);
         }
-        let mut merged = ListBuilder::with_capacity(live.len() + inserted.len() + waiting.len());
+        let mut merged = Vec::with_capacity(live.len() + inserted.len() + waiting.len());
         let mut replaced = replaced.into_iter().peekable();
         let mut inserted = inserted.into_iter().peekable();
         for (at, old) in live.iter().enumerate() {
@@ -146,10 +145,8 @@ impl Merge<'_> {
                 None => merged.push(old.clone()),
             }
         }
-        for (_, new) in waiting {
-            merged.push(new);
-        }
-        Some(merged.build())
+        merged.extend(waiting.into_iter().map(|(_, new)| new));
+        Some(List::from_iter(merged))
     }
 
     /// The general case, which orders items like the Go package: in the order of the object, except that common items
@@ -166,7 +163,7 @@ impl Merge<'_> {
         let mut shared = (0..items.len()).filter(|i| items.get(*i).is_some_and(|item| item.live.is_some()));
         let mut next_shared = shared.next();
         let mut done = vec![false; items.len()];
-        let mut merged = ListBuilder::with_capacity(live.len() + items.len());
+        let mut merged = Vec::with_capacity(live.len() + items.len());
 
         let (mut l, mut r) = (0, 0);
         while l < places.len() || r < items.len() {
@@ -200,7 +197,7 @@ impl Merge<'_> {
                 r += 1;
             }
         }
-        Some(merged.build())
+        Some(List::from_iter(merged))
     }
 
     /// Adds an item of the configuration, merged with the object's if that is unique.
@@ -210,7 +207,7 @@ impl Merge<'_> {
         live: &List,
         items: &[Item<'_>],
         place: usize,
-        merged: &mut ListBuilder,
+        merged: &mut Vec<Value>,
         done: &mut [bool],
     ) -> Option<()> {
         let item = items.get(place)?;

@@ -3,7 +3,6 @@
 use fieldmanager_fieldpath::{PathElement, Set};
 use fieldmanager_schema::Schema;
 use fieldmanager_schema::internal::{ListType, MapType, TypeId};
-use fieldmanager_value::internal::ListBuilder;
 use fieldmanager_value::{List, Map, Value};
 
 use crate::items::element_of;
@@ -90,15 +89,13 @@ impl Remove<'_> {
         if items.is_empty() {
             return Value::List(old.clone());
         }
-        let mut rest = ListBuilder::with_capacity(old.len());
+        let mut rest = Vec::with_capacity(old.len());
         let mut changed = false;
-        let mut left = 0;
         for item in old {
             let element = element_of(list, item).ok();
             let node = element.as_ref().and_then(|element| items.get(element));
             let Some(node) = node else {
                 rest.push(item.clone());
-                left += 1;
                 continue;
             };
             if node.is_member() {
@@ -109,12 +106,11 @@ impl Remove<'_> {
             changed |= !less.ptr_eq(item);
             self.check_key(list, element.as_ref(), &less);
             rest.push(less);
-            left += 1;
         }
-        match (changed, left) {
-            (false, _) => Value::List(old.clone()),
-            (true, 0) => Value::Null,
-            (true, _) => Value::List(rest.build()),
+        match changed {
+            false => Value::List(old.clone()),
+            true if rest.is_empty() => Value::Null,
+            true => Value::from(rest),
         }
     }
 

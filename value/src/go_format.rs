@@ -95,21 +95,6 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Quotes a string like Go's `time` package: bytes outside printable ASCII are written in hexadecimal.
-pub fn quote_in_time_error(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        // Writing to a string cannot fail.
-        let _ = match c {
-            '"' | '\\' => write!(out, "\\{c}"),
-            ' '..='\x7f' => write!(out, "{c}"),
-            _ => c.encode_utf8(&mut [0; 4]).bytes().try_for_each(|b| write!(out, "\\x{b:02x}")),
-        };
-    }
-    out.push('"');
-    out
-}
-
 /// Whether a character is a letter, mark, number, punctuation, symbol or the ASCII space.
 ///
 /// Equivalent to Go's `unicode.IsPrint`, with the Unicode version of Rust's standard library.

@@ -125,14 +125,10 @@ impl Value {
                 out.push_str(if list.is_empty() { "[]" } else { "]" });
             }),
             Value::Map(map) => deep::level(|| {
-                let mut first = true;
+                let mut before = "{\"";
                 for (name, value) in map {
-                    if first {
-                        out.push_str("{\"");
-                    } else {
-                        out.push_str(",\"");
-                    }
-                    first = false;
+                    out.push_str(before);
+                    before = ",\"";
                     write_text(out, name, name.is_static(), escape);
                     if let Value::String(text) = value {
                         out.push_str("\":\"");
@@ -143,11 +139,7 @@ impl Value {
                         value.write_json_escaped(out, escape);
                     }
                 }
-                if first {
-                    out.push_str("{}");
-                } else {
-                    out.push('}');
-                }
+                out.push_str(if map.is_empty() { "{}" } else { "}" });
             }),
         }
     }
@@ -168,39 +160,33 @@ impl Value {
     }
 
     fn write_json_pretty(&self, out: &mut String, depth: usize) {
-        let line = |out: &mut String, depth: usize| {
+        let line = |out: &mut String, before: char, depth: usize| {
+            out.push(before);
             out.push('\n');
             out.extend(std::iter::repeat_n("  ", depth));
         };
-        match self {
+        let end = match self {
             Value::List(list) if !list.is_empty() && depth < MAX_DEPTH => {
-                out.push('[');
                 for (i, item) in list.iter().enumerate() {
-                    if i > 0 {
-                        out.push(',');
-                    }
-                    line(out, depth + 1);
+                    line(out, if i == 0 { '[' } else { ',' }, depth + 1);
                     item.write_json_pretty(out, depth + 1);
                 }
-                line(out, depth);
-                out.push(']');
+                ']'
             }
             Value::Map(map) if !map.is_empty() && depth < MAX_DEPTH => {
-                out.push('{');
                 for (i, (name, value)) in map.iter().enumerate() {
-                    if i > 0 {
-                        out.push(',');
-                    }
-                    line(out, depth + 1);
+                    line(out, if i == 0 { '{' } else { ',' }, depth + 1);
                     write_string(out, name, Escape::Json);
                     out.push_str(": ");
                     value.write_json_pretty(out, depth + 1);
                 }
-                line(out, depth);
-                out.push('}');
+                '}'
             }
-            other => other.write_json(out),
-        }
+            other => return other.write_json(out),
+        };
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth));
+        out.push(end);
     }
 }
 

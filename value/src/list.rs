@@ -151,7 +151,7 @@ impl List {
         Some(old)
     }
 
-    /// Appends an item. To create a list of many items, collect them or use a [`ListBuilder`].
+    /// Appends an item. To create a list of many items, collect them.
     ///
     /// ```
     /// use fieldmanager_value::{List, Value};
@@ -439,36 +439,6 @@ impl<'a> Iterator for Iter<'a> {
 }
 
 impl ExactSizeIterator for Iter<'_> {}
-
-/// Builds a [`List`] item by item.
-///
-/// ```
-/// use fieldmanager_value::internal::ListBuilder;
-/// use fieldmanager_value::Value;
-/// let mut builder = ListBuilder::with_capacity(2);
-/// builder.push(Value::from("a"));
-/// builder.push(Value::from("b"));
-/// assert_eq!(builder.build().len(), 2);
-/// ```
-#[derive(Default)]
-pub struct ListBuilder(Vec<Value>);
-
-impl ListBuilder {
-    /// Creates a builder with capacity for `n` items.
-    pub fn with_capacity(n: usize) -> Self {
-        ListBuilder(Vec::with_capacity(n))
-    }
-
-    /// Appends an item.
-    pub fn push(&mut self, item: Value) {
-        self.0.push(item);
-    }
-
-    /// Returns the list.
-    pub fn build(self) -> List {
-        List::from_exact(self.0.into_iter())
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -207,7 +207,7 @@ impl Eq for Map {}
 impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Map {
     /// The last entry with a given name wins.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        entries.into_iter().map(|(name, value)| (name.into(), value.into())).collect::<MapBuilder>().build()
+        Map(entries.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }
 
@@ -224,41 +224,5 @@ impl<'a> IntoIterator for &'a Map {
 impl fmt::Debug for Map {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self).finish()
-    }
-}
-
-/// Builds a [`Map`] entry by entry, in any order. The last entry with a given name wins.
-///
-/// ```
-/// use fieldmanager_value::internal::MapBuilder;
-/// use fieldmanager_value::Value;
-/// let mut builder = MapBuilder::with_capacity(2);
-/// builder.push("b".into(), Value::from(1));
-/// builder.push("a".into(), Value::from(2));
-/// assert_eq!(Value::from(builder.build()).to_json(), r#"{"a":2,"b":1}"#);
-/// ```
-#[derive(Default)]
-pub struct MapBuilder(Vec<(Str, Value)>);
-
-impl MapBuilder {
-    /// Creates a builder with capacity for `n` entries.
-    pub fn with_capacity(n: usize) -> Self {
-        MapBuilder(Vec::with_capacity(n))
-    }
-
-    /// Adds an entry.
-    pub fn push(&mut self, name: Str, value: Value) {
-        self.0.push((name, value));
-    }
-
-    /// Returns the map.
-    pub fn build(self) -> Map {
-        Map(SortedMap::from_unsorted(self.0))
-    }
-}
-
-impl FromIterator<(Str, Value)> for MapBuilder {
-    fn from_iter<I: IntoIterator<Item = (Str, Value)>>(entries: I) -> Self {
-        MapBuilder(entries.into_iter().collect())
     }
 }

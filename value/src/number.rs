@@ -43,29 +43,9 @@ pub fn write_number(out: &mut String, number: f64) {
     };
 }
 
-/// Appends an integer.
+/// Appends an integer in decimal.
 pub(crate) fn write_integer(out: &mut String, number: i64) {
-    // Most integers have one digit, and appending it is much cheaper than formatting.
-    if let Ok(digit @ 0..=9) = u8::try_from(number) {
-        out.push(char::from(b'0' + digit));
-        return;
-    }
-    let mut digits = [b'0'; 20];
-    let mut rest = number.unsigned_abs();
-    let mut start = digits.len();
-    for (at, digit) in digits.iter_mut().enumerate().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        start = at;
-        if rest == 0 {
-            break;
-        }
-    }
-    if number < 0 {
-        out.push('-');
-    }
-    let digits = digits.get(start..).unwrap_or_default();
-    out.push_str(std::str::from_utf8(digits).unwrap_or_default());
+    out.push_str(itoa::Buffer::new().format(number));
 }
 
 #[cfg(test)]

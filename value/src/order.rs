@@ -104,51 +104,35 @@ impl Hash for Value {
     }
 }
 
-impl PartialOrd for List {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 /// Lexicographic by item.
-impl Ord for List {
-    fn cmp(&self, other: &Self) -> Ordering {
-        if self.ptr_eq(other) {
-            return Ordering::Equal;
-        }
-        deep::level(|| self.iter().cmp(other.iter()))
-    }
-}
-
-impl Hash for List {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.len().hash(state);
-        deep::level(|| self.iter().for_each(|item| item.hash(state)));
-    }
-}
-
-impl PartialOrd for Map {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 /// Lexicographic by entry.
-impl Ord for Map {
-    fn cmp(&self, other: &Self) -> Ordering {
-        if self.ptr_eq(other) {
-            return Ordering::Equal;
+macro_rules! order_of_elements {
+    ($($collection:ty),*) => {$(
+        impl PartialOrd for $collection {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
         }
-        deep::level(|| self.iter().cmp(other.iter()))
-    }
+
+        impl Ord for $collection {
+            fn cmp(&self, other: &Self) -> Ordering {
+                if self.ptr_eq(other) {
+                    return Ordering::Equal;
+                }
+                deep::level(|| self.iter().cmp(other.iter()))
+            }
+        }
+
+        impl Hash for $collection {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.len().hash(state);
+                deep::level(|| self.iter().for_each(|element| element.hash(state)));
+            }
+        }
+    )*};
 }
 
-impl Hash for Map {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.len().hash(state);
-        deep::level(|| self.iter().for_each(|entry| entry.hash(state)));
-    }
-}
+order_of_elements! { List, Map }
 
 #[cfg(test)]
 mod tests {

@@ -29,7 +29,7 @@ impl Reader {
     pub(crate) fn new(strict: bool) -> Self {
         Reader {
             names: DocumentNames::new(),
-            entries: Vec::with_capacity(ROOM),
+            entries: Vec::new(),
             items: Vec::new(),
             depth: 0,
             strict,
@@ -178,6 +178,9 @@ impl<'de, P: Destination> Visitor<'de> for At<'_, P> {
         let At { reader, place } = self;
         reader.enter()?;
         let start = reader.entries.len();
+        if reader.entries.capacity() == 0 {
+            reader.entries.reserve(ROOM);
+        }
         let (mut sorted, mut names) = (true, Names::Ascending);
         deep::level(|| {
             while let Some(name) = entries.next_key_seed(Name(&mut reader.names))? {

@@ -2,8 +2,6 @@
 
 use serde::ser::{self, Serialize, SerializeMap, Serializer};
 
-use crate::map::MapBuilder;
-
 use crate::{Error, List, MAX_DEPTH, Map, Str, Value, deep};
 
 /// Returns an error if the value nests deeper than [`MAX_DEPTH`] levels.
@@ -97,7 +95,7 @@ impl ToValue {
     }
 
     fn entries(self, variant: Option<&'static str>) -> Result<Entries, Error> {
-        Ok(Entries { map: MapBuilder::default(), name: None, value: self.child()?, variant })
+        Ok(Entries { entries: Vec::new(), name: None, value: self.child()?, variant })
     }
 }
 
@@ -257,7 +255,7 @@ macro_rules! serialize_items {
             }
 
             fn end(self) -> Result<Value, Error> {
-                Ok(wrap(self.variant, Value::List(self.items.into_iter().collect())))
+                Ok(wrap(self.variant, Value::from(self.items)))
             }
         }
     )*};
@@ -272,7 +270,7 @@ serialize_items! {
 
 /// The entries of a map that is being serialized.
 struct Entries {
-    map: MapBuilder,
+    entries: Vec<(Str, Value)>,
     name: Option<Str>,
     value: ToValue,
     variant: Option<&'static str>,
@@ -294,12 +292,12 @@ impl SerializeMap for Entries {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         let name = self.name.take().unwrap_or_default();
-        self.map.push(name, value.serialize(self.value)?);
+        self.entries.push((name, value.serialize(self.value)?));
         Ok(())
     }
 
     fn end(self) -> Result<Value, Error> {
-        Ok(wrap(self.variant, Value::Map(self.map.build())))
+        Ok(wrap(self.variant, Value::Map(Map::from_iter(self.entries))))
     }
 }
 
@@ -310,7 +308,7 @@ macro_rules! serialize_fields {
             type Error = Error;
 
             fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
-                self.map.push(Str::from(name), value.serialize(self.value)?);
+                self.entries.push((Str::from(name), value.serialize(self.value)?));
                 Ok(())
             }
 

@@ -3,7 +3,6 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
-use std::ops::Deref;
 
 use arcstr::ArcStr;
 
@@ -89,29 +88,73 @@ impl Ord for Str {
     }
 }
 
-impl PartialOrd for Str {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
+/// The traits of a string type that follow from its `as_str`, `Ord` and `From<&str>`.
+macro_rules! string_traits {
+    ($string:ty) => {
+        impl std::ops::Deref for $string {
+            type Target = str;
 
-impl Deref for Str {
-    type Target = str;
+            fn deref(&self) -> &str {
+                self.as_str()
+            }
+        }
 
-    fn deref(&self) -> &str {
-        self.as_str()
-    }
+        impl AsRef<str> for $string {
+            fn as_ref(&self) -> &str {
+                self.as_str()
+            }
+        }
+
+        impl From<String> for $string {
+            fn from(text: String) -> Self {
+                Self::from(text.as_str())
+            }
+        }
+
+        impl PartialEq<str> for $string {
+            fn eq(&self, other: &str) -> bool {
+                self.as_str() == other
+            }
+        }
+
+        impl PartialEq<&str> for $string {
+            fn eq(&self, other: &&str) -> bool {
+                self.as_str() == *other
+            }
+        }
+
+        impl PartialOrd for $string {
+            #[inline]
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl fmt::Debug for $string {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(self.as_str(), f)
+            }
+        }
+
+        impl fmt::Display for $string {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self.as_str(), f)
+            }
+        }
+
+        impl serde::Serialize for $string {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self)
+            }
+        }
+    };
 }
+pub(crate) use string_traits;
+
+string_traits! { Str }
 
 impl Borrow<str> for Str {
     fn borrow(&self) -> &str {
-        self.as_str()
-    }
-}
-
-impl AsRef<str> for Str {
-    fn as_ref(&self) -> &str {
         self.as_str()
     }
 }
@@ -120,12 +163,6 @@ impl AsRef<str> for Str {
 impl From<&str> for Str {
     fn from(text: &str) -> Self {
         Str(intern_static(text))
-    }
-}
-
-impl From<String> for Str {
-    fn from(text: String) -> Self {
-        Str::from(text.as_str())
     }
 }
 
@@ -138,36 +175,6 @@ impl From<&String> for Str {
 impl From<&Str> for Str {
     fn from(text: &Str) -> Self {
         text.clone()
-    }
-}
-
-impl PartialEq<str> for Str {
-    fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
-    }
-}
-
-impl PartialEq<&str> for Str {
-    fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
-    }
-}
-
-impl fmt::Debug for Str {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
-    }
-}
-
-impl fmt::Display for Str {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self.as_str(), f)
-    }
-}
-
-impl serde::Serialize for Str {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self)
     }
 }
 

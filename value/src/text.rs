@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::ops::Deref;
 
 use crate::Str;
 use crate::escape::{self, Escape};
+use crate::string::string_traits;
 
 /// The maximum length of an inline string. A value has sixteen bytes: one for the kind and one for the length.
 pub(crate) const SHORT: usize = 14;
@@ -108,16 +108,12 @@ impl Text {
     }
 }
 
+string_traits! { Text }
+
 /// A long string is not looked up in the interner: unlike names, values rarely repeat.
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
         Text::short_or(text, || Str::unshared(text))
-    }
-}
-
-impl From<String> for Text {
-    fn from(text: String) -> Self {
-        Text::from(text.as_str())
     }
 }
 
@@ -148,29 +144,9 @@ impl From<Text> for Str {
     }
 }
 
-impl Deref for Text {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        self.as_str()
-    }
-}
-
-impl AsRef<str> for Text {
-    fn as_ref(&self) -> &str {
-        self.as_str()
-    }
-}
-
 impl Default for Text {
     fn default() -> Self {
         Text(Repr::Short(heapless::String::new()))
-    }
-}
-
-impl serde::Serialize for Text {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self)
     }
 }
 
@@ -193,18 +169,6 @@ impl PartialEq for Text {
 
 impl Eq for Text {}
 
-impl PartialEq<str> for Text {
-    fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
-    }
-}
-
-impl PartialEq<&str> for Text {
-    fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
-    }
-}
-
 impl Ord for Text {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
@@ -215,28 +179,9 @@ impl Ord for Text {
     }
 }
 
-impl PartialOrd for Text {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 impl Hash for Text {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_str().hash(state);
-    }
-}
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
-    }
-}
-
-impl fmt::Display for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self.as_str(), f)
     }
 }
 

@@ -182,6 +182,7 @@ impl Value {
     /// assert!(value.ptr_eq(&value.clone()));
     /// assert!(!value.ptr_eq(&Value::from(vec![1, 2])));
     /// ```
+    #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Null, Value::Null) => true,

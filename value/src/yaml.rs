@@ -10,7 +10,6 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, Span, Tag};
 use hashbrown::HashMap;
 
 use crate::intern::DocumentNames;
-use crate::map::MapBuilder;
 use crate::names::Names;
 use crate::yaml_scalar::resolve;
 use crate::yaml_writer;
@@ -129,6 +128,8 @@ struct Composer {
     anchors: HashMap<usize, Node, RandomState>,
     nodes: u64,
     alias_bytes: u64,
+    /// The duplicate keys, if they are accepted.
+    duplicates: Option<Vec<DuplicateKey>>,
 }
 
 fn fault(span: &Span, message: impl Into<String>) -> Error {
@@ -138,8 +139,33 @@ fn fault(span: &Span, message: impl Into<String>) -> Error {
     }
 }
 
+/// A key that occurs again in a map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DuplicateKey {
+    /// The line of the later occurrence, from 1.
+    pub line: usize,
+    /// The key.
+    pub name: Str,
+}
+
+/// Parses one document like [`Value::from_yaml`], except that the last of several duplicate keys wins. Returns them in
+/// the order of the document.
+pub fn from_yaml_with_duplicates(text: &str) -> Result<(Value, Vec<DuplicateKey>), Error> {
+    let composer = composed(text, Some(Vec::new()))?;
+    let mut documents = composer.documents;
+    match documents.len() {
+        0 | 1 => Ok((documents.pop().unwrap_or_default(), composer.duplicates.unwrap_or_default())),
+        found => Err(Error::Documents { found }),
+    }
+}
+
 fn compose(text: &str) -> Result<Vec<Value>, Error> {
+    Ok(composed(text, None)?.documents)
+}
+
+fn composed(text: &str, duplicates: Option<Vec<DuplicateKey>>) -> Result<Composer, Error> {
     let mut composer = Composer {
+        duplicates,
         names: DocumentNames::new(),
         documents: Vec::new(),
         open: Vec::new(),
@@ -158,7 +184,7 @@ fn compose(text: &str) -> Result<Vec<Value>, Error> {
         })?;
         composer.take(event, &span)?;
     }
-    Ok(composer.documents)
+    Ok(composer)
 }
 
 impl Composer {
@@ -251,7 +277,11 @@ impl Composer {
             }
             *bytes = bytes.saturating_add(name.len() as u64);
             if !names.add(entries, &name) {
-                return Err(fault(span, format!("duplicate key `{name}`")));
+                let line = span.start.line();
+                match &mut self.duplicates {
+                    Some(known) => known.push(DuplicateKey { line, name: name.clone() }),
+                    None => return Err(fault(span, format!("duplicate key `{name}`"))),
+                }
             }
             *key = Some(Key::Name(name));
         }
@@ -310,16 +340,10 @@ impl Composer {
 
 fn map(entries: Vec<(Str, Value)>, merged: &[Map]) -> Map {
     if merged.is_empty() {
-        return entries.into_iter().collect::<MapBuilder>().build();
+        return Map::from_iter(entries);
     }
-    // The last entry with a name wins: explicit entries override merged ones, and earlier merge keys override later
-    // ones.
     let inherited = merged.iter().rev().flatten();
-    inherited
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .chain(entries)
-        .collect::<MapBuilder>()
-        .build()
+    inherited.map(|(name, value)| (name.clone(), value.clone())).chain(entries).collect()
 }
 
 fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Result<Value, Error> {

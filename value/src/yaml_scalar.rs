@@ -51,17 +51,11 @@ fn integer(text: &str) -> Option<Value> {
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let lower = digits.to_ascii_lowercase();
-    let (radix, digits) = if let Some(hex) = lower.strip_prefix("0x") {
-        (16, hex)
-    } else if let Some(octal) = lower.strip_prefix("0o") {
-        (8, octal)
-    } else if let Some(binary) = lower.strip_prefix("0b") {
-        (2, binary)
-    } else if lower.len() > 1 && lower.starts_with('0') {
-        (8, lower.as_str())
-    } else {
-        (10, lower.as_str())
-    };
+    let prefixed = [("0x", 16), ("0o", 8), ("0b", 2)];
+    let prefixed =
+        prefixed.into_iter().find_map(|(prefix, radix)| Some((radix, lower.strip_prefix(prefix)?)));
+    let plain = || (if lower.len() > 1 && lower.starts_with('0') { 8 } else { 10 }, lower.as_str());
+    let (radix, digits) = prefixed.unwrap_or_else(plain);
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
         return None;
     }

@@ -77,18 +77,13 @@ impl Writer<'_> {
 
 /// A float that is read back as a float.
 fn float(number: f64) -> String {
-    if !number.is_finite() {
-        let name = if number.is_nan() {
-            ".nan"
-        } else if number > 0.0 {
-            ".inf"
-        } else {
-            "-.inf"
-        };
-        return name.to_owned();
-    }
     let mut out = String::new();
-    write_number(&mut out, number);
+    match number {
+        _ if number.is_nan() => out.push_str(".nan"),
+        f64::INFINITY => out.push_str(".inf"),
+        f64::NEG_INFINITY => out.push_str("-.inf"),
+        _ => write_number(&mut out, number),
+    }
     if matches!(resolve(&out), Ok(Value::Int(_))) {
         out.push_str(".0");
     }

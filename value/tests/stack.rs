@@ -6,6 +6,7 @@ use std::thread;
 
 use fieldmanager_value::internal::Escape;
 use fieldmanager_value::{Error, List, MAX_DEPTH, Map, Value, from_value, to_value};
+use serde::Deserialize;
 
 /// The stack size of a thread in a program with many threads.
 const STACK: usize = if cfg!(debug_assertions) { 512 * 1024 } else { 256 * 1024 };
@@ -32,6 +33,10 @@ fn nested_in_large(levels: usize, innermost: Value) -> Value {
             map.into()
         }
     })
+}
+
+fn nested_lists(levels: usize) -> Value {
+    (1..levels).fold(List::new().into(), |below, _| List::from_iter([below]).into())
 }
 
 fn hash(value: &Value) -> u64 {
@@ -65,6 +70,16 @@ fn values_at_the_depth_limit_need_little_stack() {
         compare_and_write(|innermost| nested(MAX_DEPTH, innermost));
         compare_and_write(|innermost| nested_in_large(MAX_DEPTH, innermost));
         let value = nested(MAX_DEPTH, Value::from(1));
+        let json = value.to_json();
+        assert_eq!(Value::from_json(&json).unwrap(), value);
+        assert_eq!(Value::from_json_slice(json.as_bytes()).unwrap(), value);
+        assert_eq!(Value::from_json_strict(&json).unwrap(), value);
+        assert_eq!(serde_json::from_str::<Value>("[[[[]]]]").unwrap(), nested_lists(4));
+        let mut deserializer = serde_json::Deserializer::from_str(&json);
+        deserializer.disable_recursion_limit();
+        assert_eq!(Value::deserialize(&mut deserializer).unwrap(), value);
+        assert_eq!(Value::all_from_yaml(&json).unwrap(), [value.clone()]);
+        assert!(value.ptr_eq(&value.clone()));
         assert_eq!(Value::from_yaml(&value.to_json()).unwrap(), value);
         assert_eq!(Value::from_yaml(&value.to_yaml()).unwrap(), value);
         assert_eq!(to_value(&value).unwrap(), value);
@@ -80,7 +95,14 @@ fn documents_beyond_the_depth_limit_are_rejected() {
     on_small_stack(|| {
         for levels in [MAX_DEPTH + 1, 100_000] {
             let json = "[".repeat(levels) + &"]".repeat(levels);
+            assert!(Value::from_json(&json).is_err());
+            assert!(Value::from_json_slice(json.as_bytes()).is_err());
+            assert!(Value::from_json_strict(&json).is_err());
             assert!(Value::from_yaml(&json).is_err());
+            assert!(Value::all_from_yaml(&json).is_err());
+            let mut deserializer = serde_json::Deserializer::from_str(&json);
+            deserializer.disable_recursion_limit();
+            assert!(Value::deserialize(&mut deserializer).is_err());
         }
     });
 }

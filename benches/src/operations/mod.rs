@@ -10,11 +10,13 @@
 //! | `set/WHAT/N` | operations on a set of N paths |
 //! | `fields/OBJECT/WHAT` | FieldsV1 of the set of an object, and its paths |
 //! | `entries/OBJECT/WHAT` | the managed fields of an object: decoding them, and with an interner |
+//! | `schema/builtin/load` | the schema of the built-in types, from its JSON |
 //! | `bytes/OBJECT/WHAT` | JSON in, apply, JSON out, with managed fields |
 
 mod bytes;
 mod entries;
 mod parse;
+mod schema;
 mod sets;
 mod sized;
 mod state;
@@ -42,6 +44,7 @@ pub fn prepare(cell: &str) -> Option<Prepared> {
         ["set", what, n] => sets::of_size(what, n.parse().ok()?),
         ["fields", object, what] => sets::of_object(object, what),
         ["entries", object, what] => entries::prepare(object, what),
+        ["schema", "builtin", "load"] => Some(schema::prepare()),
         ["bytes", object, what] => bytes::prepare(object, what),
         _ => None,
     }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use fieldmanager_managedfields::{
-    CsaUpgrade, ExtractForm, ManagedFields, Operation, Selector, StripOptions, extract as extract_from,
-    strip_for_apply,
+    CsaUpgrade, ExtractForm, ExtractRequest, Identity, ManagedFields, Operation, Selector, StripOptions,
+    extract as extract_from, strip_for_apply,
 };
 use fieldmanager_value::{List, Value};
 
@@ -22,7 +22,8 @@ pub(crate) fn extract(args: &ExtractArgs, files: Files) -> Result<ExitCode, Fail
     let object = files.object(&args.file)?;
     let ty = types::of(&args.of, &object, &args.file, files)?;
     let form = if args.as_go { ExtractForm::AsGo } else { ExtractForm::Reapply };
-    let found = extract_from(&object, &ty, &args.manager, &args.subresource, form)
+    let request = ExtractRequest::new(&object, &ty, &args.manager).subresource(&args.subresource).form(form);
+    let found = extract_from(request)
         .map_err(|error| requests::failure(error, &args.manager, &args.file, Some(&args.file)))?;
     let Some(config) = found else {
         return Err(Failure::input(files::name(&args.file), nothing_applied(&object, args)));
@@ -94,7 +95,10 @@ pub(crate) fn migrate(args: &MigrateArgs, files: Files) -> Result<ExitCode, Fail
     let left = match &args.to {
         None => managed.without(&selector),
         Some(to) if args.to_applier => managed
-            .transfer(&selector, to.as_str(), Operation::Apply, subresource.unwrap_or_default())
+            .transfer(
+                &selector,
+                &Identity::new(to.as_str(), Operation::Apply, "", subresource.unwrap_or_default()),
+            )
             .map_err(|error| fault(&error))?,
         Some(to) => managed.rename(&selector, to.as_str()).map_err(|error| fault(&error))?,
     };

@@ -21,6 +21,7 @@ var ops = map[string]func(request []byte) (answer, error){
 	"objectmeta":        onValue(validateMetadata),
 	"prunedefaults":     onValue(pruneDefaults),
 	"validate":          opValidate,
+	"rules":             opRules,
 	"crd":               opCRD,
 	"managed":           opManaged,
 	"scale":             opScale,

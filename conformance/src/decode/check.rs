@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::generate;
 use crate::json::{back, member, own, same_value, text};
-use crate::oracle::CoProcess;
+use crate::oracle::Oracle;
 use crate::shrink::Cut;
 use crate::{Difference, Error, Suite, Verdict};
 
@@ -24,7 +24,7 @@ impl Suite for Decode {
         generate::request(seed)
     }
 
-    fn compare(&mut self, _: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+    fn compare(&mut self, _: &mut dyn Oracle, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
         let reference = answers.first().unwrap_or(&Value::Null);
         if reference.get("panic").is_some() {
             return Err(Error::Request(format!("{case}: {reference}")));
@@ -72,6 +72,19 @@ fn answer_one(request: &Value) -> Value {
     let Some(kind) = find(text(request, "group"), text(request, "version"), text(request, "kind")) else {
         return json!({"missing": "kind"});
     };
+    if text(request, "op") == "convert" {
+        let Some(to) = find(text(request, "toGroup"), text(request, "to"), text(request, "kind")) else {
+            return json!({"missing": "kind"});
+        };
+        let decoded = match kind.decode(&own(member(request, "object"))) {
+            Ok(decoded) => decoded.object,
+            Err(error) => return json!({"error": error.to_string()}),
+        };
+        return match kind.convert(&decoded, &to) {
+            Ok(object) => json!({"object": back(&object)}),
+            Err(error) => json!({"error": error.to_string()}),
+        };
+    }
     let decoded = match kind.decode(&own(member(request, "object"))) {
         Ok(decoded) => decoded,
         Err(error) => return json!({"error": error.to_string()}),

@@ -21,16 +21,50 @@ pub(super) fn request(seed: u64) -> Value {
     // Each kind in turn, so that every run has all.
     let kind = usize::try_from(seed).ok().and_then(|seed| kinds.get(seed % kinds.len().max(1)));
     let kind = kind.unwrap_or(&Value::Null);
-    let faults = random.weighted(&[(50, 0), (30, 1), (15, 4), (5, 20)], 0);
+    let (group, version, name) = (text(kind, "group"), text(kind, "version"), text(kind, "kind"));
+    let converts = random.chance(40) && group != "meta.k8s.io";
+    let faults = if converts { 0 } else { random.weighted(&[(50, 0), (30, 1), (15, 4), (5, 20)], 0) };
     let mut objects = Objects { random, faults, left: 400 };
     let mut object = objects.value(kind.get("type").and_then(Value::as_u64).unwrap_or_default(), 0);
-    let (group, version) = (text(kind, "group"), text(kind, "version"));
-    if let Some(members) = object.as_object_mut().filter(|_| objects.random.chance(90)) {
+    if let Some(members) = object.as_object_mut().filter(|_| converts || objects.random.chance(90)) {
         let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
         members.insert("apiVersion".to_owned(), json!(api_version));
-        members.insert("kind".to_owned(), json!(text(kind, "kind")));
+        members.insert("kind".to_owned(), json!(name));
     }
-    json!({"op": "decode", "group": group, "version": version, "kind": text(kind, "kind"), "object": object})
+    if !converts {
+        return json!({"op": "decode", "group": group, "version": version, "kind": name, "object": object});
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = objects.annotations(name);
+        if !annotations.is_empty() {
+            metadata.insert("annotations".to_owned(), Value::Object(annotations));
+        }
+    }
+    drop_empty(&mut object);
+    let is_version = |other: &&Value| {
+        text(other, "kind") == name
+            && (text(other, "group") == group
+                || name == "Event" && ["", "events.k8s.io"].contains(&text(other, "group")))
+    };
+    let versions: Vec<&Value> = kinds.iter().filter(is_version).collect();
+    let to = objects.random.pick(&versions).copied().unwrap_or(kind);
+    json!({
+        "op": "convert", "group": group, "version": version, "kind": name, "toGroup": text(to, "group"), "to": text(to, "version"),
+        "object": object,
+    })
+}
+
+/// Removes empty lists and maps: a decoded object lacks those that Go omits.
+fn drop_empty(value: &mut Value) {
+    let is_empty = |value: &Value| *value == json!([]) || *value == json!({});
+    match value {
+        Value::Object(members) => {
+            members.values_mut().for_each(drop_empty);
+            members.retain(|_, value| !is_empty(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_empty),
+        _ => {}
+    }
 }
 
 const STRINGS: &[&str] = &["", "a", "web", "x.example.com", "<a & b>", "é\u{2028}", "0", "null", "a b\n"];
@@ -159,6 +193,57 @@ impl Objects {
                 members.insert(name.to_owned(), value);
             }
         }
+    }
+
+    /// The annotations that conversions of a kind read.
+    fn annotations(&mut self, kind: &str) -> Map<String, Value> {
+        let parts = KINDS.get("parts");
+        let mut annotations = Map::new();
+        let mut add = |name: &str, value: String| {
+            annotations.insert(name.to_owned(), json!(value));
+        };
+        match kind {
+            "HorizontalPodAutoscaler" => {
+                for (name, part) in [
+                    ("metrics", "metrics"),
+                    ("current-metrics", "currentMetrics"),
+                    ("conditions", "conditions"),
+                    ("behavior", "behavior"),
+                ] {
+                    let ty =
+                        parts.and_then(|parts| parts.get(part)).and_then(Value::as_u64).unwrap_or_default();
+                    let value = match self.random.below(5) {
+                        0..=2 => self.value(ty, 1).to_string(),
+                        3 => self
+                            .random
+                            .name(&[
+                                "",
+                                "[]",
+                                "null",
+                                "{}",
+                                "[{}]",
+                                "{\"scaleUp\":{\"tolerance\":\"1.0\"}}",
+                                "[1]",
+                                "[null]",
+                            ])
+                            .to_owned(),
+                        _ => continue,
+                    };
+                    add(&format!("autoscaling.alpha.kubernetes.io/{name}"), value);
+                }
+            }
+            "DaemonSet" if self.random.chance(60) => {
+                let value =
+                    self.random.name(&["1", "-7", "+3", "007", "", "x", "9223372036854775808", "1\n"]);
+                add("deprecated.daemonset.template.generation", value.to_owned());
+            }
+            "Deployment" if self.random.chance(60) => {
+                let value = self.random.name(&["1", "-7", "+3", "007", "", "x", "9223372036854775808"]);
+                add("deprecated.deployment.rollback.to", value.to_owned());
+            }
+            _ => {}
+        }
+        annotations
     }
 
     fn length(&mut self, depth: usize) -> usize {

@@ -20,7 +20,7 @@ use serde_json::Value;
 use self::compare::{Outcome, acts_on_state, compare, outcome, step_kind};
 use crate::generate::{Profile, scenario};
 use crate::json::{items, member, text};
-use crate::oracle::CoProcess;
+use crate::oracle::{CoProcess, Oracle};
 use crate::shrink::Cut;
 use crate::tally::Tally;
 use crate::{Error, Suite, Verdict};
@@ -63,7 +63,7 @@ impl Suite for Engine {
         scenario(seed, self.options.profile)
     }
 
-    fn compare(&mut self, _: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+    fn compare(&mut self, _: &mut dyn Oracle, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
         let reference = answers.first().unwrap_or(&Value::Null);
         let mut tally = Tally::default();
         count(&mut tally, case, reference);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::{Path, PathElement, Set};
 use fieldmanager_managedfields::{
-    CsaUpgrade, Entry, ExtractForm, ManagedFields, RequestKind, RequestOptions, ScaleHandler, extract,
-    validate_managed_fields,
+    CsaUpgrade, Entry, ExtractForm, ExtractRequest, ManagedFields, RequestKind, RequestOptions, ScaleHandler,
+    extract, validate_managed_fields,
 };
 use fieldmanager_openapi::Importer;
 use fieldmanager_schema::Schema;
@@ -56,6 +56,14 @@ fn encoded(managed: &ManagedFields) -> Json {
     managed.encode().map_or(Json::Null, |list| back(&list))
 }
 
+/// Entries as they are read again: the oracle takes them from an object, where null is an absent time.
+fn without_null_times(mut entries: Json) -> Json {
+    for entry in entries.as_array_mut().into_iter().flatten().filter_map(Json::as_object_mut) {
+        entry.retain(|name, value| name != "time" || !value.is_null());
+    }
+    entries
+}
+
 fn entries_differ(request: &Json, reference: &Json) -> Option<(&'static str, Json)> {
     let list = member(request, "managedFields");
     let decoded = ManagedFields::decode(Some(&own(list)));
@@ -63,7 +71,7 @@ fn entries_differ(request: &Json, reference: &Json) -> Option<(&'static str, Jso
     match (&decoded, failed) {
         (Err(_), true) => {}
         (Ok(managed), false) => {
-            let encoded = encoded(managed);
+            let encoded = without_null_times(encoded(managed));
             if member(reference, "managedFields") != &encoded {
                 return Some(("managedFields", encoded));
             }
@@ -145,8 +153,11 @@ fn extracted(request: &Json, reference: &Json) -> Option<Answer> {
         ty = imported.types.schema().type_named(text(request, "type"))?;
     }
     let object = own(member(request, "object"));
-    let ours =
-        extract(&object, &ty, text(request, "manager"), text(request, "subresource"), ExtractForm::AsGo);
+    let ours = extract(
+        ExtractRequest::new(&object, &ty, text(request, "manager"))
+            .subresource(text(request, "subresource"))
+            .form(ExtractForm::AsGo),
+    );
     let list = member(member(member(request, "object"), "metadata"), "managedFields");
     let (what, ours) = match (ours, reference.get("error")) {
         (Err(_), Some(_)) => return None,
@@ -213,15 +224,35 @@ fn upgraded(request: &Json, reference: &Json) -> Option<Answer> {
     Some(Answer { what, ours, deviation })
 }
 
-/// Whether two upgrades have the same entries, in any notation. An entry that one side rewrites need not be in the
+/// Whether two upgrades differ only in the notation of entries. An entry that one side rewrites need not be in the
 /// other's patch.
 fn same_upgrade(theirs: &Json, ours: &Json) -> bool {
-    let entries = |answer: &Json, pointer: &str| -> Vec<Option<Entry>> {
-        let list = answer.pointer(pointer).and_then(Json::as_array);
-        list.into_iter().flatten().map(|entry| Entry::from_value(0, &own(entry)).ok()).collect()
+    let entries = |answer: &Json, pointer: &str| -> Vec<Json> {
+        answer.pointer(pointer).and_then(Json::as_array).cloned().unwrap_or_default()
     };
-    let same = |pointer: &str| entries(theirs, pointer) == entries(ours, pointer);
+    let same = |pointer: &str| {
+        let (theirs, ours) = (entries(theirs, pointer), entries(ours, pointer));
+        theirs.len() == ours.len()
+            && theirs.iter().zip(&ours).all(|(theirs, ours)| {
+                // A null time in Go is the zero time of the entry.
+                let canonical = with_member(in_canonical_notation(theirs), "time", theirs.get("time"));
+                canonical.is_some() && canonical == in_canonical_notation(ours)
+            })
+    };
     same("/object/metadata/managedFields") && (member(ours, "patch").is_null() || same("/patch/0/value"))
+}
+
+/// An entry with its time in UTC, its fields sorted and without empty members; `None` if it cannot be read.
+fn in_canonical_notation(entry: &Json) -> Option<Json> {
+    Entry::from_value(0, &own(entry)).ok().map(|entry| back(&entry.to_value()))
+}
+
+fn with_member(entry: Option<Json>, name: &str, value: Option<&Json>) -> Option<Json> {
+    let mut entry = entry?;
+    if let Some(value) = value {
+        entry.as_object_mut()?.insert(name.to_owned(), value.clone());
+    }
+    Some(entry)
 }
 
 fn validated(request: &Json) -> Json {

@@ -9,7 +9,7 @@ use super::deviations::{Case, explain};
 use super::generate::{Real, request};
 use super::resource::Known;
 use crate::json::{items, member, set, text};
-use crate::oracle::CoProcess;
+use crate::oracle::Oracle;
 use crate::shrink::Cut;
 use crate::tally::Tally;
 use crate::{Difference, Error, Suite, Verdict};
@@ -32,7 +32,7 @@ impl Managed {
     /// Compares a sequence of writes.
     fn sequence(
         &mut self,
-        oracle: &mut CoProcess,
+        oracle: &mut dyn Oracle,
         case: &Value,
         reference: &Value,
         out: &mut Verdict,
@@ -85,7 +85,12 @@ impl Suite for Managed {
         request(seed, self.real.as_ref())
     }
 
-    fn compare(&mut self, oracle: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+    fn compare(
+        &mut self,
+        oracle: &mut dyn Oracle,
+        case: &Value,
+        answers: &[Value],
+    ) -> Result<Verdict, Error> {
         let reference = answers.first().unwrap_or(&Value::Null);
         let mut out = Verdict::default();
         let is_sequence = text(case, "op") == "managed";
@@ -152,7 +157,7 @@ fn difference(
 }
 
 /// Go's answer to a step if errors are not ignored.
-fn loud(oracle: &mut CoProcess, case: &Value, number: usize) -> Result<Value, Error> {
+fn loud(oracle: &mut dyn Oracle, case: &Value, number: usize) -> Result<Value, Error> {
     let mut again = case.clone();
     if let Some(step) = again.pointer_mut(&format!("/steps/{number}")).and_then(Value::as_object_mut) {
         step.remove("noErrors");

@@ -23,8 +23,7 @@ pub(super) fn differs(reference: &Value, ours: &Value) -> Option<&'static str> {
     }
     match (reference.get("live"), ours.get("live")) {
         (Some(theirs), Some(ours)) => {
-            let lists = [theirs, ours]
-                .map(|object| object.pointer("/metadata/managedFields").map(without_null_times));
+            let lists = [theirs, ours].map(|object| object.pointer("/metadata/managedFields"));
             if !same_value(&without_entries(theirs), &without_entries(ours)) {
                 return Some("object");
             }
@@ -40,18 +39,6 @@ pub(super) fn differs(reference: &Value, ours: &Value) -> Option<&'static str> {
     let theirs = text(reference, "error");
     let message = text(status, "message");
     (doing(theirs) != doing(message)).then_some("error")
-}
-
-/// Entries without null times. Go writes the zero time as null in unstructured objects and omits it elsewhere; the
-/// library always omits it.
-fn without_null_times(entries: &Value) -> Value {
-    let mut out = entries.clone();
-    for entry in out.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
-        if entry.get("time").is_some_and(Value::is_null) {
-            entry.remove("time");
-        }
-    }
-    out
 }
 
 fn without_entries(object: &Value) -> Value {

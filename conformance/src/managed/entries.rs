@@ -33,6 +33,9 @@ const TIMES: &[&str] = &[
     "2031-01-01T00:00:00Z",
 ];
 
+/// The zero value of Go's `time.Time`.
+const ZERO_TIMES: &[&str] = &["0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00"];
+
 /// The name of a manager.
 pub(crate) fn manager(rng: &mut Random) -> String {
     let names = if rng.chance(15) { ODD_MANAGERS } else { MANAGERS };
@@ -46,6 +49,9 @@ pub(crate) fn time(rng: &mut Random) -> &'static str {
 
 /// A time of which some parts may be unusual or wrong.
 fn odd_time(rng: &mut Random) -> String {
+    if rng.chance(10) {
+        return rng.name(ZERO_TIMES).to_owned();
+    }
     let mut part =
         |usual: &'static str, odd: &[&'static str]| if rng.chance(15) { rng.name(odd) } else { usual };
     // The oracle moves times by up to some decades to the present, so the years 0000 and 9999 would not remain in range.

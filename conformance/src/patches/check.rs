@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::answer::{answer, class_of_reference};
 use super::rules::{self, is_error, same};
 use crate::json::text;
-use crate::oracle::CoProcess;
+use crate::oracle::Oracle;
 use crate::shrink::Cut;
 use crate::{Difference, Error, GO_MAP_ORDER, Suite, Verdict};
 
@@ -22,7 +22,7 @@ impl Suite for Patches {
         super::generate::case(seed)
     }
 
-    fn compare(&mut self, _: &mut CoProcess, case: &Json, answers: &[Json]) -> Result<Verdict, Error> {
+    fn compare(&mut self, _: &mut dyn Oracle, case: &Json, answers: &[Json]) -> Result<Verdict, Error> {
         let theirs = answers.first().unwrap_or(&Json::Null);
         let ours = answer(case);
         let rule = (!agree(theirs, &ours)).then(|| rules::explain(case, answers, &ours));
@@ -31,7 +31,7 @@ impl Suite for Patches {
 
     fn by_chance(
         &mut self,
-        _: &mut CoProcess,
+        _: &mut dyn Oracle,
         case: &Json,
         variants: &[Json],
     ) -> Result<Option<Verdict>, Error> {

@@ -6,7 +6,7 @@ use super::compare::{Outcome, Part, compare, outcome};
 use super::deviations::{self, explain};
 use super::{candidate, generate, shared};
 use crate::json::{items, member, text};
-use crate::oracle::CoProcess;
+use crate::oracle::Oracle;
 use crate::shrink::Cut;
 use crate::{Difference, Error, GO_MAP_ORDER, Suite, Verdict};
 
@@ -24,7 +24,12 @@ impl Suite for Schemas {
         generate::request(seed)
     }
 
-    fn compare(&mut self, oracle: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+    fn compare(
+        &mut self,
+        oracle: &mut dyn Oracle,
+        case: &Value,
+        answers: &[Value],
+    ) -> Result<Verdict, Error> {
         let op = text(case, "op");
         let reference = answers.first().unwrap_or(&Value::Null);
         if outcome(op, reference) == Outcome::BadRequest {
@@ -55,7 +60,7 @@ impl Suite for Schemas {
 
     fn by_chance(
         &mut self,
-        _: &mut CoProcess,
+        _: &mut dyn Oracle,
         case: &Value,
         variants: &[Value],
     ) -> Result<Option<Verdict>, Error> {
@@ -99,7 +104,7 @@ fn judge(case: &Value, reference: &Value, candidate: &Value) -> Result<Vec<&'sta
 
 /// The deviations that remain if Go is asked about a request that differs only in the subject of a deviation.
 fn otherwise_asked(
-    oracle: &mut CoProcess,
+    oracle: &mut dyn Oracle,
     case: &Value,
     reference: &Value,
     candidate: &Value,

@@ -8,7 +8,7 @@ use super::predict::{Cleared, Plan, Prediction, Rules, with_cleared};
 use crate::engine::compare::{Outcome, acts_on_state, compare, outcome, step_kind};
 use crate::engine::{answer, cuts};
 use crate::json::{items, member, set};
-use crate::oracle::CoProcess;
+use crate::oracle::Oracle;
 use crate::shrink::Cut;
 use crate::{Difference, Error, Suite, Verdict};
 
@@ -53,7 +53,12 @@ impl Suite for Unions {
         vec![asked_of_v4(case), asked_of_v4(&switched_off(case))]
     }
 
-    fn compare(&mut self, oracle: &mut CoProcess, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+    fn compare(
+        &mut self,
+        oracle: &mut dyn Oracle,
+        case: &Value,
+        answers: &[Value],
+    ) -> Result<Verdict, Error> {
         let mut out = Verdict::default();
         let [theirs, plain] = answers else { return Err(Error::Worker) };
         let off = switched_off(case);

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use fieldmanager_value::internal::level;
-use fieldmanager_value::internal::{Escape, MapBuilder, write_number, write_string};
+use fieldmanager_value::internal::{Escape, write_number, write_string};
 use fieldmanager_value::{Map, Str, Value};
 
 use super::bytes::plain_end;
@@ -124,16 +124,14 @@ impl<'t, const QUOTED: bool> Usual<'t, QUOTED> {
         if self.expect(b"}").is_some() {
             return Some(Map::single(name, value));
         }
-        let mut fields = MapBuilder::with_capacity(4);
-        fields.push(name, value);
-        let mut n = 1;
+        let mut fields = Vec::with_capacity(4);
+        fields.push((name, value));
         while self.expect(b",").is_some() {
-            let (name, value) = self.field()?;
-            fields.push(name, value);
-            n += 1;
+            fields.push(self.field()?);
         }
         self.expect(b"}")?;
-        Some(fields.build()).filter(|fields| fields.len() == n)
+        let n = fields.len();
+        Some(Map::from_iter(fields)).filter(|fields| fields.len() == n)
     }
 
     #[inline(always)]

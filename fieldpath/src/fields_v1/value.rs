@@ -3,7 +3,6 @@
 //! The reader returns `None` for a value that is invalid or unusual; the serde reader then decides whether to accept it
 //! and reports any error.
 
-use fieldmanager_value::internal::MapBuilder;
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
 use super::path_element::{self, Key};
@@ -67,9 +66,9 @@ pub(super) fn write(set: &Set) -> Value {
 
 /// `key` is a reusable buffer.
 fn write_level(set: &Set, itself: bool, key: &mut String) -> Value {
-    let mut map = MapBuilder::with_capacity(usize::from(itself) + set.0.len());
+    let mut map = Vec::with_capacity(usize::from(itself) + set.0.len());
     if itself {
-        map.push(Str::from("."), Value::Map(Map::new()));
+        map.push((Str::from("."), Value::Map(Map::new())));
     }
     // Consecutive items often share their children, and then their values too.
     let mut last: Option<(&Node, Value)> = None;
@@ -86,7 +85,7 @@ fn write_level(set: &Set, itself: bool, key: &mut String) -> Value {
                 value
             }
         };
-        map.push(name, below);
+        map.push((name, below));
     }
-    Value::Map(map.build())
+    Value::Map(Map::from_iter(map))
 }

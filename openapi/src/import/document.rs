@@ -5,6 +5,7 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::{CrdError, CustomResource, is_definition};
 use fieldmanager_value::{Map, Str, Value};
 
+use super::fault::Fault;
 use super::imported::{ImportError, Imported};
 use super::options::Importer;
 use crate::Types;
@@ -75,6 +76,21 @@ fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
     None
 }
 
+/// Whether definitions have a list with several keys, and no field with a default.
+fn lacks_defaults(definitions: &Map) -> bool {
+    let mut several_keys = false;
+    for (_, definition) in definitions {
+        for (_, property) in definition.get("properties").and_then(Value::as_map).into_iter().flatten() {
+            if property.get("default").is_some() {
+                return false;
+            }
+            let keys = property.get("x-kubernetes-list-map-keys").and_then(Value::as_list);
+            several_keys |= keys.is_some_and(|keys| keys.len() > 1);
+        }
+    }
+    several_keys
+}
+
 impl Importer {
     /// Imports an OpenAPI document: the `definitions` of version 2, the `components.schemas` of version 3, or the
     /// `$defs` of a JSON schema.
@@ -82,9 +98,42 @@ impl Importer {
     /// # Errors
     ///
     /// [`LoadError`] if the document is not an OpenAPI document or has faults.
+    ///
+    /// # Warnings
+    ///
+    /// `/openapi/v2` of a running API server has no defaults, so that a port of a Service is found by
+    /// `k:{"port":443}` instead of `k:{"port":443,"protocol":"TCP"}`. A document of this kind gets a warning that names
+    /// `/openapi/v3`.
+    ///
+    /// ```
+    /// use fieldmanager_openapi::Importer;
+    /// use fieldmanager_value::Value;
+    /// let document = Value::from_yaml("
+    /// swagger: '2.0'
+    /// definitions:
+    ///   Service:
+    ///     type: object
+    ///     properties:
+    ///       ports:
+    ///         type: array
+    ///         items: {type: object, properties: {port: {type: integer}, protocol: {type: string}}}
+    ///         x-kubernetes-list-type: map
+    ///         x-kubernetes-list-map-keys: [port, protocol]
+    /// ")?;
+    /// let imported = Importer::new().document(&document)?;
+    /// assert!(imported.warnings[0].to_string().ends_with("use /openapi/v3"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn document(&self, document: &Value) -> Result<Imported, LoadError> {
         let definitions = definitions(document).ok_or(LoadError::NotOpenApi)??;
-        Ok(self.definitions(definitions)?)
+        let mut imported = self.definitions(definitions)?;
+        if document.get("swagger").is_some() && lacks_defaults(definitions) {
+            let message = "the document has lists with several keys and no defaults, as /openapi/v2 of an API server: \
+                           keys with defaults, such as the protocol of a port, are wrong; use /openapi/v3";
+            let (definition, path) = (String::new(), String::new());
+            imported.warnings.insert(0, Fault { definition, path, message: message.to_owned() });
+        }
+        Ok(imported)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Creates JSON patches.
 
-use fieldmanager_value::internal::ListBuilder;
 use fieldmanager_value::{List, MAX_DEPTH, Map, Value};
 
 use super::pointer::escape;
@@ -26,19 +25,19 @@ use crate::{Error, Fault};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn create(original: &Value, modified: &Value) -> Result<Value, Error> {
-    let mut making = Making { path: String::new(), operations: ListBuilder::default() };
+    let mut making = Making { path: String::new(), operations: Vec::new() };
     for (what, value) in [("original", original), ("modified", modified)] {
         if !matches!(value, Value::Map(_) | Value::List(_)) {
             return Err(Fault::NotAnObject { what, found: value.kind() }.into());
         }
     }
     making.values(original, modified, 0)?;
-    Ok(Value::List(making.operations.build()))
+    Ok(Value::from(making.operations))
 }
 
 struct Making {
     path: String,
-    operations: ListBuilder,
+    operations: Vec<Value>,
 }
 
 impl Making {

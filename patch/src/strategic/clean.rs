@@ -1,6 +1,5 @@
 //! Removes the directives from new content.
 
-use fieldmanager_value::internal::ListBuilder;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
 
@@ -30,7 +29,7 @@ pub(super) fn clean(value: &Value, nulls: Nulls, depth: usize) -> Result<Option<
         Value::List(list) => {
             let depth = deeper(depth)?;
             let mut same = true;
-            let mut items = ListBuilder::with_capacity(list.len());
+            let mut items = Vec::with_capacity(list.len());
             for (at, item) in list.iter().enumerate() {
                 match level(|| clean(item, nulls, depth)).under_index(at)? {
                     Some(new) => {
@@ -40,7 +39,7 @@ pub(super) fn clean(value: &Value, nulls: Nulls, depth: usize) -> Result<Option<
                     None => same = false,
                 }
             }
-            Ok(Some(if same { value.clone() } else { Value::List(items.build()) }))
+            Ok(Some(if same { value.clone() } else { Value::from(items) }))
         }
         _ => Ok(Some(value.clone())),
     }
@@ -91,7 +90,7 @@ pub(super) fn without_patch_maps(value: &Value, depth: usize) -> Result<Option<V
         Value::List(list) => {
             let depth = deeper(depth)?;
             let mut same = true;
-            let mut items = ListBuilder::with_capacity(list.len());
+            let mut items = Vec::with_capacity(list.len());
             for (at, item) in list.iter().enumerate() {
                 match level(|| without_patch_maps(item, depth)).under_index(at)? {
                     Some(new) => {
@@ -101,7 +100,7 @@ pub(super) fn without_patch_maps(value: &Value, depth: usize) -> Result<Option<V
                     None => same = false,
                 }
             }
-            Ok(Some(if same { value.clone() } else { Value::List(items.build()) }))
+            Ok(Some(if same { value.clone() } else { Value::from(items) }))
         }
         _ => Ok(Some(value.clone())),
     }

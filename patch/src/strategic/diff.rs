@@ -1,6 +1,5 @@
 //! Creates patches from the differences of two objects.
 
-use fieldmanager_value::internal::MapBuilder;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Value};
 
@@ -48,14 +47,10 @@ impl Diff {
     ) -> Result<Map, Error> {
         let depth = deeper(depth)?;
         level(|| {
-            let mut patch = MapBuilder::default();
-            let mut empty = true;
+            let mut patch = Vec::new();
             let mut removed = false;
             for (name, old, new) in original.join(modified) {
-                let mut put = |value: Value| {
-                    patch.push(name.clone(), value);
-                    empty = false;
-                };
+                let mut put = |value: Value| patch.push((name.clone(), value));
                 match (old, new) {
                     (Some(old), None) => {
                         removed = removed || !old.is_null();
@@ -87,12 +82,8 @@ impl Diff {
                         }
                     }
                     (Some(Value::List(old)), Some(Value::List(new))) => {
-                        for (name, value) in
-                            self.list_field(name, old, new, schema, depth).under_field(name)?
-                        {
-                            patch.push(name.into(), value);
-                            empty = false;
-                        }
+                        let fields = self.list_field(name, old, new, schema, depth).under_field(name)?;
+                        patch.extend(fields.into_iter().map(|(name, value)| (name.into(), value)));
                     }
                     (Some(old), Some(new)) => {
                         if self.changes() && !old.strict_eq(new) {
@@ -102,17 +93,17 @@ impl Diff {
                     (None, None) => {}
                 }
             }
-            if retain && (!empty || removed) {
+            if retain && (!patch.is_empty() || removed) {
                 let names: List = modified
                     .iter()
                     .filter(|(_, value)| !value.is_null())
                     .map(|(name, _)| name.clone().into())
                     .collect();
                 if !names.is_empty() {
-                    patch.push(RETAIN_KEYS.into(), Value::List(names));
+                    patch.push((RETAIN_KEYS.into(), Value::List(names)));
                 }
             }
-            Ok(patch.build())
+            Ok(Map::from_iter(patch))
         })
     }
 

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fieldmanager_value::internal::MapBuilder;
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{Map, Value};
 
 use super::model::{
     Form, Inner, Node, PatchSchema, PatchTypes, RawRule, TypesError, api_version, expect_map,
@@ -68,15 +67,15 @@ impl PatchTypes {
             return self.document(self.0.definitions.clone());
         }
         let useful = self.useful();
-        let mut types = MapBuilder::default();
+        let mut types = Vec::new();
         for (name, schema) in &self.0.definitions {
             if useful.contains(name.as_str())
                 && let Some(fields) = properties(schema).and_then(|all| self.fields(all, &useful, 0))
             {
-                types.push(name.clone(), fields);
+                types.push((name.clone(), fields));
             }
         }
-        self.document(types.build())
+        self.document(types.into_iter().collect())
     }
 
     fn document(&self, types: Map) -> Value {
@@ -180,30 +179,28 @@ impl PatchTypes {
         if depth >= MAX_INLINE {
             return None;
         }
-        let mut fields = MapBuilder::default();
+        let mut fields = Vec::new();
         for (name, property) in properties {
-            let mut field = MapBuilder::default();
+            let mut field = Map::new();
             for (short, long) in [("strategy", STRATEGY), ("key", MERGE_KEY)] {
                 if let Some(text) = property.get(long).filter(|value| value.as_str().is_some()) {
-                    field.push(Str::from(short), text.clone());
+                    field.insert(short, text.clone());
                 }
             }
             match self.below(property) {
-                Below::Type(name) if useful.contains(name) => field.push("type".into(), Value::from(name)),
+                Below::Type(name) if useful.contains(name) => drop(field.insert("type", Value::from(name))),
                 Below::Fields(inline) => {
                     if let Some(inline) = self.fields(inline, useful, depth + 1) {
-                        field.push("fields".into(), inline);
+                        field.insert("fields", inline);
                     }
                 }
                 Below::Nowhere | Below::Type(_) => {}
             }
-            let field = field.build();
             if !field.is_empty() {
-                fields.push(name.clone(), Value::Map(field));
+                fields.push((name.clone(), Value::Map(field)));
             }
         }
-        let fields = fields.build();
-        if fields.is_empty() { None } else { Some(Value::Map(fields)) }
+        if fields.is_empty() { None } else { Some(Value::Map(Map::from_iter(fields))) }
     }
 
     fn below<'t>(&'t self, property: &'t Value) -> Below<'t> {

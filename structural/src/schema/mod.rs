@@ -7,6 +7,7 @@ mod embedded;
 mod error;
 mod lists;
 mod metadata;
+mod metadata_check;
 mod model;
 mod nested;
 mod nulls;
@@ -27,6 +28,7 @@ mod write;
 pub use default::MAX_DEFAULT_BYTES;
 pub use error::Error;
 pub use metadata::Coerced;
+pub use metadata_check::{NameSyntax, finalizer_warnings, validate_object_meta, validate_object_meta_update};
 pub use model::{
     AdditionalProperties, Extensions, ExternalDocs, Generic, NestedValueValidation, Node, Structural,
     ValueValidation,

@@ -48,7 +48,7 @@ impl Structural {
     }
 
     /// The address of the allocation, which identifies the schema while it is borrowed.
-    pub(super) fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 }

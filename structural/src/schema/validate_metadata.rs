@@ -3,13 +3,11 @@
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
 
+use super::metadata_check::{MetadataCheck, group_version};
 use super::trail::Trail;
 use super::walk::check;
 use super::{Error, Structural, object_meta};
-use crate::{FieldError, FieldPath, dns, validate_managed_fields};
-
-/// The maximum total size of annotations, keys and values together.
-const ANNOTATIONS: usize = 256 * 1024;
+use crate::{FieldError, FieldPath, dns};
 
 impl Structural {
     /// The faults of `apiVersion`, `kind` and `metadata` of the embedded resources in the object, as reported by
@@ -112,7 +110,7 @@ fn resource(map: &Map, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
             Err(fault) => errors.push(FieldError::invalid(trail.path(), metadata.clone(), fault)),
             Ok(decoded) => {
                 let decoded = decoded.edit.as_ref().unwrap_or(metadata);
-                Metadata { map: decoded, trail: &trail, errors }.check();
+                MetadataCheck { metadata: decoded, trail: &trail, errors }.embedded();
             }
         }
     }
@@ -122,125 +120,4 @@ fn kind(text: &str) -> Option<String> {
     let faults = dns::label_1035(&text.to_lowercase());
     let fault = || format!("may have mixed case, but should otherwise match: {}", faults.join(","));
     (!faults.is_empty()).then(fault)
-}
-
-fn group_version(text: &str) -> Option<String> {
-    (text.matches('/').count() > 1).then(|| format!("unexpected GroupVersion string: {text}"))
-}
-
-/// Decoded metadata, whose values have the right types.
-struct Metadata<'a> {
-    map: &'a Value,
-    trail: &'a Trail<'a>,
-    errors: &'a mut Vec<FieldError>,
-}
-
-impl Metadata<'_> {
-    fn check(&mut self) {
-        self.names();
-        if let Some(generation) =
-            self.map.get("generation").filter(|value| value.as_i64().is_some_and(|i| i < 0))
-        {
-            self.invalid("generation", generation.clone(), "must be greater than or equal to 0".to_owned());
-        }
-        for (key, value) in texts(self.map.get("labels")) {
-            for fault in dns::qualified_name(key) {
-                self.invalid("labels", key.into(), fault);
-            }
-            for fault in dns::label_value(value) {
-                self.invalid("labels", value.into(), fault);
-            }
-        }
-        let mut size = 0;
-        for (key, value) in texts(self.map.get("annotations")) {
-            size += key.len() + value.len();
-            for fault in dns::qualified_name(&key.to_lowercase()) {
-                self.invalid("annotations", key.into(), fault);
-            }
-        }
-        if size > ANNOTATIONS {
-            self.errors.push(FieldError::too_long(self.trail.at("annotations"), ANNOTATIONS));
-        }
-        self.owners();
-        self.finalizers();
-        let entries = self.map.get("managedFields");
-        self.errors.extend(validate_managed_fields(entries, &self.trail.at("managedFields")));
-    }
-
-    fn invalid(&mut self, name: &str, value: Value, fault: String) {
-        self.errors.push(FieldError::invalid(self.trail.at(name), value, fault));
-    }
-
-    fn names(&mut self) {
-        for (name, is_prefix) in [("generateName", true), ("name", false)] {
-            let Some(text) = self.map.get(name).and_then(Value::as_str) else { continue };
-            for fault in dns::path_segment(text, is_prefix) {
-                self.invalid(name, text.into(), fault);
-            }
-        }
-        if let Some(namespace) = self.map.get("namespace").and_then(Value::as_str) {
-            for fault in dns::label_1123(namespace) {
-                self.invalid("namespace", namespace.into(), fault);
-            }
-        }
-    }
-
-    fn owners(&mut self) {
-        let list = self.map.get("ownerReferences");
-        let here = Trail::Child(self.trail, "ownerReferences");
-        let mut controller: Option<String> = None;
-        for (at, owner) in list.and_then(Value::as_list).into_iter().flatten().enumerate() {
-            let here = Trail::Index(&here, at);
-            let text = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
-            let api_version = text("apiVersion");
-            for name in ["apiVersion", "kind", "name", "uid"] {
-                if text(name).is_empty() {
-                    self.errors.push(FieldError::required(here.at(name), "must not be empty"));
-                }
-            }
-            let version = api_version.rsplit('/').next().unwrap_or_default();
-            if !api_version.is_empty() && (group_version(api_version).is_some() || version.is_empty()) {
-                let detail = "must be <group>/<version> or <version>";
-                self.errors.push(FieldError::invalid(here.at("apiVersion"), api_version, detail));
-            }
-            if matches!(api_version, "v1" | "/v1") && text("kind") == "Event" {
-                let detail = "/v1, Kind=Event is disallowed from being an owner";
-                self.errors.push(FieldError::invalid(here.path(), owner.clone(), detail));
-            }
-            if owner.get("controller") == Some(&Value::Bool(true)) {
-                let this = format!("{}/{}", text("kind"), text("name"));
-                match &controller {
-                    None => controller = Some(this),
-                    Some(first) => {
-                        let detail = format!(
-                            "Only one reference can have Controller set to true. Found \"true\" in references for \
-                             {first} and {this}"
-                        );
-                        self.invalid("ownerReferences", list.cloned().unwrap_or_default(), detail);
-                    }
-                }
-            }
-        }
-    }
-
-    fn finalizers(&mut self) {
-        let Some(list) = self.map.get("finalizers") else { return };
-        let (mut orphans, mut deletes) = (false, false);
-        for finalizer in list.as_list().into_iter().flatten().filter_map(Value::as_str) {
-            orphans |= finalizer == "orphan";
-            deletes |= finalizer == "foregroundDeletion";
-            for fault in dns::qualified_name(finalizer) {
-                self.invalid("finalizers", finalizer.into(), fault);
-            }
-        }
-        if orphans && deletes {
-            let detail = "finalizer orphan and foregroundDeletion cannot be both set".to_owned();
-            self.invalid("finalizers", list.clone(), detail);
-        }
-    }
-}
-
-fn texts(map: Option<&Value>) -> impl Iterator<Item = (&str, &str)> {
-    let map = map.and_then(Value::as_map);
-    map.into_iter().flatten().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
 }

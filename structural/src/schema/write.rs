@@ -4,7 +4,6 @@ use std::fmt;
 
 use fieldmanager_value::internal::level;
 
-use fieldmanager_value::internal::MapBuilder;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use super::embedded;
@@ -134,16 +133,16 @@ pub(super) fn nested(nested: &NestedValueValidation) -> Value {
 
 /// Writes keywords that are present.
 #[derive(Default)]
-struct Writer(MapBuilder);
+struct Writer(Vec<(Str, Value)>);
 
 impl Writer {
     fn build(self) -> Value {
-        Value::Map(self.0.build())
+        Value::Map(Map::from_iter(self.0))
     }
 
     fn put(&mut self, keyword: &'static str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
-            self.0.push(keyword.into(), value.into());
+            self.0.push((keyword.into(), value.into()));
         }
     }
 

@@ -1,65 +1,101 @@
 //! Formats of strings. As in the API server, unknown formats are ignored.
 
 use std::net::IpAddr;
+use std::sync::LazyLock;
 
-use fieldmanager_value::{Map, Value};
+use fieldmanager_value::{Map, Str, Value};
+use jsonschema::Draft;
+use serde_json::json;
 
+use super::compile::Types;
 use crate::dns::{is_label, is_subdomain};
 
-/// The validator's name for the format of a schema; `None` if the format is not checked.
-///
-/// The API server ignores dashes in formats, except in those of Kubernetes, and checks formats of strings only.
-pub(super) fn known(schema: &Map) -> Option<&'static str> {
-    let format = schema.get("format").and_then(Value::as_str)?;
-    if !matches!(schema.get("type").and_then(Value::as_str), None | Some("" | "string")) {
-        return None;
-    }
-    Some(match format.replace('-', "").as_str() {
-        "datetime" => "date-time",
-        "date" => "date",
-        "email" => "email",
-        "hostname" => "hostname",
-        "ipv4" => "ipv4",
-        "ipv6" => "ipv6",
-        "uri" => "uri",
-        "byte" => "byte",
-        "cidr" => "cidr",
-        "mac" => "mac",
-        "uuid" => "kubernetes-uuid",
-        "uuid3" => "uuid3",
-        "uuid4" => "uuid4",
-        "uuid5" => "uuid5",
-        "hexcolor" => "hexcolor",
-        "k8sshortname" => "k8s-short-name",
-        "k8slongname" => "k8s-long-name",
-        _ => return None,
-    })
-}
-
-/// The name of a format in messages.
-pub(super) fn shown(name: &str) -> &str {
-    match name {
-        "kubernetes-uuid" => "uuid",
-        other => other,
-    }
-}
-
 /// A check of a string.
-pub(super) type Check = fn(&str) -> bool;
+type Check = fn(&str) -> bool;
+
+/// How a format is checked.
+#[derive(Clone, Copy)]
+pub(super) enum Format {
+    /// The format of a number, which is checked with its bounds, or one that is not checked.
+    Unchecked,
+    Own(Check),
+    /// The name of a format of JSON schema.
+    Standard(usize),
+}
+
+/// The formats that JSON schema defines.
+static STANDARD: LazyLock<Vec<(&str, Option<jsonschema::Validator>)>> = LazyLock::new(|| {
+    let compile = |(name, own): (&'static str, &str)| {
+        let mut options = jsonschema::options();
+        options = options.with_draft(Draft::Draft7).should_validate_formats(true);
+        (name, options.build(&json!({"format": own})).ok())
+    };
+    [
+        ("datetime", "date-time"),
+        ("date", "date"),
+        ("email", "email"),
+        ("hostname", "hostname"),
+        ("ipv4", "ipv4"),
+        ("ipv6", "ipv6"),
+        ("uri", "uri"),
+    ]
+    .map(compile)
+    .into()
+});
 
 /// The formats that JSON schema does not define or defines differently.
-pub(super) const OWN: &[(&str, Check)] = &[
+const OWN: &[(&str, Check)] = &[
     ("byte", is_base64),
     ("cidr", is_cidr),
     ("mac", is_mac),
-    ("kubernetes-uuid", |text| is_uuid(text, None)),
+    ("uuid", |text| is_uuid(text, None)),
     ("uuid3", |text| is_uuid(text, Some(b'3'))),
     ("uuid4", |text| is_uuid(text, Some(b'4'))),
     ("uuid5", |text| is_uuid(text, Some(b'5'))),
     ("hexcolor", is_hex_color),
-    ("k8s-short-name", |text| text.len() <= 63 && is_label(text)),
-    ("k8s-long-name", |text| text.len() <= 253 && is_subdomain(text)),
+    ("k8sshortname", |text| text.len() <= 63 && is_label(text)),
+    ("k8slongname", |text| text.len() <= 253 && is_subdomain(text)),
 ];
+
+/// The formats that the API server knows and that are not checked here.
+const UNCHECKED: [&str; 9] =
+    ["bsonobjectid", "isbn", "isbn10", "isbn13", "creditcard", "ssn", "rgbcolor", "password", "duration"];
+
+/// The format of a schema; `None` if the API server ignores it. Dashes in the name do not matter.
+pub(super) fn known(schema: &Map, types: &Types) -> Option<(Str, Format)> {
+    let Some(Value::String(format)) = schema.get("format") else { return None };
+    let is_only = |name: &str| types.count == 1 && types.contains(name);
+    if is_only("integer") || is_only("number") {
+        let known: [&str; 2] = if is_only("integer") { ["int32", "int64"] } else { ["float", "double"] };
+        return known.contains(&format.as_str()).then(|| (format.as_str().into(), Format::Unchecked));
+    }
+    if types.count == 1 && !types.contains("string") {
+        return None;
+    }
+    let name = format.replace('-', "");
+    let check = if let Some((_, check)) = OWN.iter().find(|(known, _)| *known == name) {
+        Format::Own(*check)
+    } else if let Some(at) = STANDARD.iter().position(|(known, _)| *known == name) {
+        Format::Standard(at)
+    } else if UNCHECKED.contains(&name.as_str()) {
+        Format::Unchecked
+    } else {
+        return None;
+    };
+    Some((format.as_str().into(), check))
+}
+
+/// Whether a string has a format.
+pub(super) fn accepts(format: Format, text: &str) -> bool {
+    match format {
+        Format::Unchecked => true,
+        Format::Own(check) => check(text),
+        Format::Standard(at) => match STANDARD.get(at) {
+            Some((_, Some(check))) => check.is_valid(&json!(text)),
+            _ => true,
+        },
+    }
+}
 
 fn is_base64(text: &str) -> bool {
     let symbol = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
@@ -123,15 +159,11 @@ mod tests {
             ("byte", &["", "aGk=", "YQ=="], &["a", "aGk", "a-k="]),
             ("cidr", &["10.0.0.0/8", "::1/128"], &["10.0.0.0", "10.0.0.0/33", "10.0.0.0/+8", "x/8"]),
             ("mac", &["01:02:03:04:05:06", "01-02-03-04-05-06", "0102.0304.0506"], &["01:02", "1:2:3:4:5:6"]),
-            (
-                "kubernetes-uuid",
-                &["0E8400E2-29b4-41d4-A716-446655440000", "0e8400e229b441d4a716446655440000"],
-                &["0e"],
-            ),
+            ("uuid", &["0E8400E2-29b4-41d4-A716-446655440000", "0e8400e229b441d4a716446655440000"], &["0e"]),
             ("uuid4", &["0e8400e2-29b4-41d4-a716-446655440000"], &["0e8400e2-29b4-31d4-a716-446655440000"]),
             ("hexcolor", &["#fff", "A0B1C2"], &["#ffff", "red"]),
-            ("k8s-short-name", &["a-1"], &["A", "-a", "a.b", ""]),
-            ("k8s-long-name", &["a.b-c"], &["a..b", ""]),
+            ("k8sshortname", &["a-1"], &["A", "-a", "a.b", ""]),
+            ("k8slongname", &["a.b-c"], &["a..b", ""]),
         ];
         for (name, good, bad) in cases {
             let check = OWN.iter().find(|(known, _)| *known == name).unwrap().1;

@@ -1,9 +1,8 @@
 //! Validates objects against OpenAPI schemas: types, patterns, bounds, enumerations, required fields and formats.
 //!
-//! This is the validation that the API server performs on a custom resource after pruning and defaulting. Rules in CEL
-//! are not checked; [`Structural`](crate::Structural) checks list types and the metadata of embedded resources. The
-//! crate `jsonschema` does the work: this module translates the dialect of OpenAPI 3.0 with the extensions of
-//! Kubernetes to JSON schema, and errors to those of Kubernetes.
+//! This is the validation that the API server performs on a custom resource after pruning and defaulting, with its
+//! messages. On an update, faults of values that did not change are dropped ("ratcheting"). Rules in CEL are not
+//! checked; [`Structural`] checks list types and the metadata of embedded resources.
 //!
 //! ```
 //! use fieldmanager_structural::validation::Validator;
@@ -23,25 +22,29 @@
 //! let errors = validator.validate(&Value::from_yaml("{spec: {replicas: 0, color: blue, port: http}}")?);
 //! let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
 //! assert_eq!(errors, [
-//!     "spec.color: Unsupported value: \"blue\": supported values: \"green\", \"red\"",
+//!     "spec.color: Unsupported value: \"blue\": supported values: \"red\", \"green\"",
 //!     "spec.replicas: Invalid value: 0: spec.replicas in body should be greater than 0",
 //! ]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod errors;
+mod compile;
+mod faults;
 mod formats;
-mod translate;
+mod numbers;
+mod regular;
+mod walk;
 
 use std::fmt;
 
-use fieldmanager_value::internal::with_room;
-use fieldmanager_value::{MAX_DEPTH, Value};
-use jsonschema::{Draft, PatternOptions};
+use fieldmanager_value::Value;
 
+use crate::correlation::{Correlated, Correlations};
 use crate::{FieldError, FieldPath, Structural};
 
-pub use translate::SchemaError;
+pub use compile::SchemaError;
+#[doc(hidden)]
+pub use regular::expression;
 
 /// A compiled schema that validates objects.
 ///
@@ -54,8 +57,7 @@ pub use translate::SchemaError;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Validator {
-    compiled: Option<jsonschema::Validator>,
-    schema: serde_json::Value,
+    node: compile::Node,
 }
 
 impl Validator {
@@ -74,20 +76,7 @@ impl Validator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
-        let schema = translate::schema(schema)?;
-        let mut options = jsonschema::options();
-        options = options
-            .with_draft(Draft::Draft7)
-            .with_pattern_options(PatternOptions::regex())
-            .should_validate_formats(true);
-        for (name, check) in formats::OWN {
-            options = options.with_format(*name, *check);
-        }
-        let compiled = with_room(|| options.build(&schema)).map_err(|error| SchemaError::Keyword {
-            path: error.instance_path().as_str().trim_start_matches('/').replace('/', "."),
-            message: error.to_string(),
-        })?;
-        Ok(Validator { compiled: Some(compiled), schema })
+        Ok(Validator { node: compile::schema(schema)? })
     }
 
     /// Compiles a structural schema.
@@ -110,11 +99,11 @@ impl Validator {
         Self::new(&schema.to_value())
     }
 
-    /// The faults of an object, sorted by path: the first 100, followed by an error with the number of the others.
+    /// The faults of an object, in the order of the properties of the schema: the first 100, followed by an error with
+    /// the number of the others.
     ///
     /// Behaviour: `ValidateCustomResource` of `k8s.io/apiextensions-apiserver/pkg/apiserver/validation`, with the
-    /// messages of `k8s.io/kube-openapi/pkg/validation/errors`. If no alternative matches, the errors of the best one,
-    /// which has the fewest, follow.
+    /// messages of `k8s.io/kube-openapi/pkg/validation/errors`. The API server visits properties in random order.
     ///
     /// ```
     /// use fieldmanager_structural::validation::Validator;
@@ -125,30 +114,61 @@ impl Validator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn validate(&self, object: &Value) -> Vec<FieldError> {
-        let Some(instance) = translate::instance(object, 0) else {
-            let detail = format!("lists and maps nest deeper than {MAX_DEPTH} levels");
-            return vec![FieldError::invalid(FieldPath::empty(), "", detail)];
-        };
-        with_room(|| {
-            let mut out = errors::Errors::default();
-            for error in self.compiled.iter().flat_map(|compiled| compiled.iter_errors(&instance)) {
-                errors::push(&error, &instance, &mut out);
-            }
-            drop(instance);
-            out.finish()
-        })
+        self.validate_at(&FieldPath::empty(), object)
     }
-}
 
-impl Drop for Validator {
-    fn drop(&mut self) {
-        let parts = (self.compiled.take(), std::mem::take(&mut self.schema));
-        with_room(|| drop(parts));
+    /// The faults of an object at a path. Only the paths begin with it, as in the API server: the texts name the field
+    /// relative to the object.
+    ///
+    /// ```
+    /// use fieldmanager_structural::FieldPath;
+    /// use fieldmanager_structural::validation::Validator;
+    /// use fieldmanager_value::Value;
+    /// let validator = Validator::new(&Value::from_yaml("{properties: {count: {type: integer}}}")?)?;
+    /// let errors = validator.validate_at(&FieldPath::root("status"), &Value::from_yaml("{count: x}")?);
+    /// assert_eq!(
+    ///     errors[0].to_string(),
+    ///     r#"status.count: Invalid value: "string": count in body must be of type integer: "string""#
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn validate_at(&self, path: &FieldPath, object: &Value) -> Vec<FieldError> {
+        walk::validate(&self.node, path, object, None)
+    }
+
+    /// The faults of an object that replaces another one: those of values that are equal to the old ones are dropped.
+    /// `schema` finds the old value of a value: fields by name, items of lists of type map by key. It must be the
+    /// structural form of the schema that the validator was compiled from.
+    ///
+    /// Behaviour: `ValidateCustomResourceUpdate` with the feature `CRDValidationRatcheting`.
+    ///
+    /// ```
+    /// use fieldmanager_structural::validation::Validator;
+    /// use fieldmanager_structural::{FieldPath, Structural};
+    /// use fieldmanager_value::Value;
+    /// let schema = Value::from_yaml("{type: object, properties: {a: {type: integer}, b: {type: integer}}}")?;
+    /// let (validator, schema) = (Validator::new(&schema)?, Structural::from_value(&schema)?);
+    /// let (old, new) = (Value::from_yaml("{a: x, b: 1}")?, Value::from_yaml("{a: x, b: y}")?);
+    /// let errors = validator.validate_update(&FieldPath::empty(), &new, &old, &schema);
+    /// assert_eq!(errors.len(), 1);
+    /// assert_eq!(errors[0].path, FieldPath::root("b"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn validate_update(
+        &self,
+        path: &FieldPath,
+        object: &Value,
+        old: &Value,
+        schema: &Structural,
+    ) -> Vec<FieldError> {
+        let mut known = Correlations::default();
+        let correlated = Correlated { new: object, old, schema };
+        walk::validate(&self.node, path, object, Some((correlated, &mut known)))
     }
 }
 
 impl fmt::Debug for Validator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        with_room(|| f.debug_tuple("Validator").field(&self.schema).finish())
+        f.debug_struct("Validator").finish_non_exhaustive()
     }
 }

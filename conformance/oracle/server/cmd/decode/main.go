@@ -1,7 +1,7 @@
 // The oracle for built-in kinds decodes objects into their Go types and converts them between versions.
 //
 // It reads JSON lines {"op": "decode", "group", "version", "kind", "object"} and answers {"object", "unknown"} or
-// {"error"}. With "op": "convert" and "to", a version, it answers {"object"} or {"error"}.
+// {"error"}. With "op": "convert" and the group and version "toGroup" and "to", it answers {"object"} or {"error"}.
 package main
 
 import (
@@ -25,6 +25,7 @@ type request struct {
 	Group   string          `json:"group"`
 	Version string          `json:"version"`
 	Kind    string          `json:"kind"`
+	ToGroup string          `json:"toGroup"`
 	To      string          `json:"to"`
 	Object  json.RawMessage `json:"object"`
 }
@@ -76,7 +77,7 @@ func respond(line []byte) (out answer) {
 		return answer{Error: err.Error()}
 	}
 	if asked.Op == "convert" {
-		return convert(kind, asked.To, object.(runtime.Object))
+		return convert(kind, schema.GroupVersion{Group: asked.ToGroup, Version: asked.To}, object.(runtime.Object))
 	}
 	out.Object, err = json.Marshal(object)
 	if err != nil {
@@ -106,13 +107,13 @@ func newObject(kind schema.GroupVersionKind) (any, error) {
 }
 
 // convert converts through the internal version, without defaults.
-func convert(kind schema.GroupVersionKind, to string, object runtime.Object) answer {
+func convert(kind schema.GroupVersionKind, to schema.GroupVersion, object runtime.Object) answer {
 	scheme := schemes.Of(kind)
 	internal, err := scheme.UnsafeConvertToVersion(object, schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal})
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
-	target, err := scheme.UnsafeConvertToVersion(internal, schema.GroupVersion{Group: kind.Group, Version: to})
+	target, err := scheme.UnsafeConvertToVersion(internal, to)
 	if err != nil {
 		return answer{Error: err.Error()}
 	}

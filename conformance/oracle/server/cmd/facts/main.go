@@ -16,12 +16,14 @@ import (
 	"slices"
 	"strings"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
 	serveroptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	basecompatibility "k8s.io/component-base/compatibility"
+	"k8s.io/kubernetes/pkg/apis/autoscaling"
 	"k8s.io/kubernetes/pkg/controlplane"
 	"k8s.io/kubernetes/pkg/kubeapiserver"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -139,8 +141,15 @@ func main() {
 		gvk := schema.GroupVersionKind{Group: entry.Group, Version: entry.Version, Kind: entry.Kind}
 		list[i].Type = types.of(goTypeOf(gvk))
 	}
+	// What annotations of a HorizontalPodAutoscaler of autoscaling/v1 hold.
+	parts := map[string]int{
+		"metrics":        types.of(reflect.TypeFor[[]autoscalingv1.MetricSpec]()),
+		"currentMetrics": types.of(reflect.TypeFor[[]autoscalingv1.MetricStatus]()),
+		"conditions":     types.of(reflect.TypeFor[[]autoscalingv1.HorizontalPodAutoscalerCondition]()),
+		"behavior":       types.of(reflect.TypeFor[autoscaling.HorizontalPodAutoscalerBehavior]()),
+	}
 	write("types.json", types)
-	write("kinds.json", map[string]any{"kinds": list, "resources": resources})
+	write("kinds.json", map[string]any{"kinds": list, "resources": resources, "parts": parts})
 }
 
 // crd says whether a group is served by another part of kube-apiserver than the control plane.

@@ -1,0 +1,223 @@
+//! Compares the answer of the library with that of the real server.
+
+use fieldmanager_handlers::Action;
+use serde_json::{Value as Json, json};
+
+use super::kinds::Kind;
+use super::request::{Answer, Step, set_pointer};
+use crate::json::{items, member, same_value, set, text};
+use crate::suite::Difference;
+
+/// The first difference between two answers; `None` if they agree.
+pub(super) fn difference(
+    kind: &Kind,
+    step: &Step<'_>,
+    live: &Json,
+    real: &Answer,
+    ours: &Answer,
+    action: Option<Action>,
+) -> Option<Difference> {
+    let found = |what: &str, label: String, reference: Json, candidate: Json| {
+        Some(Difference {
+            step: None,
+            what: what.to_owned(),
+            label: format!("{what}: {label}"),
+            reference,
+            candidate,
+        })
+    };
+    let source = if kind.definition.is_some() { "custom" } else { "built-in" };
+    if real.code != ours.code {
+        let label =
+            format!("{} -> {}, {source}, {}: {}", real.code, ours.code, verb(step), reason(real, ours));
+        return found("code", label, real.to_json(), ours.to_json());
+    }
+    if real.is_success() {
+        let (reference, candidate) = (normalized(&real.body), aligned(kind, step, real, ours));
+        if let Some(path) = first_path(&reference, &candidate) {
+            let what = if path.starts_with(".metadata.managedFields") { "managed" } else { "object" };
+            let label = format!(
+                "{source}, {}: {} {path}",
+                verb(step),
+                if what == "object" { &kind.kind } else { "" }
+            );
+            return found(what, label, reference, candidate);
+        }
+        let stored = version_of(live) != version_of(&real.body);
+        let writes = action.is_some_and(|action| action != Action::Nothing);
+        if stored != writes
+            && !live.is_null()
+            && !step.is_dry_run()
+            && step.sub != "scale"
+            && action != Some(Action::Delete)
+        {
+            let label =
+                format!("{source}, {}: {}", verb(step), if stored { "written" } else { "not written" });
+            return found("write", label, json!(stored), json!(writes));
+        }
+    } else if !same_value(&real.body, &ours.body) {
+        let label = format!("{source}, {} {}: {}", real.code, verb(step), reason(real, ours));
+        return found("status", label, real.body.clone(), ours.body.clone());
+    }
+    if real.warnings != ours.warnings {
+        let missing = real.warnings.iter().find(|warning| !ours.warnings.contains(warning));
+        let extra = ours.warnings.iter().find(|warning| !real.warnings.contains(warning));
+        let label = match (missing, extra) {
+            (Some(missing), _) => format!("without {}", shape(missing)),
+            (None, Some(extra)) => format!("with {}", shape(extra)),
+            _ => "order".to_owned(),
+        };
+        return found("warnings", format!("{source}, {label}"), json!(real.warnings), json!(ours.warnings));
+    }
+    None
+}
+
+fn verb(step: &Step<'_>) -> String {
+    let sub = if step.sub.is_empty() { String::new() } else { format!(" {}", step.sub) };
+    format!("{}{sub}", step.verb)
+}
+
+/// What makes two refusals different, without names and numbers.
+fn reason(real: &Answer, ours: &Answer) -> String {
+    let causes = |answer: &Answer| items(member(&answer.body, "details"), "causes").to_vec();
+    let (theirs, our) = (causes(real), causes(ours));
+    let described =
+        |cause: &Json| format!("{} {}", shape(text(cause, "field")), shape(text(cause, "message")));
+    if let Some(cause) = theirs.iter().find(|cause| !our.contains(cause)) {
+        let other = our.iter().find(|other| text(other, "field") == text(cause, "field"));
+        return match other {
+            Some(other) => {
+                let shapes = shapes(text(cause, "message"), text(other, "message"));
+                format!("cause {} {shapes}", shape(text(cause, "field")))
+            }
+            None => format!("missing cause {}", described(cause)),
+        };
+    }
+    if let Some(cause) = our.iter().find(|cause| !theirs.contains(cause)) {
+        return format!("extra cause {}", described(cause));
+    }
+    let message = |answer: &Answer| match &answer.body {
+        Json::String(text) => text.clone(),
+        _ if answer.is_success() => "success".to_owned(),
+        body => format!("{} {}", text(body, "reason"), text(body, "message")),
+    };
+    shapes(&message(real), &message(ours))
+}
+
+/// The longest part of a message in a label.
+const SHAPE: usize = 170;
+
+/// A message without what differs from case to case: quoted strings and numbers.
+fn shape(message: &str) -> String {
+    let mut out = String::new();
+    let mut quoted = false;
+    let mut chars = message.chars().peekable();
+    while let Some(next) = chars.next() {
+        match next {
+            '\\' if quoted => {
+                chars.next();
+            }
+            '"' => {
+                quoted = !quoted;
+                if quoted {
+                    out.push_str("\"…\"");
+                }
+            }
+            _ if quoted => {}
+            '0'..='9' => {
+                out.push('#');
+                while chars.next_if(char::is_ascii_digit).is_some() {}
+            }
+            '\n' => out.push('/'),
+            other => out.push(other),
+        }
+        if out.len() > SHAPE {
+            out.push('…');
+            break;
+        }
+    }
+    out
+}
+
+/// Two messages of a label: their shapes, or the place at which they differ if those are equal.
+fn shapes(real: &str, ours: &str) -> String {
+    let (left, right) = (shape(real), shape(ours));
+    if left != right {
+        return format!("{left} | {right}");
+    }
+    let same = real.chars().zip(ours.chars()).take_while(|(left, right)| left == right).count();
+    let place = |message: &str| -> String {
+        let place: String = message.chars().skip(same.saturating_sub(20)).take(60).collect();
+        place.replace('\n', "/")
+    };
+    format!("{left}: at `{}` | `{}`", place(real), place(ours))
+}
+
+fn version_of(object: &Json) -> &str {
+    text(member(object, "metadata"), "resourceVersion")
+}
+
+/// An answer with its managed fields in one order.
+fn normalized(body: &Json) -> Json {
+    let mut out = body.clone();
+    if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
+        let key = |entry: &Json| {
+            ["manager", "operation", "apiVersion", "subresource", "time"]
+                .map(|name| text(entry, name).to_owned())
+        };
+        entries.sort_by_key(key);
+    }
+    out
+}
+
+/// The library's answer with what only a store can give.
+fn aligned(kind: &Kind, step: &Step<'_>, real: &Answer, ours: &Answer) -> Json {
+    let mut out = normalized(&ours.body);
+    let metadata = member(&real.body, "metadata");
+    if let (Some(version), Some(target)) = (metadata.get("resourceVersion"), out.get_mut("metadata")) {
+        set(target, "resourceVersion", version.clone());
+    }
+    // The addresses and ports that the server allocates.
+    if kind.kind == "Service" && step.sub.is_empty() {
+        let mut pointers: Vec<String> =
+            ["clusterIP", "clusterIPs", "healthCheckNodePort"].map(|name| format!("/spec/{name}")).into();
+        let ports = items(member(&real.body, "spec"), "ports").len();
+        pointers.extend((0..ports).map(|at| format!("/spec/ports/{at}/nodePort")));
+        for pointer in pointers {
+            if let (Some(value), None) = (real.body.pointer(&pointer), out.pointer(&pointer)) {
+                let value = value.clone();
+                set_pointer(&mut out, &pointer, &value);
+            }
+        }
+    }
+    out
+}
+
+/// The path of the first difference, without the positions of items.
+fn first_path(left: &Json, right: &Json) -> Option<String> {
+    if same_value(left, right) {
+        return None;
+    }
+    match (left, right) {
+        (Json::Object(a), Json::Object(b)) => {
+            let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
+            for name in names {
+                match (a.get(name), b.get(name)) {
+                    (Some(left), Some(right)) => {
+                        if let Some(path) = first_path(left, right) {
+                            return Some(format!(".{name}{path}"));
+                        }
+                    }
+                    (Some(_), None) => return Some(format!(".{name} is missing")),
+                    _ => return Some(format!(".{name} is extra")),
+                }
+            }
+            None
+        }
+        (Json::Array(a), Json::Array(b)) => {
+            let below = a.iter().zip(b).find_map(|(left, right)| first_path(left, right));
+            below.map(|path| format!("[]{path}")).or_else(|| Some("[] has another length".to_owned()))
+        }
+        _ => Some(" differs".to_owned()),
+    }
+}

@@ -1,0 +1,115 @@
+//! Recordings: sequences with the answers of a real server, as gzipped JSON lines.
+//!
+//! The first line has the definitions of the custom kinds, each other line a sequence: `kind`, `path`, `name` and
+//! `steps`, each with its `answer`: `code`, `body`, `warnings` if there are any, and `live` if the object that is stored
+//! afterwards is not the body of the answer.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde_json::{Value as Json, json};
+
+use super::kinds::Catalog;
+use super::live::stored_by;
+use super::request::{Answer, Step};
+use crate::Error;
+use crate::json::{items, member, set, text};
+
+/// The requests of a recording, each with the object that it found.
+pub struct Recording {
+    /// The definitions of the custom kinds, as the server stored them.
+    pub definitions: Arc<Vec<Json>>,
+    /// Sequences of one step.
+    pub requests: Arc<Vec<Json>>,
+}
+
+/// Puts the answers into the steps of a sequence.
+pub(super) fn answered(case: &Json, answer: &Json) -> Json {
+    let mut out = case.clone();
+    set(&mut out, "name", text(answer, "name"));
+    let steps = out.get_mut("steps").and_then(Json::as_array_mut);
+    for (step, answer) in steps.into_iter().flatten().zip(items(answer, "answers")) {
+        let mut answer = answer.clone();
+        if items(&answer, "warnings").is_empty()
+            && let Some(members) = answer.as_object_mut()
+        {
+            members.remove("warnings");
+        }
+        set(step, "answer", answer);
+    }
+    if let Some(steps) = out.get_mut("steps").and_then(Json::as_array_mut) {
+        steps.retain(|step| !member(step, "answer").is_null());
+    }
+    out
+}
+
+/// Writes a recording.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub(super) fn write(path: &Path, definitions: &[Json], cases: &[Json]) -> Result<(), Error> {
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut out = GzEncoder::new(fs::File::create(path).map_err(failed)?, Compression::best());
+    writeln!(out, "{}", json!({"definitions": definitions})).map_err(failed)?;
+    for case in cases {
+        writeln!(out, "{case}").map_err(failed)?;
+    }
+    out.finish().map_err(failed).map(|_| ())
+}
+
+impl Recording {
+    /// Reads a recording, and cuts its sequences into steps.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is no recording.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let failed = |source| Error::File { path: path.to_owned(), source };
+        let file = fs::File::open(path).map_err(failed)?;
+        let mut definitions = Vec::new();
+        let mut requests = Vec::new();
+        for (number, line) in BufReader::new(GzDecoder::new(file)).lines().enumerate() {
+            let line = line.map_err(failed)?;
+            let line: Json = serde_json::from_str(&line)
+                .map_err(|source| Error::Json { path: path.to_owned(), source })?;
+            if number == 0 {
+                definitions = items(&line, "definitions").to_vec();
+            } else {
+                cut(&line, &mut requests)?;
+            }
+        }
+        Ok(Recording { definitions: Arc::new(definitions), requests: Arc::new(requests) })
+    }
+}
+
+/// The steps of a sequence, as sequences of one step that start with the live object.
+fn cut(case: &Json, out: &mut Vec<Json>) -> Result<(), Error> {
+    let kind = Catalog::get()?.find(text(case, "path"), text(case, "kind"));
+    let kind = kind.ok_or_else(|| Error::Request(text(case, "path").to_owned()))?;
+    let mut live = Json::Null;
+    for json in items(case, "steps") {
+        let step = Step::new(json, kind);
+        if step.is_write() {
+            let mut single = case.clone();
+            set(&mut single, "live", live.clone());
+            set(&mut single, "steps", json!([json]));
+            out.push(single);
+        }
+        let answer = member(json, "answer");
+        if let Some(stored) = answer.get("live") {
+            live = stored.clone();
+        } else if let Some(stored) = stored_by(&step, kind, &Answer::from_json(answer)) {
+            live = stored;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! Requests and answers, and the requests that the steps of a sequence stand for.
+
+use fieldmanager_value::Value;
+use serde_json::{Map as JsonMap, Value as Json, json};
+
+use super::kinds::Kind;
+use crate::json::{flag, items, member, own, text};
+
+/// Stands for the name of the object in a step.
+pub(super) const NAME: &str = "%NAME%";
+
+/// A request to an API server.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The method.
+    pub method: &'static str,
+    /// The path, without a slash in front.
+    pub path: String,
+    /// The query, without a question mark.
+    pub query: String,
+    /// The header `Content-Type`; empty if there is none.
+    pub content_type: String,
+    /// The header `User-Agent`.
+    pub agent: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// The answer of an API server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The code.
+    pub code: u16,
+    /// The texts of the headers `Warning`.
+    pub warnings: Vec<String>,
+    /// The body: an object, a `Status`, or a string if it is not JSON.
+    pub body: Json,
+}
+
+impl Answer {
+    /// Whether the request was carried out.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.code)
+    }
+
+    pub(super) fn to_json(&self) -> Json {
+        json!({"code": self.code, "warnings": self.warnings, "body": self.body})
+    }
+
+    pub(super) fn from_json(answer: &Json) -> Self {
+        Answer {
+            code: member(answer, "code")
+                .as_u64()
+                .and_then(|code| u16::try_from(code).ok())
+                .unwrap_or_default(),
+            warnings: items(answer, "warnings").iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+            body: member(answer, "body").clone(),
+        }
+    }
+}
+
+/// The parts of a step that determine its meaning.
+pub(super) struct Step<'a> {
+    pub(super) json: &'a Json,
+    pub(super) verb: &'a str,
+    pub(super) sub: &'a str,
+    pub(super) version: &'a str,
+    pub(super) query: &'a str,
+}
+
+impl<'a> Step<'a> {
+    pub(super) fn new(json: &'a Json, kind: &'a Kind) -> Self {
+        let version = Some(text(json, "version")).filter(|version| !version.is_empty());
+        Step {
+            json,
+            verb: text(json, "verb"),
+            sub: text(json, "sub"),
+            version: version.unwrap_or(&kind.version),
+            query: text(json, "query"),
+        }
+    }
+
+    pub(super) fn is_write(&self) -> bool {
+        !matches!(self.verb, "delete" | "get")
+    }
+
+    /// Whether the step is left out, since it only makes an object where there is none.
+    pub(super) fn is_skipped(&self, live: &Json) -> bool {
+        flag(self.json, "once") && !live.is_null()
+    }
+
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.query.split('&').any(|pair| pair.starts_with("dryRun="))
+    }
+
+    /// Whether a successful answer is the object that is stored, at the version of the kind.
+    pub(super) fn answers_object(&self, kind: &Kind) -> bool {
+        self.is_write() && self.sub != "scale" && self.version == kind.version && kind.group != DEFINITIONS
+    }
+
+    /// The request, given the live object.
+    pub(super) fn request(&self, kind: &Kind, live: &Json, name: &str) -> Request {
+        let (method, default) = match self.verb {
+            "create" => ("POST", "application/json"),
+            "update" => ("PUT", "application/json"),
+            "merge" => ("PATCH", "application/merge-patch+json"),
+            "json" => ("PATCH", "application/json-patch+json"),
+            "strategic" => ("PATCH", "application/strategic-merge-patch+json"),
+            "apply" => ("PATCH", "application/apply-patch+yaml"),
+            "delete" => ("DELETE", ""),
+            _ => ("GET", ""),
+        };
+        let mut path = kind.path_at(self.version);
+        // An object with a generated name has another one than the sequence.
+        let generated =
+            live.pointer("/metadata/name").and_then(Json::as_str).filter(|_| kind.object_name() == NAME);
+        let name = generated.unwrap_or(name);
+        let object_name = kind.object_name().replace(NAME, name);
+        if self.verb != "create" {
+            path = format!("{path}/{object_name}");
+            if !self.sub.is_empty() {
+                path = format!("{path}/{}", self.sub);
+            }
+        }
+        let content_type = match text(self.json, "type") {
+            "" => default,
+            other => other,
+        };
+        Request {
+            method,
+            path,
+            query: self.query.to_owned(),
+            content_type: content_type.to_owned(),
+            agent: Some(text(self.json, "agent"))
+                .filter(|agent| !agent.is_empty())
+                .unwrap_or("conformance")
+                .to_owned(),
+            body: self.body(live, name).into_bytes(),
+        }
+    }
+
+    fn body(&self, live: &Json, name: &str) -> String {
+        if let Some(Json::String(text)) = self.json.get("text") {
+            return text.replace(NAME, name);
+        }
+        let Some(body) = self.json.get("body") else { return String::new() };
+        let mut body = named(body, name);
+        if text(self.json, "base") == "live" {
+            let mut whole = live.clone();
+            merge(&mut whole, &body);
+            body = whole;
+        }
+        for member in items(self.json, "carry").iter().filter_map(Json::as_str) {
+            if let Some(value) = live.pointer(&format!("/metadata/{member}")) {
+                set_pointer(&mut body, &format!("/metadata/{member}"), value);
+            }
+        }
+        for pointer in items(self.json, "drop").iter().filter_map(Json::as_str) {
+            remove_pointer(&mut body, pointer);
+        }
+        for pair in items(self.json, "set") {
+            if let (Some(Json::String(pointer)), Some(value)) = (pair.get(0), pair.get(1)) {
+                set_pointer(&mut body, pointer, &named(value, name));
+            }
+        }
+        if text(self.json, "format") == "yaml" { own(&body).to_yaml() } else { body.to_string() }
+    }
+}
+
+/// The group of definitions of custom resources, whose status the server writes some time after a request.
+pub(super) const DEFINITIONS: &str = "apiextensions.k8s.io";
+
+/// A value with the name of the object in its place.
+fn named(value: &Json, name: &str) -> Json {
+    match value {
+        Json::String(text) if text.contains(NAME) => Json::String(text.replace(NAME, name)),
+        Json::Array(items) => items.iter().map(|item| named(item, name)).collect(),
+        Json::Object(members) => {
+            let members = members.iter();
+            members
+                .map(|(key, value)| (key.replace(NAME, name), named(value, name)))
+                .collect::<JsonMap<_, _>>()
+                .into()
+        }
+        _ => value.clone(),
+    }
+}
+
+/// A JSON merge patch.
+pub(super) fn merge(object: &mut Json, patch: &Json) {
+    let Json::Object(patch) = patch else {
+        *object = patch.clone();
+        return;
+    };
+    if !object.is_object() {
+        *object = json!({});
+    }
+    if let Json::Object(members) = object {
+        for (name, value) in patch {
+            if value.is_null() {
+                members.remove(name);
+            } else {
+                merge(members.entry(name.clone()).or_insert(Json::Null), value);
+            }
+        }
+    }
+}
+
+/// Splits a JSON pointer into its names.
+pub(super) fn names(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+/// Sets the value at a pointer, and makes the objects on the way to it. The end of a list is not extended.
+pub(super) fn set_pointer(object: &mut Json, pointer: &str, value: &Json) {
+    let mut at = object;
+    for name in names(pointer) {
+        if at.is_null() {
+            *at = json!({});
+        }
+        let next = match at {
+            Json::Object(members) => Some(members.entry(name).or_insert(Json::Null)),
+            Json::Array(items) => name.parse::<usize>().ok().and_then(|index| items.get_mut(index)),
+            _ => None,
+        };
+        let Some(next) = next else { return };
+        at = next;
+    }
+    *at = value.clone();
+}
+
+/// Removes the value at a pointer.
+pub(super) fn remove_pointer(object: &mut Json, pointer: &str) {
+    let Some((parent, last)) = pointer.rsplit_once('/') else { return };
+    let last = last.replace("~1", "/").replace("~0", "~");
+    match object.pointer_mut(parent) {
+        Some(Json::Object(members)) => {
+            members.remove(&last);
+        }
+        Some(Json::Array(items)) => {
+            if let Some(index) = last.parse().ok().filter(|index| *index < items.len()) {
+                items.remove(index);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,138 @@
+//! The command: records, compares live, or replays.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use clap::Args;
+use serde_json::Value as Json;
+
+use super::check::{Recorded, Requests};
+use super::live::Live;
+use super::{Process, Recording, build, generate, recording};
+use crate::driver::{Options, Pair, run_pairs};
+use crate::json::items;
+use crate::oracle::{Oracle, target};
+use crate::{Error, files};
+
+/// Options of the suite.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ServerOptions {
+    /// Record the answers of a real server in this file, and compare nothing
+    #[arg(long)]
+    pub record: Option<PathBuf>,
+    /// Compare with a real server instead of a recording
+    #[arg(long)]
+    pub live: bool,
+    /// The recording to compare with [default: conformance/recordings/server.jsonl.gz]
+    #[arg(long)]
+    pub replay: Option<PathBuf>,
+    /// The number of requests to record or to compare live
+    #[arg(long)]
+    pub requests: Option<u64>,
+    /// The URL of a running server to ask instead of starting one
+    #[arg(long)]
+    pub url: Option<String>,
+    /// A built kube-apiserver of `oracle/server` to start instead of building it
+    #[arg(long)]
+    pub kube_apiserver: Option<PathBuf>,
+}
+
+/// The real server of a run.
+struct Real {
+    url: String,
+    /// Ends the server when it is dropped.
+    _process: Option<Process>,
+}
+
+impl Real {
+    fn new(options: &ServerOptions) -> Result<Self, Error> {
+        if let Some(url) = &options.url {
+            return Ok(Real { url: url.clone(), _process: None });
+        }
+        let program = match &options.kube_apiserver {
+            Some(program) => program.clone(),
+            None => build()?,
+        };
+        let process = Process::start(&program)?;
+        Ok(Real { url: process.url().to_owned(), _process: Some(process) })
+    }
+}
+
+/// Runs the suite. Returns whether both sides agree.
+///
+/// # Errors
+///
+/// If a side cannot answer, or a file cannot be read or written.
+pub fn start(options: &Options, server: &ServerOptions, out: &mut dyn Write) -> Result<bool, Error> {
+    let mut options = options.clone();
+    // A failure is in the recording already, or can be asked for again by its seed.
+    if options.keep.is_none() {
+        options.keep = Some(target()?.join("server-difference.json"));
+    }
+    if !server.live && server.record.is_none() {
+        let file =
+            server.replay.clone().unwrap_or_else(|| files::folder("recordings").join("server.jsonl.gz"));
+        return replay(&options, &Recording::read(&file)?, out);
+    }
+    let real = Real::new(server)?;
+    let runs = Arc::new(AtomicU64::new(0));
+    let definitions = Arc::new(Live::new(&real.url, runs.clone()).define()?);
+    if let Some(file) = &server.record {
+        let cases = record(&options, server, &|| Live::new(&real.url, runs.clone()))?;
+        let requests: usize = cases.iter().map(|case| items(case, "steps").len()).sum();
+        recording::write(file, &definitions, &cases)?;
+        writeln!(out, "{requests} requests in {} sequences", cases.len()).map_err(Error::Output)?;
+        return Ok(true);
+    }
+    options.operations = options.operations.or(server.requests);
+    let live = || Live::new(&real.url, runs.clone());
+    let pair = || Pair::with(Requests::live(definitions.clone()), Box::new(live()));
+    run_pairs(&options, &pair, out)
+}
+
+/// Compares the library with a recording. Returns whether both agree.
+///
+/// # Errors
+///
+/// If the report cannot be written.
+pub fn replay(options: &Options, recording: &Recording, out: &mut dyn Write) -> Result<bool, Error> {
+    let mut options = options.clone();
+    let all = u64::try_from(recording.requests.len()).unwrap_or_default();
+    options.cases = Some(options.cases.unwrap_or(all).min(all.saturating_sub(options.seed)));
+    run_pairs(&options, &|| Pair::with(Requests::recorded(recording), Box::new(Recorded)), out)
+}
+
+/// The answered sequences of the seeds, in their order.
+fn record(
+    options: &Options,
+    server: &ServerOptions,
+    live: &(dyn Fn() -> Live + Sync),
+) -> Result<Vec<Json>, Error> {
+    let wanted = server.requests.unwrap_or(10_500);
+    let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
+    let found = Mutex::new(Vec::new());
+    let work = || -> Result<(), Error> {
+        let mut live = live();
+        while done.load(Ordering::Relaxed) < wanted {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let case = generate::sequence(options.seed.wrapping_add(number))?;
+            let answer = live.run(std::slice::from_ref(&case))?.pop().unwrap_or_default();
+            let case = recording::answered(&case, &answer);
+            let steps = items(&case, "steps").len();
+            found.lock().map_err(|_| Error::Worker)?.push((number, case));
+            done.fetch_add(u64::try_from(steps).unwrap_or_default(), Ordering::Relaxed);
+        }
+        Ok(())
+    };
+    let threads = options.threads.unwrap_or(4).max(1);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| Error::Worker)?)
+    })?;
+    let mut found = found.into_inner().map_err(|_| Error::Worker)?;
+    found.sort_by_key(|(number, _)| *number);
+    Ok(found.into_iter().map(|(_, case)| case).collect())
+}

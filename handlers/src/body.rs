@@ -1,0 +1,154 @@
+//! The bodies of requests: media types, text to values, and the type that an object names.
+
+use fieldmanager_managedfields::Status;
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::internal::from_yaml_with_duplicates;
+use fieldmanager_value::{Error, Value};
+
+use crate::status::unsupported_media_type;
+
+/// The media types of the bodies that a resource reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Media {
+    Json,
+    Yaml,
+}
+
+impl Media {
+    /// The media type of a `Content-Type` header; JSON if there is none.
+    pub(crate) fn of(content_type: &str, builtin: bool) -> Result<Self, Status> {
+        match media_type(content_type) {
+            "" | "application/json" => Ok(Media::Json),
+            "application/yaml" => Ok(Media::Yaml),
+            _ if builtin => Err(unsupported_media_type(&[
+                "application/json",
+                "application/yaml",
+                "application/vnd.kubernetes.protobuf",
+            ])),
+            _ => Err(unsupported_media_type(&["application/json", "application/yaml"])),
+        }
+    }
+}
+
+/// A content type without its parameters.
+pub(crate) fn media_type(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// A body that was read.
+pub(crate) struct Body {
+    pub(crate) value: Value,
+    /// The JSON text in which duplicate fields are looked for.
+    pub(crate) json: Option<String>,
+    /// The fields that occur again in a YAML text.
+    pub(crate) duplicates: Vec<String>,
+}
+
+/// Reads the body of an object to create or to update. The error is that of the decoder of the API server.
+pub(crate) fn read(media: Media, bytes: &[u8]) -> Result<Body, String> {
+    match media {
+        Media::Json => {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let value = Value::from_json(&text).map_err(|error| json_error(&text, &error))?;
+            Ok(Body { value, json: Some(text), duplicates: Vec::new() })
+        }
+        Media::Yaml => read_yaml(bytes).map_err(|error| format!("yaml: {error}")),
+    }
+}
+
+/// Reads YAML, with the fields that occur again.
+pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Body, Error> {
+    let (value, duplicates) = from_yaml_with_duplicates(&String::from_utf8_lossy(bytes))?;
+    let duplicates = duplicates.into_iter().map(|duplicate| {
+        let name = crate::status::quoted(&duplicate.name);
+        format!("line {}: key {name} already set in map", duplicate.line)
+    });
+    Ok(Body { value, json: None, duplicates: duplicates.collect() })
+}
+
+/// The message of Go's YAML decoder for fields that occur again.
+pub(crate) fn yaml_faults(duplicates: &[String]) -> String {
+    format!("yaml: unmarshal errors:\n  {}", duplicates.join("\n  "))
+}
+
+/// The message of Go's decoder for a JSON text that is not valid.
+pub(crate) fn json_error(text: &str, error: &Error) -> String {
+    crate::go_json::error(text).unwrap_or_else(|| error.to_string())
+}
+
+/// The kind that an object names; missing parts are those of the resource.
+///
+/// # Errors
+///
+/// If the object is not a map, or a part is not a string.
+pub(crate) fn declared_kind(
+    object: &Value,
+    otherwise: &GroupVersionKind,
+) -> Result<GroupVersionKind, String> {
+    const TARGET: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+    if object.is_null() {
+        return Ok(otherwise.clone());
+    }
+    if object.as_map().is_none() {
+        let found = go_kind(object);
+        return Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TARGET}"
+        ));
+    }
+    let text = |name: &str, field: &str| match object.get(name) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text.as_str()),
+        Some(other) => Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go struct field {field} of type string",
+            go_kind(other)
+        )),
+    };
+    let (version, kind) = (text("apiVersion", ".apiVersion")?, text("kind", ".kind")?);
+    let version = if version.is_empty() { otherwise.api_version().to_string() } else { version.to_owned() };
+    let kind = if kind.is_empty() { &*otherwise.kind } else { kind };
+    Ok(GroupVersionKind::from_api_version_kind(&version, kind))
+}
+
+/// The kind that an object names, whatever it is.
+pub(crate) fn own_kind(object: &Value) -> GroupVersionKind {
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+    GroupVersionKind::from_api_version_kind(text("apiVersion"), text("kind"))
+}
+
+/// The object with the kind that it names, for objects that leave parts of it to the resource.
+pub(crate) fn with_kind(object: &Value, kind: &GroupVersionKind) -> Value {
+    let fields = object.as_map().cloned().unwrap_or_default();
+    let parts = [("apiVersion", kind.api_version().to_string()), ("kind", kind.kind.to_string())];
+    let missing = parts
+        .into_iter()
+        .filter(|(name, text)| fields.get(name).and_then(Value::as_str) != Some(text.as_str()));
+    let edits: Vec<_> = missing.map(|(name, text)| (name.into(), Some(Value::from(text.as_str())))).collect();
+    if edits.is_empty() { object.clone() } else { Value::Map(fields.with_edits(edits)) }
+}
+
+/// The kind of a value in messages of Go's JSON decoder.
+pub(crate) fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Int(_) | Value::Float(_) => "number",
+        Value::String(_) => "string",
+        Value::List(_) => "array",
+        Value::Map(_) => "object",
+    }
+}
+
+/// The beginning of a body in an error message.
+pub(crate) fn summary(bytes: &[u8]) -> String {
+    const LONGEST: usize = 30;
+    let shown = bytes.get(..LONGEST.min(bytes.len())).unwrap_or_default();
+    let more = if bytes.len() > LONGEST { " ..." } else { "" };
+    match bytes.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{more}")
+        }
+    }
+}

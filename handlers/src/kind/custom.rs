@@ -1,0 +1,170 @@
+//! Custom resources.
+
+use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::{FieldError, GroupVersionKind};
+use fieldmanager_value::{Map, Str, Value};
+
+use super::{Decoded, Kind, deprecated};
+use crate::custom::{Decoder, Validator};
+use crate::metadata;
+use crate::request::Subresource;
+use crate::status::quoted;
+
+/// A custom resource at one version.
+pub(crate) struct Custom {
+    decoder: Decoder,
+    validator: Validator,
+    /// Whether the version has the subresource `status`.
+    has_status: bool,
+    /// Whether objects are stored at the version.
+    is_storage: bool,
+    /// The versions of the definition.
+    api_versions: Vec<String>,
+    /// The warning of each request to the version.
+    deprecation: Option<String>,
+}
+
+impl Custom {
+    /// The kind at a version. The error is a message.
+    pub(crate) fn new(definition: &CustomResource, version: &str) -> Result<Self, String> {
+        let declared = definition.version(version).map_err(|error| error.to_string())?;
+        let decoder = Decoder::new(definition, version).map_err(|error| error.to_string())?;
+        let validator = Validator::new(definition, version).map_err(|error| error.to_string())?;
+        let deprecation = deprecated::warning(definition, version);
+        let versions = definition.versions.iter();
+        Ok(Custom {
+            decoder,
+            validator,
+            has_status: declared.status,
+            is_storage: declared.storage,
+            api_versions: versions.map(|version| format!("{}/{}", definition.group, version.name)).collect(),
+            deprecation,
+        })
+    }
+
+    /// An object that an apply made, decoded and with defaults.
+    pub(crate) fn applied(&self, object: &Value) -> Value {
+        match self.decoder.decode(object) {
+            Ok(decoded) => decoded.object,
+            // Validation reports the fault.
+            Err(_) => object.clone(),
+        }
+    }
+}
+
+impl Kind for Custom {
+    fn decode(&self, object: &Value) -> Result<Decoded, String> {
+        let decoded = self.decoder.decode(object).map_err(|error| error.to_string())?;
+        let unknown = decoded.unknown.iter().map(|path| format!("unknown field {}", quoted(path)));
+        Ok(Decoded { object: decoded.object, unknown: unknown.collect() })
+    }
+
+    fn defaulted(&self, object: &Value) -> Value {
+        // The decoder fills in defaults.
+        object.clone()
+    }
+
+    fn read(&self, stored: &Value) -> Value {
+        self.decoder.read_stored(stored).unwrap_or_else(|_| stored.clone())
+    }
+
+    fn stored(&self, object: &Value) -> Value {
+        if self.is_storage {
+            return object.clone();
+        }
+        let stored = self.decoder.to_stored(object).and_then(|stored| self.decoder.read_stored(&stored));
+        stored.unwrap_or_else(|_| object.clone())
+    }
+
+    fn tracks(&self, api_version: &str) -> bool {
+        self.api_versions.iter().any(|known| known == api_version)
+    }
+
+    fn prepare_create(&self, object: &Value) -> Value {
+        let object = if self.has_status { with_field(object, "status", None) } else { object.clone() };
+        metadata::with_generation(&object, 1)
+    }
+
+    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Value {
+        if subresource == Subresource::Status {
+            return with_status_of(object, live);
+        }
+        let object = match self.has_status {
+            true => with_field(object, "status", live.get("status").cloned()),
+            false => object.clone(),
+        };
+        match same_apart_from_metadata(&object, live) {
+            true => object,
+            false => metadata::with_generation(&object, metadata::generation(live) + 1),
+        }
+    }
+
+    fn validate_create(&self, object: &Value) -> Vec<FieldError> {
+        self.validator.validate_create(object)
+    }
+
+    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Vec<FieldError> {
+        match subresource {
+            Subresource::Status => self.validator.validate_status_update(object, live),
+            _ => self.validator.validate_update(object, live),
+        }
+    }
+
+    fn deprecation(&self) -> Option<&str> {
+        self.deprecation.as_deref()
+    }
+
+    fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String> {
+        self.validator.warnings(object, live)
+    }
+
+    fn allows_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn allows_create_on_update(&self) -> bool {
+        false
+    }
+
+    fn is_builtin(&self) -> bool {
+        false
+    }
+
+    fn missing_kind(&self, object: &Value) -> Option<String> {
+        let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+        kind.is_empty().then(|| format!("Object 'Kind' is missing in '{}'", object.to_json()))
+    }
+
+    fn refuses(&self, _: &GroupVersionKind) -> Option<String> {
+        // Validation reports another kind.
+        None
+    }
+}
+
+fn with_field(object: &Value, name: &str, value: Option<Value>) -> Value {
+    let Value::Map(fields) = object else {
+        return object.clone();
+    };
+    if fields.get(name) == value.as_ref() {
+        return object.clone();
+    }
+    Value::Map(fields.with_edits(vec![(Str::from(name), value)]))
+}
+
+/// The live object with the status and the managed fields of a request.
+///
+/// Behaviour: `PrepareForUpdate` of `statusStrategy` in `k8s.io/apiextensions-apiserver/pkg/registry/customresource`.
+fn with_status_of(object: &Value, live: &Value) -> Value {
+    let new = with_field(live, "status", object.get("status").cloned());
+    let managed = metadata::field(object, "managedFields").cloned();
+    let version = metadata::field(object, "resourceVersion").cloned();
+    metadata::with(&new, vec![("managedFields", managed), ("resourceVersion", version)])
+}
+
+fn same_apart_from_metadata(a: &Value, b: &Value) -> bool {
+    let rest = |object: &Value| {
+        let fields = object.as_map().cloned().unwrap_or_default();
+        Map::with_edits(&fields, vec![("metadata".into(), None)])
+    };
+    rest(a) == rest(b)
+}

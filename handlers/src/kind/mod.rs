@@ -1,0 +1,75 @@
+//! What the handlers ask about the kind of an object: the same questions for built-in kinds and custom resources.
+
+pub(crate) mod builtin;
+pub(crate) mod custom;
+mod deprecated;
+
+use fieldmanager_structural::{FieldError, GroupVersionKind};
+use fieldmanager_value::Value;
+
+use crate::request::Subresource;
+
+/// An object that was decoded for a kind.
+pub(crate) struct Decoded {
+    /// The object with the fields that the kind has, in canonical form, without defaults.
+    pub(crate) object: Value,
+    /// The faults that strict field validation refuses, such as `unknown field "spec.foo"`.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// The decoding, defaults and validation of a kind at one version.
+pub(crate) trait Kind: Send + Sync {
+    /// Decodes the object of a request. The error is that of the decoder of the API server, without context.
+    fn decode(&self, object: &Value) -> Result<Decoded, String>;
+
+    /// Fills in the defaults of a decoded object.
+    fn defaulted(&self, object: &Value) -> Value;
+
+    /// The stored object at the version of the kind, decoded and with defaults.
+    fn read(&self, stored: &Value) -> Value;
+
+    /// The object of an answer: what is read back after the object was stored.
+    fn stored(&self, object: &Value) -> Value;
+
+    /// Whether managed fields of a version can be converted, or are dropped if they cannot. Otherwise the server keeps no
+    /// record of a request that has such entries.
+    fn tracks(&self, api_version: &str) -> bool;
+
+    /// Drops what a client cannot set when it creates an object, and sets the generation.
+    fn prepare_create(&self, object: &Value) -> Value;
+
+    /// Keeps what a request to the subresource cannot change, and raises the generation.
+    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Value;
+
+    /// The faults of a new object.
+    fn validate_create(&self, object: &Value) -> Vec<FieldError>;
+
+    /// The faults of an update.
+    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Vec<FieldError>;
+
+    /// The warning of each request to the version; `None` if it is not deprecated.
+    fn deprecation(&self) -> Option<&str>;
+
+    /// The warnings about a new or changed object.
+    fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String>;
+
+    /// Whether an update needs no `resourceVersion`.
+    fn allows_unconditional_update(&self) -> bool;
+
+    /// Whether an update creates an object that does not exist.
+    fn allows_create_on_update(&self) -> bool;
+
+    /// Whether objects are decoded into Go types.
+    fn is_builtin(&self) -> bool;
+
+    /// Why the decoder refuses an object that names no kind; `None` if the kind is that of the resource then.
+    fn missing_kind(&self, object: &Value) -> Option<String>;
+
+    /// Why the decoder refuses an object that names a kind; `None` if it does not.
+    fn refuses(&self, declared: &GroupVersionKind) -> Option<String>;
+}
+
+/// The faults of strict field validation for the paths of unknown fields.
+fn unknown_fields(paths: &[String]) -> Vec<String> {
+    paths.iter().map(|path| format!("unknown field \"{path}\"")).collect()
+}

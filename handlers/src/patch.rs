@@ -1,0 +1,167 @@
+//! Patches: JSON patches, merge patches and strategic merge patches.
+
+use fieldmanager_managedfields::Status;
+use fieldmanager_patch::{Error, PatchType, json_merge, json_patch, strategic};
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_value::Value;
+
+use crate::body;
+use crate::request::FieldValidation;
+use crate::strict;
+use crate::write::Write;
+
+/// A patch that was read.
+pub(crate) struct Patch {
+    patch_type: PatchType,
+    value: Value,
+    text: String,
+}
+
+impl Patch {
+    /// Reads a patch.
+    pub(crate) fn read(patch_type: PatchType, bytes: &[u8]) -> Result<Self, Status> {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let value = Value::from_json(&text).map_err(|_| Status::bad_request("invalid JSON patch"))?;
+        Ok(Patch { patch_type, value, text })
+    }
+
+    /// The live object, patched, decoded and with defaults.
+    pub(crate) fn applied(&self, write: &mut Write<'_>, live: &Value) -> Result<Value, Status> {
+        let part = write.part;
+        let faults = self.strict_faults(write);
+        self.check_type(write)?;
+        if self.value.is_null() && self.patch_type != PatchType::Merge {
+            return Ok(live.clone());
+        }
+        let patched = match (self.patch_type, part.patches) {
+            (PatchType::Json, _) => json_patch::apply(live, &self.value),
+            (PatchType::Strategic, Some(schema)) => strategic::apply(live, &self.value, schema),
+            _ => json_merge::apply_to_object(live, &self.value),
+        };
+        let patched = patched.map_err(|error: Error| Status::from(error.response()))?;
+        let shown = match self.patch_type {
+            PatchType::Strategic => go_map(&self.value),
+            _ => patched.to_json(),
+        };
+        let invalid = |error: String| {
+            let path = FieldPath::root("patch");
+            let error = FieldError::invalid(path, Value::from(shown.as_str()), error);
+            Status::invalid(&GroupVersionKind::new("", "", ""), "", &[error])
+        };
+        let declared = match self.patch_type {
+            // The type of the object is that of the resource, whatever the patch sets.
+            PatchType::Strategic => part.gvk.clone(),
+            _ => body::declared_kind(&patched, &part.gvk).map_err(invalid)?,
+        };
+        if let Some(error) = part.kind.refuses(&declared) {
+            return Err(invalid(error));
+        }
+        if let Some(error) = part.kind.missing_kind(&patched) {
+            return Err(invalid(error));
+        }
+        let typed = body::with_kind(&patched, &declared);
+        let decoded = part.kind.decode(&typed).map_err(invalid)?;
+        let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
+        let defaulted = part.kind.defaulted(&decoded.object);
+        write.report_strict(&faults, |faults| {
+            invalid(format!("strict decoding error: {}", faults.join(", ")))
+        })?;
+        Ok(defaulted)
+    }
+
+    /// Checks that the patch is a list of operations, or an object. Strict field validation decodes the patch once more,
+    /// into other types of Go.
+    ///
+    /// Behaviour: `applyJSPatch` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
+    fn check_type(&self, write: &Write<'_>) -> Result<(), Status> {
+        const OBJECT: &str = "map[string]interface {}";
+        let validates = write.request.validation() != FieldValidation::Ignore;
+        let refused = |found: &Value, target: &str| {
+            let prefix = if validates && self.patch_type != PatchType::Strategic {
+                "error decoding patch: "
+            } else {
+                ""
+            };
+            let found = body::go_kind(found);
+            Status::bad_request(format!(
+                "{prefix}json: cannot unmarshal {found} into Go value of type {target}"
+            ))
+        };
+        match (self.patch_type, &self.value) {
+            (_, Value::Null) | (PatchType::Merge | PatchType::Strategic, Value::Map(_)) => Ok(()),
+            (PatchType::Json, Value::List(operations)) => {
+                let target = if validates { "handlers.jsonPatchOp" } else { "jsonpatch.Operation" };
+                let wrong =
+                    operations.iter().find(|operation| !operation.is_null() && operation.as_map().is_none());
+                wrong.map_or(Ok(()), |found| Err(refused(found, target)))
+            }
+            (PatchType::Json, found) => {
+                Err(refused(found, if validates { "[]handlers.jsonPatchOp" } else { "jsonpatch.Patch" }))
+            }
+            (PatchType::Merge, _) if !validates => Ok(()),
+            (_, found) => Err(refused(found, OBJECT)),
+        }
+    }
+
+    /// What strict field validation finds in the patch itself.
+    fn strict_faults(&self, write: &Write<'_>) -> Vec<String> {
+        if write.request.validation() == FieldValidation::Ignore {
+            return Vec::new();
+        }
+        match self.patch_type {
+            PatchType::Json => {
+                let unknown = unknown_in_operations(&self.value);
+                strict::faults(&self.text, &unknown)
+                    .into_iter()
+                    .map(|fault| format!("json patch {fault}"))
+                    .collect()
+            }
+            _ => strict::faults(&self.text, &[]),
+        }
+    }
+}
+
+/// The fields of JSON patch operations that do not exist.
+fn unknown_in_operations(operations: &Value) -> Vec<String> {
+    const FIELDS: [&str; 4] = ["from", "op", "path", "value"];
+    let operations = operations.as_list().into_iter().flatten().enumerate();
+    let names = operations
+        .flat_map(|(i, operation)| operation.as_map().into_iter().flatten().map(move |(name, _)| (i, name)));
+    names
+        .filter(|(_, name)| !FIELDS.contains(&name.as_str()))
+        .map(|(i, name)| format!("unknown field \"[{i}].{name}\""))
+        .collect()
+}
+
+/// A value as Go prints it with `%+v`.
+fn go_map(value: &Value) -> String {
+    let mut out = String::new();
+    write_go(value, &mut out);
+    out
+}
+
+fn write_go(value: &Value, out: &mut String) {
+    fieldmanager_value::internal::level(|| match value {
+        Value::Null => out.push_str("<nil>"),
+        Value::String(text) => out.push_str(text),
+        Value::List(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                out.push_str(if i == 0 { "" } else { " " });
+                write_go(item, out);
+            }
+            out.push(']');
+        }
+        Value::Map(fields) => {
+            out.push_str("map[");
+            for (i, (name, field)) in fields.iter().enumerate() {
+                out.push_str(if i == 0 { "" } else { " " });
+                out.push_str(name);
+                out.push(':');
+                write_go(field, out);
+            }
+            out.push(']');
+        }
+        other => other.write_json(out),
+    });
+}

@@ -1,0 +1,315 @@
+//! A resource: one kind at one version, with its subresources.
+
+use std::fmt;
+use std::sync::Arc;
+
+use fieldmanager_fieldpath::ApiVersion;
+use fieldmanager_managedfields::{FieldManager, FieldManagerBuilder};
+use fieldmanager_openapi::Types;
+use fieldmanager_patch::{PatchSchema, PatchType};
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::crd::{CustomResource, Scope};
+use fieldmanager_value::{Map, Str, Value};
+
+use crate::error::ResourceError;
+use crate::kind::Kind;
+use crate::kind::builtin::Builtin;
+use crate::kind::custom::Custom;
+use crate::outcome::{Outcome, Refused};
+use crate::request::{Request, Subresource};
+use crate::scale::{API_VERSION, ScaleFields};
+use crate::write::Write;
+
+/// One kind at one version, for requests to its objects and their subresources. Cheap to clone.
+///
+/// ```
+/// use fieldmanager_handlers::{Action, Request, Resource};
+/// use fieldmanager_structural::GroupVersionKind;
+///
+/// let pods = Resource::builtin(&GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))?;
+/// let now = "2026-01-31T12:00:00Z".parse()?;
+/// let request = Request::new(now).namespace("shop").uid("7e1b").user_agent("kubectl/v1.37.1");
+/// let body = br#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"a": "b"}}"#;
+/// let created = pods.create(&request, None, body)?;
+/// assert_eq!((created.code(), created.action), (201, Action::Create));
+///
+/// let request = Request::new(now).namespace("shop").name("web").content_type("application/merge-patch+json");
+/// let patched = pods.patch(&request, Some(&created.object), br#"{"data": {"a": "c"}}"#)?;
+/// assert_eq!(patched.object.get("data").map(|data| data.to_json()).as_deref(), Some(r#"{"a":"c"}"#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Resource {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// A kind with its field manager.
+pub(crate) struct Part {
+    pub(crate) gvk: GroupVersionKind,
+    pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) manager: FieldManager,
+    /// The merge strategies of a built-in kind.
+    pub(crate) patches: Option<PatchSchema<'static>>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) plural: Str,
+    pub(crate) namespaced: bool,
+    pub(crate) object: Part,
+    pub(crate) status: Option<Part>,
+    pub(crate) ephemeral: Option<Part>,
+    pub(crate) scale: Option<(Part, ScaleFields)>,
+    pub(crate) patch_types: &'static [PatchType],
+    pub(crate) server_answers: bool,
+}
+
+impl Inner {
+    /// The part of the object that a request is for.
+    pub(crate) fn part(&self, subresource: Subresource) -> Option<&Part> {
+        match subresource {
+            Subresource::Object => Some(&self.object),
+            Subresource::Status => self.status.as_ref(),
+            Subresource::Scale => self.scale.as_ref().map(|(part, _)| part),
+            Subresource::EphemeralContainers => self.ephemeral.as_ref(),
+        }
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resource").field("kind", &self.kind().to_string()).finish_non_exhaustive()
+    }
+}
+
+impl Resource {
+    /// A kind that is built into Kubernetes.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError::NotBuiltIn`].
+    ///
+    /// ```
+    /// use fieldmanager_handlers::Resource;
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// assert!(Resource::builtin(&GroupVersionKind::from_api_version_kind("apps/v1", "Deployment")).is_ok());
+    /// assert!(Resource::builtin(&GroupVersionKind::from_api_version_kind("apps/v1", "Shop")).is_err());
+    /// ```
+    pub fn builtin(kind: &GroupVersionKind) -> Result<Self, ResourceError> {
+        let not_built_in = || ResourceError::NotBuiltIn { kind: kind.clone() };
+        let facts = Builtin::of(kind).ok_or_else(not_built_in)?;
+        let types = fieldmanager_openapi::builtin::types();
+        let part = |subresource: Subresource| {
+            let mut manager = facts.field_manager(types.clone(), subresource);
+            for (version, filter) in facts.reset_filters(subresource) {
+                manager = manager.reset_filter(version, filter);
+            }
+            Ok(Part {
+                gvk: kind.clone(),
+                kind: Arc::new(facts.clone()),
+                manager: built(manager)?,
+                patches: fieldmanager_patch::builtin::types().for_kind(&kind.api_version(), &kind.kind),
+            })
+        };
+        let optional = |subresource: Subresource| match facts.has(subresource) {
+            true => part(subresource).map(Some),
+            false => Ok(None),
+        };
+        let scale = match facts.has(Subresource::Scale) {
+            true => Some((scale_part()?, ScaleFields::builtin(facts.versions()))),
+            false => None,
+        };
+        Ok(Resource {
+            inner: Arc::new(Inner {
+                plural: facts.plural().into(),
+                namespaced: facts.is_namespaced(),
+                object: part(Subresource::Object)?,
+                status: optional(Subresource::Status)?,
+                ephemeral: optional(Subresource::EphemeralContainers)?,
+                scale,
+                patch_types: &PatchType::BUILT_IN,
+                server_answers: false,
+            }),
+        })
+    }
+
+    /// A custom resource at a version that its definition has.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError::Definition`] if the definition lacks the version, or if its schema cannot be used.
+    ///
+    /// ```
+    /// use fieldmanager_handlers::Resource;
+    /// use fieldmanager_structural::crd::CustomResource;
+    /// let versions = "[{name: v1, served: true, storage: true}]";
+    /// let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
+    /// assert_eq!(Resource::custom(&shop, "v1")?.kind().to_string(), "example.com/v1, Kind=Shop");
+    /// assert!(Resource::custom(&shop, "v2").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn custom(definition: &CustomResource, version: &str) -> Result<Self, ResourceError> {
+        let failed =
+            |error: String| ResourceError::Definition { kind: definition.kind(version), message: error };
+        let declared = definition.version(version).map_err(|error| failed(error.to_string()))?;
+        let types = Types::from_custom_resource(definition).map_err(|error| failed(error.to_string()))?;
+        let kind: Arc<Custom> = Arc::new(Custom::new(definition, version).map_err(failed)?);
+        let gvk = definition.kind(version);
+        let part = |subresource: Subresource| {
+            let defaults = kind.clone();
+            let mut manager = FieldManager::builder(gvk.clone())
+                .types(types.clone())
+                .subresource(subresource.segment())
+                .defaulter(move |object| defaults.applied(object));
+            let reset = definition.reset_fields(version, subresource.segment());
+            for (version, fields) in reset.map_err(|error| failed(error.to_string()))? {
+                manager = manager.reset_fields(version, fields);
+            }
+            Ok(Part { gvk: gvk.clone(), kind: kind.clone(), manager: built(manager)?, patches: None })
+        };
+        let status = if declared.status { Some(part(Subresource::Status)?) } else { None };
+        let scale = match &declared.scale {
+            Some(paths) => Some((scale_part()?, ScaleFields::custom(definition, paths))),
+            None => None,
+        };
+        Ok(Resource {
+            inner: Arc::new(Inner {
+                plural: definition.names.plural.clone(),
+                namespaced: definition.scope == Scope::Namespaced,
+                object: part(Subresource::Object)?,
+                status,
+                ephemeral: None,
+                scale,
+                patch_types: &PatchType::CUSTOM,
+                server_answers: false,
+            }),
+        })
+    }
+
+    /// Whether to answer as kube-apiserver where it answers worse: 500 if the object of an apply does not fit its type,
+    /// where the handlers answer 400. Off by default.
+    #[must_use]
+    pub fn server_answers(mut self, on: bool) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.server_answers = on;
+        }
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> &GroupVersionKind {
+        &self.inner.object.gvk
+    }
+
+    /// The name of the resource in paths, such as `deployments`.
+    pub fn plural(&self) -> &str {
+        &self.inner.plural
+    }
+
+    /// Whether objects are in namespaces.
+    pub fn is_namespaced(&self) -> bool {
+        self.inner.namespaced
+    }
+
+    /// A stored object as a request reads it: at the version of the resource, with today's defaults.
+    ///
+    /// ```
+    /// use fieldmanager_handlers::Resource;
+    /// use fieldmanager_structural::crd::CustomResource;
+    /// use fieldmanager_value::Value;
+    /// let versions = "[{name: v1, served: true, storage: true}, {name: v2, served: true}]";
+    /// let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
+    /// let stored = Value::from_yaml("{apiVersion: example.com/v1, kind: Shop, metadata: {name: corner}}")?;
+    /// let read = Resource::custom(&shop, "v2")?.read(&stored);
+    /// assert_eq!(read.get("apiVersion"), Some(&Value::from("example.com/v2")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(&self, stored: &Value) -> Value {
+        self.inner.object.kind.read(stored)
+    }
+
+    /// The `Scale` of a stored object; `None` if the resource has no such subresource.
+    pub fn scale(&self, stored: &Value) -> Option<Value> {
+        let (_, fields) = self.inner.scale.as_ref()?;
+        Some(fields.read(&self.read(stored)))
+    }
+
+    /// `POST`: creates an object. `live` is the object that has its name already, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] with the answer: 400 for a body that cannot be decoded, 409 if the object exists, 415, 422.
+    pub fn create(
+        &self,
+        request: &Request<'_>,
+        live: Option<&Value>,
+        body: &[u8],
+    ) -> Result<Outcome, Refused> {
+        Write::run(self, request, |write| write.create(live, body))
+    }
+
+    /// `PUT`: replaces an object. Some kinds create an object that does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] with the answer: 400 for a body that cannot be decoded or has another name, 404 if the object does not
+    /// exist, 409 if a precondition does not hold, 415, 422.
+    pub fn update(
+        &self,
+        request: &Request<'_>,
+        live: Option<&Value>,
+        body: &[u8],
+    ) -> Result<Outcome, Refused> {
+        Write::run(self, request, |write| write.update(live, body))
+    }
+
+    /// `PATCH` of any type, by the content type of the request. An apply creates an object that does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] with the answer: 400, 404 if the object does not exist, 409 for conflicts and preconditions, 415, 422.
+    pub fn patch(
+        &self,
+        request: &Request<'_>,
+        live: Option<&Value>,
+        body: &[u8],
+    ) -> Result<Outcome, Refused> {
+        Write::run(self, request, |write| write.patch(live, body))
+    }
+}
+
+/// The subresource `scale`, which is of the same kind for all resources.
+fn scale_part() -> Result<Part, ResourceError> {
+    let gvk = GroupVersionKind::from_api_version_kind(API_VERSION, "Scale");
+    let facts = Builtin::of(&gvk).ok_or_else(|| ResourceError::NotBuiltIn { kind: gvk.clone() })?;
+    let manager = facts.field_manager(fieldmanager_openapi::builtin::types(), Subresource::Scale);
+    let patches = fieldmanager_patch::builtin::types().for_kind(API_VERSION, "Scale");
+    Ok(Part { gvk, kind: Arc::new(facts), manager: built(manager)?, patches })
+}
+
+fn built(manager: FieldManagerBuilder) -> Result<FieldManager, ResourceError> {
+    manager.build().map_err(|error| ResourceError::Types { message: error.to_string() })
+}
+
+impl ScaleFields {
+    /// The parts that a definition names.
+    fn custom(definition: &CustomResource, paths: &fieldmanager_structural::crd::ScalePaths) -> Self {
+        let names = |path: &Str| -> Vec<Str> {
+            path.strip_prefix('.').unwrap_or(path).split('.').map(Str::from).collect()
+        };
+        let versions = definition.versions.iter().map(|version| {
+            let path = version.scale.as_ref().map(|scale| names(&scale.spec_replicas));
+            (ApiVersion::from(definition.kind(&version.name).api_version()), path)
+        });
+        ScaleFields {
+            replicas: names(&paths.spec_replicas),
+            observed: names(&paths.status_replicas),
+            selector: paths.label_selector.as_ref().map(names),
+            versions: versions.collect(),
+        }
+    }
+}
+
+/// The fields of an object, or none.
+pub(crate) fn fields_of(value: &Value) -> Map {
+    value.as_map().cloned().unwrap_or_default()
+}

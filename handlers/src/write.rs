@@ -1,0 +1,478 @@
+//! The steps of a write, in the order in which they run.
+
+use fieldmanager_managedfields::{
+    ApplyRequest, Details, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
+};
+use fieldmanager_patch::PatchType;
+use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::Value;
+
+use crate::body::{self, Body, Media};
+use crate::metadata;
+use crate::outcome::{Action, Outcome, Refused, Warnings};
+use crate::patch::Patch;
+use crate::request::{FieldValidation, Request, Subresource};
+use crate::resource::{Inner, Part, Resource};
+use crate::scale::{self, ScaleFields};
+use crate::status::{self, Target, unsupported_media_type};
+use crate::strict;
+
+/// A write in progress.
+pub(crate) struct Write<'r> {
+    pub(crate) resource: &'r Inner,
+    pub(crate) part: &'r Part,
+    pub(crate) request: &'r Request<'r>,
+    manager: String,
+    warnings: Warnings,
+}
+
+/// The object of a request that creates one.
+static NO_OBJECT: Value = Value::Null;
+
+impl<'r> Write<'r> {
+    /// Runs a write and collects its warnings.
+    pub(crate) fn run(
+        resource: &'r Resource,
+        request: &'r Request<'r>,
+        steps: impl FnOnce(&mut Self) -> Result<Outcome, Status>,
+    ) -> Result<Outcome, Refused> {
+        let resource = &*resource.inner;
+        let deprecation = resource.object.kind.deprecation().map(str::to_owned);
+        let Some(part) = resource.part(request.subresource) else {
+            let kind = &resource.object.gvk;
+            let target = Target { kind, plural: &resource.plural, name: request.name };
+            let warnings = deprecation.into_iter().collect();
+            return Err(Refused { status: target.not_found(), warnings });
+        };
+        let manager = request.manager_name();
+        let mut warnings = Warnings::default();
+        deprecation.into_iter().for_each(|text| warnings.add(text));
+        let mut write = Write { resource, part, request, manager, warnings };
+        match steps(&mut write) {
+            Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
+            Err(status) => Err(Refused { status, warnings: write.warnings.into_vec() }),
+        }
+    }
+
+    /// `POST`.
+    pub(crate) fn create(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
+        if self.request.subresource != Subresource::Object {
+            return Err(Status::failure(
+                405,
+                "MethodNotAllowed",
+                "the server does not allow this method on the requested resource".to_owned(),
+                None,
+            ));
+        }
+        self.check_options(RequestKind::Create)?;
+        let object = self.object_of(body)?;
+        let object = metadata::without_system_fields(&object);
+        let object = metadata::in_namespace(&object, self.namespace())?;
+        let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
+        let object = self.tracked(&NO_OBJECT, &object);
+        let outcome = self.stored_new(&object)?;
+        // The store reads the version as a number, and takes no other string for one.
+        if metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version > 0) {
+            let message = "resourceVersion should not be set on objects to be created";
+            return Err(Status::failure(500, "", message.to_owned(), None));
+        }
+        match live {
+            Some(_) => Err(self.target(metadata::text(&outcome.object, "name")).already_exists()),
+            None => Ok(outcome),
+        }
+    }
+
+    /// `PUT`.
+    pub(crate) fn update(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
+        self.check_options(RequestKind::Update)?;
+        let object = self.object_of(body)?;
+        let object = metadata::in_namespace(&object, self.namespace())?;
+        metadata::check_name(&object, self.request.name, self.request.namespace)?;
+        let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
+        let uid = metadata::text(&object, "uid").to_owned();
+        let create =
+            self.part.kind.allows_create_on_update() && self.request.subresource == Subresource::Object;
+        self.write(live, &uid, create, |write, live| Ok(write.tracked(live, &object)))
+    }
+
+    /// `PATCH`.
+    pub(crate) fn patch(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
+        let patch_type = self.patch_type()?;
+        let is_apply = patch_type == PatchType::Apply;
+        self.check_options(if is_apply { RequestKind::Apply } else { RequestKind::Patch })?;
+        if is_apply {
+            return self.apply(live, body);
+        }
+        let patch = Patch::read(patch_type, body)?;
+        self.write(live, "", false, |write, live| {
+            if live.is_null() {
+                return Err(write.target(write.request.name).not_found());
+            }
+            let object = patch.applied(write, live)?;
+            let object = write.tracked(live, &object);
+            write.checked_patch(live, object)
+        })
+    }
+
+    /// `PATCH` with `application/apply-patch+yaml`.
+    fn apply(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
+        let Body { value: config, duplicates, .. } = body::read_yaml(body)
+            .map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
+        let create = self.request.subresource == Subresource::Object;
+        self.write(live, "", create, |write, live| {
+            if config.as_map().is_none() && !config.is_null() {
+                let found = body::go_kind(&config);
+                return Err(Status::bad_request(format!(
+                    "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
+                     {found} into Go value of type map[string]interface {{}}"
+                )));
+            }
+            let request = ApplyRequest::new(live, &config)
+                .manager(&write.request.options.field_manager)
+                .force_if(write.request.options.force.unwrap_or(false))
+                .at(write.request.now);
+            let applied = write.part.manager.apply(request).map_err(|error| write.apply_refused(&error))?;
+            write.report_strict(&duplicates, |faults| {
+                Status::bad_request(format!(
+                    "error strict decoding patch: error converting YAML to JSON: {}",
+                    body::yaml_faults(faults)
+                ))
+            })?;
+            write.checked_patch(live, applied.object)
+        })
+    }
+
+    /// The answer to an apply that the field manager refuses.
+    fn apply_refused(&self, error: &fieldmanager_managedfields::Error) -> Status {
+        let status = error.status();
+        use fieldmanager_managedfields::Error;
+        let is_unexpected = match error {
+            Error::Invalid { .. } | Error::Merge(_) | Error::Convert { .. } | Error::Entry(_) => true,
+            _ => status.code == 500,
+        };
+        match self.resource.server_answers && is_unexpected {
+            true => Status::failure(500, "", status.message, None),
+            false => status,
+        }
+    }
+
+    /// What must hold for an object that a patch made.
+    fn checked_patch(&mut self, live: &Value, object: Value) -> Result<Value, Status> {
+        let uid = metadata::text(&object, "uid");
+        if !uid.is_empty() && metadata::text(live, "uid").is_empty() {
+            let reason = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(self.target(self.request.name).conflict(reason));
+        }
+        let object = metadata::in_namespace(&object, self.namespace())?;
+        metadata::check_name(&object, self.request.name, self.request.namespace)?;
+        Ok(object)
+    }
+
+    /// Writes what an edit makes of the live object, or of no object if that creates one.
+    fn write(
+        &mut self,
+        live: Option<&Value>,
+        uid: &str,
+        create: bool,
+        edit: impl FnOnce(&mut Self, &Value) -> Result<Value, Status>,
+    ) -> Result<Outcome, Status> {
+        let Some(stored) = live else {
+            if !create {
+                return Err(self.target(self.request.name).not_found());
+            }
+            self.check_uid(uid, "")?;
+            let object = edit(self, &NO_OBJECT)?;
+            let object = metadata::without_duplicate_owners(&object, &mut self.warnings, true);
+            return self.stored_new(&metadata::without_system_fields(&object));
+        };
+        let live = self.resource.object.kind.read(stored);
+        self.check_uid(uid, metadata::text(&live, "uid"))?;
+        let object = match (&self.resource.scale, self.request.subresource) {
+            (Some((_, fields)), Subresource::Scale) => self.scaled(&live, fields, edit)?,
+            _ => {
+                let object = edit(self, &live)?;
+                metadata::without_duplicate_owners(&object, &mut self.warnings, true)
+            }
+        };
+        self.stored_update(&live, &object)
+    }
+
+    /// The object whose `Scale` was edited.
+    fn scaled(
+        &mut self,
+        live: &Value,
+        fields: &ScaleFields,
+        edit: impl FnOnce(&mut Self, &Value) -> Result<Value, Status>,
+    ) -> Result<Value, Status> {
+        let handler = fields.handler(self.resource.object.manager.version());
+        let managed = ManagedFields::of_object(live).unwrap_or_default();
+        let mut before = handler.to_subresource(&managed).set_in(&fields.read(live));
+        if !self.resource.object.kind.is_builtin() && !fields.has_replicas(live) {
+            before = scale::without_replicas(&before);
+        }
+        let after = edit(self, &before)?;
+        if scale::lacks_replicas(&after) {
+            let path = status::quoted(&fields.replicas_path());
+            return Err(Status::bad_request(format!("the spec replicas field {path} cannot be empty")));
+        }
+        self.check_uid(metadata::text(&after, "uid"), metadata::text(live, "uid"))?;
+        let errors = self.part.kind.validate_update(Subresource::Object, &after, &before);
+        if !errors.is_empty() {
+            return Err(self.target(self.request.name).invalid_kind(&self.part.gvk, &errors));
+        }
+        let object = fields.write(live, &after);
+        let object = match metadata::field(&after, "resourceVersion").cloned() {
+            Some(version) => metadata::with(&object, vec![("resourceVersion", Some(version))]),
+            None => object,
+        };
+        let scale = ManagedFields::of_object(&after).unwrap_or_default();
+        Ok(handler.to_parent(&managed, &scale).set_in(&object))
+    }
+
+    /// The new object with its managed fields.
+    fn tracked(&self, live: &Value, object: &Value) -> Value {
+        let entries = metadata::field(object, "managedFields").and_then(Value::as_list).into_iter().flatten();
+        let mut versions = entries.filter_map(|entry| entry.get("apiVersion")?.as_str());
+        if versions.any(|version| !version.is_empty() && !self.part.kind.tracks(version)) {
+            return metadata::with(
+                object,
+                vec![("managedFields", metadata::field(live, "managedFields").cloned())],
+            );
+        }
+        let request = UpdateRequest::new(live, object).manager(&self.manager).at(self.request.now);
+        self.part.manager.update_no_errors(request).object
+    }
+
+    /// The outcome for a new object, from its fields with owners.
+    fn stored_new(&mut self, object: &Value) -> Result<Outcome, Status> {
+        let Request { now, uid, name_suffix, .. } = *self.request;
+        let kind = &*self.resource.object.kind;
+        let object = metadata::with_system_fields(object, now, uid, name_suffix);
+        let object = metadata::in_namespace(&object, self.namespace())?;
+        let object = kind.prepare_create(&object);
+        self.refuse_invalid(&object, &kind.validate_create(&object))?;
+        self.warn(&object, None);
+        Ok(self.outcome(object, Action::Create))
+    }
+
+    /// The outcome for a changed object, from its fields with owners.
+    fn stored_update(&mut self, live: &Value, object: &Value) -> Result<Outcome, Status> {
+        let kind = &*self.resource.object.kind;
+        let object = self.at_live_version(live, object)?;
+        let object = metadata::in_namespace(&object, self.namespace())?;
+        let object = metadata::with_generation(&object, metadata::generation(live));
+        let subresource = match self.request.subresource {
+            // The whole object is written, by the rules of the object.
+            Subresource::Scale => Subresource::Object,
+            other => other,
+        };
+        let object = kind.prepare_update(subresource, &object, live);
+        let object = metadata::with_kept_fields(&object, live);
+        self.refuse_invalid(&object, &kind.validate_update(subresource, &object, live))?;
+        self.warn(&object, Some(live));
+        let object = ignore_timestamp_only_changes(live, &object);
+        let action = match () {
+            () if metadata::ends(&object, live) => Action::Delete,
+            () if object.strict_eq(live) => Action::Nothing,
+            () => Action::Update,
+        };
+        Ok(self.outcome(object, action))
+    }
+
+    /// Checks the `resourceVersion` of an update. Without one, most kinds take that of the live object.
+    fn at_live_version(&self, live: &Value, object: &Value) -> Result<Value, Status> {
+        let (wanted, found) =
+            (metadata::text(object, "resourceVersion"), metadata::text(live, "resourceVersion"));
+        if wanted == found {
+            return Ok(object.clone());
+        }
+        if !wanted.is_empty() && wanted.parse::<u64>().is_err() {
+            let message = format!("strconv.ParseUint: parsing {}: invalid syntax", status::quoted(wanted));
+            return Err(Status::failure(500, "", message, None));
+        }
+        let target = self.target(self.request.name);
+        let is_unset = wanted.is_empty() || wanted == "0";
+        if is_unset && self.resource.object.kind.allows_unconditional_update() {
+            let version = metadata::field(live, "resourceVersion").cloned();
+            return Ok(metadata::with(object, vec![("resourceVersion", version)]));
+        }
+        if is_unset {
+            let path = FieldPath::root("metadata").child("resourceVersion");
+            let error = FieldError::invalid(path, 0, "must be specified for an update");
+            return Err(target.invalid_resource(&[error]));
+        }
+        Err(target.conflict(
+            "the object has been modified; please apply your changes to the latest version and try again",
+        ))
+    }
+
+    fn check_uid(&self, wanted: &str, found: &str) -> Result<(), Status> {
+        if wanted.is_empty() || wanted == found {
+            return Ok(());
+        }
+        let reason =
+            format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
+        Err(self.target(self.request.name).conflict(reason))
+    }
+
+    fn refuse_invalid(&self, object: &Value, errors: &[FieldError]) -> Result<(), Status> {
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let target = self.target(metadata::text(object, "name"));
+        Err(match self.part.kind.is_builtin() {
+            true => target.invalid(errors),
+            // An object of another kind is refused by the name of its own.
+            false => target.invalid_kind(&body::own_kind(object), errors),
+        })
+    }
+
+    fn warn(&mut self, object: &Value, live: Option<&Value>) {
+        for text in self.resource.object.kind.warnings(object, live) {
+            self.warnings.add(text);
+        }
+    }
+
+    fn outcome(&self, object: Value, action: Action) -> Outcome {
+        let scale = match (&self.resource.scale, self.request.subresource) {
+            (Some((_, fields)), Subresource::Scale) => Some(fields.read(&object)),
+            _ => None,
+        };
+        let object = self.resource.object.kind.stored(&object);
+        Outcome { object, scale, warnings: Vec::new(), action }
+    }
+
+    /// The object of a body, decoded and with defaults.
+    fn object_of(&mut self, bytes: &[u8]) -> Result<Value, Status> {
+        let Part { gvk, kind, .. } = self.part;
+        let media = Media::of(self.request.content_type, kind.is_builtin())?;
+        let unrecognized = |error: String| {
+            let summary = body::summary(bytes);
+            Status::bad_request(format!(
+                "the object provided is unrecognized (must be of type {}): {error} ({summary})",
+                gvk.kind
+            ))
+        };
+        let body = body::read(media, bytes).map_err(|error| match media {
+            Media::Json => unrecognized(format!("couldn't get version/kind; json parse error: {error}")),
+            Media::Yaml => unrecognized(format!("error converting YAML to JSON: {error}")),
+        })?;
+        if let Some(error) = self.missing_kind(&body, bytes) {
+            return Err(match self.request.validation() {
+                FieldValidation::Ignore => Status::bad_request(format!(
+                    "{0} in version {1} cannot be handled as a {0}: {error}",
+                    gvk.kind,
+                    status::quoted(&gvk.version)
+                )),
+                _ => unrecognized(error),
+            });
+        }
+        let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
+        if !kind.is_builtin()
+            && body.value.get("apiVersion").and_then(Value::as_str).is_none_or(str::is_empty)
+        {
+            (declared.group, declared.version) = Default::default();
+        }
+        let cannot = |error: &str| {
+            Status::bad_request(format!(
+                "{} in version {} cannot be handled as a {}: {error}",
+                declared.kind,
+                status::quoted(&declared.version),
+                gvk.kind
+            ))
+        };
+        if let Some(error) = kind.refuses(&declared) {
+            return Err(cannot(&error));
+        }
+        let typed = body::with_kind(&body.value, &declared);
+        let decoded = kind.decode(&typed).map_err(|error| cannot(&error))?;
+        // Custom resources are decoded without a default for the version.
+        let named = match kind.is_builtin() {
+            true => declared.api_version().to_string(),
+            false => body.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        };
+        if named != *gvk.api_version() {
+            return Err(Status::bad_request(format!(
+                "the API version in the data ({named}) does not match the expected API version ({})",
+                gvk.api_version()
+            )));
+        }
+        let faults = self.strict_faults(&body, decoded.unknown);
+        let (yaml, others) = faults.split_at(body.duplicates.len().min(faults.len()));
+        self.report_strict(&faults, |_| {
+            let yaml = (!yaml.is_empty()).then(|| body::yaml_faults(yaml));
+            let all: Vec<String> = yaml.into_iter().chain(others.iter().cloned()).collect();
+            cannot(&format!("strict decoding error: {}", all.join(", ")))
+        })?;
+        Ok(kind.defaulted(&decoded.object))
+    }
+
+    /// Why a custom resource that names no kind is refused, with its text.
+    fn missing_kind(&self, body: &Body, bytes: &[u8]) -> Option<String> {
+        let error = self.part.kind.missing_kind(&body.value)?;
+        match body.json {
+            Some(_) => Some(format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(bytes))),
+            None => Some(error),
+        }
+    }
+
+    /// What strict field validation finds in a body.
+    fn strict_faults(&self, body: &Body, unknown: Vec<String>) -> Vec<String> {
+        if self.request.validation() == FieldValidation::Ignore {
+            return Vec::new();
+        }
+        match &body.json {
+            Some(text) => strict::faults(text, &unknown),
+            None => body.duplicates.iter().cloned().chain(unknown).collect(),
+        }
+    }
+
+    /// Warns of the faults of strict field validation, or refuses them.
+    pub(crate) fn report_strict(
+        &mut self,
+        faults: &[String],
+        refused: impl FnOnce(&[String]) -> Status,
+    ) -> Result<(), Status> {
+        match self.request.validation() {
+            _ if faults.is_empty() => {}
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => faults.iter().for_each(|fault| self.warnings.add(fault)),
+            FieldValidation::Strict => return Err(refused(faults)),
+        }
+        Ok(())
+    }
+
+    fn patch_type(&self) -> Result<PatchType, Status> {
+        let content_type = body::media_type(self.request.content_type);
+        let accepted = self.resource.patch_types;
+        let found = accepted.iter().copied().find(|patch_type| patch_type.content_type() == content_type);
+        found.ok_or_else(|| {
+            // The routes of built-in kinds list the types of patches, and refuse others themselves.
+            if self.part.kind.is_builtin() {
+                return Status::failure(
+                    415,
+                    "UnsupportedMediaType",
+                    "415: Unsupported Media Type".to_owned(),
+                    Some(Details::default()),
+                );
+            }
+            let accepted: Vec<&str> = accepted.iter().map(|patch_type| patch_type.content_type()).collect();
+            unsupported_media_type(&accepted)
+        })
+    }
+
+    fn check_options(&self, kind: RequestKind) -> Result<(), Status> {
+        self.request.options.validate(kind).map_err(|error| error.status())
+    }
+
+    /// The namespace that objects of the resource have.
+    fn namespace(&self) -> &'r str {
+        if self.resource.namespaced { self.request.namespace } else { "" }
+    }
+
+    pub(crate) fn target<'t>(&'t self, name: &'t str) -> Target<'t> {
+        Target { kind: &self.resource.object.gvk, plural: &self.resource.plural, name }
+    }
+}

@@ -1,0 +1,250 @@
+//! Compiles the rules of a schema.
+
+use std::collections::BTreeMap;
+
+use fieldmanager_structural::internal::NestedValueValidation;
+use fieldmanager_structural::{FieldPath, Structural};
+use fieldmanager_value::internal::level;
+use fieldmanager_value::{List, Map, Str, Value};
+
+use crate::RuleFault;
+use crate::rule::{Rule, rule};
+
+/// The rules of a schema and of the schemas below it.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) uses_old_self: bool,
+    /// The schema of the definition.
+    pub(crate) schema: Structural,
+    /// The schema by which values are read, in which resources have `apiVersion`, `kind` and `metadata`.
+    pub(crate) values: Structural,
+    pub(crate) properties: BTreeMap<Str, Node>,
+    pub(crate) items: Option<Box<Node>>,
+    pub(crate) additional: Option<Box<Node>>,
+    pub(crate) all_of: Vec<Node>,
+}
+
+/// A schema with rules: on the structure, or inside `allOf`.
+#[derive(Clone, Copy)]
+enum Source<'s> {
+    Structure(&'s Structural),
+    Nested(&'s NestedValueValidation),
+}
+
+impl<'s> Source<'s> {
+    fn validations(self) -> Option<&'s Value> {
+        match self {
+            Source::Structure(schema) => schema.validations.as_ref(),
+            Source::Nested(schema) => schema.validations.as_ref(),
+        }
+    }
+
+    fn items(self) -> Option<Source<'s>> {
+        match self {
+            Source::Structure(schema) => schema.items.as_ref().map(Source::Structure),
+            Source::Nested(schema) => schema.items.as_deref().map(Source::Nested),
+        }
+    }
+
+    fn additional(self) -> Option<Source<'s>> {
+        match self {
+            Source::Structure(schema) => {
+                schema.additional_properties.as_ref().and_then(|all| all.schema()).map(Source::Structure)
+            }
+            Source::Nested(schema) => schema.additional_properties.as_deref().map(Source::Nested),
+        }
+    }
+
+    fn properties(self) -> Vec<(&'s Str, Source<'s>)> {
+        match self {
+            Source::Structure(schema) => {
+                schema.properties.iter().map(|(name, inner)| (name, Source::Structure(inner))).collect()
+            }
+            Source::Nested(schema) => {
+                schema.properties.iter().map(|(name, inner)| (name, Source::Nested(inner))).collect()
+            }
+        }
+    }
+
+    fn all_of(self) -> &'s [NestedValueValidation] {
+        match self {
+            Source::Structure(schema) => &schema.value_validation.all_of,
+            Source::Nested(schema) => &schema.value_validation.all_of,
+        }
+    }
+}
+
+/// Compiles the rules of a schema; `None` if it has none that can be run.
+pub(crate) fn compile(schema: &Structural, refused: &mut Vec<RuleFault>) -> Option<Node> {
+    if !has_rules(schema) {
+        return None;
+    }
+    let values = readable(schema);
+    let mut compiler = Compiler { refused };
+    compiler.node(Source::Structure(schema), schema, &values, &FieldPath::empty())
+}
+
+fn has_rules(schema: &Structural) -> bool {
+    level(|| {
+        matches!(&schema.validations, Some(Value::List(rules)) if !rules.is_empty())
+            || schema.items.as_ref().is_some_and(has_rules)
+            || schema.additional_properties.as_ref().and_then(|all| all.schema()).is_some_and(has_rules)
+            || schema.properties.iter().any(|(_, property)| has_rules(property))
+    })
+}
+
+/// The schema by which values of the object are read.
+fn readable(schema: &Structural) -> Structural {
+    let edited = with_meta(&schema.to_value(), true);
+    Structural::from_value(&edited).unwrap_or_else(|_| schema.clone())
+}
+
+/// Declares `apiVersion`, `kind` and the names in `metadata` of resources.
+fn with_meta(schema: &Value, is_root: bool) -> Value {
+    level(|| {
+        let Value::Map(map) = schema else { return schema.clone() };
+        let is_resource = is_root || map.get("x-kubernetes-embedded-resource") == Some(&Value::Bool(true));
+        let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
+        for name in ["additionalProperties", "items"] {
+            if let Some(inner @ Value::Map(_)) = map.get(name) {
+                edits.push((name.into(), Some(with_meta(inner, false))));
+            }
+        }
+        let properties = map.get("properties").and_then(Value::as_map);
+        let mut inner: Map = match properties {
+            Some(properties) => {
+                properties.iter().map(|(name, value)| (name.clone(), with_meta(value, false))).collect()
+            }
+            None => Map::new(),
+        };
+        if is_resource && !properties.is_some_and(declares_meta) {
+            let string = Value::Map(Map::single("type", "string"));
+            for name in ["apiVersion", "kind"] {
+                inner.insert(name, string.clone());
+            }
+            let mut names = Map::new();
+            names.insert("name", string.clone());
+            names.insert("generateName", string);
+            let mut metadata = Map::single("type", "object");
+            metadata.insert("properties", Value::Map(names));
+            inner.insert("metadata", Value::Map(metadata));
+        }
+        if !inner.is_empty() {
+            edits.push(("properties".into(), Some(Value::Map(inner))));
+        }
+        edits.sort_by(|a, b| a.0.cmp(&b.0));
+        Value::Map(map.with_edits(edits))
+    })
+}
+
+fn declares_meta(properties: &Map) -> bool {
+    let is = |value: Option<&Value>, name: &str| {
+        value.and_then(|value| value.get("type")).and_then(Value::as_str) == Some(name)
+    };
+    let metadata = properties.get("metadata");
+    let names = metadata.and_then(|metadata| metadata.get("properties"));
+    is(properties.get("kind"), "string")
+        && is(properties.get("apiVersion"), "string")
+        && is(metadata, "object")
+        && ["name", "generateName"].iter().all(|name| is(names.and_then(|names| names.get(name)), "string"))
+}
+
+/// Whether CEL has a type for a schema. The API server ignores the rules of others.
+fn is_exposed(schema: &Structural) -> bool {
+    level(|| match schema.generic.type_name.as_str() {
+        _ if schema.extensions.int_or_string => true,
+        "array" => schema.items.as_ref().is_some_and(is_exposed),
+        "object" => match schema.additional_properties.as_ref().and_then(|all| all.schema()) {
+            Some(inner) => is_exposed(inner),
+            None => true,
+        },
+        "string" | "boolean" | "number" | "integer" => true,
+        _ => false,
+    })
+}
+
+struct Compiler<'r> {
+    refused: &'r mut Vec<RuleFault>,
+}
+
+impl Compiler<'_> {
+    fn node(
+        &mut self,
+        source: Source<'_>,
+        schema: &Structural,
+        values: &Structural,
+        path: &FieldPath,
+    ) -> Option<Node> {
+        level(|| {
+            let mut out = Node {
+                rules: Vec::new(),
+                uses_old_self: false,
+                schema: schema.clone(),
+                values: values.clone(),
+                properties: BTreeMap::new(),
+                items: None,
+                additional: None,
+                all_of: Vec::new(),
+            };
+            let declared = source.validations().and_then(Value::as_list);
+            self.rules(declared, schema, path, &mut out);
+            if let (Some(source), Some(schema), Some(values)) =
+                (source.items(), schema.items.as_ref(), values.items.as_ref())
+            {
+                out.items = self.node(source, schema, values, &path.child("items")).map(Box::new);
+            }
+            let inner = |schema: &Structural| -> Option<Structural> {
+                schema.additional_properties.as_ref()?.schema().cloned()
+            };
+            if let (Some(source), Some(schema), Some(values)) =
+                (source.additional(), inner(schema), inner(values))
+            {
+                let path = path.child("additionalProperties");
+                out.additional = self.node(source, &schema, &values, &path).map(Box::new);
+            }
+            for (name, source) in source.properties() {
+                let Some(schema) = schema.properties.get(name.as_str()) else { continue };
+                if !is_exposed(schema) {
+                    continue;
+                }
+                // The names of metadata replace what the definition declares, but rules see the latter.
+                let values = match values.properties.get(name.as_str()) {
+                    Some(values) if !matches!(name.as_str(), "metadata" | "kind" | "apiVersion") => values,
+                    _ => schema,
+                };
+                let path = path.child("properties").key(name.clone());
+                if let Some(node) = self.node(source, schema, values, &path) {
+                    out.properties.insert(name.clone(), node);
+                }
+            }
+            for (at, nested) in source.all_of().iter().enumerate() {
+                let path = path.child("allOf").index(at);
+                out.all_of.extend(self.node(Source::Nested(nested), schema, values, &path));
+            }
+            let is_empty = out.rules.is_empty()
+                && out.properties.is_empty()
+                && out.items.is_none()
+                && out.additional.is_none()
+                && out.all_of.is_empty();
+            (!is_empty).then_some(out)
+        })
+    }
+
+    fn rules(&mut self, declared: Option<&List>, schema: &Structural, path: &FieldPath, out: &mut Node) {
+        for (at, declared) in declared.into_iter().flatten().enumerate() {
+            match rule(declared, schema) {
+                None => {}
+                Some(Ok(rule)) => {
+                    out.uses_old_self |= rule.program.uses_old_self;
+                    out.rules.push(rule);
+                }
+                Some(Err(refusal)) => self.refused.push(RuleFault {
+                    path: path.child("x-kubernetes-validations").index(at),
+                    rule: refusal.source,
+                    reason: refusal.reason,
+                }),
+            }
+        }
+    }
+}

@@ -1,0 +1,539 @@
+//! Expressions: parsed by the crate `cel`, with variables and functions resolved.
+
+use cel::common::ast::{self, EntryExpr, Expr as Parsed, LiteralValue, operators};
+use cel::parser::Parser;
+use fieldmanager_value::Str;
+use fieldmanager_value::internal::level;
+use regex::Regex;
+
+use crate::functions::{self, Function};
+use crate::value::Val;
+
+/// The maximum length of an expression in bytes.
+const LENGTH: usize = 100_000;
+/// The maximum nesting of an expression.
+const DEPTH: usize = 512;
+/// The stack for parsing an expression of the maximum length, which the parser and its tree use, in bytes.
+const STACK: usize = 256 << 20;
+
+/// A resolved expression. The variables of a scope are numbered: `self` is 0 and `oldSelf` is 1.
+#[derive(Debug)]
+pub(crate) enum Expr {
+    Literal(Literal),
+    Variable(usize),
+    Type(&'static str),
+    Select {
+        operand: Box<Expr>,
+        field: Str,
+        is_test: bool,
+        is_optional: bool,
+    },
+    Index {
+        operand: Box<Expr>,
+        index: Box<Expr>,
+        is_optional: bool,
+    },
+    Call {
+        function: &'static Function,
+        arguments: Vec<Expr>,
+        regex: Option<Box<Regex>>,
+    },
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    NotStrictlyFalse(Box<Expr>),
+    Conditional(Box<[Expr; 3]>),
+    Equal(Box<Expr>, Box<Expr>, bool),
+    List(Vec<(Expr, bool)>),
+    Map(Vec<(Expr, Expr, bool)>),
+    Fold(Box<Fold>),
+    /// `optMap` and `optFlatMap`.
+    OptionalMap {
+        operand: Box<Expr>,
+        variable: usize,
+        body: Box<Expr>,
+        is_flat: bool,
+    },
+    SortBy {
+        operand: Box<Expr>,
+        variable: usize,
+        key: Box<Expr>,
+    },
+    /// `or` and `orValue`, whose argument is evaluated if the optional is empty.
+    Fallback {
+        operand: Box<Expr>,
+        other: Box<Expr>,
+        is_value: bool,
+    },
+}
+
+/// A constant.
+#[derive(Clone, Debug)]
+pub(crate) enum Literal {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    String(Str),
+    Bytes(Vec<u8>),
+}
+
+/// A comprehension. The accumulator has the number `slot`, the variables have the following ones.
+#[derive(Debug)]
+pub(crate) struct Fold {
+    pub(crate) range: Expr,
+    pub(crate) slot: usize,
+    pub(crate) has_two: bool,
+    pub(crate) initial: Expr,
+    pub(crate) condition: Option<Expr>,
+    pub(crate) step: Step,
+    pub(crate) result: Expr,
+}
+
+/// A step of a comprehension.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// The new accumulator.
+    Set(Expr),
+    /// Appends an item to a list, if a condition holds.
+    Append(Option<Expr>, Expr),
+    /// Adds an entry to a map, if a condition holds. Without a key, it is the first variable, and with `None` for both
+    /// the value is a map with the entries.
+    Insert { condition: Option<Expr>, value: Expr, is_entry: bool },
+    /// Counts the items that satisfy a condition.
+    Count(Expr),
+}
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) expr: Expr,
+    pub(crate) uses_old_self: bool,
+}
+
+/// Parses and resolves an expression. The error says why it cannot be run.
+pub(crate) fn compile(source: &str) -> Result<Program, String> {
+    if source.len() > LENGTH {
+        return Err(format!("the expression has {} bytes, more than {LENGTH}", source.len()));
+    }
+    stacker::grow(STACK, || {
+        let parsed = Parser::new()
+            .enable_optional_syntax(true)
+            .parse(source)
+            .map_err(|errors| errors.to_string().lines().next().unwrap_or_default().to_owned())?;
+        let mut resolver = Resolver { names: vec!["self".into(), "oldSelf".into()], uses_old_self: false };
+        let expr = resolver.expr(&parsed.expr, 0)?;
+        Ok(Program { expr, uses_old_self: resolver.uses_old_self })
+    })
+}
+
+struct Resolver {
+    /// The names of the variables in scope.
+    names: Vec<String>,
+    uses_old_self: bool,
+}
+
+type Resolved = Result<Expr, String>;
+
+impl Resolver {
+    fn expr(&mut self, parsed: &Parsed, depth: usize) -> Resolved {
+        if depth > DEPTH {
+            return Err(format!("the expression nests deeper than {DEPTH} levels"));
+        }
+        level(|| match parsed {
+            Parsed::Unspecified => Err("the expression is empty".to_owned()),
+            Parsed::Literal(literal) => Ok(Expr::Literal(constant(literal))),
+            Parsed::Ident(name) => self.name(name),
+            Parsed::Select(select) => self.select(select, depth),
+            Parsed::Call(call) => self.call(call, depth),
+            Parsed::List(list) => {
+                let items = list.elements.iter().enumerate();
+                let resolved = items.map(|(at, item)| {
+                    Ok((self.expr(&item.expr, depth + 1)?, list.optional_indices.contains(&at)))
+                });
+                Ok(Expr::List(resolved.collect::<Result<_, String>>()?))
+            }
+            Parsed::Map(map) => {
+                let mut entries = Vec::with_capacity(map.entries.len());
+                for entry in &map.entries {
+                    let EntryExpr::MapEntry(entry) = &entry.expr else {
+                        return Err("a map has an entry without a key".to_owned());
+                    };
+                    let key = self.expr(&entry.key.expr, depth + 1)?;
+                    entries.push((key, self.expr(&entry.value.expr, depth + 1)?, entry.optional));
+                }
+                Ok(Expr::Map(entries))
+            }
+            Parsed::Struct(_) => Err("messages cannot be constructed".to_owned()),
+            Parsed::Comprehension(comprehension) => self.comprehension(comprehension, depth),
+        })
+    }
+
+    fn boxed(&mut self, parsed: &ast::IdedExpr, depth: usize) -> Result<Box<Expr>, String> {
+        Ok(Box::new(self.expr(&parsed.expr, depth + 1)?))
+    }
+
+    fn variable(&self, name: &str) -> Option<usize> {
+        self.names.iter().rposition(|known| known == name)
+    }
+
+    fn name(&mut self, name: &str) -> Resolved {
+        if let Some(at) = self.variable(name) {
+            self.uses_old_self |= at == 1;
+            return Ok(Expr::Variable(at));
+        }
+        match type_named(name) {
+            Some(name) => Ok(Expr::Type(name)),
+            None => Err(format!("undeclared reference to '{name}'")),
+        }
+    }
+
+    fn select(&mut self, select: &ast::SelectExpr, depth: usize) -> Resolved {
+        if let Some(name) =
+            qualified(&select.operand.expr).map(|operand| format!("{operand}.{}", select.field))
+            && let Some(name) = type_named(&name)
+        {
+            return Ok(Expr::Type(name));
+        }
+        let operand = self.boxed(&select.operand, depth)?;
+        let field = select.field.as_str().into();
+        Ok(Expr::Select { operand, field, is_test: select.test, is_optional: false })
+    }
+
+    fn call(&mut self, call: &ast::CallExpr, depth: usize) -> Resolved {
+        let name = call.func_name.as_str();
+        match (name, call.args.as_slice()) {
+            (operators::LOGICAL_AND, [a, b]) => {
+                return Ok(Expr::And(self.boxed(a, depth)?, self.boxed(b, depth)?));
+            }
+            (operators::LOGICAL_OR, [a, b]) => {
+                return Ok(Expr::Or(self.boxed(a, depth)?, self.boxed(b, depth)?));
+            }
+            (operators::NOT_STRICTLY_FALSE, [a]) => {
+                return Ok(Expr::NotStrictlyFalse(self.boxed(a, depth)?));
+            }
+            (operators::CONDITIONAL, [a, b, c]) => {
+                let parts = [a, b, c].map(|part| self.expr(&part.expr, depth + 1));
+                let [a, b, c] = parts;
+                return Ok(Expr::Conditional(Box::new([a?, b?, c?])));
+            }
+            (operators::EQUALS | operators::NOT_EQUALS, [a, b]) => {
+                let is_equal = name == operators::EQUALS;
+                return Ok(Expr::Equal(self.boxed(a, depth)?, self.boxed(b, depth)?, is_equal));
+            }
+            (operators::INDEX | operators::OPT_INDEX, [operand, index]) => {
+                let is_optional = name == operators::OPT_INDEX;
+                let (operand, index) = (self.boxed(operand, depth)?, self.boxed(index, depth)?);
+                return Ok(Expr::Index { operand, index, is_optional });
+            }
+            (operators::OPT_SELECT, [operand, field]) => {
+                let Parsed::Literal(LiteralValue::String(field)) = &field.expr else {
+                    return Err("an optional selection needs the name of a field".to_owned());
+                };
+                let operand = self.boxed(operand, depth)?;
+                let field = field.inner().into();
+                return Ok(Expr::Select { operand, field, is_test: false, is_optional: true });
+            }
+            _ => {}
+        }
+        if let Some(target) = &call.target {
+            if let Some(macro_call) = self.macro_call(target, name, &call.args, depth) {
+                return macro_call;
+            }
+            // A function whose name has dots, such as `ip.isCanonical`.
+            if let Parsed::Ident(space) = &target.expr
+                && self.variable(space).is_none()
+                && let Some(function) = functions::global_named(&format!("{space}.{name}"), call.args.len())
+            {
+                return self.function(function, None, &call.args, depth);
+            }
+            return match functions::member_named(name, call.args.len() + 1) {
+                Some(function) => self.function(function, Some(target), &call.args, depth),
+                None => Err(format!("undeclared reference to '{name}'")),
+            };
+        }
+        match functions::global_named(name, call.args.len()) {
+            Some(function) => self.function(function, None, &call.args, depth),
+            None => Err(format!("undeclared reference to '{name}'")),
+        }
+    }
+
+    fn function(
+        &mut self,
+        function: &'static Function,
+        target: Option<&ast::IdedExpr>,
+        arguments: &[ast::IdedExpr],
+        depth: usize,
+    ) -> Resolved {
+        let all = target.into_iter().chain(arguments);
+        let arguments: Vec<Expr> =
+            all.map(|argument| self.expr(&argument.expr, depth + 1)).collect::<Result<_, _>>()?;
+        let mut regex = None;
+        if function.has_regex
+            && let Some(Expr::Literal(Literal::String(pattern))) = arguments.get(1)
+        {
+            let compiled = fieldmanager_structural::validation::expression(pattern);
+            regex = Some(Box::new(compiled.map_err(|error| format!("pattern `{pattern}`: {error}"))?));
+        }
+        Ok(Expr::Call { function, arguments, regex })
+    }
+
+    /// Resolves a macro that the parser does not expand; `None` if the call is no macro.
+    fn macro_call(
+        &mut self,
+        target: &ast::IdedExpr,
+        name: &str,
+        arguments: &[ast::IdedExpr],
+        depth: usize,
+    ) -> Option<Resolved> {
+        let names = |count: usize| -> Option<Vec<&str>> {
+            let names = arguments.get(..count)?.iter().map(|argument| match &argument.expr {
+                Parsed::Ident(name) => Some(name.as_str()),
+                _ => None,
+            });
+            names.collect()
+        };
+        match (name, arguments) {
+            ("or" | "orValue", [other]) => Some(self.fallback(target, other, name == "orValue", depth)),
+            ("optMap" | "optFlatMap" | "sortBy", [_, body]) => {
+                let names = names(1)?;
+                Some(self.one_variable(target, name, names.first()?, body, depth))
+            }
+            (
+                "all" | "exists" | "existsOne" | "exists_one" | "transformList" | "transformMap"
+                | "transformMapEntry",
+                [_, _, rest @ ..],
+            ) if matches!(rest.len(), 1 | 2) => {
+                let names = names(2)?;
+                let (condition, body) = match rest {
+                    [body] => (None, body),
+                    [condition, body] if name.starts_with("transform") => (Some(condition), body),
+                    _ => return None,
+                };
+                Some(self.two_variables(target, name, &names, condition, body, depth))
+            }
+            _ => None,
+        }
+    }
+
+    fn fallback(
+        &mut self,
+        target: &ast::IdedExpr,
+        other: &ast::IdedExpr,
+        is_value: bool,
+        depth: usize,
+    ) -> Resolved {
+        let (operand, other) = (self.boxed(target, depth)?, self.boxed(other, depth)?);
+        Ok(Expr::Fallback { operand, other, is_value })
+    }
+
+    fn one_variable(
+        &mut self,
+        target: &ast::IdedExpr,
+        name: &str,
+        variable: &str,
+        body: &ast::IdedExpr,
+        depth: usize,
+    ) -> Resolved {
+        let operand = self.boxed(target, depth)?;
+        let slot = self.names.len();
+        self.names.push(variable.to_owned());
+        let body = self.boxed(body, depth);
+        self.names.truncate(slot);
+        let body = body?;
+        Ok(match name {
+            "sortBy" => Expr::SortBy { operand, variable: slot, key: body },
+            _ => Expr::OptionalMap { operand, variable: slot, body, is_flat: name == "optFlatMap" },
+        })
+    }
+
+    fn two_variables(
+        &mut self,
+        target: &ast::IdedExpr,
+        name: &str,
+        variables: &[&str],
+        condition: Option<&ast::IdedExpr>,
+        body: &ast::IdedExpr,
+        depth: usize,
+    ) -> Resolved {
+        let range = self.expr(&target.expr, depth + 1)?;
+        let slot = self.names.len();
+        self.names.push("@result".to_owned());
+        self.names.extend(variables.iter().map(|name| (*name).to_owned()));
+        let condition = condition.map(|condition| self.expr(&condition.expr, depth + 1)).transpose();
+        let body = self.expr(&body.expr, depth + 1);
+        self.names.truncate(slot);
+        let (condition, body) = (condition?, body?);
+        let accumulator = || Box::new(Expr::Variable(slot));
+        let bool = |flag| Expr::Literal(Literal::Bool(flag));
+        let (initial, stop, step) = match name {
+            "all" => (
+                bool(true),
+                Some(Expr::NotStrictlyFalse(accumulator())),
+                Step::Set(Expr::And(accumulator(), Box::new(body))),
+            ),
+            "exists" => (
+                bool(false),
+                Some(Expr::NotStrictlyFalse(Box::new(negated(Expr::Variable(slot))?))),
+                Step::Set(Expr::Or(accumulator(), Box::new(body))),
+            ),
+            "existsOne" | "exists_one" => (Expr::Literal(Literal::Int(0)), None, Step::Count(body)),
+            "transformList" => (Expr::List(Vec::new()), None, Step::Append(condition, body)),
+            name => {
+                let is_entry = name == "transformMapEntry";
+                (Expr::Map(Vec::new()), None, Step::Insert { condition, value: body, is_entry })
+            }
+        };
+        let result = match step {
+            Step::Count(_) => Expr::Equal(accumulator(), Box::new(Expr::Literal(Literal::Int(1))), true),
+            _ => Expr::Variable(slot),
+        };
+        let fold = Fold { range, slot, has_two: true, initial, condition: stop, step, result };
+        Ok(Expr::Fold(Box::new(fold)))
+    }
+
+    fn comprehension(&mut self, parsed: &ast::ComprehensionExpr, depth: usize) -> Resolved {
+        let range = self.expr(&parsed.iter_range.expr, depth + 1)?;
+        let initial = self.expr(&parsed.accu_init.expr, depth + 1)?;
+        let slot = self.names.len();
+        self.names.push(parsed.accu_var.clone());
+        self.names.push(parsed.iter_var.clone());
+        let parts = self.loop_parts(parsed, slot, depth);
+        self.names.truncate(slot + 1);
+        let result = self.expr(&parsed.result.expr, depth + 1);
+        self.names.truncate(slot);
+        let (condition, step) = parts?;
+        Ok(Expr::Fold(Box::new(Fold {
+            range,
+            slot,
+            has_two: false,
+            initial,
+            condition,
+            step,
+            result: result?,
+        })))
+    }
+
+    fn loop_parts(
+        &mut self,
+        parsed: &ast::ComprehensionExpr,
+        slot: usize,
+        depth: usize,
+    ) -> Result<(Option<Expr>, Step), String> {
+        let condition = match &parsed.loop_cond.expr {
+            Parsed::Literal(LiteralValue::Boolean(flag)) if *flag.inner() => None,
+            other => Some(self.expr(other, depth + 1)?),
+        };
+        let step = self.expr(&parsed.loop_step.expr, depth + 1)?;
+        Ok((condition, as_append(step, slot)))
+    }
+}
+
+/// Recognizes `result + [item]`, with or without a condition, which would copy the list at each step.
+fn as_append(step: Expr, slot: usize) -> Step {
+    let is_result = |expr: &Expr| matches!(expr, Expr::Variable(at) if *at == slot);
+    let item = |expr: Expr| -> Result<Expr, Expr> {
+        match expr {
+            Expr::Call { function, mut arguments, regex } => match arguments.as_mut_slice() {
+                [first, Expr::List(items)]
+                    if function.name == operators::ADD && is_result(first) && items.len() == 1 =>
+                {
+                    match items.pop() {
+                        Some((item, false)) => Ok(item),
+                        other => {
+                            items.extend(other);
+                            Err(Expr::Call { function, arguments, regex })
+                        }
+                    }
+                }
+                _ => Err(Expr::Call { function, arguments, regex }),
+            },
+            other => Err(other),
+        }
+    };
+    match step {
+        Expr::Conditional(parts) => {
+            let [condition, then, otherwise] = *parts;
+            if !is_result(&otherwise) {
+                return Step::Set(Expr::Conditional(Box::new([condition, then, otherwise])));
+            }
+            match item(then) {
+                Ok(item) => Step::Append(Some(condition), item),
+                Err(then) => Step::Set(Expr::Conditional(Box::new([condition, then, otherwise]))),
+            }
+        }
+        other => match item(other) {
+            Ok(item) => Step::Append(None, item),
+            Err(step) => Step::Set(step),
+        },
+    }
+}
+
+fn negated(expr: Expr) -> Resolved {
+    match functions::global_named(operators::LOGICAL_NOT, 1) {
+        Some(function) => Ok(Expr::Call { function, arguments: vec![expr], regex: None }),
+        None => Err("the operator `!` is unknown".to_owned()),
+    }
+}
+
+fn constant(literal: &LiteralValue) -> Literal {
+    match literal {
+        LiteralValue::Null => Literal::Null,
+        LiteralValue::Boolean(flag) => Literal::Bool(*flag.inner()),
+        LiteralValue::Int(number) => Literal::Int(*number.inner()),
+        LiteralValue::UInt(number) => Literal::Uint(*number.inner()),
+        LiteralValue::Double(number) => Literal::Double(*number.inner()),
+        LiteralValue::String(text) => Literal::String(text.inner().into()),
+        LiteralValue::Bytes(bytes) => Literal::Bytes(bytes.inner().to_vec()),
+    }
+}
+
+impl Literal {
+    pub(crate) fn value<'a>(&self) -> Val<'a> {
+        match self {
+            Literal::Null => Val::Null,
+            Literal::Bool(flag) => Val::Bool(*flag),
+            Literal::Int(number) => Val::Int(*number),
+            Literal::Uint(number) => Val::Uint(*number),
+            Literal::Double(number) => Val::Double(*number),
+            Literal::String(text) => Val::String(text.clone()),
+            Literal::Bytes(bytes) => Val::Bytes(bytes.as_slice().into()),
+        }
+    }
+}
+
+/// The name with dots that an expression spells.
+fn qualified(parsed: &Parsed) -> Option<String> {
+    match parsed {
+        Parsed::Ident(name) => Some(name.clone()),
+        Parsed::Select(select) if !select.test => match &select.operand.expr {
+            Parsed::Ident(name) => Some(format!("{name}.{}", select.field)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn type_named(name: &str) -> Option<&'static str> {
+    const TYPES: [&str; 18] = [
+        "null_type",
+        "bool",
+        "int",
+        "uint",
+        "double",
+        "string",
+        "bytes",
+        "list",
+        "map",
+        "type",
+        "optional_type",
+        "google.protobuf.Duration",
+        "google.protobuf.Timestamp",
+        "net.IP",
+        "net.CIDR",
+        "kubernetes.URL",
+        "kubernetes.Quantity",
+        "kubernetes.Semver",
+    ];
+    TYPES.into_iter().find(|known| *known == name)
+}

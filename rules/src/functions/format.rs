@@ -1,0 +1,92 @@
+//! Named formats of strings.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
+
+use super::{Function, global, member, one, size, time, url};
+use crate::evaluate::traversal;
+use crate::value::{Outcome, Val, no_overload};
+
+macro_rules! formats {
+    ($($name:literal),* $(,)?) => {
+        /// The names of the formats.
+        const NAMES: &[&str] = &[$($name),*];
+
+        pub(super) const ALL: &[Function] = &[
+            $(global(concat!("format.", $name), 0, one, |_, _| Ok(Val::Format($name))),)*
+            global("format.named", 1, one, |a, _| match a {
+                [Val::String(text)] => Ok(match NAMES.iter().find(|name| **name == text.as_str()) {
+                    Some(name) => Val::some(Val::Format(name)),
+                    None => Val::Optional(None),
+                }),
+                _ => no_overload(),
+            }),
+            member("validate", 2, |a| traversal(size(a, 1) + 1).saturating_mul(15), |a, _| validate(a)),
+        ];
+    };
+}
+
+formats![
+    "dns1123Label",
+    "dns1123Subdomain",
+    "dns1035Label",
+    "qualifiedName",
+    "dns1123LabelPrefix",
+    "dns1123SubdomainPrefix",
+    "dns1035LabelPrefix",
+    "labelValue",
+    "uri",
+    "uuid",
+    "byte",
+    "date",
+    "datetime",
+];
+
+fn validate<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    let [Val::Format(name), Val::String(text)] = arguments else { return no_overload() };
+    let unless = |is_valid: bool, message: &str| {
+        if is_valid { Vec::new() } else { vec![message.to_owned()] }
+    };
+    let faults = match *name {
+        "dns1123Label" => NameSyntax::Label.faults(text, false),
+        "dns1123Subdomain" => NameSyntax::Subdomain.faults(text, false),
+        "dns1035Label" => NameSyntax::Label1035.faults(text, false),
+        "dns1123LabelPrefix" => NameSyntax::Label.faults(text, true),
+        "dns1123SubdomainPrefix" => NameSyntax::Subdomain.faults(text, true),
+        "dns1035LabelPrefix" => NameSyntax::Label1035.faults(text, true),
+        "qualifiedName" => qualified_name(text),
+        "labelValue" => label_value(text),
+        "uri" => match url::parse(text) {
+            Ok(_) => Vec::new(),
+            Err(why) => {
+                vec![format!("parse {}: {why}", fieldmanager_value::internal::go_format::quote(text))]
+            }
+        },
+        "uuid" => unless(is_uuid(text), "does not match the UUID format"),
+        "byte" => unless(!text.is_empty() && STANDARD.decode(text.as_bytes()).is_ok(), "invalid base64"),
+        "date" => unless(time::date(text).is_ok(), "invalid date"),
+        _ => unless(!text.is_empty() && time::date_time(text).is_ok(), "invalid datetime"),
+    };
+    if faults.is_empty() {
+        return Ok(Val::Optional(None));
+    }
+    Ok(Val::some(Val::list(faults.into_iter().map(Val::text).collect())))
+}
+
+/// 32 hexadecimal digits; each dash is optional at its position.
+fn is_uuid(text: &str) -> bool {
+    let mut digits = 0;
+    let mut was_dash = false;
+    for byte in text.bytes() {
+        match byte {
+            b'-' if matches!(digits, 8 | 12 | 16 | 20) && !was_dash => was_dash = true,
+            byte if byte.is_ascii_hexdigit() => {
+                digits += 1;
+                was_dash = false;
+            }
+            _ => return false,
+        }
+    }
+    digits == 32
+}

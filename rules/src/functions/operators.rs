@@ -1,0 +1,219 @@
+//! Operators.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cel::common::ast::operators::{
+    ADD, DIVIDE, GREATER, GREATER_EQUALS, IN, LESS, LESS_EQUALS, LOGICAL_NOT, MODULO, MULTIPLY, NEGATE,
+    SUBSTRACT,
+};
+
+use super::{Function, global, items, member, one, size};
+use crate::equality::{is_equal, keys_of};
+use crate::evaluate::traversal;
+use crate::value::{Fault, Key, ListVal, Outcome, Val, compare_numbers, fault, no_overload};
+
+pub(super) const ALL: &[Function] = &[
+    global(ADD, 2, sum_cost, |a, _| add(a)),
+    global(SUBSTRACT, 2, one, |a, _| subtract(a)),
+    global(MULTIPLY, 2, one, |a, _| multiply(a)),
+    global(DIVIDE, 2, one, |a, _| divide(a)),
+    global(MODULO, 2, one, |a, _| modulo(a)),
+    global(NEGATE, 1, one, |a, _| negate(a)),
+    global(LOGICAL_NOT, 1, one, |a, _| match a {
+        [Val::Bool(flag)] => Ok(Val::Bool(!flag)),
+        _ => no_overload(),
+    }),
+    global(LESS, 2, shorter, |a, _| ordered(a, Ordering::is_lt)),
+    global(LESS_EQUALS, 2, shorter, |a, _| ordered(a, Ordering::is_le)),
+    global(GREATER, 2, shorter, |a, _| ordered(a, Ordering::is_gt)),
+    global(GREATER_EQUALS, 2, shorter, |a, _| ordered(a, Ordering::is_ge)),
+    global(IN, 2, |a| size(a, 1), |a, _| contains(a)),
+    global("size", 1, one, |a, _| length(a)),
+    member("size", 1, one, |a, _| length(a)),
+    member("includes", 2, items, |a, _| includes(a)),
+];
+
+fn sum_cost(arguments: &[Val<'_>]) -> u64 {
+    match arguments {
+        [Val::String(_) | Val::Bytes(_), _] => traversal(size(arguments, 0) + size(arguments, 1)),
+        [Val::List(_), _] => 1 + traversal(size(arguments, 0) + size(arguments, 1)),
+        _ => 1,
+    }
+}
+
+fn shorter(arguments: &[Val<'_>]) -> u64 {
+    match arguments {
+        [Val::String(_) | Val::Bytes(_), _] => traversal(size(arguments, 0).min(size(arguments, 1))),
+        _ => 1,
+    }
+}
+
+fn int<'a>(result: Option<i64>) -> Outcome<'a> {
+    result.map(Val::Int).ok_or_else(|| Fault::Error("integer overflow".to_owned()))
+}
+
+fn uint<'a>(result: Option<u64>) -> Outcome<'a> {
+    result.map(Val::Uint).ok_or_else(|| Fault::Error("unsigned integer overflow".to_owned()))
+}
+
+fn duration<'a>(result: Option<i64>) -> Outcome<'a> {
+    result.map(Val::Duration).ok_or_else(|| Fault::Error("duration overflow".to_owned()))
+}
+
+fn moved<'a>(time: jiff::Timestamp, nanoseconds: i64) -> Outcome<'a> {
+    let moved = time.checked_add(jiff::SignedDuration::from_nanos(nanoseconds));
+    moved.map(Val::Timestamp).map_err(|_| Fault::Error("timestamp overflow".to_owned()))
+}
+
+pub(super) fn add<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    match arguments {
+        [Val::Int(a), Val::Int(b)] => int(a.checked_add(*b)),
+        [Val::Uint(a), Val::Uint(b)] => uint(a.checked_add(*b)),
+        [Val::Double(a), Val::Double(b)] => Ok(Val::Double(a + b)),
+        [Val::String(a), Val::String(b)] => Ok(Val::text(format!("{}{}", a.as_str(), b.as_str()))),
+        [Val::Bytes(a), Val::Bytes(b)] => Ok(Val::Bytes([&**a, &**b].concat().into())),
+        [Val::Duration(a), Val::Duration(b)] => duration(a.checked_add(*b)),
+        [Val::Timestamp(time), Val::Duration(by)] | [Val::Duration(by), Val::Timestamp(time)] => {
+            moved(*time, *by)
+        }
+        [Val::List(a), Val::List(b)] => concatenated(a, b),
+        _ => no_overload(),
+    }
+}
+
+fn concatenated<'a>(a: &ListVal<'a>, b: &ListVal<'a>) -> Outcome<'a> {
+    let mut out = a.items()?;
+    let Some((list_type, schema)) = a.unordered() else {
+        out.extend(b.items()?);
+        return Ok(Val::list(out));
+    };
+    if list_type == "set" {
+        let mut known: BTreeMap<Option<Key>, ()> = out.iter().map(|item| (Key::of(item), ())).collect();
+        for item in b.iter() {
+            let item = item?;
+            let key = Key::of(&item);
+            if key.is_none() || known.insert(key, ()).is_none() {
+                out.push(item);
+            }
+        }
+    } else {
+        let mut known: BTreeMap<Vec<Option<Key>>, usize> =
+            out.iter().enumerate().map(|(at, item)| (keys_of(item, schema), at)).collect();
+        for item in b.iter() {
+            let item = item?;
+            match known.get(&keys_of(&item, schema)).and_then(|at| out.get_mut(*at)) {
+                Some(place) => *place = item,
+                None => {
+                    known.insert(keys_of(&item, schema), out.len());
+                    out.push(item);
+                }
+            }
+        }
+    }
+    Ok(Val::List(ListVal::Sum(Rc::new(out), schema)))
+}
+
+fn subtract<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    match arguments {
+        [Val::Int(a), Val::Int(b)] => int(a.checked_sub(*b)),
+        [Val::Uint(a), Val::Uint(b)] => uint(a.checked_sub(*b)),
+        [Val::Double(a), Val::Double(b)] => Ok(Val::Double(a - b)),
+        [Val::Duration(a), Val::Duration(b)] => duration(a.checked_sub(*b)),
+        [Val::Timestamp(time), Val::Duration(by)] => match by.checked_neg() {
+            Some(by) => moved(*time, by),
+            None => fault("timestamp overflow"),
+        },
+        [Val::Timestamp(a), Val::Timestamp(b)] => {
+            duration(i64::try_from(a.as_nanosecond() - b.as_nanosecond()).ok())
+        }
+        _ => no_overload(),
+    }
+}
+
+fn multiply<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    match arguments {
+        [Val::Int(a), Val::Int(b)] => int(a.checked_mul(*b)),
+        [Val::Uint(a), Val::Uint(b)] => uint(a.checked_mul(*b)),
+        [Val::Double(a), Val::Double(b)] => Ok(Val::Double(a * b)),
+        _ => no_overload(),
+    }
+}
+
+fn divide<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    match arguments {
+        [Val::Int(_), Val::Int(0)] | [Val::Uint(_), Val::Uint(0)] => fault("division by zero"),
+        [Val::Int(a), Val::Int(b)] => int(a.checked_div(*b)),
+        [Val::Uint(a), Val::Uint(b)] => uint(a.checked_div(*b)),
+        [Val::Double(a), Val::Double(b)] => Ok(Val::Double(a / b)),
+        _ => no_overload(),
+    }
+}
+
+fn modulo<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    match arguments {
+        [Val::Int(_), Val::Int(0)] | [Val::Uint(_), Val::Uint(0)] => fault("modulus by zero"),
+        [Val::Int(a), Val::Int(b)] => int(a.checked_rem(*b)),
+        [Val::Uint(a), Val::Uint(b)] => uint(a.checked_rem(*b)),
+        _ => no_overload(),
+    }
+}
+
+fn negate<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    match arguments {
+        [Val::Int(number)] => int(number.checked_neg()),
+        [Val::Double(number)] => Ok(Val::Double(-number)),
+        [Val::Duration(nanoseconds)] => duration(nanoseconds.checked_neg()),
+        _ => no_overload(),
+    }
+}
+
+fn ordered<'a>(arguments: &[Val<'a>], holds: fn(Ordering) -> bool) -> Outcome<'a> {
+    let [a, b] = arguments else { return no_overload() };
+    match a.compare(b) {
+        Some(order) => Ok(Val::Bool(holds(order))),
+        None if compare_numbers(a, b).is_some() => fault("NaN values cannot be ordered"),
+        None => no_overload(),
+    }
+}
+
+fn contains<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    match arguments {
+        [item, Val::List(list)] => {
+            let mut error = None;
+            for other in list.iter() {
+                match is_equal(&other?, item, &mut 0) {
+                    Ok(true) => return Ok(Val::Bool(true)),
+                    Ok(false) => {}
+                    Err(fault) => error = error.or(Some(fault)),
+                }
+            }
+            error.map_or(Ok(Val::Bool(false)), Err)
+        }
+        [key, Val::Map(map)] => Ok(Val::Bool(map.find(key)?.is_some())),
+        _ => no_overload(),
+    }
+}
+
+fn includes<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    let [target, item] = arguments else { return no_overload() };
+    let Val::List(list) = target else {
+        return Ok(Val::Bool(is_equal(target, item, &mut 0).unwrap_or(false)));
+    };
+    for other in list.iter() {
+        if is_equal(&other?, item, &mut 0).unwrap_or(false) {
+            return Ok(Val::Bool(true));
+        }
+    }
+    Ok(Val::Bool(false))
+}
+
+fn length<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    match arguments {
+        [value @ (Val::String(_) | Val::Bytes(_) | Val::List(_) | Val::Map(_))] => {
+            Ok(Val::Int(i64::try_from(value.size()).unwrap_or(i64::MAX)))
+        }
+        _ => no_overload(),
+    }
+}

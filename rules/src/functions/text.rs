@@ -1,0 +1,286 @@
+//! Functions of strings.
+
+use fieldmanager_value::Str;
+use fieldmanager_value::internal::go_format::quote;
+
+use super::{Function, convert, first, first_twice, global, member, second, size};
+use crate::evaluate::traversal;
+use crate::value::{Outcome, Val, fault, no_overload};
+
+pub(super) const ALL: &[Function] = &[
+    member("startsWith", 2, second, |a, _| both(a, |text, part| text.starts_with(part))),
+    member("endsWith", 2, second, |a, _| both(a, |text, part| text.ends_with(part))),
+    member(
+        "contains",
+        2,
+        |a| traversal(size(a, 0)).saturating_mul(traversal(size(a, 1))),
+        |a, _| both(a, |text, part| text.contains(part)),
+    ),
+    member("lowerAscii", 1, first, |a, _| mapped(a, str::to_ascii_lowercase)),
+    member("upperAscii", 1, first, |a, _| mapped(a, str::to_ascii_uppercase)),
+    member("trim", 1, first, |a, _| mapped(a, |text| text.trim().to_owned())),
+    member("reverse", 1, first, |a, _| match a {
+        [Val::List(list)] => Ok(Val::list(list.items()?.into_iter().rev().collect())),
+        _ => mapped(a, |text| text.chars().rev().collect()),
+    }),
+    member("charAt", 2, first, |a, _| char_at(a)),
+    member("replace", 3, first_twice, |a, _| match a {
+        [text, old, new] => replace(&[text.clone(), old.clone(), new.clone(), Val::Int(-1)]),
+        _ => no_overload(),
+    }),
+    member("replace", 4, first_twice, |a, _| replace(a)),
+    member("split", 2, first_twice, |a, _| match a {
+        [text, separator] => split(&[text.clone(), separator.clone(), Val::Int(-1)]),
+        _ => no_overload(),
+    }),
+    member("split", 3, first_twice, |a, _| split(a)),
+    member("join", 1, first_twice, |a, _| match a {
+        [list] => join(&[list.clone(), Val::text("")]),
+        _ => no_overload(),
+    }),
+    member("join", 2, first_twice, |a, _| join(a)),
+    member("substring", 2, first, |a, _| substring(a)),
+    member("substring", 3, first, |a, _| substring(a)),
+    member("format", 2, first, |a, _| format(a)),
+    global("strings.quote", 1, first, |a, _| mapped(a, quote)),
+    global("jsonpatch.escapeKey", 1, first, |a, _| {
+        mapped(a, |text| text.replace('~', "~0").replace('/', "~1"))
+    }),
+];
+
+fn both<'a>(arguments: &[Val<'a>], holds: fn(&str, &str) -> bool) -> Outcome<'a> {
+    match arguments {
+        [Val::String(a), Val::String(b)] => Ok(Val::Bool(holds(a, b))),
+        _ => no_overload(),
+    }
+}
+
+fn mapped<'a>(arguments: &[Val<'a>], change: fn(&str) -> String) -> Outcome<'a> {
+    match arguments {
+        [Val::String(text)] => Ok(Val::text(change(text))),
+        _ => no_overload(),
+    }
+}
+
+fn out_of_range<'a>(at: i64) -> Outcome<'a> {
+    fault(format!("index out of range: {at}"))
+}
+
+/// The byte offset of a character; the number of characters is an offset too.
+fn offset(text: &str, at: i64) -> Option<usize> {
+    let at = usize::try_from(at).ok()?;
+    text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(at)
+}
+
+fn char_at<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    let [Val::String(text), Val::Int(at)] = arguments else { return no_overload() };
+    match offset(text, *at).and_then(|offset| text.get(offset..)) {
+        Some(rest) => Ok(Val::text(rest.chars().next().map(String::from).unwrap_or_default())),
+        None => out_of_range(*at),
+    }
+}
+
+/// The position of a part of a string, in characters; -1 if it has none.
+pub(super) fn index_of<'a>(arguments: &[Val<'a>], is_last: bool) -> Outcome<'a> {
+    let (text, part, from) = match arguments {
+        [Val::String(text), Val::String(part)] => (text, part, None),
+        [Val::String(text), Val::String(part), Val::Int(from)] => (text, part, Some(*from)),
+        _ => return no_overload(),
+    };
+    let in_chars = |offset: usize| {
+        let before = text.get(..offset).unwrap_or_default();
+        Val::Int(i64::try_from(before.chars().count()).unwrap_or(i64::MAX))
+    };
+    let absent = Ok(Val::Int(-1));
+    if let Some(from) = from.filter(|from| *from < 0) {
+        return out_of_range(from);
+    }
+    let length = || text.chars().count();
+    if part.is_empty() {
+        let end = i64::try_from(length()).unwrap_or(i64::MAX);
+        return Ok(Val::Int(match from {
+            Some(from) => from.min(end),
+            None if is_last => end,
+            None => 0,
+        }));
+    }
+    // The offset of a start before the end of the string.
+    let start = match from.map(|from| offset(text, from).filter(|start| *start < text.len())) {
+        None => None,
+        Some(Some(start)) => Some(start),
+        Some(None) => return absent,
+    };
+    if is_last {
+        // A match must begin at or before the start.
+        let end = start.map_or(text.len(), |start| (start + part.len()).min(text.len()));
+        let end = (end..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(text.len());
+        let found = text.get(..end).and_then(|before| before.rfind(part.as_str()));
+        return found.map_or(absent, |found| Ok(in_chars(found)));
+    }
+    let start = start.unwrap_or(0);
+    let found = text.get(start..).and_then(|rest| rest.find(part.as_str()));
+    found.map_or(absent, |found| Ok(in_chars(start + found)))
+}
+
+fn replace<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    let [Val::String(text), Val::String(old), Val::String(new), Val::Int(limit)] = arguments else {
+        return no_overload();
+    };
+    let (old, new) = (old.as_str(), new.as_str());
+    Ok(Val::text(match usize::try_from(*limit) {
+        Ok(limit) => text.replacen(old, new, limit),
+        Err(_) => text.replace(old, new),
+    }))
+}
+
+fn split<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    let [Val::String(text), Val::String(separator), Val::Int(limit)] = arguments else {
+        return no_overload();
+    };
+    let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+    let parts: Vec<Str> = if limit == 0 {
+        Vec::new()
+    } else if separator.is_empty() {
+        let mut parts: Vec<Str> = Vec::new();
+        let mut rest = text.as_str();
+        while let Some(c) = rest.chars().next() {
+            if parts.len() + 1 == limit {
+                break;
+            }
+            let (part, after) = rest.split_at_checked(c.len_utf8()).unwrap_or((rest, ""));
+            parts.push(part.into());
+            rest = after;
+        }
+        if !rest.is_empty() {
+            parts.push(rest.into());
+        }
+        parts
+    } else {
+        text.splitn(limit, separator.as_str()).map(Str::from).collect()
+    };
+    Ok(Val::list(parts.into_iter().map(Val::String).collect()))
+}
+
+fn join<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    let [Val::List(list), Val::String(separator)] = arguments else { return no_overload() };
+    let mut out = String::new();
+    for (at, item) in list.iter().enumerate() {
+        let Val::String(item) = item? else { return no_overload() };
+        if at > 0 {
+            out.push_str(separator);
+        }
+        out.push_str(&item);
+    }
+    Ok(Val::text(out))
+}
+
+fn substring<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    let (text, start, end) = match arguments {
+        [Val::String(text), Val::Int(start)] => (text, *start, None),
+        [Val::String(text), Val::Int(start), Val::Int(end)] => (text, *start, Some(*end)),
+        _ => return no_overload(),
+    };
+    if let Some(end) = end.filter(|end| *end < start) {
+        return fault(format!("invalid substring range. start: {start}, end: {end}"));
+    }
+    let Some(from) = offset(text, start) else { return out_of_range(start) };
+    let to = match end {
+        None => text.len(),
+        Some(end) => match offset(text, end) {
+            Some(to) => to,
+            None => return out_of_range(end),
+        },
+    };
+    Ok(Val::text(text.get(from..to).unwrap_or_default()))
+}
+
+/// A value as messages and `%s` show it.
+pub(crate) fn shown(value: &Val<'_>) -> String {
+    match value {
+        Val::Null => "null".to_owned(),
+        Val::String(text) => text.to_string(),
+        Val::Double(number) => convert::shown_float(*number),
+        Val::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Val::Type(name) => (*name).to_owned(),
+        Val::List(list) => {
+            let items: Vec<String> = list.iter().flatten().map(|item| shown(&item)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Val::Map(map) => {
+            let entry = |key: &Val<'_>| {
+                let value = map.find(key).ok().flatten()?;
+                Some(format!("{}: {}", shown(key), shown(&value)))
+            };
+            let entries: Vec<String> = map.keys().iter().filter_map(entry).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Val::Bool(flag) => flag.to_string(),
+        Val::Int(number) => number.to_string(),
+        Val::Uint(number) => number.to_string(),
+        Val::Duration(nanoseconds) => super::time::seconds(*nanoseconds),
+        Val::Timestamp(time) => time.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// `format`: replaces the clauses of a string, such as `%s` and `%.2f`.
+fn format<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+    let [Val::String(pattern), Val::List(list)] = arguments else { return no_overload() };
+    let mut values = list.items()?.into_iter();
+    let mut out = String::new();
+    let mut rest = pattern.as_str();
+    while let Some((before, after)) = rest.split_once('%') {
+        out.push_str(before);
+        if let Some(after) = after.strip_prefix('%') {
+            out.push('%');
+            rest = after;
+            continue;
+        }
+        let (precision, after) = match after.strip_prefix('.') {
+            Some(after) => {
+                let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+                let (digits, after) = after.split_at_checked(end).unwrap_or(("", after));
+                match digits.parse::<usize>() {
+                    Ok(precision) if precision <= 1000 => (Some(precision), after),
+                    _ => return fault("could not parse formatting clause: invalid precision"),
+                }
+            }
+            None => (None, after),
+        };
+        let Some(verb) = after.chars().next() else {
+            return fault("unexpected end of format string");
+        };
+        rest = after.get(verb.len_utf8()..).unwrap_or_default();
+        let Some(value) = values.next() else {
+            return fault("index 0 out of range");
+        };
+        let precision = precision.unwrap_or(6);
+        match (verb, &value) {
+            ('s', value) => out.push_str(&shown(value)),
+            ('d', Val::Int(_) | Val::Uint(_)) => out.push_str(&shown(&value)),
+            ('f', Val::Double(number)) => out.push_str(&format!("{number:.precision$}")),
+            #[expect(clippy::cast_precision_loss, reason = "the conversion rounds")]
+            ('f', Val::Int(number)) => out.push_str(&format!("{:.precision$}", *number as f64)),
+            ('b', Val::Int(number)) => out.push_str(&radix(*number, |number| format!("{number:b}"))),
+            ('b', Val::Bool(flag)) => out.push(if *flag { '1' } else { '0' }),
+            ('o', Val::Int(number)) => out.push_str(&radix(*number, |number| format!("{number:o}"))),
+            ('x', Val::Int(number)) => out.push_str(&radix(*number, |number| format!("{number:x}"))),
+            ('X', Val::Int(number)) => out.push_str(&radix(*number, |number| format!("{number:X}"))),
+            ('x', Val::String(text)) => out.extend(text.bytes().map(|byte| format!("{byte:02x}"))),
+            ('X', Val::String(text)) => out.extend(text.bytes().map(|byte| format!("{byte:02X}"))),
+            _ => {
+                return fault(format!(
+                    "error during formatting: no formatting function for {verb} and {}",
+                    value.type_name()
+                ));
+            }
+        }
+    }
+    out.push_str(rest);
+    Ok(Val::text(out))
+}
+
+fn radix(number: i64, digits: fn(u64) -> String) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", digits(number.unsigned_abs()))
+}

@@ -1,0 +1,274 @@
+//! The values of CEL.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use fieldmanager_structural::Structural;
+use fieldmanager_value::{List, Map, Str, Value};
+
+use crate::functions::quantity::Quantity;
+use crate::functions::url::Url;
+
+/// An error of an evaluation.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// An error of a function or an operator, which `||` and `&&` may ignore.
+    Error(String),
+    /// The evaluation costs too much.
+    Cost,
+}
+
+pub(crate) type Outcome<'a> = Result<Val<'a>, Fault>;
+
+/// The error of an operator or function without an overload for its arguments.
+pub(crate) fn no_overload<T>() -> Result<T, Fault> {
+    fault("no such overload")
+}
+
+pub(crate) fn fault<T>(message: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault::Error(message.into()))
+}
+
+/// A value of CEL. Values of the object are converted when they are read.
+#[derive(Clone, Debug)]
+pub(crate) enum Val<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    String(Str),
+    Bytes(Rc<[u8]>),
+    /// A duration in nanoseconds.
+    Duration(i64),
+    Timestamp(jiff::Timestamp),
+    List(ListVal<'a>),
+    Map(MapVal<'a>),
+    /// The name of a type.
+    Type(&'static str),
+    Optional(Option<Rc<Val<'a>>>),
+    /// A value without a schema, which can only be compared.
+    Unknown(&'a Value),
+    Ip(IpAddr),
+    Cidr(IpAddr, u8),
+    Url(Rc<Url>),
+    Quantity(Quantity),
+    Semver(Rc<semver::Version>),
+    /// The name of a format.
+    Format(&'static str),
+}
+
+/// A list of the object, or one that an expression made.
+#[derive(Clone, Debug)]
+pub(crate) enum ListVal<'a> {
+    Object(&'a List, &'a Structural),
+    Made(Rc<Vec<Val<'a>>>),
+    /// The sum of a list of the object and another one: a set or a list of type map, by the schema.
+    Sum(Rc<Vec<Val<'a>>>, &'a Structural),
+}
+
+/// A map of the object, or one that an expression made.
+#[derive(Clone, Debug)]
+pub(crate) enum MapVal<'a> {
+    Object(&'a Map, &'a Structural),
+    Made(Rc<BTreeMap<Key, Val<'a>>>),
+}
+
+/// The key of a map. Integers of all types are equal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Key {
+    Bool(bool),
+    Number(i128),
+    String(Str),
+}
+
+impl Key {
+    pub(crate) fn of(value: &Val<'_>) -> Option<Key> {
+        Some(match value {
+            Val::Bool(flag) => Key::Bool(*flag),
+            Val::Int(number) => Key::Number(i128::from(*number)),
+            Val::Uint(number) => Key::Number(i128::from(*number)),
+            #[expect(clippy::cast_possible_truncation, reason = "the number has no fraction")]
+            Val::Double(number) if number.fract() == 0.0 => Key::Number(*number as i128),
+            Val::String(text) => Key::String(text.clone()),
+            _ => return None,
+        })
+    }
+
+    fn value<'a>(&self) -> Val<'a> {
+        match self {
+            Key::Bool(flag) => Val::Bool(*flag),
+            Key::Number(number) => i64::try_from(*number)
+                .map_or_else(|_| Val::Uint(u64::try_from(*number).unwrap_or(u64::MAX)), Val::Int),
+            Key::String(text) => Val::String(text.clone()),
+        }
+    }
+}
+
+impl<'a> Val<'a> {
+    pub(crate) fn text(text: impl Into<Str>) -> Self {
+        Val::String(text.into())
+    }
+
+    pub(crate) fn list(items: Vec<Val<'a>>) -> Self {
+        Val::List(ListVal::Made(Rc::new(items)))
+    }
+
+    pub(crate) fn some(value: Val<'a>) -> Self {
+        Val::Optional(Some(Rc::new(value)))
+    }
+
+    /// The name of the type, as `type` returns it.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Val::Null => "null_type",
+            Val::Bool(_) => "bool",
+            Val::Int(_) => "int",
+            Val::Uint(_) => "uint",
+            Val::Double(_) => "double",
+            Val::String(_) => "string",
+            Val::Bytes(_) => "bytes",
+            Val::Duration(_) => "google.protobuf.Duration",
+            Val::Timestamp(_) => "google.protobuf.Timestamp",
+            Val::List(_) => "list",
+            Val::Map(_) => "map",
+            Val::Type(_) => "type",
+            Val::Optional(_) => "optional_type",
+            Val::Unknown(_) => "unknown",
+            Val::Ip(_) => "net.IP",
+            Val::Cidr(..) => "net.CIDR",
+            Val::Url(_) => "kubernetes.URL",
+            Val::Quantity(_) => "kubernetes.Quantity",
+            Val::Semver(_) => "kubernetes.Semver",
+            Val::Format(_) => "kubernetes.NamedFormat",
+        }
+    }
+
+    /// The number of elements or characters by which the cost of a call grows; 1 for values of a fixed size.
+    pub(crate) fn size(&self) -> u64 {
+        let size = match self {
+            Val::String(text) => text.chars().count(),
+            Val::Bytes(bytes) => bytes.len(),
+            Val::List(list) => list.len(),
+            Val::Map(map) => map.len(),
+            Val::Optional(Some(value)) => return value.size(),
+            Val::Cidr(IpAddr::V4(_), _) | Val::Ip(IpAddr::V4(_)) => 4,
+            Val::Cidr(..) | Val::Ip(_) => 16,
+            _ => 1,
+        };
+        u64::try_from(size).unwrap_or(u64::MAX)
+    }
+
+    /// The order of two values of a type that has one.
+    pub(crate) fn compare(&self, other: &Val<'a>) -> Option<Ordering> {
+        match (self, other) {
+            (Val::Bool(a), Val::Bool(b)) => Some(a.cmp(b)),
+            (Val::String(a), Val::String(b)) => Some(a.as_str().cmp(b.as_str())),
+            (Val::Bytes(a), Val::Bytes(b)) => Some(a.cmp(b)),
+            (Val::Duration(a), Val::Duration(b)) => Some(a.cmp(b)),
+            (Val::Timestamp(a), Val::Timestamp(b)) => Some(a.cmp(b)),
+            _ => compare_numbers(self, other).and_then(|order| order),
+        }
+    }
+}
+
+/// The order of two numbers of any types; `None` if one is not a number, `Some(None)` if one is NaN.
+pub(crate) fn compare_numbers(a: &Val<'_>, b: &Val<'_>) -> Option<Option<Ordering>> {
+    let whole = |value: &Val<'_>| match value {
+        Val::Int(number) => Some(i128::from(*number)),
+        Val::Uint(number) => Some(i128::from(*number)),
+        _ => None,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "checked by the bounds")]
+    let mixed = |number: f64, whole: i128| {
+        if number.is_nan() {
+            return None;
+        }
+        if number.abs() >= 1e30 {
+            return Some(if number > 0.0 { Ordering::Greater } else { Ordering::Less });
+        }
+        let floor = number.floor();
+        Some((floor as i128).cmp(&whole).then(if number > floor {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        }))
+    };
+    Some(match (a, b) {
+        (Val::Double(a), Val::Double(b)) => a.partial_cmp(b),
+        (Val::Double(a), b) => mixed(*a, whole(b)?),
+        (a, Val::Double(b)) => mixed(*b, whole(a)?).map(Ordering::reverse),
+        (a, b) => Some(whole(a)?.cmp(&whole(b)?)),
+    })
+}
+
+impl<'a> ListVal<'a> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            ListVal::Object(list, _) => list.len(),
+            ListVal::Made(items) | ListVal::Sum(items, _) => items.len(),
+        }
+    }
+
+    pub(crate) fn get(&self, at: usize) -> Option<Outcome<'a>> {
+        match self {
+            ListVal::Object(list, schema) => {
+                let items = schema.items.as_ref()?;
+                Some(crate::object::read(list.get(at)?, items))
+            }
+            ListVal::Made(items) | ListVal::Sum(items, _) => items.get(at).cloned().map(Ok),
+        }
+    }
+
+    /// The schema of a list of the object, or of a sum with one.
+    pub(crate) fn schema(&self) -> Option<&'a Structural> {
+        match self {
+            ListVal::Object(_, schema) | ListVal::Sum(_, schema) => Some(schema),
+            ListVal::Made(_) => None,
+        }
+    }
+
+    /// `set` or `map`, if the order of the items does not matter.
+    pub(crate) fn unordered(&self) -> Option<(&'a str, &'a Structural)> {
+        let schema = self.schema()?;
+        let list_type = schema.extensions.list_type.as_deref()?;
+        matches!(list_type, "set" | "map").then_some((list_type, schema))
+    }
+
+    pub(crate) fn items(&self) -> Result<Vec<Val<'a>>, Fault> {
+        self.iter().collect()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Outcome<'a>> + '_ {
+        (0..self.len()).map_while(|at| self.get(at))
+    }
+}
+
+impl<'a> MapVal<'a> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            MapVal::Object(map, _) => map.len(),
+            MapVal::Made(entries) => entries.len(),
+        }
+    }
+
+    /// The value of a key.
+    pub(crate) fn find(&self, key: &Val<'_>) -> Result<Option<Val<'a>>, Fault> {
+        match self {
+            MapVal::Object(map, schema) => {
+                let Val::String(name) = key else { return no_overload() };
+                crate::object::field(map, schema, name)
+            }
+            MapVal::Made(entries) => Ok(Key::of(key).and_then(|key| entries.get(&key).cloned())),
+        }
+    }
+
+    pub(crate) fn keys(&self) -> Vec<Val<'a>> {
+        match self {
+            MapVal::Object(map, schema) => crate::object::keys(map, schema),
+            MapVal::Made(entries) => entries.keys().map(Key::value).collect(),
+        }
+    }
+}
