@@ -53,6 +53,7 @@ mod time;
 mod trail;
 mod types;
 mod unstructured;
+mod validation;
 
 pub use convert::ConvertError;
 pub use decode::Decoded;
@@ -60,3 +61,4 @@ pub use defaults::defaulted;
 pub use error::DecodeError;
 pub use kinds::{Kind, ResourceFacts, Subresource, Verbs};
 pub use strategy::{prepare_create, prepare_update};
+pub use validation::{validate_create, validate_update};

@@ -35,8 +35,6 @@ pub(crate) const FUNCTIONS: &[(&str, Function)] = &[
     ("service_type", prepare::service_type),
     ("round_up", |value, _| amount::rounded_to_milli(value.as_str()?).map(Value::from)),
     ("stored_versions", |value, _| stored_versions(value)),
-    ("string_data", |value, _| string_data(value)),
-    ("template_generation", |value, _| template_generation(value)),
     ("volume_source", |value, _| volume_source(value)),
 ];
 
@@ -78,37 +76,11 @@ fn pod_ips(status: &Value) -> Option<Value> {
     let first = at(status, "podIPs").and_then(Value::as_list).and_then(|ips| ips.get(0));
     let first_ip = first.map(|first| text(first, "ip"));
     match (text(status, "podIP"), first_ip) {
-        ("", None) => None,
+        ("", None | Some("")) => None,
         ("", Some(first)) => with(status, "podIP", first),
         (ip, Some(first)) if ip == first => None,
         (ip, _) => with(status, "podIPs", vec![Value::Map(Map::single("ip", ip))]),
     }
-}
-
-/// `stringData` overwrites `data`.
-fn string_data(secret: &Value) -> Option<Value> {
-    let written = at(secret, "stringData")?.as_map()?;
-    let old = at(secret, "data").and_then(Value::as_map).cloned().unwrap_or_default();
-    let encoded =
-        |value: &Value| Value::from(crate::base64::encode(value.as_str().unwrap_or_default().as_bytes()));
-    let edits: Vec<_> = written.iter().map(|(name, value)| (name.clone(), Some(encoded(value)))).collect();
-    let data = old.with_edits(edits);
-    let Value::Map(secret) = secret else { return None };
-    Some(Value::Map(
-        secret.with_edits(vec![("data".into(), Some(Value::Map(data))), ("stringData".into(), None)]),
-    ))
-}
-
-/// The annotation holds an integer, which is written again, and 0 if it is missing.
-fn template_generation(object: &Value) -> Option<Value> {
-    let name = "deprecated.daemonset.template.generation";
-    let old = at(object, "metadata.annotations").and_then(|annotations| annotations.get(name));
-    let generation: i64 = old.and_then(Value::as_str).unwrap_or("0").parse().unwrap_or_default();
-    with(
-        object,
-        r#"metadata.annotations["deprecated.daemonset.template.generation"]"#,
-        generation.to_string(),
-    )
 }
 
 /// A volume without a source is an empty directory.

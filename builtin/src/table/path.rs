@@ -7,7 +7,7 @@ use fieldmanager_value::{Str, Value};
 pub(crate) struct Path(Vec<Step>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+pub(crate) enum Step {
     Field(Str),
     Items,
     Entries,
@@ -46,6 +46,10 @@ impl Path {
             }
         }
         Path(steps)
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.0
     }
 
     /// Whether the path has at most one value in every object.

@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use fieldmanager_builtin::{Kind, defaulted, prepare_create, prepare_update};
+use fieldmanager_builtin::{
+    Kind, defaulted, prepare_create, prepare_update, validate_create, validate_update,
+};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value as Own;
 use serde_json::{Value, json};
@@ -43,23 +45,41 @@ impl Suite for Defaults {
         let candidate = answer(case);
         for part in ["panic", "defaulted", "prepared"] {
             let reference = without_clock(case, member(reference, part));
-            let candidate = member(&candidate, part);
-            if !same_value(&reference, candidate) {
+            let candidate = match is_stamped(case) {
+                true => without_clock(case, member(&candidate, part)),
+                false => member(&candidate, part).clone(),
+            };
+            if !same_value(&reference, &candidate) {
                 out.difference = Some(Difference {
                     step: None,
                     what: part.to_owned(),
                     label: part.to_owned(),
                     reference,
-                    candidate: candidate.clone(),
+                    candidate,
                 });
                 break;
             }
+        }
+        if out.difference.is_none() {
+            compare_errors(
+                text(case, "kind"),
+                member(reference, "errors"),
+                member(&candidate, "errors"),
+                &mut out,
+            );
         }
         Ok(out)
     }
 
     fn cuts(&self, _: &Value) -> Vec<Cut> {
         vec![Cut::tree("/object"), Cut::tree("/old")]
+    }
+
+    fn documents(&self) -> Result<Vec<(String, Value)>, Error> {
+        let lines = include_str!("faults.jsonl").lines().enumerate();
+        Ok(lines
+            .filter_map(|(at, line)| Some((format!("faults {}", at + 1), serde_json::from_str(line).ok()?)))
+            .collect())
     }
 
     fn is_sound(&self, case: &Value) -> bool {
@@ -73,18 +93,70 @@ impl Suite for Defaults {
     }
 }
 
+/// The rule for what Go's validation functions check and the library does not.
+const FEWER_ERRORS: &str = "validation-of-built-in-kinds";
+
+/// The errors of the library are those of Go, or some of them in the same order.
+fn compare_errors(kind: &str, reference: &Value, candidate: &Value, out: &mut Verdict) {
+    let empty = Vec::new();
+    let (go, own) = (reference.as_array().unwrap_or(&empty), candidate.as_array().unwrap_or(&empty));
+    let mut rest = go.iter();
+    // Go checks the metadata of budgets and events only if it finds no other error.
+    let is_hidden = |error: &Value| {
+        matches!(kind, "policy/v1/PodDisruptionBudget" | "v1/Event" | "events.k8s.io/v1/Event")
+            && !go.is_empty()
+            && text(error, "field").starts_with("metadata")
+    };
+    let extra = own.iter().find(|error| !is_hidden(error) && !rest.any(|other| same_error(other, error)));
+    match extra {
+        Some(extra) => {
+            out.difference = Some(Difference {
+                step: None,
+                what: "errors".to_owned(),
+                label: format!("errors: {}", text(extra, "type")),
+                reference: reference.clone(),
+                candidate: candidate.clone(),
+            });
+        }
+        None if own != go => {
+            out.deviations.push(FEWER_ERRORS);
+            out.tally.count(
+                "verdicts",
+                if own.is_empty() { "refused by Go" } else { "refused by both, fewer errors" },
+            );
+        }
+        None => out
+            .tally
+            .count("verdicts", if go.is_empty() { "accepted by both" } else { "refused by both, equal" }),
+    }
+}
+
+/// Go shows the members of a selector in the order of its struct, the library in that of their names.
+fn same_error(go: &Value, own: &Value) -> bool {
+    let has_selector = |error: &Value| text(error, "body").contains("\"matchLabels\"");
+    let is_equal = |member: &str| text(go, member) == text(own, member);
+    is_equal("type") && is_equal("field") && (is_equal("body") || (has_selector(go) && has_selector(own)))
+}
+
+/// Whether a registry stamps the object with the time of the update.
+fn is_stamped(case: &Value) -> bool {
+    text(case, "kind") == "v1/PersistentVolume" && text(case, "subresource") == "status"
+}
+
 /// Times that a registry reads from the clock are those of the library: the creation of the object, or none.
 fn without_clock(case: &Value, object: &Value) -> Value {
     let mut object = object.clone();
     let created = object.pointer("/metadata/creationTimestamp").cloned();
     let is_new = case.get("old").is_none();
-    if text(case, "kind") == "v1/PersistentVolume" {
+    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut)
+        && text(case, "kind") == "v1/PersistentVolume"
+    {
         let written = case.pointer("/object/status/lastPhaseTransitionTime");
-        if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut)
-            && status.get("lastPhaseTransitionTime") != written
-        {
+        if is_stamped(case) {
             status.remove("lastPhaseTransitionTime");
-            if let (true, Some(created)) = (is_new, &created) {
+        } else if is_new && status.get("lastPhaseTransitionTime") != written {
+            status.remove("lastPhaseTransitionTime");
+            if let Some(created) = &created {
                 status.insert("lastPhaseTransitionTime".to_owned(), created.clone());
             }
         }
@@ -120,12 +192,23 @@ fn answer_one(case: &Value) -> Value {
         Ok(object) => object,
         Err(answer) => return answer,
     };
-    let prepared = match case.get("old") {
-        None => prepare_create(&gvk, &object),
+    let subresource = text(case, "subresource");
+    let (prepared, errors) = match case.get("old") {
+        None => {
+            let prepared = prepare_create(&gvk, &object);
+            let errors = validate_create(&gvk, &prepared);
+            (prepared, errors)
+        }
         Some(_) => match read("old") {
-            Ok(old) => prepare_update(&gvk, text(case, "subresource"), &object, &old),
+            Ok(old) => {
+                let prepared = prepare_update(&gvk, subresource, &object, &old);
+                let errors = validate_update(&gvk, subresource, &prepared, &old);
+                (prepared, errors)
+            }
             Err(answer) => return answer,
         },
     };
-    json!({"defaulted": back(&object), "prepared": back(&prepared)})
+    let error = |error: &fieldmanager_structural::FieldError| json!({"type": error.kind.reason(), "field": error.path.to_string(), "body": error.message()});
+    let errors: Vec<Value> = errors.iter().map(error).collect();
+    json!({"defaulted": back(&object), "prepared": back(&prepared), "errors": errors})
 }

@@ -63,7 +63,7 @@ impl Builtin {
 
     /// An object that an apply made, in canonical form and with defaults.
     fn applied(&self, object: &Value) -> Value {
-        match self.kind.decode(object) {
+        match self.kind.from_unstructured(object) {
             Ok(decoded) => self.defaulted(&decoded.object),
             Err(_) => object.clone(),
         }
@@ -93,6 +93,11 @@ impl Kind for Builtin {
         Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
     }
 
+    fn decode_patched(&self, object: &Value) -> Result<Decoded, String> {
+        let decoded = self.kind.from_unstructured(object).map_err(|error| error.to_string())?;
+        Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
+    }
+
     fn defaulted(&self, object: &Value) -> Value {
         facts::defaulted(self.kind.gvk(), object)
     }
@@ -104,7 +109,10 @@ impl Kind for Builtin {
             true => stored.clone(),
             false => Versions(self.kind).convert(stored, &version).unwrap_or_else(|_| stored.clone()),
         };
-        self.applied(&object)
+        match self.kind.decode(&object) {
+            Ok(decoded) => self.defaulted(&decoded.object),
+            Err(_) => object,
+        }
     }
 
     fn stored(&self, object: &Value) -> Value {
@@ -123,12 +131,12 @@ impl Kind for Builtin {
         facts::prepare_update(self.kind.gvk(), subresource.segment(), object, live)
     }
 
-    fn validate_create(&self, _: &Value) -> Vec<FieldError> {
-        Vec::new()
+    fn validate_create(&self, object: &Value) -> Vec<FieldError> {
+        facts::validate_create(self.kind.gvk(), object)
     }
 
-    fn validate_update(&self, _: Subresource, _: &Value, _: &Value) -> Vec<FieldError> {
-        Vec::new()
+    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Vec<FieldError> {
+        facts::validate_update(self.kind.gvk(), subresource.segment(), object, live)
     }
 
     fn deprecation(&self) -> Option<&str> {

@@ -22,6 +22,11 @@ pub(crate) trait Kind: Send + Sync {
     /// Decodes the object of a request. The error is that of the decoder of the API server, without context.
     fn decode(&self, object: &Value) -> Result<Decoded, String>;
 
+    /// Decodes what a strategic merge patch made of an object, as the converter of unstructured objects does.
+    fn decode_patched(&self, object: &Value) -> Result<Decoded, String> {
+        self.decode(object)
+    }
+
     /// Fills in the defaults of a decoded object.
     fn defaulted(&self, object: &Value) -> Value;
 
