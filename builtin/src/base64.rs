@@ -16,7 +16,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// What a string is written as that was read as base64; `None` if that is the string itself.
+/// The canonical form of a string in base64; `None` if the string is canonical.
 ///
 /// # Errors
 ///

@@ -19,6 +19,8 @@ pub struct Decoded {
     /// The paths of the fields that the type lacks, in the order of their places, as the strict decoder of Kubernetes
     /// reports them: `spec.foo`, `spec.containers[0].x`. At most the first 100, as there. After
     /// [`from_unstructured`](crate::Kind::from_unstructured), all of them, sorted.
+    ///
+    /// kube-apiserver writes them as `unknown field "spec.foo"`.
     pub unknown: Vec<String>,
 }
 
@@ -79,7 +81,7 @@ enum Mode {
     Strict,
     /// With names in any case.
     AnyCase,
-    /// What was decoded before, perhaps from another type: nothing but the fields is checked.
+    /// For objects that were decoded before, perhaps from another type: only the names of fields are checked.
     Decoded,
     /// As kube-apiserver converts the result of a patch. The first fault in the order of declarations ends it.
     Unstructured,
@@ -87,7 +89,7 @@ enum Mode {
     Rewritten,
 }
 
-/// What a value is written as; `None` if it is written as it was read.
+/// The value that Go writes; `None` if it equals the value that was read.
 type Written = Option<Value>;
 
 impl Decoder<'_> {
@@ -236,7 +238,7 @@ impl Decoder<'_> {
     /// Whether `omitempty` omits what `read` is written as. A pointer that is set is written whatever it points to.
     fn is_omitted(&self, id: TypeId, read: &Value, written: &Value) -> bool {
         match self.types.get(id).map(|ty| &ty.form) {
-            // What is null after it was decoded is a pointer to a value that is written as null.
+            // A null in a decoded object is a pointer to a value that Go writes as null.
             Some(Form::Pointer(_)) => read.is_null() && self.mode != Mode::Decoded,
             _ => self.types.is_empty(id, written),
         }
@@ -423,7 +425,7 @@ fn is_written_whole(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() < 9_223_372_036_854_775_808.0
 }
 
-/// What an integer is written as that was read as a float.
+/// The number that Go writes for an integer that it reads as a float.
 pub(crate) fn float(number: i64) -> Written {
     let float = number as f64;
     let exact = float.abs() < 9_007_199_254_740_992.0;

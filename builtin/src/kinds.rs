@@ -282,7 +282,7 @@ impl Kind {
         Ok(decode::from_unstructured(types(), self.ty(), object)?)
     }
 
-    /// What a Go value of the kind is written as before anything is set; it has neither `apiVersion` nor `kind`.
+    /// The object that Go writes for a value of the kind in which nothing is set; it has neither `apiVersion` nor `kind`.
     ///
     /// This is the live object to which kube-apiserver compares a created object.
     ///
@@ -332,7 +332,7 @@ struct RawResource {
     facts: ResourceFacts,
 }
 
-/// The kinds, and the types that are no kinds by name.
+/// The kinds, and other types by name.
 #[derive(Debug, Default)]
 struct Table {
     kinds: Vec<Entry>,

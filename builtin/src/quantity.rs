@@ -8,7 +8,7 @@ use fieldmanager_value::Value;
 
 use crate::number::digits;
 
-/// An error for a value that is no quantity. The messages are those of Go.
+/// An error for a value that is not a quantity. The messages are those of Go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum QuantityError {
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
@@ -38,11 +38,11 @@ const NANO: i32 = -9;
 /// The most decimal digits for which Go computes with 64-bit integers.
 const MAX_DIGITS: i32 = 18;
 
-/// What a value is written as that was read as a quantity; `None` if that is the value itself.
+/// The canonical form of a value that is a quantity; `None` if the value is canonical.
 ///
 /// # Errors
 ///
-/// [`QuantityError`] if the value is no quantity.
+/// [`QuantityError`] if the value is not a quantity.
 pub(crate) fn canonical(value: &Value) -> Result<Option<String>, QuantityError> {
     match value {
         Value::Null => Ok(Some("0".to_owned())),
@@ -206,7 +206,7 @@ impl Number {
         }
         let dropped = usize::try_from(i64::from(exponent) - i64::from(self.exponent)).unwrap_or(usize::MAX);
         let kept = self.digits.len().saturating_sub(dropped);
-        // What is dropped is not zero, since there are no trailing zeros.
+        // The dropped digits are not all zero, since trailing zeros were removed.
         let mut digits: Vec<u8> = self.digits.bytes().take(kept).collect();
         let nines = digits.iter().rev().take_while(|digit| **digit == b'9').count();
         let (head, tail) = digits.split_at_mut(kept - nines);

@@ -3,7 +3,7 @@
 use fieldmanager_structural::internal::Timestamp;
 use fieldmanager_value::Value;
 
-/// What a string is written as that was read as a `Time`; `None` if that is the string itself.
+/// The canonical form of a `Time`; `None` if the string is canonical.
 ///
 /// # Errors
 ///
@@ -15,7 +15,7 @@ pub(crate) fn canonical(text: &str) -> Result<Option<Value>, String> {
     Ok(written(time, is_canonical, || time.to_string()))
 }
 
-/// What a string is written as that was read as a `MicroTime`; `None` if that is the string itself.
+/// The canonical form of a `MicroTime`; `None` if the string is canonical.
 ///
 /// # Errors
 ///

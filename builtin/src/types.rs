@@ -53,7 +53,7 @@ pub(crate) struct Struct {
     pub(crate) order: Vec<usize>,
     /// The positions of the fields that are written even if nothing is set, sorted.
     pub(crate) always: Vec<usize>,
-    /// What a value of the type is written as if nothing is set.
+    /// The value that Go writes if nothing is set.
     pub(crate) zero: Value,
 }
 
@@ -72,13 +72,13 @@ pub(crate) struct Field {
 }
 
 impl Struct {
-    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        let at = self.fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;
+    pub(crate) fn field(&self, name: &Str) -> Option<&Field> {
+        let at = self.fields.binary_search_by(|field| field.name.cmp(name)).ok()?;
         self.fields.get(at)
     }
 
     /// The field with a name in any case; the declared one if there are several.
-    pub(crate) fn field_folded(&self, name: &str) -> Option<&Field> {
+    pub(crate) fn field_folded(&self, name: &Str) -> Option<&Field> {
         let declared = self.order.iter().filter_map(|at| self.fields.get(*at));
         self.field(name).or_else(|| declared.into_iter().find(|field| field.name.eq_ignore_ascii_case(name)))
     }
@@ -98,7 +98,7 @@ impl Types {
         self.0.get(id)
     }
 
-    /// What a value of the type is written as if nothing is set.
+    /// The value that Go writes if nothing is set.
     pub(crate) fn zero(&self, id: TypeId) -> Value {
         match self.get(id).map(|ty| &ty.form) {
             Some(Form::Bool) => Value::Bool(false),

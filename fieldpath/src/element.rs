@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use fieldmanager_value::internal::go_format::write_value;
 use fieldmanager_value::{Map, Str, Value};
+
+use crate::key_value::write_value;
 
 /// An element of a path, which identifies a child of a map or list.
 ///

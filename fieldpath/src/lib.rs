@@ -24,6 +24,7 @@ mod element;
 mod error;
 mod fields_v1;
 mod filter;
+mod key_value;
 mod owners;
 mod path;
 mod set;

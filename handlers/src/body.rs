@@ -59,10 +59,9 @@ pub(crate) fn read(media: Media, bytes: &[u8]) -> Result<Body, String> {
 /// Reads YAML, with the fields that occur again.
 pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Body, Error> {
     let (value, duplicates) = from_yaml_with_duplicates(&String::from_utf8_lossy(bytes))?;
-    let duplicates = duplicates.into_iter().map(|duplicate| {
-        let name = crate::status::quoted(&duplicate.name);
-        format!("line {}: key {name} already set in map", duplicate.line)
-    });
+    let duplicates = duplicates
+        .into_iter()
+        .map(|(line, name)| format!("line {line}: key {} already set in map", crate::status::quoted(&name)));
     Ok(Body { value, json: None, duplicates: duplicates.collect() })
 }
 

@@ -56,11 +56,11 @@ pub mod internal {
     pub use crate::deep::{level, with_room};
     pub use crate::escape::{Escape, write_string};
     pub use crate::number::write_number;
-    pub use crate::yaml::{DuplicateKey, from_yaml_with_duplicates};
+    pub use crate::yaml::from_yaml_with_duplicates;
 
     /// Strings and numbers as Go's `fmt` and `strconv` write them.
     pub mod go_format {
-        pub use crate::go_format::{is_print, quote, write_float, write_quoted, write_value};
+        pub use crate::go_format::{is_print, quote, write_float, write_quoted};
     }
 
     /// The sorted map behind [`Map`](crate::Map).

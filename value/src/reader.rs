@@ -181,7 +181,7 @@ impl<'de, P: Destination> Visitor<'de> for At<'_, P> {
         if reader.entries.capacity() == 0 {
             reader.entries.reserve(ROOM);
         }
-        let (mut sorted, mut names) = (true, Names::Ascending);
+        let (mut sorted, mut names) = (true, Names::default());
         deep::level(|| {
             while let Some(name) = entries.next_key_seed(Name(&mut reader.names))? {
                 let before = reader.entries.get(start..).unwrap_or_default();

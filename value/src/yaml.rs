@@ -44,11 +44,7 @@ impl Value {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_yaml(text: &str) -> Result<Value, Error> {
-        let mut documents = compose(text)?;
-        match documents.len() {
-            0 | 1 => Ok(documents.pop().unwrap_or_default()),
-            found => Err(Error::Documents { found }),
-        }
+        single(compose(text, None)?.documents)
     }
 
     /// Parses all documents of a YAML stream. Empty and null documents are skipped.
@@ -64,7 +60,7 @@ impl Value {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn all_from_yaml(text: &str) -> Result<Vec<Value>, Error> {
-        let mut documents = compose(text)?;
+        let mut documents = compose(text, None)?.documents;
         documents.retain(|document| !document.is_null());
         Ok(documents)
     }
@@ -129,7 +125,7 @@ struct Composer {
     nodes: u64,
     alias_bytes: u64,
     /// The duplicate keys, if they are accepted.
-    duplicates: Option<Vec<DuplicateKey>>,
+    duplicates: Option<Vec<(usize, Str)>>,
 }
 
 fn fault(span: &Span, message: impl Into<String>) -> Error {
@@ -139,31 +135,21 @@ fn fault(span: &Span, message: impl Into<String>) -> Error {
     }
 }
 
-/// A key that occurs again in a map.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DuplicateKey {
-    /// The line of the later occurrence, from 1.
-    pub line: usize,
-    /// The key.
-    pub name: Str,
+/// Parses one document like [`Value::from_yaml`], except that the last of several duplicate keys wins. Returns the line
+/// and the name of each duplicate key, in the order of the document.
+pub fn from_yaml_with_duplicates(text: &str) -> Result<(Value, Vec<(usize, Str)>), Error> {
+    let Composer { documents, duplicates, .. } = compose(text, Some(Vec::new()))?;
+    Ok((single(documents)?, duplicates.unwrap_or_default()))
 }
 
-/// Parses one document like [`Value::from_yaml`], except that the last of several duplicate keys wins. Returns them in
-/// the order of the document.
-pub fn from_yaml_with_duplicates(text: &str) -> Result<(Value, Vec<DuplicateKey>), Error> {
-    let composer = composed(text, Some(Vec::new()))?;
-    let mut documents = composer.documents;
+fn single(mut documents: Vec<Value>) -> Result<Value, Error> {
     match documents.len() {
-        0 | 1 => Ok((documents.pop().unwrap_or_default(), composer.duplicates.unwrap_or_default())),
+        0 | 1 => Ok(documents.pop().unwrap_or_default()),
         found => Err(Error::Documents { found }),
     }
 }
 
-fn compose(text: &str) -> Result<Vec<Value>, Error> {
-    Ok(composed(text, None)?.documents)
-}
-
-fn composed(text: &str, duplicates: Option<Vec<DuplicateKey>>) -> Result<Composer, Error> {
+fn compose(text: &str, duplicates: Option<Vec<(usize, Str)>>) -> Result<Composer, Error> {
     let mut composer = Composer {
         duplicates,
         names: DocumentNames::new(),
@@ -203,7 +189,7 @@ impl Composer {
             Event::MappingStart(_, anchor, _) => {
                 let content = Content::Map {
                     entries: Vec::new(),
-                    names: Names::Ascending,
+                    names: Names::default(),
                     merged: Vec::new(),
                     key: None,
                 };
@@ -279,7 +265,7 @@ impl Composer {
             if !names.add(entries, &name) {
                 let line = span.start.line();
                 match &mut self.duplicates {
-                    Some(known) => known.push(DuplicateKey { line, name: name.clone() }),
+                    Some(known) => known.push((line, name.clone())),
                     None => return Err(fault(span, format!("duplicate key `{name}`"))),
                 }
             }

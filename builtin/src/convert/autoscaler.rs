@@ -120,7 +120,7 @@ fn identifier(source: &Value, selector: &str) -> Option<Value> {
     Some(renamed(source, &[("metricName", "name"), (selector, "selector")]))
 }
 
-/// What a metric of `v1` is compared to, in the form of `v2`.
+/// Converts the source and target of a metric from `v1` to `v2`.
 fn new_source(form: &str, source: &Value) -> Value {
     let target =
         |names: &[(&str, &str)], kind: &str| Some(set(&renamed(source, names), "type", Some(kind.into())));
@@ -170,7 +170,7 @@ fn is_zero(quantity: Option<&Value>) -> bool {
     quantity.and_then(Value::as_str).is_none_or(|text| text == "0")
 }
 
-/// The current value of a metric of `v1`, in the form of `v2`.
+/// Converts the current value of a metric from `v1` to `v2`.
 fn new_status(form: &str, status: &Value) -> Value {
     let current = |names: &[(&str, &str)]| Some(renamed(status, names));
     match form {
@@ -284,7 +284,7 @@ fn joined(parts: [(Option<&Value>, Names<'_>); 2]) -> Value {
     )
 }
 
-/// What a metric of `v2` is compared to, in the form of `v1`.
+/// Converts the source and target of a metric from `v2` to `v1`.
 fn old_source(form: &str, source: &Value) -> Value {
     let (metric, target) = (source.get("metric"), source.get("target"));
     match form {
@@ -314,7 +314,7 @@ fn old_source(form: &str, source: &Value) -> Value {
     }
 }
 
-/// The current value of a metric of `v2`, in the form of `v1`.
+/// Converts the current value of a metric from `v2` to `v1`.
 fn old_status(form: &str, status: &Value) -> Value {
     let (metric, current) = (status.get("metric"), status.get("current"));
     match form {

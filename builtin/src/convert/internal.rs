@@ -1,4 +1,4 @@
-//! What the way through the internal version changes.
+//! The changes on the way through the internal version.
 
 use fieldmanager_value::{Map, Str, Value};
 

@@ -59,7 +59,7 @@ impl Kind {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn convert(&self, object: &Value, to: &Kind) -> Result<Value, ConvertError> {
-        if !self.versions().any(|version| version == *to) {
+        if self != to && self.versions().all(|version| version != *to) {
             let (from, to) = (self.gvk().to_string(), to.gvk().to_string());
             return Err(ConvertError::Unrelated { from, to });
         }
@@ -87,7 +87,7 @@ fn with_api_version(object: &Value, kind: &Kind) -> Value {
     set(&set(object, "apiVersion", Some(version.into())), "kind", Some(name.into()))
 }
 
-/// A map with a field set, or removed if the value is `None`. A value that is no map is returned unchanged.
+/// A map with a field set, or removed if the value is `None`. A value of another kind is returned unchanged.
 fn set(object: &Value, field: &str, value: Option<Value>) -> Value {
     match object {
         Value::Map(fields) => Value::Map(fields.with_edits(vec![(field.into(), value)])),
@@ -106,7 +106,7 @@ fn edit(object: &Value, field: &str, change: impl FnOnce(&Value) -> Value) -> Va
     }
 }
 
-/// A list with every item replaced. A value that is no list is returned unchanged.
+/// A list with every item replaced. A value of another kind is returned unchanged.
 fn each(list: &Value, mut change: impl FnMut(&Value) -> Value) -> Value {
     let Value::List(items) = list else { return list.clone() };
     let changed: Vec<Value> = items.iter().map(&mut change).collect();

@@ -96,7 +96,7 @@ func (t *table) of(goType reflect.Type) int {
 		}
 	case reflect.Map:
 		if goType.Key().Kind() != reflect.String {
-			panic(fmt.Sprintf("%v: keys that are no strings", goType))
+			panic(fmt.Sprintf("%v: keys that are not strings", goType))
 		}
 		checkMethods(goType.Key())
 		t.Types[at] = []any{"map", name, t.of(goType.Key()), t.of(goType.Elem())}
