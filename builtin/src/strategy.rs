@@ -1,4 +1,4 @@
-//! What the registries do with objects before they are stored.
+//! The steps of the registries before objects are stored.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use crate::Kind;
 use crate::functions::FUNCTIONS;
 use crate::table::{Edit, Path, Table, name_of};
 
-/// What kube-apiserver's registry makes of a new object before it is validated and stored.
+/// Prepares a new object as kube-apiserver's registry does before it is validated and stored.
 ///
 /// The object has [defaults](crate::defaulted). It is returned with an empty status where the registry clears it, with
 /// generation 1 where the kind has generations, and without fields whose feature gates are off. `metadata.uid` should

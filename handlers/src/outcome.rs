@@ -44,7 +44,7 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The answer.
-    pub status: Status,
+    pub status: Box<Status>,
     /// The texts of the `Warning` headers: those of the steps before the one that failed.
     pub warnings: Vec<String>,
 }

@@ -68,7 +68,11 @@ impl Patch {
             return Ok(Value::Map(Map::new()));
         }
         let typed = body::with_kind(&patched, &declared);
-        let decoded = part.kind.decode(&typed).map_err(invalid)?;
+        let decoded = match self.patch_type {
+            PatchType::Strategic => part.kind.decode_patched(&typed),
+            _ => part.kind.decode(&typed),
+        };
+        let decoded = decoded.map_err(invalid)?;
         let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
         let defaulted = part.kind.defaulted(&decoded.object);
         write.report_strict(&faults, |faults| {

@@ -42,7 +42,7 @@ impl<'r> Write<'r> {
             let kind = &resource.object.gvk;
             let target = Target { kind, plural: &resource.plural, name: request.name };
             let warnings = deprecation.into_iter().collect();
-            return Err(Refused { status: target.not_found(), warnings });
+            return Err(Refused { status: target.not_found().into(), warnings });
         };
         let manager = request.manager_name();
         let mut warnings = Warnings::default();
@@ -50,7 +50,7 @@ impl<'r> Write<'r> {
         let mut write = Write { resource, part, request, manager, warnings };
         match steps(&mut write) {
             Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
-            Err(status) => Err(Refused { status, warnings: write.warnings.into_vec() }),
+            Err(status) => Err(Refused { status: status.into(), warnings: write.warnings.into_vec() }),
         }
     }
 

@@ -1,4 +1,5 @@
 //! The order and the answers of requests: what is easily wrong about one object.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failed test panics")]
 
 use fieldmanager_handlers::{Action, Outcome, Refused, Request, Resource, Subresource};
 use fieldmanager_managedfields::RequestOptions;

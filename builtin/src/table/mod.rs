@@ -103,7 +103,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// What is wrong in the document.
+    /// The fault of the document.
     pub(crate) fn read(text: &str, functions: &[(&str, Function)]) -> Result<Table, String> {
         let document = Value::from_yaml(text).map_err(|error| error.to_string())?;
         let section = |name: &str| -> Result<BTreeMap<Str, Vec<Rule>>, String> {
