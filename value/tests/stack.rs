@@ -78,7 +78,7 @@ fn values_at_the_depth_limit_need_little_stack() {
         let mut deserializer = serde_json::Deserializer::from_str(&json);
         deserializer.disable_recursion_limit();
         assert_eq!(Value::deserialize(&mut deserializer).unwrap(), value);
-        assert_eq!(Value::all_from_yaml(&json).unwrap(), [value.clone()]);
+        assert_eq!(Value::all_from_yaml(&json).unwrap(), std::slice::from_ref(&value));
         assert!(value.ptr_eq(&value.clone()));
         assert_eq!(Value::from_yaml(&value.to_json()).unwrap(), value);
         assert_eq!(Value::from_yaml(&value.to_yaml()).unwrap(), value);
