@@ -17,7 +17,7 @@ impl Amount {
             text.find(|letter: char| !matches!(letter, '0'..='9' | '+' | '-' | '.')).unwrap_or(text.len());
         let (number, suffix) = text.split_at_checked(end)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let scale = |exponent: i32| Some(10_i128.checked_pow(u32::try_from(exponent + 9).ok()?)?);
+        let scale = |exponent: i32| 10_i128.checked_pow(u32::try_from(exponent + 9).ok()?);
         let unit = match suffix {
             "n" => scale(-9)?,
             "u" => scale(-6)?,
