@@ -72,6 +72,6 @@ fn embedding_page_shows_the_example() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = std::fs::read_to_string(root.join("docs/embedding.md")).unwrap();
     let example = std::fs::read_to_string(root.join("examples/embed.rs")).unwrap();
-    assert!(example.lines().count() < 60, "it has to stay short");
+    assert!(example.lines().count() <= 80, "it has to stay short");
     assert!(blocks(&text).iter().any(|block| block.language == "rust" && block.text == example));
 }

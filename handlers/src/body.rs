@@ -3,7 +3,7 @@
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::internal::from_yaml_with_duplicates;
-use fieldmanager_value::{Error, Value};
+use fieldmanager_value::{Error, Map, Value};
 
 use crate::status::unsupported_media_type;
 
@@ -153,4 +153,9 @@ pub(crate) fn summary(bytes: &[u8]) -> String {
             format!("{hex}{more}")
         }
     }
+}
+
+/// The fields of an object, or none.
+pub(crate) fn fields_of(value: &Value) -> Map {
+    value.as_map().cloned().unwrap_or_default()
 }

@@ -7,9 +7,9 @@ use fieldmanager_value::{Map, Value};
 
 use crate::body;
 use crate::request::FieldValidation;
+use crate::state::Write;
 use crate::status::quoted;
 use crate::strict;
-use crate::write::Write;
 
 /// A patch that was read.
 pub(crate) struct Patch {

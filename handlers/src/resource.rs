@@ -6,19 +6,19 @@ use std::sync::Arc;
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_managedfields::{FieldManager, FieldManagerBuilder};
 use fieldmanager_openapi::Types;
-use fieldmanager_patch::{PatchSchema, PatchType};
+use fieldmanager_patch::PatchType;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::{CustomResource, Scope};
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{Str, Value};
 
 use crate::error::ResourceError;
-use crate::kind::Kind;
 use crate::kind::builtin::Builtin;
 use crate::kind::custom::Custom;
 use crate::outcome::{Outcome, Refused};
+use crate::part::{Inner, Part};
 use crate::request::{Request, Subresource};
 use crate::scale::{API_VERSION, ScaleFields};
-use crate::write::Write;
+use crate::state::Write;
 
 /// One kind at one version, for requests to its objects and their subresources. Cheap to clone.
 ///
@@ -41,39 +41,6 @@ use crate::write::Write;
 #[derive(Clone)]
 pub struct Resource {
     pub(crate) inner: Arc<Inner>,
-}
-
-/// A kind with its field manager.
-pub(crate) struct Part {
-    pub(crate) gvk: GroupVersionKind,
-    pub(crate) kind: Arc<dyn Kind>,
-    pub(crate) manager: FieldManager,
-    /// The merge strategies of a built-in kind.
-    pub(crate) patches: Option<PatchSchema<'static>>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) plural: Str,
-    pub(crate) namespaced: bool,
-    pub(crate) object: Part,
-    pub(crate) status: Option<Part>,
-    pub(crate) ephemeral: Option<Part>,
-    pub(crate) scale: Option<(Part, ScaleFields)>,
-    pub(crate) patch_types: &'static [PatchType],
-    pub(crate) server_answers: bool,
-    pub(crate) rule_faults: Vec<String>,
-}
-
-impl Inner {
-    /// The part of the object that a request is for.
-    pub(crate) fn part(&self, subresource: Subresource) -> Option<&Part> {
-        match subresource {
-            Subresource::Object => Some(&self.object),
-            Subresource::Status => self.status.as_ref(),
-            Subresource::Scale => self.scale.as_ref().map(|(part, _)| part),
-            Subresource::EphemeralContainers => self.ephemeral.as_ref(),
-        }
-    }
 }
 
 impl fmt::Debug for Resource {
@@ -265,7 +232,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(self, request, |write| write.create(live, body))
+        Write::run(&self.inner, request, |write| write.create(live, body))
     }
 
     /// `PUT`: replaces an object. Some kinds create an object that does not exist.
@@ -280,7 +247,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(self, request, |write| write.update(live, body))
+        Write::run(&self.inner, request, |write| write.update(live, body))
     }
 
     /// `PATCH` of any type, by the content type of the request. An apply creates an object that does not exist.
@@ -294,7 +261,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(self, request, |write| write.patch(live, body))
+        Write::run(&self.inner, request, |write| write.patch(live, body))
     }
 }
 
@@ -328,9 +295,4 @@ impl ScaleFields {
             versions: versions.collect(),
         }
     }
-}
-
-/// The fields of an object, or none.
-pub(crate) fn fields_of(value: &Value) -> Map {
-    value.as_map().cloned().unwrap_or_default()
 }

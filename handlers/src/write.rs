@@ -10,21 +10,13 @@ use fieldmanager_value::{Map, Value};
 use crate::body::{self, Body, Media};
 use crate::metadata;
 use crate::outcome::{Action, Outcome, Refused, Warnings};
+use crate::part::{Inner, Part};
 use crate::patch::Patch;
 use crate::request::{FieldValidation, Request, Subresource};
-use crate::resource::{Inner, Part, Resource};
 use crate::scale::{self, ScaleFields};
+use crate::state::Write;
 use crate::status::{self, Target, unsupported_media_type};
 use crate::strict;
-
-/// A write in progress.
-pub(crate) struct Write<'r> {
-    pub(crate) resource: &'r Inner,
-    pub(crate) part: &'r Part,
-    pub(crate) request: &'r Request<'r>,
-    manager: String,
-    warnings: Warnings,
-}
 
 /// The object of a request that creates one.
 static NO_OBJECT: Value = Value::Null;
@@ -32,11 +24,10 @@ static NO_OBJECT: Value = Value::Null;
 impl<'r> Write<'r> {
     /// Runs a write and collects its warnings.
     pub(crate) fn run(
-        resource: &'r Resource,
+        resource: &'r Inner,
         request: &'r Request<'r>,
         steps: impl FnOnce(&mut Self) -> Result<Outcome, Status>,
     ) -> Result<Outcome, Refused> {
-        let resource = &*resource.inner;
         let deprecation = resource.object.kind.deprecation().map(str::to_owned);
         let Some(part) = resource.part(request.subresource) else {
             let kind = &resource.object.gvk;
@@ -226,7 +217,11 @@ impl<'r> Write<'r> {
             return Err(Status::bad_request(format!("the spec replicas field {path} cannot be empty")));
         }
         self.check_uid(metadata::text(&after, "uid"), metadata::text(live, "uid"))?;
-        let errors = self.part.kind.validate_update(Subresource::Object, &after, &before);
+        // A custom resource is validated as a whole, and its `Scale` is not.
+        let errors = match self.resource.object.kind.is_builtin() {
+            true => self.part.kind.validate_create(&after),
+            false => Vec::new(),
+        };
         if !errors.is_empty() {
             return Err(self.target(self.request.name).invalid_kind(&self.part.gvk, &errors));
         }
@@ -437,21 +432,6 @@ impl<'r> Write<'r> {
         }
     }
 
-    /// Warns of the faults of strict field validation, or refuses them.
-    pub(crate) fn report_strict(
-        &mut self,
-        faults: &[String],
-        refused: impl FnOnce(&[String]) -> Status,
-    ) -> Result<(), Status> {
-        match self.request.validation() {
-            _ if faults.is_empty() => {}
-            FieldValidation::Ignore => {}
-            FieldValidation::Warn => faults.iter().for_each(|fault| self.warnings.add(fault)),
-            FieldValidation::Strict => return Err(refused(faults)),
-        }
-        Ok(())
-    }
-
     fn patch_type(&self) -> Result<PatchType, Status> {
         let content_type = body::media_type(self.request.content_type);
         let accepted = self.resource.patch_types;
@@ -478,9 +458,5 @@ impl<'r> Write<'r> {
     /// The namespace that objects of the resource have.
     fn namespace(&self) -> &'r str {
         if self.resource.namespaced { self.request.namespace } else { "" }
-    }
-
-    pub(crate) fn target<'t>(&'t self, name: &'t str) -> Target<'t> {
-        Target { kind: &self.resource.object.gvk, plural: &self.resource.plural, name }
     }
 }

@@ -10,8 +10,8 @@ use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::Value;
 
 use super::{Decoded, Kind};
+use crate::body::fields_of;
 use crate::request::Subresource;
-use crate::resource::fields_of;
 
 /// A built-in kind at one version.
 #[derive(Clone)]

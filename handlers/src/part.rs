@@ -1,0 +1,45 @@
+//! The parts of a resource: the object and its subresources, each with its kind and field manager.
+
+use std::sync::Arc;
+
+use fieldmanager_managedfields::FieldManager;
+use fieldmanager_patch::{PatchSchema, PatchType};
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Str;
+
+use crate::kind::Kind;
+use crate::request::Subresource;
+use crate::scale::ScaleFields;
+
+/// A kind with its field manager.
+pub(crate) struct Part {
+    pub(crate) gvk: GroupVersionKind,
+    pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) manager: FieldManager,
+    /// The merge strategies of a built-in kind.
+    pub(crate) patches: Option<PatchSchema<'static>>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) plural: Str,
+    pub(crate) namespaced: bool,
+    pub(crate) object: Part,
+    pub(crate) status: Option<Part>,
+    pub(crate) ephemeral: Option<Part>,
+    pub(crate) scale: Option<(Part, ScaleFields)>,
+    pub(crate) patch_types: &'static [PatchType],
+    pub(crate) server_answers: bool,
+    pub(crate) rule_faults: Vec<String>,
+}
+
+impl Inner {
+    /// The part of the object that a request is for.
+    pub(crate) fn part(&self, subresource: Subresource) -> Option<&Part> {
+        match subresource {
+            Subresource::Object => Some(&self.object),
+            Subresource::Status => self.status.as_ref(),
+            Subresource::Scale => self.scale.as_ref().map(|(part, _)| part),
+            Subresource::EphemeralContainers => self.ephemeral.as_ref(),
+        }
+    }
+}

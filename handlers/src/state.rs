@@ -1,0 +1,38 @@
+//! The state of a write in progress.
+
+use fieldmanager_managedfields::Status;
+
+use crate::outcome::Warnings;
+use crate::part::{Inner, Part};
+use crate::request::{FieldValidation, Request};
+use crate::status::Target;
+
+/// A write in progress.
+pub(crate) struct Write<'r> {
+    pub(crate) resource: &'r Inner,
+    pub(crate) part: &'r Part,
+    pub(crate) request: &'r Request<'r>,
+    pub(crate) manager: String,
+    pub(crate) warnings: Warnings,
+}
+
+impl Write<'_> {
+    /// Warns of the faults of strict field validation, or refuses them.
+    pub(crate) fn report_strict(
+        &mut self,
+        faults: &[String],
+        refused: impl FnOnce(&[String]) -> Status,
+    ) -> Result<(), Status> {
+        match self.request.validation() {
+            _ if faults.is_empty() => {}
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => faults.iter().for_each(|fault| self.warnings.add(fault)),
+            FieldValidation::Strict => return Err(refused(faults)),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn target<'t>(&'t self, name: &'t str) -> Target<'t> {
+        Target { kind: &self.resource.object.gvk, plural: &self.resource.plural, name }
+    }
+}
