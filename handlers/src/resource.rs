@@ -25,16 +25,21 @@ use crate::state::Write;
 /// ```
 /// use fieldmanager_handlers::{Action, Request, Resource};
 /// use fieldmanager_structural::GroupVersionKind;
+/// use fieldmanager_value::Value;
 ///
-/// let pods = Resource::builtin(&GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))?;
+/// let config_maps = Resource::builtin(&GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))?;
 /// let now = "2026-01-31T12:00:00Z".parse()?;
 /// let request = Request::new(now).namespace("shop").uid("7e1b").user_agent("kubectl/v1.37.1");
 /// let body = br#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"a": "b"}}"#;
-/// let created = pods.create(&request, None, body)?;
+/// let created = config_maps.create(&request, None, body)?;
 /// assert_eq!((created.code(), created.action), (201, Action::Create));
 ///
+/// // The server stores the object with the version that it chooses.
+/// let stored = created.object.to_json().replace(r#""name":"web""#, r#""name":"web","resourceVersion":"1""#);
+/// let live = Value::from_json(&stored)?;
+///
 /// let request = Request::new(now).namespace("shop").name("web").content_type("application/merge-patch+json");
-/// let patched = pods.patch(&request, Some(&created.object), br#"{"data": {"a": "c"}}"#)?;
+/// let patched = config_maps.patch(&request, Some(&live), br#"{"data": {"a": "c"}}"#)?;
 /// assert_eq!(patched.object.get("data").map(|data| data.to_json()).as_deref(), Some(r#"{"a":"c"}"#));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
