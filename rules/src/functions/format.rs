@@ -4,9 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
 
-use super::{Function, global, member, one, size, time, url};
-use crate::evaluate::traversal;
+use super::function::{Function, global, member, one, size, traversal};
 use crate::value::{Outcome, Val, no_overload};
+use crate::{time, url};
 
 macro_rules! formats {
     ($($name:literal),* $(,)?) => {
