@@ -6,7 +6,7 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::error::Fault;
-use crate::number::{digits, fewest_digits};
+use crate::number::{digits, fewest_digits, float};
 use crate::trail::Trail;
 use crate::types::{Form, Struct, TypeId, Types};
 use crate::{base64, quantity, time, unstructured};
@@ -423,28 +423,4 @@ fn number(value: &Value) -> String {
 /// Whether Go writes a float as an integer of 64 bits.
 fn is_written_whole(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() < 9_223_372_036_854_775_808.0
-}
-
-/// The number that Go writes for an integer that it reads as a float.
-pub(crate) fn float(number: i64) -> Written {
-    let float = number as f64;
-    let exact = float.abs() < 9_007_199_254_740_992.0;
-    if exact {
-        return None;
-    }
-    let text = float.to_string();
-    let written = text.parse().map_or(Value::Float(float), Value::Int);
-    (written != Value::Int(number)).then_some(written)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_that_are_no_floats_are_rounded() {
-        assert_eq!(float(9_007_199_254_740_991), None);
-        assert_eq!(float(9_007_199_254_740_992), None);
-        assert_eq!(float(9_007_199_254_740_993), Some(Value::Int(9_007_199_254_740_992)));
-    }
 }

@@ -1,7 +1,5 @@
 //! The error of decoding.
 
-use crate::Kind;
-
 /// An error for an object that does not fit the Go type of its kind. The message is that of Go's JSON decoder.
 ///
 /// ```
@@ -21,14 +19,6 @@ use crate::Kind;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DecodeError(pub(crate) String);
-
-impl DecodeError {
-    /// The message of the status with which kube-apiserver answers a request that contains such an object.
-    pub fn message(&self, kind: &Kind) -> String {
-        let gvk = kind.gvk();
-        format!("{0} in version {1:?} cannot be handled as a {0}: {self}", gvk.kind, gvk.version.as_str())
-    }
-}
 
 /// A fault at a place of the object.
 #[derive(Debug)]

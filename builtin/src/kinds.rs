@@ -305,6 +305,14 @@ impl PartialEq for Kind {
 
 impl Eq for Kind {}
 
+impl DecodeError {
+    /// The message of the status with which kube-apiserver answers a request that contains such an object.
+    pub fn message(&self, kind: &Kind) -> String {
+        let gvk = kind.gvk();
+        format!("{0} in version {1:?} cannot be handled as a {0}: {self}", gvk.kind, gvk.version.as_str())
+    }
+}
+
 #[derive(Deserialize)]
 struct RawKinds {
     kinds: Vec<RawKind>,

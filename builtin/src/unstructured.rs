@@ -5,7 +5,7 @@
 use fieldmanager_value::{List, Value};
 
 use crate::base64;
-use crate::decode::float;
+use crate::number::float;
 use crate::types::Form;
 
 /// Converts a value into a scalar or bytes, or refuses it for a list, map or struct that it is not. `None` if it is

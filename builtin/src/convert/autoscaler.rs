@@ -2,7 +2,7 @@
 
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{edit, renamed, set};
+use super::edit::{edit, renamed, set};
 use crate::kinds::part;
 use crate::types::types;
 use crate::{Kind, decode, encode};

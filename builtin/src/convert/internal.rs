@@ -2,7 +2,8 @@
 
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{ConvertError, each, edit, set};
+use super::edit::{each, edit, set};
+use super::error::ConvertError;
 use crate::{Kind, base64};
 
 /// Fields that are pointers in versions and plain in the internal version, so that they are written if their parent is

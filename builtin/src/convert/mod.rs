@@ -4,31 +4,19 @@
 //! defaults.
 
 mod autoscaler;
+mod edit;
+mod error;
 mod event;
 mod internal;
 mod resources;
 
+pub use error::ConvertError;
+
 use fieldmanager_value::{Str, Value};
 
+use self::edit::set;
 use crate::types::types;
 use crate::{Kind, decode};
-
-/// An error of [`Kind::convert`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConvertError {
-    /// The other kind is not a version of this one.
-    #[error("cannot convert {from} to {to}: expected a version of the same kind")]
-    Unrelated {
-        /// The kind of the object.
-        from: String,
-        /// The wanted kind.
-        to: String,
-    },
-    /// An annotation does not have a number. The message is that of Go.
-    #[error("{0}")]
-    Annotation(String),
-}
 
 impl Kind {
     /// Converts a [decoded](Kind::decode) object of this kind to another version of it, as kube-apiserver does between a
@@ -85,40 +73,4 @@ fn with_api_version(object: &Value, kind: &Kind) -> Value {
         return object.clone();
     }
     set(&set(object, "apiVersion", Some(version.into())), "kind", Some(name.into()))
-}
-
-/// A map with a field set, or removed if the value is `None`. A value of another kind is returned unchanged.
-fn set(object: &Value, field: &str, value: Option<Value>) -> Value {
-    match object {
-        Value::Map(fields) => Value::Map(fields.with_edits(vec![(field.into(), value)])),
-        other => other.clone(),
-    }
-}
-
-/// A map with a field replaced by a function of its value, if it has the field.
-fn edit(object: &Value, field: &str, change: impl FnOnce(&Value) -> Value) -> Value {
-    match object.get(field) {
-        Some(value) if !value.is_null() => {
-            let changed = change(value);
-            if changed.ptr_eq(value) { object.clone() } else { set(object, field, Some(changed)) }
-        }
-        _ => object.clone(),
-    }
-}
-
-/// A list with every item replaced. A value of another kind is returned unchanged.
-fn each(list: &Value, mut change: impl FnMut(&Value) -> Value) -> Value {
-    let Value::List(items) = list else { return list.clone() };
-    let changed: Vec<Value> = items.iter().map(&mut change).collect();
-    if changed.iter().zip(items).all(|(new, old)| new.ptr_eq(old)) {
-        list.clone()
-    } else {
-        Value::from(changed)
-    }
-}
-
-/// A map of the fields that are present, from another map under other names.
-fn renamed(object: &Value, names: &[(&str, &str)]) -> Value {
-    let field = |(old, new): &(&str, &str)| Some((Str::from(*new), object.get(old)?.clone()));
-    Value::Map(names.iter().filter_map(field).collect())
 }

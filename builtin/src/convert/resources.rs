@@ -2,7 +2,7 @@
 
 use fieldmanager_value::{Str, Value};
 
-use super::{each, edit, set};
+use super::edit::{each, edit, set};
 use crate::Kind;
 
 /// The fields of a request that are below `exactly` since `v1beta2`.

@@ -1,11 +1,13 @@
 //! Functions of rules that need more than paths.
 
+mod edit;
 mod pod;
 mod prepare;
 
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{Map, Value};
 
-use crate::table::{Edit, Function, Path};
+use self::edit::{at, storage_version, text, with};
+use crate::table::Function;
 use crate::{amount, image};
 
 /// The functions by the names that tables use.
@@ -37,22 +39,6 @@ pub(crate) const FUNCTIONS: &[(&str, Function)] = &[
     ("stored_versions", |value, _| stored_versions(value)),
     ("volume_source", |value, _| volume_source(value)),
 ];
-
-/// The object with a value at a path.
-pub(crate) fn with(object: &Value, path: &str, value: impl Into<Value>) -> Option<Value> {
-    let value = value.into();
-    Path::parse(path).edit(object, true, &mut |_| Edit::Set(value.clone()))
-}
-
-/// The string at a path; empty if there is none.
-pub(crate) fn text<'v>(object: &'v Value, path: &str) -> &'v str {
-    at(object, path).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The value at a path of field names.
-pub(crate) fn at<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
-    path.split('.').try_fold(object, |value, name| value.get(name)).filter(|value| !value.is_null())
-}
 
 fn image_pull_policy(value: &Value, image: &str, policy: &str) -> Option<Value> {
     if at(value, policy).is_some() || value.as_map().is_none() {
@@ -104,12 +90,4 @@ fn definition_names(object: &Value) -> Option<Value> {
 fn stored_versions(object: &Value) -> Option<Value> {
     let name = storage_version(object)?;
     with(object, "status.storedVersions", vec![name])
-}
-
-/// The name of the version of a definition that is stored.
-pub(crate) fn storage_version(object: &Value) -> Option<Str> {
-    let versions = at(object, "spec.versions")?.as_list()?;
-    let stored =
-        versions.iter().find(|version| at(version, "storage").and_then(Value::as_bool) == Some(true))?;
-    Some(text(stored, "name").into())
 }

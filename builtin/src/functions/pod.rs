@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fieldmanager_value::{List, Map, Value};
 
-use super::{at, text, with};
+use super::edit::{at, text, with};
 use crate::amount::Amount;
 use crate::table::{Edit, Path};
 

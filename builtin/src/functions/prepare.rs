@@ -2,7 +2,7 @@
 
 use fieldmanager_value::{List, Map, Str, Value};
 
-use super::{at, storage_version, text, with};
+use super::edit::{at, storage_version, text, with};
 use crate::table::{Edit, Path};
 
 /// Removes the value at a path.

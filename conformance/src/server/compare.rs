@@ -4,7 +4,8 @@ use fieldmanager_handlers::Action;
 use serde_json::{Value as Json, json};
 
 use super::kinds::Kind;
-use super::request::{Answer, Step, set_pointer};
+use super::pointer::set_pointer;
+use super::request::{Answer, Step};
 use crate::json::{items, member, same_value, set, text};
 use crate::suite::Difference;
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::generate::Story;
-use super::request::NAME;
+use super::story::Story;
+use super::template::NAME;
 use crate::json::{items, member, set, text};
 
 /// Adds a fault to a step.

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use fieldmanager_value::Value;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-use super::request::{NAME, set_pointer};
+use super::pointer::set_pointer;
+use super::template::NAME;
 use crate::Error;
 use crate::generate::random::Random;
 use crate::json::{back, flag, items, member, set, text};

@@ -9,7 +9,8 @@ use serde_json::{Value as Json, json};
 
 use super::client::Client;
 use super::kinds::{Catalog, Kind};
-use super::request::{Answer, DEFINITIONS, NAME, Request, Step};
+use super::request::{Answer, DEFINITIONS, Request, Step};
+use super::template::NAME;
 use crate::Error;
 use crate::json::{items, set, text};
 use crate::oracle::Oracle;

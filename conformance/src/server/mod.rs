@@ -15,10 +15,13 @@ mod kinds;
 mod library;
 mod live;
 mod patches;
+mod pointer;
 mod process;
 mod recording;
 mod request;
 mod run;
+mod story;
+mod template;
 
 pub use check::{Recorded, Requests};
 pub use client::Client;

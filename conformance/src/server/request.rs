@@ -1,12 +1,11 @@
 //! Requests and answers, and the requests that the steps of a sequence stand for.
 
-use serde_json::{Map as JsonMap, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::kinds::Kind;
+use super::pointer::{merge, remove_pointer, set_pointer};
+use super::template::{NAME, named};
 use crate::json::{flag, items, member, own, text};
-
-/// Stands for the name of the object in a step.
-pub(super) const NAME: &str = "%NAME%";
 
 /// A request to an API server.
 #[derive(Clone, Debug, Default)]
@@ -168,79 +167,3 @@ impl<'a> Step<'a> {
 
 /// The group of definitions of custom resources, whose status the server writes some time after a request.
 pub(super) const DEFINITIONS: &str = "apiextensions.k8s.io";
-
-/// A value with the name of the object in its place.
-fn named(value: &Json, name: &str) -> Json {
-    match value {
-        Json::String(text) if text.contains(NAME) => Json::String(text.replace(NAME, name)),
-        Json::Array(items) => items.iter().map(|item| named(item, name)).collect(),
-        Json::Object(members) => {
-            let members = members.iter();
-            members
-                .map(|(key, value)| (key.replace(NAME, name), named(value, name)))
-                .collect::<JsonMap<_, _>>()
-                .into()
-        }
-        _ => value.clone(),
-    }
-}
-
-/// A JSON merge patch.
-pub(super) fn merge(object: &mut Json, patch: &Json) {
-    let Json::Object(patch) = patch else {
-        *object = patch.clone();
-        return;
-    };
-    if !object.is_object() {
-        *object = json!({});
-    }
-    if let Json::Object(members) = object {
-        for (name, value) in patch {
-            if value.is_null() {
-                members.remove(name);
-            } else {
-                merge(members.entry(name.clone()).or_insert(Json::Null), value);
-            }
-        }
-    }
-}
-
-/// Splits a JSON pointer into its names.
-pub(super) fn names(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect()
-}
-
-/// Sets the value at a pointer, and makes the objects on the way to it. The end of a list is not extended.
-pub(super) fn set_pointer(object: &mut Json, pointer: &str, value: &Json) {
-    let mut at = object;
-    for name in names(pointer) {
-        if at.is_null() {
-            *at = json!({});
-        }
-        let next = match at {
-            Json::Object(members) => Some(members.entry(name).or_insert(Json::Null)),
-            Json::Array(items) => name.parse::<usize>().ok().and_then(|index| items.get_mut(index)),
-            _ => None,
-        };
-        let Some(next) = next else { return };
-        at = next;
-    }
-    *at = value.clone();
-}
-
-/// Removes the value at a pointer.
-pub(super) fn remove_pointer(object: &mut Json, pointer: &str) {
-    let Some((parent, last)) = pointer.rsplit_once('/') else { return };
-    let last = last.replace("~1", "/").replace("~0", "~");
-    match object.pointer_mut(parent) {
-        Some(Json::Object(members)) => {
-            members.remove(&last);
-        }
-        Some(Json::Array(items)) => {
-            if let Some(index) = last.parse().ok().filter(|index| *index < items.len()) {
-                items.remove(index);
-            }
-        }
-        _ => {}
-    }
-}

@@ -1,0 +1,118 @@
+//! Random objects of a sequence of requests.
+
+use serde_json::{Value as Json, json};
+
+use super::kinds::{Catalog, Kind};
+use super::patches;
+use super::pointer::{remove_pointer, set_pointer};
+use crate::Error;
+use crate::generate::random::Random;
+use crate::json::{flag, items, member, set};
+
+/// The kind and the object of a sequence.
+pub(super) struct Story<'a> {
+    catalog: &'a Catalog,
+    pub(super) kind: &'a Kind,
+    pub(super) rng: &'a mut Random,
+    /// The object of the first request: the members that cannot change are equal in all others.
+    base: Json,
+}
+
+impl<'a> Story<'a> {
+    pub(super) fn new(catalog: &'a Catalog, rng: &'a mut Random) -> Result<Self, Error> {
+        let kind = rng.pick(&catalog.kinds).ok_or_else(|| Error::Request("no kinds".to_owned()))?;
+        let base = catalog.expand(rng, member(&kind.rest, "object"), 40);
+        Ok(Story { catalog, kind, rng, base })
+    }
+
+    fn template(&mut self, name: &str, percent: u32) -> Json {
+        self.catalog.expand(self.rng, member(&self.kind.rest, name), percent)
+    }
+
+    /// A valid object, as far as an update may change it.
+    fn content(&mut self) -> Json {
+        let mutable = self.kind.rest.get("mutable").is_some();
+        let mut out = if flag(&self.kind.rest, "fixed") || (mutable && self.rng.chance(80)) {
+            self.base.clone()
+        } else {
+            let percent = *self.rng.pick(&[15, 40, 70]).unwrap_or(&40);
+            self.template("object", percent)
+        };
+        for pointer in items(&self.kind.rest, "pinned").iter().filter_map(Json::as_str) {
+            match self.base.pointer(pointer) {
+                _ if pointer == "/" => out = self.base.clone(),
+                Some(value) => set_pointer(&mut out, pointer, value),
+                None => remove_pointer(&mut out, pointer),
+            }
+        }
+        if mutable {
+            let changes = self.template("mutable", 60);
+            patches::merge_by_name(&mut out, &changes);
+        }
+        out
+    }
+
+    /// The names and labels of the object.
+    fn metadata(&mut self) -> Json {
+        let mut out = json!({"name": self.kind.object_name()});
+        if self.kind.is_namespaced() && self.rng.chance(30) {
+            set(&mut out, "namespace", "default");
+        }
+        if self.rng.chance(40) {
+            let labels =
+                [json!({"app": "web"}), json!({"app": "x", "tier": "t"}), json!({"tier": null}), json!({})];
+            set(&mut out, "labels", self.rng.pick(&labels).cloned());
+        }
+        if self.rng.chance(30) {
+            let annotations =
+                [json!({"note": "a"}), json!({"note": "b", "example.com/x": ""}), json!({"n": "1"})];
+            set(&mut out, "annotations", self.rng.pick(&annotations).cloned());
+        }
+        if self.rng.chance(6) {
+            set(&mut out, "finalizers", json!([self.rng.name(&["example.com/a", "example.com/b"])]));
+        }
+        if self.rng.chance(8) {
+            let owner =
+                |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid});
+            let owners = [json!([owner("p", "u1")]), json!([owner("p", "u1"), owner("q", "u2")])];
+            set(&mut out, "ownerReferences", self.rng.pick(&owners).cloned());
+        }
+        if self.rng.chance(5) {
+            set(&mut out, "creationTimestamp", Json::Null);
+        }
+        out
+    }
+
+    /// A complete object for a subresource, or the object itself, at a version.
+    pub(super) fn object(&mut self, sub: &str, version: &str) -> Json {
+        let mut out = match sub {
+            "scale" => {
+                let replicas = self.rng.pick(&[json!(0), json!(1), json!(2), json!(5)]).cloned();
+                json!({"spec": {"replicas": replicas}})
+            }
+            "" => self.content(),
+            "status" => {
+                let mut out = if self.rng.chance(60) { self.content() } else { self.base.clone() };
+                set(&mut out, "status", self.template("status", 50));
+                out
+            }
+            other => self.template(other, 50),
+        };
+        if sub.is_empty() && self.kind.has("status") && self.rng.chance(10) {
+            set(&mut out, "status", self.template("status", 50));
+        }
+        let metadata = if sub == "scale" {
+            json!({"name": self.kind.object_name(), "namespace": "default"})
+        } else {
+            self.metadata()
+        };
+        set(&mut out, "metadata", metadata);
+        let (api_version, kind) = match sub {
+            "scale" => ("autoscaling/v1".to_owned(), "Scale"),
+            _ => (self.kind.api_version(version), self.kind.kind.as_str()),
+        };
+        set(&mut out, "apiVersion", api_version);
+        set(&mut out, "kind", kind);
+        out
+    }
+}
