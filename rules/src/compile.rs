@@ -7,8 +7,8 @@ use fieldmanager_structural::{FieldPath, Structural};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::RuleFault;
 use crate::rule::{Rule, rule};
+use crate::rule_fault::RuleFault;
 
 /// The rules of a schema and of the schemas below it.
 #[derive(Debug)]

@@ -6,9 +6,10 @@ use std::rc::Rc;
 
 use fieldmanager_value::internal::level;
 
+use crate::display::shown;
 use crate::equality;
 use crate::expression::{Expr, Fold, Program, Step};
-use crate::functions;
+use crate::functions::{self, traversal};
 use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload};
 
 /// The cost of making a list.
@@ -36,11 +37,6 @@ pub(crate) fn run<'a>(
     let mut evaluation = Evaluation { variables, has_old, cost: 0, limit };
     let outcome = evaluation.eval(&program.expr);
     (outcome, evaluation.cost)
-}
-
-/// A tenth of a size, rounded up: the cost of visiting strings and lists.
-pub(crate) fn traversal(size: u64) -> u64 {
-    size.div_ceil(10)
 }
 
 impl<'a> Evaluation<'a> {
@@ -394,6 +390,6 @@ fn select<'a>(operand: Val<'a>, key: &Val<'_>, is_test: bool, is_optional: bool)
         Some(value) if is_optional => Ok(Val::some(value)),
         None if is_optional => Ok(Val::Optional(None)),
         Some(value) => Ok(value),
-        None => fault(format!("no such key: {}", crate::functions::text::shown(key))),
+        None => fault(format!("no such key: {}", shown(key))),
     }
 }

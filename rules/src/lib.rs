@@ -38,29 +38,33 @@
 //! operation and with the sizes of strings and lists, approximately as in the API server; above [`RULE_BUDGET`] for
 //! one rule or the budget of the object, it ends with an error.
 
+mod collections;
 mod compile;
+mod display;
 mod equality;
 mod escape;
 mod evaluate;
+mod evaluated;
 mod expression;
 mod field_path;
 mod functions;
 mod object;
+mod quantity;
 mod rule;
+mod rule_fault;
+mod time;
+mod url;
 mod validate;
 mod value;
 
 use std::fmt;
 
-use fieldmanager_structural::{FieldError, FieldPath, Structural};
+use fieldmanager_structural::{FieldPath, Structural};
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::with_room;
 
-/// The cost that an API server allows for all rules of one object.
-pub const BUDGET: u64 = 10_000_000;
-
-/// The cost that an API server allows for one evaluation of a rule.
-pub const RULE_BUDGET: u64 = 1_000_000;
+pub use evaluated::{BUDGET, Evaluated, RULE_BUDGET};
+pub use rule_fault::RuleFault;
 
 /// The compiled rules of a structural schema.
 ///
@@ -95,46 +99,6 @@ pub struct Compiled {
     pub rules: Rules,
     /// The rules that cannot be run.
     pub refused: Vec<RuleFault>,
-}
-
-/// A rule that cannot be run.
-///
-/// ```
-/// use fieldmanager_rules::RuleFault;
-/// use fieldmanager_structural::FieldPath;
-/// let fault = RuleFault { path: FieldPath::empty(), rule: "self.a".to_owned(), reason: "no".to_owned() };
-/// assert_eq!(fault.to_string(), "<nil>: the rule `self.a` cannot be run: no");
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct RuleFault {
-    /// The path of the rule in the schema.
-    pub path: FieldPath,
-    /// The expression.
-    pub rule: String,
-    /// The reason.
-    pub reason: String,
-}
-
-impl fmt::Display for RuleFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: the rule `{}` cannot be run: {}", self.path, self.rule, self.reason)
-    }
-}
-
-impl std::error::Error for RuleFault {}
-
-/// The outcome of evaluating rules.
-///
-/// ```
-/// use fieldmanager_rules::Evaluated;
-/// assert!(Evaluated::default().errors.is_empty());
-/// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evaluated {
-    /// The violations and the errors of evaluations.
-    pub errors: Vec<FieldError>,
-    /// The violations of values that did not change in an update.
-    pub warnings: Vec<String>,
 }
 
 impl Rules {

@@ -10,7 +10,7 @@ use fieldmanager_structural::Structural;
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::escape::{escape, unescape};
-use crate::functions::time;
+use crate::time;
 use crate::value::{Fault, ListVal, MapVal, Outcome, Val, fault};
 
 /// The name of a type in Go.

@@ -7,10 +7,10 @@ use fieldmanager_value::{List, Map, Value};
 
 use crate::compile::Node;
 use crate::evaluate;
+use crate::evaluated::{Evaluated, RULE_BUDGET};
 use crate::object::read;
 use crate::rule::Rule;
 use crate::value::{Fault, Val};
-use crate::{Evaluated, RULE_BUDGET};
 
 /// The maximum length of a message that an expression makes, in bytes.
 const MESSAGE: usize = 5 * 1024;

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use fieldmanager_structural::Structural;
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::functions::quantity::Quantity;
-use crate::functions::url::Url;
+use crate::quantity::Quantity;
+use crate::url::Url;
 
 /// An error of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ impl Key {
         })
     }
 
-    fn value<'a>(&self) -> Val<'a> {
+    pub(crate) fn value<'a>(&self) -> Val<'a> {
         match self {
             Key::Bool(flag) => Val::Bool(*flag),
             Key::Number(number) => i64::try_from(*number)
@@ -212,16 +212,6 @@ impl<'a> ListVal<'a> {
         }
     }
 
-    pub(crate) fn get(&self, at: usize) -> Option<Outcome<'a>> {
-        match self {
-            ListVal::Object(list, schema) => {
-                let items = schema.items.as_ref()?;
-                Some(crate::object::read(list.get(at)?, items))
-            }
-            ListVal::Made(items) | ListVal::Sum(items, _) => items.get(at).cloned().map(Ok),
-        }
-    }
-
     /// The schema of a list of the object, or of a sum with one.
     pub(crate) fn schema(&self) -> Option<&'a Structural> {
         match self {
@@ -236,39 +226,13 @@ impl<'a> ListVal<'a> {
         let list_type = schema.extensions.list_type.as_deref()?;
         matches!(list_type, "set" | "map").then_some((list_type, schema))
     }
-
-    pub(crate) fn items(&self) -> Result<Vec<Val<'a>>, Fault> {
-        self.iter().collect()
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Outcome<'a>> + '_ {
-        (0..self.len()).map_while(|at| self.get(at))
-    }
 }
 
-impl<'a> MapVal<'a> {
+impl MapVal<'_> {
     pub(crate) fn len(&self) -> usize {
         match self {
             MapVal::Object(map, _) => map.len(),
             MapVal::Made(entries) => entries.len(),
-        }
-    }
-
-    /// The value of a key.
-    pub(crate) fn find(&self, key: &Val<'_>) -> Result<Option<Val<'a>>, Fault> {
-        match self {
-            MapVal::Object(map, schema) => {
-                let Val::String(name) = key else { return no_overload() };
-                crate::object::field(map, schema, name)
-            }
-            MapVal::Made(entries) => Ok(Key::of(key).and_then(|key| entries.get(&key).cloned())),
-        }
-    }
-
-    pub(crate) fn keys(&self) -> Vec<Val<'a>> {
-        match self {
-            MapVal::Object(map, schema) => crate::object::keys(map, schema),
-            MapVal::Made(entries) => entries.keys().map(Key::value).collect(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Conversions between types, and optional values.
 
-use fieldmanager_value::internal::go_format::write_float;
-
-use super::{Function, first, global, member, one, time};
+use super::function::{Function, first, global, member, one};
+use crate::display::shown_float;
+use crate::time;
 use crate::value::{Outcome, Val, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[
@@ -153,20 +153,6 @@ fn double<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
         [other] => mismatch(other, "double"),
         _ => no_overload(),
     }
-}
-
-/// A float as `strconv.FormatFloat(number, 'g', -1, 64)` writes it.
-pub(super) fn shown_float(number: f64) -> String {
-    if number.is_nan() {
-        return "NaN".to_owned();
-    }
-    if number.is_infinite() {
-        return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
-    }
-    let mut out = String::new();
-    // Writing to a `String` cannot fail.
-    let _ = write_float(&mut out, number, 21);
-    out
 }
 
 fn string<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {

@@ -4,16 +4,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
 
-use super::{Function, global, member, one, size, time, url};
-use crate::evaluate::traversal;
+use super::function::{Function, global, member, one, size, traversal};
 use crate::value::{Outcome, Val, no_overload};
+use crate::{time, url};
 
 macro_rules! formats {
     ($($name:literal),* $(,)?) => {
         /// The names of the formats.
         const NAMES: &[&str] = &[$($name),*];
 
-        pub(super) const ALL: &[Function] = &[
+        pub(crate) const ALL: &[Function] = &[
             $(global(concat!("format.", $name), 0, one, |_, _| Ok(Val::Format($name))),)*
             global("format.named", 1, one, |a, _| match a {
                 [Val::String(text)] => Ok(match NAMES.iter().find(|name| **name == text.as_str()) {

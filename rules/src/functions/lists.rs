@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::{Function, global, items, member, one, operators, size, text};
+use super::function::{Function, global, items, member, one, size};
+use super::{operators, text};
 use crate::equality::is_equal;
 use crate::value::{Fault, ListVal, Outcome, Val, fault, no_overload};
 

@@ -4,8 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fieldmanager_value::internal::go_format::quote;
 
-use super::{Function, first, first_twice, global, member, one};
-use crate::evaluate::traversal;
+use super::function::{Function, first, first_twice, global, member, one, traversal};
 use crate::value::{Fault, Outcome, Val, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[

@@ -9,9 +9,8 @@ use cel::common::ast::operators::{
     SUBSTRACT,
 };
 
-use super::{Function, global, items, member, one, size};
+use super::function::{Function, global, items, member, one, size, traversal};
 use crate::equality::{is_equal, keys_of};
-use crate::evaluate::traversal;
 use crate::value::{Fault, Key, ListVal, Outcome, Val, compare_numbers, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[

@@ -3,8 +3,7 @@
 use fieldmanager_structural::validation::expression;
 use regex::Regex;
 
-use super::{Function, global, member, size};
-use crate::evaluate::traversal;
+use super::function::{Function, global, member, size, traversal};
 use crate::value::{Fault, Outcome, Val, fault, no_overload};
 
 const fn with_regex(function: Function) -> Function {

@@ -3,8 +3,8 @@
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::go_format::quote;
 
-use super::{Function, convert, first, first_twice, global, member, second, size};
-use crate::evaluate::traversal;
+use super::function::{Function, first, first_twice, global, member, second, size, traversal};
+use crate::display::shown;
 use crate::value::{Outcome, Val, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[
@@ -192,35 +192,6 @@ fn substring<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
         },
     };
     Ok(Val::text(text.get(from..to).unwrap_or_default()))
-}
-
-/// A value as messages and `%s` show it.
-pub(crate) fn shown(value: &Val<'_>) -> String {
-    match value {
-        Val::Null => "null".to_owned(),
-        Val::String(text) => text.to_string(),
-        Val::Double(number) => convert::shown_float(*number),
-        Val::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Val::Type(name) => (*name).to_owned(),
-        Val::List(list) => {
-            let items: Vec<String> = list.iter().flatten().map(|item| shown(&item)).collect();
-            format!("[{}]", items.join(", "))
-        }
-        Val::Map(map) => {
-            let entry = |key: &Val<'_>| {
-                let value = map.find(key).ok().flatten()?;
-                Some(format!("{}: {}", shown(key), shown(&value)))
-            };
-            let entries: Vec<String> = map.keys().iter().filter_map(entry).collect();
-            format!("{{{}}}", entries.join(", "))
-        }
-        Val::Bool(flag) => flag.to_string(),
-        Val::Int(number) => number.to_string(),
-        Val::Uint(number) => number.to_string(),
-        Val::Duration(nanoseconds) => super::time::seconds(*nanoseconds),
-        Val::Timestamp(time) => time.to_string(),
-        _ => String::new(),
-    }
 }
 
 /// `format`: replaces the clauses of a string, such as `%s` and `%.2f`.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use semver::Version;
 
-use super::{Function, first, global, member, one};
+use super::function::{Function, first, global, member, one};
 use crate::value::{Outcome, Val, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[

@@ -1,14 +1,21 @@
 //! The faults of an object, in the form of the API server.
 
 use fieldmanager_value::internal::Escape;
-use fieldmanager_value::internal::go_format::quote;
+use fieldmanager_value::internal::go_format::{quote, write_float};
 use fieldmanager_value::{Text, Value};
 
-use super::numbers::shown;
 use crate::{FieldError, FieldErrorKind, FieldPath};
 
 /// The maximum number of errors listed for one object. A single error may list every value of an enumeration.
 const LISTED: usize = 100;
+
+/// A number as the verb `%v` of Go writes it.
+pub(super) fn shown(number: f64) -> String {
+    let mut out = String::new();
+    // Writing to a `String` cannot fail.
+    let _ = write_float(&mut out, number, 6);
+    out
+}
 
 /// The place of a value, as a linked list on the stack.
 #[derive(Clone, Copy)]

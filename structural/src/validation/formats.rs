@@ -7,7 +7,7 @@ use fieldmanager_value::{Map, Str, Value};
 use jsonschema::Draft;
 use serde_json::json;
 
-use super::compile::Types;
+use super::types::Types;
 use crate::dns::{is_label, is_subdomain};
 
 /// A check of a string.

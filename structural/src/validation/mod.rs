@@ -33,6 +33,7 @@ mod faults;
 mod formats;
 mod numbers;
 mod regular;
+mod types;
 mod walk;
 
 use std::fmt;

@@ -1,21 +1,12 @@
 //! Bounds of numbers. The API server keeps bounds as floats, and converts them to integers to compare them with one.
 
 use fieldmanager_value::Value;
-use fieldmanager_value::internal::go_format::write_float;
 
 use super::compile::Node;
-use super::faults::{Outcome, Place};
+use super::faults::{Outcome, Place, shown};
 
 /// The largest integer that a float represents together with all smaller ones.
 const LARGEST: f64 = 9_007_199_254_740_991.0;
-
-/// A number as the verb `%v` of Go writes it.
-pub(super) fn shown(number: f64) -> String {
-    let mut out = String::new();
-    // Writing to a `String` cannot fail.
-    let _ = write_float(&mut out, number, 6);
-    out
-}
 
 /// Whether a float counts as an integer.
 ///

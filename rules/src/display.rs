@@ -1,0 +1,49 @@
+//! Values in messages.
+
+use fieldmanager_value::internal::go_format::write_float;
+
+use crate::time::seconds;
+use crate::value::Val;
+
+/// A float as `strconv.FormatFloat(number, 'g', -1, 64)` writes it.
+pub(crate) fn shown_float(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+    }
+    let mut out = String::new();
+    // Writing to a `String` cannot fail.
+    let _ = write_float(&mut out, number, 21);
+    out
+}
+
+/// A value as messages and `%s` show it.
+pub(crate) fn shown(value: &Val<'_>) -> String {
+    match value {
+        Val::Null => "null".to_owned(),
+        Val::String(text) => text.to_string(),
+        Val::Double(number) => shown_float(*number),
+        Val::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Val::Type(name) => (*name).to_owned(),
+        Val::List(list) => {
+            let items: Vec<String> = list.iter().flatten().map(|item| shown(&item)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Val::Map(map) => {
+            let entry = |key: &Val<'_>| {
+                let value = map.find(key).ok().flatten()?;
+                Some(format!("{}: {}", shown(key), shown(&value)))
+            };
+            let entries: Vec<String> = map.keys().iter().filter_map(entry).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Val::Bool(flag) => flag.to_string(),
+        Val::Int(number) => number.to_string(),
+        Val::Uint(number) => number.to_string(),
+        Val::Duration(nanoseconds) => seconds(*nanoseconds),
+        Val::Timestamp(time) => time.to_string(),
+        _ => String::new(),
+    }
+}
