@@ -13,7 +13,7 @@ macro_rules! formats {
         /// The names of the formats.
         const NAMES: &[&str] = &[$($name),*];
 
-        pub(super) const ALL: &[Function] = &[
+        pub(crate) const ALL: &[Function] = &[
             $(global(concat!("format.", $name), 0, one, |_, _| Ok(Val::Format($name))),)*
             global("format.named", 1, one, |a, _| match a {
                 [Val::String(text)] => Ok(match NAMES.iter().find(|name| **name == text.as_str()) {
