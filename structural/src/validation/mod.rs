@@ -45,6 +45,7 @@ use crate::{FieldError, FieldPath, Structural};
 
 pub use compile::SchemaError;
 #[doc(hidden)]
+#[doc(hidden)]
 pub use regular::expression;
 
 /// A compiled schema that validates objects.
@@ -133,6 +134,7 @@ impl Validator {
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn validate_at(&self, path: &FieldPath, object: &Value) -> Vec<FieldError> {
         walk::validate(&self.node, path, object, None)
     }
@@ -155,6 +157,7 @@ impl Validator {
     /// assert_eq!(errors[0].path, FieldPath::root("b"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)]
     pub fn validate_update(
         &self,
         path: &FieldPath,

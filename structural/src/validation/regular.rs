@@ -22,6 +22,7 @@ const SIZE: usize = 10 << 20;
 /// # Errors
 ///
 /// The reason why the expression is refused.
+#[doc(hidden)]
 pub fn expression(pattern: &str) -> Result<Regex, String> {
     RegexBuilder::new(&translate(pattern)).size_limit(SIZE).build().map_err(|error| error.to_string())
 }

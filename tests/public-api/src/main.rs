@@ -30,7 +30,8 @@ const ENGINE: &[&str] =
     &["value", "schema", "fieldpath", "typed", "merge", "patch", "structural", "openapi", "managedfields"];
 
 /// The folders of the other published libraries. The last one is the facade.
-const ADAPTERS: &[&str] = &["authoring", "union", "derive", "kube", "builtin", "harness", "."];
+const ADAPTERS: &[&str] =
+    &["authoring", "union", "derive", "kube", "builtin", "rules", "handlers", "harness", "."];
 
 /// The largest number of items that the crates of the engine may have together.
 const MAX_ITEMS: usize = 400;
