@@ -23,6 +23,7 @@ pub enum Operation {
 
 impl Operation {
     /// The name in entries: `Apply` or `Update`.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Operation::Apply => "Apply",

@@ -120,7 +120,6 @@ impl ManagedFields {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(hidden)]
-    #[doc(hidden)]
     pub fn decode_with(list: Option<&Value>, interner: &mut Interner) -> Result<Self, EntryError> {
         let mut decoded = Decoded::default();
         let mut fingerprint = Fingerprint::default();
