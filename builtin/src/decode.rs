@@ -2,6 +2,7 @@
 //!
 //! Behaviour: `sigs.k8s.io/json` as the serializer of `k8s.io/apimachinery` uses it, then `encoding/json`.
 
+use fieldmanager_structural::internal::json_kind;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
@@ -167,7 +168,7 @@ impl Decoder<'_> {
             (Form::Map(_, of), Value::Map(entries)) => level(|| self.map(*of, entries, trail)),
             (Form::Struct(shape), Value::Map(entries)) => level(|| self.object(id, shape, entries, trail)),
             _ => {
-                self.report(found(value).to_owned(), id, trail);
+                self.report(json_kind(value).to_owned(), id, trail);
                 Ok(None)
             }
         }
@@ -277,7 +278,7 @@ impl Decoder<'_> {
                 _ => None,
             };
             if byte.is_none() {
-                let found = if item.is_number() { self.number(item) } else { found(item).to_owned() };
+                let found = if item.is_number() { self.number(item) } else { json_kind(item).to_owned() };
                 let fault = self.fault_at(found, "uint8".to_owned(), &trail.index(at));
                 self.fault.get_or_insert(fault);
             }
@@ -325,7 +326,8 @@ impl Decoder<'_> {
                         Value::String(_) => {}
                         Value::Null => edits.push((at, Value::from(""))),
                         _ => {
-                            let fault = nested.fault_at(found(item).to_owned(), "string".to_owned(), root);
+                            let fault =
+                                nested.fault_at(json_kind(item).to_owned(), "string".to_owned(), root);
                             nested.fault.get_or_insert(fault);
                         }
                     }
@@ -388,24 +390,12 @@ impl Decoder<'_> {
     }
 
     fn mismatch(&self, wanted: &str, value: &Value, trail: &Trail<'_>) -> Fault {
-        self.fault_at(found(value).to_owned(), wanted.to_owned(), trail)
+        self.fault_at(json_kind(value).to_owned(), wanted.to_owned(), trail)
     }
 
     fn fault_at(&self, found: String, wanted: String, trail: &Trail<'_>) -> Fault {
         let has_trail = self.mode != Mode::Unstructured;
         Fault::Type { found, wanted, field: trail.fields(self.types).filter(|_| has_trail) }
-    }
-}
-
-/// Go's word for a value of a wrong type.
-fn found(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Int(_) | Value::Float(_) => "number",
-        Value::String(_) => "string",
-        Value::List(_) => "array",
-        Value::Map(_) => "object",
     }
 }
 
@@ -416,7 +406,7 @@ fn number(value: &Value) -> String {
         // A whole number that is a float had a fraction in the document, or exceeds 64 bits.
         Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e18 => format!("number {number:.1}"),
         Value::Float(number) => format!("number {}", digits(*number)),
-        _ => found(value).to_owned(),
+        _ => json_kind(value).to_owned(),
     }
 }
 

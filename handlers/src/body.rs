@@ -2,6 +2,7 @@
 
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::internal::json_kind;
 use fieldmanager_value::internal::from_yaml_with_duplicates;
 use fieldmanager_value::{Error, Map, Value};
 
@@ -89,7 +90,7 @@ pub(crate) fn declared_kind(
         return Ok(otherwise.clone());
     }
     if object.as_map().is_none() {
-        let found = go_kind(object);
+        let found = json_kind(object);
         return Err(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TARGET}"
         ));
@@ -99,7 +100,7 @@ pub(crate) fn declared_kind(
         Some(Value::String(text)) => Ok(text.as_str()),
         Some(other) => Err(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go struct field {field} of type string",
-            go_kind(other)
+            json_kind(other)
         )),
     };
     let (version, kind) = (text("apiVersion", ".apiVersion")?, text("kind", ".kind")?);
@@ -126,18 +127,6 @@ pub(crate) fn with_kind(object: &Value, kind: &GroupVersionKind) -> Value {
         .filter(|(name, text)| fields.get(name).and_then(Value::as_str) != Some(text.as_str()));
     let edits: Vec<_> = missing.map(|(name, text)| (name.into(), Some(Value::from(text.as_str())))).collect();
     if edits.is_empty() { object.clone() } else { Value::Map(fields.with_edits(edits)) }
-}
-
-/// The kind of a value in messages of Go's JSON decoder.
-pub(crate) fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Int(_) | Value::Float(_) => "number",
-        Value::String(_) => "string",
-        Value::List(_) => "array",
-        Value::Map(_) => "object",
-    }
 }
 
 /// The beginning of a body in an error message.

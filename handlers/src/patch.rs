@@ -2,6 +2,7 @@
 
 use fieldmanager_managedfields::Status;
 use fieldmanager_patch::{Error, PatchType, json_merge, json_patch, strategic};
+use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{Map, Value};
 
@@ -106,7 +107,7 @@ impl Patch {
             } else {
                 ""
             };
-            let found = body::go_kind(found);
+            let found = json_kind(found);
             Status::bad_request(format!(
                 "{prefix}json: cannot unmarshal {found} into Go value of type {target}"
             ))

@@ -4,6 +4,7 @@ use fieldmanager_managedfields::{
     ApplyRequest, Details, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
 };
 use fieldmanager_patch::PatchType;
+use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Value};
 
@@ -120,7 +121,7 @@ impl<'r> Write<'r> {
         let create = self.request.subresource == Subresource::Object;
         self.write(live, "", create, |write, live| {
             if config.as_map().is_none() {
-                let found = body::go_kind(&config);
+                let found = json_kind(&config);
                 return Err(Status::bad_request(format!(
                     "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
                      {found} into Go value of type map[string]interface {{}}"

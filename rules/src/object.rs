@@ -7,24 +7,12 @@ use std::rc::Rc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
 use fieldmanager_structural::Structural;
+use fieldmanager_structural::internal::go_type;
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::escape::{escape, unescape};
 use crate::time;
 use crate::value::{Fault, ListVal, MapVal, Outcome, Val, fault};
-
-/// The name of a type in Go.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) => "float64",
-        Value::String(_) => "string",
-        Value::List(_) => "[]interface {}",
-        Value::Map(_) => "map[string]interface {}",
-    }
-}
 
 /// Reads a value.
 pub(crate) fn read<'a>(value: &'a Value, schema: &'a Structural) -> Outcome<'a> {

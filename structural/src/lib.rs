@@ -50,6 +50,7 @@ mod correlation;
 pub mod crd;
 mod dns;
 mod field_error;
+mod go_types;
 mod gvk;
 mod managed_fields;
 mod schema;
@@ -68,6 +69,7 @@ pub mod internal {
     pub use crate::correlation::{Correlated, Correlations};
     pub use crate::crd::is_definition;
     pub use crate::dns::{label_value, qualified_name};
+    pub use crate::go_types::{go_type, json_kind};
     pub use crate::managed_fields::validate_manager;
     pub use crate::schema::{
         AdditionalProperties, Extensions, ExternalDocs, Generic, NameSyntax, NestedValueValidation, Node,

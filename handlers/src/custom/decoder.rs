@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fieldmanager_structural::crd::{CrdError, CustomResource};
+use fieldmanager_structural::internal::go_type;
 use fieldmanager_structural::{Error, FieldPath, Structural};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::go_value::{accessor_error, type_name};
+use super::go_value::accessor_error;
 
 /// Decodes the objects of a custom resource at one version: prunes unknown fields, drops nulls that are not allowed,
 /// coerces metadata and fills in defaults.
@@ -306,7 +307,7 @@ impl Decoder {
             && drops_invalid
             && !matches!(other, Value::Map(_) | Value::Null)
         {
-            let fault = format!("invalid metadata: expected object, got {}", type_name(other));
+            let fault = format!("invalid metadata: expected object, got {}", go_type(other));
             return Err(DecodeError::Metadata(fault));
         }
         let root = FieldPath::empty();

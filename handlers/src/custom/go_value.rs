@@ -1,21 +1,9 @@
-//! Values and their types as Go's verbs `%v` and `%T` write them.
+//! Values as Go's verb `%v` writes them.
 
+use fieldmanager_structural::internal::go_type;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::write_float;
 use fieldmanager_value::internal::level;
-
-/// The type of a decoded value in Go.
-pub(super) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) => "float64",
-        Value::String(_) => "string",
-        Value::List(_) => "[]interface {}",
-        Value::Map(_) => "map[string]interface {}",
-    }
-}
 
 /// A value as `%v` writes it.
 pub(super) fn shown(value: &Value) -> String {
@@ -89,6 +77,6 @@ pub(super) fn accessor_error(names: &[&str], found: &Value, expected: &str) -> S
         ".{} accessor error: {} is of the type {}, expected {expected}",
         names.join("."),
         shown(found),
-        type_name(found)
+        go_type(found)
     )
 }
