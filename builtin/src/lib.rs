@@ -54,6 +54,7 @@ mod trail;
 mod types;
 mod unstructured;
 mod validation;
+mod warnings;
 
 pub use convert::ConvertError;
 pub use decode::Decoded;
@@ -62,3 +63,4 @@ pub use error::DecodeError;
 pub use kinds::{Kind, ResourceFacts, Subresource, Verbs};
 pub use strategy::{prepare_create, prepare_update};
 pub use validation::{validate_create, validate_update};
+pub use warnings::warnings;

@@ -146,8 +146,8 @@ impl Kind for Builtin {
             .then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
     }
 
-    fn warnings(&self, _: &Value, _: Option<&Value>) -> Vec<String> {
-        Vec::new()
+    fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String> {
+        facts::warnings(self.kind.gvk(), object, live)
     }
 
     fn allows_unconditional_update(&self) -> bool {

@@ -1,0 +1,179 @@
+//! Validation of built-in kinds.
+//!
+//! The tables in `data/validation` have the checks of each kind in the order of Kubernetes (`kinds`), and those of types
+//! that several kinds share (`types`). The first member of a check is the path of the values (`at`):
+//!
+//! | member | error |
+//! |---|---|
+//! | `required: DETAIL` | the value is absent or empty |
+//! | `enum: [VALUES]` | the value is present and none of these; with `required`, an empty value has the error of that alone |
+//! | `min: N` | the value is less than the number |
+//! | `unique: PATH` | an item of the list has the value of an earlier one at the path; the empty path is the item itself |
+//! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, and `reference` a role reference as its Go struct |
+//! | `forbidden: DETAIL` | an update changes the value |
+//! | `apply: TYPE` | those of the checks of a type, whose paths start at the value |
+//! | `call: NAME` | those of a function |
+//! | `on: create` or `on: update` | no error: the check applies to this operation alone |
+//! | `when: {PATH: VALUE}` | no error: the check applies only if the object has these values |
+//! | `live: {PATH: VALUE}` | no error: the check applies only if the live object has these values |
+
+mod check;
+mod functions;
+mod table;
+
+use fieldmanager_structural::internal::{NameSyntax, validate_object_meta, validate_object_meta_update};
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_value::Value;
+
+use self::check::Operation;
+use self::table::table;
+use crate::Kind;
+use crate::table::name_of;
+
+/// The errors of a new object, [prepared](crate::prepare_create) for creation, in the order of kube-apiserver.
+///
+/// Metadata, required fields, enumerations, ranges and the like are checked as far as a table describes them;
+/// docs/deviations.md lists what Kubernetes checks besides. An object without errors here may therefore have some there,
+/// and never the other way around.
+///
+/// ```
+/// use fieldmanager_builtin::validate_create;
+/// use fieldmanager_structural::GroupVersionKind;
+/// use fieldmanager_value::Value;
+///
+/// let kind = GroupVersionKind::new("apps", "v1", "Deployment");
+/// let object = Value::from_yaml("{metadata: {name: a, namespace: x}, spec: {replicas: -1, selector: {}}}")?;
+/// let errors = validate_create(&kind, &object);
+/// assert_eq!(errors[0].to_string(), "spec.replicas: Invalid value: -1: must be greater than or equal to 0");
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn validate_create(kind: &GroupVersionKind, object: &Value) -> Vec<FieldError> {
+    let name = name_of(kind);
+    let mut errors = metadata(kind, &name, object);
+    table().run_kind(&name, object, Operation::Create, &mut errors);
+    errors
+}
+
+/// The errors of an updated object, [prepared](crate::prepare_update), in the order of kube-apiserver. Updates of
+/// subresources have their metadata checked.
+///
+/// ```
+/// use fieldmanager_builtin::validate_update;
+/// use fieldmanager_structural::GroupVersionKind;
+/// use fieldmanager_value::Value;
+///
+/// let kind = GroupVersionKind::new("scheduling.k8s.io", "v1", "PriorityClass");
+/// let class = |value: i64| Value::from_yaml(&format!("{{metadata: {{name: a, resourceVersion: '1'}}, value: {value}}}"));
+/// let errors = validate_update(&kind, "", &class(2)?, &class(1)?);
+/// assert_eq!(errors[0].to_string(), "value: Forbidden: may not be changed in an update.");
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn validate_update(
+    kind: &GroupVersionKind,
+    subresource: &str,
+    object: &Value,
+    live: &Value,
+) -> Vec<FieldError> {
+    let path = FieldPath::root("metadata");
+    let (new, old) = (object.get("metadata"), live.get("metadata"));
+    let mut errors = validate_object_meta(new, is_namespaced(kind, live), NameSyntax::PathSegment, &path);
+    for error in validate_object_meta_update(new, old, &path) {
+        // Both functions check owner references, for example.
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+    }
+    if subresource.is_empty() {
+        table().run_kind(&name_of(kind), object, Operation::Update(Some(live)), &mut errors);
+    }
+    errors
+}
+
+/// Whether objects of the kind are in namespaces. The object decides for kinds without a resource.
+fn is_namespaced(kind: &GroupVersionKind, object: &Value) -> bool {
+    let resource = Kind::of(kind).and_then(|kind| kind.resource());
+    let has_namespace = || object.get("metadata").is_some_and(|metadata| metadata.get("namespace").is_some());
+    resource.map_or_else(has_namespace, |resource| resource.is_namespaced)
+}
+
+fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldError> {
+    let syntax = match table().name_syntax(name) {
+        Some("label") => NameSyntax::Label,
+        Some("path") => NameSyntax::PathSegment,
+        _ => NameSyntax::Subdomain,
+    };
+    validate_object_meta(
+        object.get("metadata"),
+        is_namespaced(kind, object),
+        syntax,
+        &FieldPath::root("metadata"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn yaml(text: &str) -> Value {
+        Value::from_yaml(text).unwrap()
+    }
+
+    fn errors(api_version: &str, kind: &str, object: &str, live: Option<&str>) -> Vec<String> {
+        let kind = GroupVersionKind::from_api_version_kind(api_version, kind);
+        let errors = match live {
+            None => validate_create(&kind, &yaml(object)),
+            Some(live) => validate_update(&kind, "", &yaml(object), &yaml(live)),
+        };
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn required_fields_and_enumerations_are_checked() {
+        assert_eq!(
+            errors(
+                "storage.k8s.io/v1",
+                "StorageClass",
+                "{metadata: {name: a}, provisioner: '', reclaimPolicy: X}",
+                None
+            ),
+            [
+                "reclaimPolicy: Unsupported value: \"X\": supported values: \"Delete\", \"Retain\"",
+                "provisioner: Required value"
+            ]
+        );
+        assert_eq!(
+            errors(
+                "networking.k8s.io/v1",
+                "NetworkPolicy",
+                "{metadata: {name: a, namespace: x}, spec: {policyTypes: [Ingress, X]}}",
+                None
+            ),
+            ["spec.policyTypes[1]: Unsupported value: \"X\": supported values: \"Ingress\", \"Egress\""]
+        );
+    }
+
+    #[test]
+    fn immutable_fields_show_what_kubernetes_shows() {
+        let meta = "metadata: {name: a, namespace: x, resourceVersion: '1'}";
+        let role = |name: &str| format!("{{{meta}, roleRef: {{apiGroup: g, kind: Role, name: {name}}}}}");
+        assert_eq!(
+            errors("rbac.authorization.k8s.io/v1", "RoleBinding", &role("b"), Some(&role("a"))),
+            [r#"roleRef: Invalid value: {"APIGroup":"g","Kind":"Role","Name":"b"}: field is immutable"#]
+        );
+        let config = |data: &str| format!("{{{meta}, immutable: true, data: {{a: {data}}}}}");
+        assert_eq!(
+            errors("v1", "ConfigMap", &config("b"), Some(&config("c"))),
+            ["data: Forbidden: field is immutable when `immutable` is set"]
+        );
+    }
+
+    #[test]
+    fn names_have_the_syntax_of_their_kind() {
+        assert!(
+            errors("rbac.authorization.k8s.io/v1", "Role", "{metadata: {name: 'A:b', namespace: x}}", None)
+                .is_empty()
+        );
+        assert_eq!(errors("v1", "Service", "{metadata: {name: a.b, namespace: x}}", None).len(), 1);
+        assert!(errors("v1", "ConfigMap", "{metadata: {name: a.b, namespace: x}}", None).is_empty());
+    }
+}
