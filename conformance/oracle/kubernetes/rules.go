@@ -6,10 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/warning"
 )
 
@@ -58,9 +61,69 @@ func opRules(text []byte) (answer, error) {
 			refused = append(refused, err.Error())
 		}
 	}
+	refused = append(refused, messageFaults(s, s, true)...)
 	if refused != nil {
 		return answer{"refused": refused}, nil
 	}
 	slices.Sort(found.texts)
 	return answer{"errors": sortedErrorTexts(errs), "warnings": list(found.texts)}, nil
+}
+
+// messageFaults compiles the message expressions of a schema. The validator
+// replaces those that do not compile by the default message, since the API
+// server has refused the definition before.
+func messageFaults(validation, node *schema.Structural, root bool) []string {
+	var out []string
+	hasMessage := slices.ContainsFunc(validation.XValidations, func(rule apiextensions.ValidationRule) bool {
+		return rule.MessageExpression != ""
+	})
+	if declared := model.SchemaDeclType(node, root); hasMessage && declared != nil {
+		compiled := *node
+		compiled.XValidations = validation.XValidations
+		base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+		results, err := cel.Compile(&compiled, declared, celconfig.PerCallLimit, base, cel.StoredExpressionsEnvLoader())
+		if err != nil {
+			out = append(out, err.Error())
+		}
+		for _, result := range results {
+			if result.MessageExpressionError != nil {
+				out = append(out, result.MessageExpressionError.Error())
+			}
+		}
+	}
+	for name, property := range validation.Properties {
+		if below, found := node.Properties[name]; found {
+			out = append(out, messageFaults(&property, &below, below.XEmbeddedResource)...)
+		}
+	}
+	if validation.Items != nil && node.Items != nil {
+		out = append(out, messageFaults(validation.Items, node.Items, node.Items.XEmbeddedResource)...)
+	}
+	if a, b := validation.AdditionalProperties, node.AdditionalProperties; a != nil && b != nil && a.Structural != nil && b.Structural != nil {
+		out = append(out, messageFaults(a.Structural, b.Structural, b.Structural.XEmbeddedResource)...)
+	}
+	if validation.ValueValidation != nil {
+		for _, nested := range validation.ValueValidation.AllOf {
+			out = append(out, messageFaults(spine(&nested), node, root)...)
+		}
+	}
+	return out
+}
+
+// spine returns the part of a value validation that can have rules.
+func spine(nested *schema.NestedValueValidation) *schema.Structural {
+	out := &schema.Structural{ValidationExtensions: nested.ValidationExtensions, ValueValidation: &nested.ValueValidation}
+	if nested.Items != nil {
+		out.Items = spine(nested.Items)
+	}
+	if nested.AdditionalProperties != nil {
+		out.AdditionalProperties = &schema.StructuralOrBool{Structural: spine(nested.AdditionalProperties)}
+	}
+	for name, property := range nested.Properties {
+		if out.Properties == nil {
+			out.Properties = map[string]schema.Structural{}
+		}
+		out.Properties[name] = *spine(&property)
+	}
+	return out
 }
