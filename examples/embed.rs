@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fieldmanager::handlers::{Action, Outcome, Refused, Request, Resource};
+use fieldmanager::handlers::{Action, Refused, Request, Resource};
 use fieldmanager::managedfields::RequestOptions;
-use fieldmanager::{GroupVersionKind, Map, Value};
+use fieldmanager::{GroupVersionKind, Value};
 
 /// The objects of one resource in one namespace, by name.
 struct Storage {
@@ -17,31 +17,27 @@ impl Storage {
     /// Answers a request, whose method is `POST`, `PUT` or `PATCH`, and stores its effect.
     fn answer(&mut self, method: &str, request: &Request<'_>, body: &[u8]) -> Result<Value, Refused> {
         let live = self.objects.get(request.name);
-        let Outcome { object, scale, action, .. } = match method {
+        let outcome = match method {
             "POST" => self.resource.create(request, live, body),
             "PUT" => self.resource.update(request, live, body),
             _ => self.resource.patch(request, live, body),
         }?;
-        let mut metadata = object.get("metadata").and_then(Value::as_map).cloned().unwrap_or_default();
-        let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let dry_run = !request.options.dry_run.is_empty();
-        if action == Action::Nothing || dry_run {
-            return Ok(scale.unwrap_or(object));
-        }
-        if action == Action::Create && self.objects.contains_key(&name) {
+        let name = outcome.object.get("metadata").and_then(|metadata| metadata.get("name")?.as_str());
+        let name = name.unwrap_or_default().to_owned();
+        if outcome.action == Action::Create && self.objects.contains_key(&name) {
             // The name was in the body, not in the path: the same request with the live object is refused.
             return self.answer(method, &request.clone().name(&name), body);
         }
+        if outcome.action == Action::Nothing || !request.options.dry_run.is_empty() {
+            return Ok(outcome.answer().clone());
+        }
         self.revision += 1;
-        metadata.insert("resourceVersion", self.revision.to_string());
-        let mut fields: Map = object.as_map().cloned().unwrap_or_default();
-        fields.insert("metadata", Value::Map(metadata));
-        let object = Value::Map(fields);
-        match action {
+        let outcome = outcome.at_resource_version(&self.revision.to_string());
+        match outcome.action {
             Action::Delete => self.objects.remove(&name),
-            _ => self.objects.insert(name, object.clone()),
+            _ => self.objects.insert(name, outcome.object.clone()),
         };
-        Ok(scale.unwrap_or(object))
+        Ok(outcome.answer().clone())
     }
 }
 

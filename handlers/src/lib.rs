@@ -49,6 +49,7 @@ mod scale;
 mod state;
 mod status;
 mod strict;
+mod warnings;
 mod write;
 
 pub use error::ResourceError;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fieldmanager_managedfields::{Status, Time};
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::outcome::Warnings;
+use crate::warnings::Warnings;
 
 /// The string at `metadata.NAME`; empty if there is none.
 pub(crate) fn text<'v>(object: &'v Value, name: &str) -> &'v str {

@@ -3,17 +3,33 @@
 use fieldmanager_managedfields::Status;
 use fieldmanager_value::Value;
 
+use crate::metadata;
+
 /// The effect of a request.
 ///
 /// A request with `dryRun` has the same outcome; the server does not store it.
+///
+/// ```
+/// use fieldmanager_handlers::{Request, Resource};
+/// use fieldmanager_structural::GroupVersionKind;
+///
+/// let config_maps = Resource::builtin(&GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))?;
+/// let request = Request::new("2026-01-31T12:00:00Z".parse()?).namespace("shop");
+/// let body = br#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}"#;
+/// let outcome = config_maps.create(&request, None, body)?.at_resource_version("7");
+/// let version = |object: &fieldmanager_value::Value| object.get("metadata")?.get("resourceVersion").cloned();
+/// assert_eq!(version(&outcome.object), Some("7".into()));
+/// assert_eq!(version(outcome.answer()), Some("7".into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
     /// The object to store. Its `resourceVersion` is that of the live object, or absent if the object is new: the server
-    /// sets it.
+    /// sets it with [`at_resource_version`](Outcome::at_resource_version).
     pub object: Value,
     /// The answer if it is not the object: the `Scale` of a request for `scale`.
-    pub scale: Option<Value>,
+    pub(crate) scale: Option<Value>,
     /// The texts of the `Warning` headers.
     pub warnings: Vec<String>,
     /// The effect on the storage.
@@ -34,6 +50,20 @@ pub enum Action {
 }
 
 impl Outcome {
+    /// The outcome at the version that the storage gives the object: the object to store and the answer have it.
+    #[must_use]
+    pub fn at_resource_version(mut self, version: &str) -> Self {
+        let at = |object: &Value| metadata::with(object, vec![("resourceVersion", Some(version.into()))]);
+        self.object = at(&self.object);
+        self.scale = self.scale.as_ref().map(at);
+        self
+    }
+
+    /// The body of the answer: the object, or the `Scale` of a request for `scale`.
+    pub fn answer(&self) -> &Value {
+        self.scale.as_ref().unwrap_or(&self.object)
+    }
+
     /// The status code of the answer: 201 if an object was created, otherwise 200.
     pub fn code(&self) -> u16 {
         if self.action == Action::Create { 201 } else { 200 }
@@ -56,20 +86,3 @@ impl std::fmt::Display for Refused {
 }
 
 impl std::error::Error for Refused {}
-
-/// The warnings of a request in progress. A text that occurs again is dropped.
-#[derive(Debug, Default)]
-pub(crate) struct Warnings(Vec<String>);
-
-impl Warnings {
-    pub(crate) fn add(&mut self, text: impl Into<String>) {
-        let text = text.into();
-        if !self.0.contains(&text) {
-            self.0.push(text);
-        }
-    }
-
-    pub(crate) fn into_vec(self) -> Vec<String> {
-        self.0
-    }
-}

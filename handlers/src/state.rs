@@ -2,10 +2,10 @@
 
 use fieldmanager_managedfields::Status;
 
-use crate::outcome::Warnings;
 use crate::part::{Inner, Part};
 use crate::request::{FieldValidation, Request};
 use crate::status::Target;
+use crate::warnings::Warnings;
 
 /// A write in progress.
 pub(crate) struct Write<'r> {

@@ -10,7 +10,7 @@ use fieldmanager_value::{Map, Value};
 
 use crate::body::{self, Body, Media};
 use crate::metadata;
-use crate::outcome::{Action, Outcome, Refused, Warnings};
+use crate::outcome::{Action, Outcome, Refused};
 use crate::part::{Inner, Part};
 use crate::patch::Patch;
 use crate::request::{FieldValidation, Request, Subresource};
@@ -18,6 +18,7 @@ use crate::scale::{self, ScaleFields};
 use crate::state::Write;
 use crate::status::{self, Target, unsupported_media_type};
 use crate::strict;
+use crate::warnings::Warnings;
 
 /// The object of a request that creates one.
 static NO_OBJECT: Value = Value::Null;

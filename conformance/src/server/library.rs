@@ -114,8 +114,8 @@ impl Server for Library {
 fn answer(result: Result<Outcome, Refused>) -> Answer {
     match result {
         Ok(outcome) => {
-            let body = outcome.scale.as_ref().unwrap_or(&outcome.object);
-            Answer { code: outcome.code(), body: back(body), warnings: outcome.warnings }
+            let body = back(outcome.answer());
+            Answer { code: outcome.code(), body, warnings: outcome.warnings }
         }
         Err(refused) => Answer {
             code: refused.status.code,
