@@ -2,7 +2,8 @@
 //!
 //! [`mod@objects`] and [`sizes`] generate the inputs, and [`operations`] prepares a *cell*, an operation on an input
 //! under a name like `table/Pod/Apply`. The benchmarks of this crate, the comparison with Go (`compare`), the record of
-//! instruction counts and the allocation counts all run the same cells.
+//! instruction counts and the allocation counts all run the same cells. [`requests`] has the parts of what the handlers do,
+//! for `handlers`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -16,6 +17,7 @@ pub mod key;
 mod measure;
 pub mod objects;
 pub mod operations;
+pub mod requests;
 pub mod sizes;
 pub mod threads;
 

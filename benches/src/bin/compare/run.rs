@@ -181,10 +181,11 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Measures the operations per second of each number of threads; the best of the rounds counts.
+/// Measures the operations per second of each number of threads; the best of the rounds counts. A round of several threads
+/// is undisturbed only if every core is, so there are more rounds than of a cell.
 fn scale(best: &mut [(usize, f64)], settings: Settings) {
     let time = Duration::from_millis(settings.millis * 3);
-    for _ in 0..settings.rounds {
+    for _ in 0..settings.rounds * 5 {
         for (threads, rate) in best.iter_mut() {
             *rate = rate.max(threads::per_second(*threads, "Pod", time));
         }
