@@ -24,6 +24,8 @@ mod operation;
 mod syntax;
 mod table;
 
+use std::collections::BTreeSet;
+
 use fieldmanager_structural::internal::{NameSyntax, validate_object_meta, validate_object_meta_update};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
@@ -54,7 +56,7 @@ pub fn validate_create(kind: &GroupVersionKind, object: &Value) -> Vec<FieldErro
     let name = name_of(kind);
     let mut errors = metadata(kind, &name, object);
     table().run_kind(&name, object, Operation::Create, &mut errors);
-    errors
+    without_duplicates(kind, errors)
 }
 
 /// The errors of an updated object, [prepared](crate::prepare_update), in the order of kube-apiserver. An update of a
@@ -91,6 +93,15 @@ pub fn validate_update(
         _ => format!("{subresource} {}", name_of(kind)),
     };
     table().run_kind(&name, object, Operation::Update(Some(live)), &mut errors);
+    without_duplicates(kind, errors)
+}
+
+/// The errors without those that occur again, which kube-apiserver drops for kinds with declarative validation.
+fn without_duplicates(kind: &GroupVersionKind, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+    if kind.group != "apiextensions.k8s.io" {
+        let mut found = BTreeSet::new();
+        errors.retain(|error| found.insert(error.to_string()));
+    }
     errors
 }
 

@@ -2,7 +2,7 @@
 
 use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::{FieldError, FieldPath};
-use fieldmanager_value::{Str, Value};
+use fieldmanager_value::{Map, Str, Value};
 
 use super::{pods, selector, workloads};
 use crate::place::{Errors, Place};
@@ -177,10 +177,7 @@ fn changes(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
         spec.invalid("completions", "can only be modified in tandem with spec.parallelism", errors);
     }
     immutable(spec, old("selector"), "selector", "LabelSelector", errors);
-    if !is_same_template(spec, live) {
-        let shown = shown::json("PodTemplateSpec", spec.get("template"));
-        errors.push(shown::invalid(spec.at("template"), &shown, IMMUTABLE));
-    }
+    template_changes(spec, live, errors);
     for (name, ty) in [
         ("completionMode", ""),
         ("podFailurePolicy", "PodFailurePolicy"),
@@ -203,55 +200,56 @@ fn immutable(spec: &Place<'_>, old: Option<&Value>, name: &str, ty: &str, errors
     }
 }
 
-/// Whether an update keeps the template. While a job is suspended and has no pods, it may change where they run, and
-/// their resources.
-fn is_same_template(spec: &Place<'_>, live: &Place<'_>) -> bool {
-    let empty = Value::Map(Default::default());
+/// Requires that an update keeps the template. While a job is suspended and has no pods, it may change where they run,
+/// and their resources.
+fn template_changes(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
+    let empty = Value::Map(Map::default());
     let old_spec = live.child("spec").unwrap_or(Place::new(&spec.path, &empty));
     let (new, old) = (spec.get("template"), old_spec.get("template"));
     if new == old {
-        return true;
+        return;
     }
     let status = live.child("status").unwrap_or(Place::new(&spec.path, &empty));
-    let is_true = |condition: &Value, name: &str, value: &str| {
-        condition.get(name).and_then(Value::as_str) == Some(value)
-    };
+    let has = |condition: &Value, name: &str, value: &str| condition.get(name).and_then(Value::as_str) == Some(value);
     let was_suspended = status
         .values("conditions")
-        .any(|condition| is_true(condition, "type", "Suspended") && is_true(condition, "status", "True"));
+        .any(|condition| has(condition, "type", "Suspended") && has(condition, "status", "True"));
     let is_free = old_spec.flag("suspend")
         && (status.get("startTime").is_none() || was_suspended)
         && status.int("active").unwrap_or_default() == 0;
-    is_free && scheduled_alike(new) == scheduled_alike(old)
+    if !is_free {
+        let shown = shown::json("PodTemplateSpec", new);
+        errors.push(shown::invalid(spec.at("template"), &shown, IMMUTABLE));
+        return;
+    }
+    let pod = |template: Option<&Value>| template.and_then(|template| template.get("spec")).cloned();
+    let (new, old) = (pod(new), pod(old));
+    if scheduled_alike(new.as_ref()) != scheduled_alike(old.as_ref()) {
+        let path = spec.at("template").child("spec");
+        errors.push(shown::invalid(path, &shown::json("PodSpec", new.as_ref()), IMMUTABLE));
+    }
 }
 
-/// A template without what a suspended job may change.
-fn scheduled_alike(template: Option<&Value>) -> Value {
+/// A pod without what a suspended job may change.
+fn scheduled_alike(pod: Option<&Value>) -> Value {
     let without = |map: Option<&Value>, names: &[&str]| {
         let map = map.and_then(Value::as_map).cloned().unwrap_or_default();
-        Value::Map(map.with_edits(names.iter().map(|name| (Str::from(*name), None)).collect()))
+        map.with_edits(names.iter().map(|name| (Str::from(*name), None)).collect())
     };
-    let with = |map: &Value, name: &str, value: Value| {
-        let map = map.as_map().cloned().unwrap_or_default();
-        Value::Map(map.with_edits(vec![(Str::from(name), Some(value))]))
-    };
-    let metadata =
-        without(template.and_then(|template| template.get("metadata")), &["annotations", "labels"]);
-    let spec = template.and_then(|template| template.get("spec"));
-    let affinity = without(spec.and_then(|spec| spec.get("affinity")), &["nodeAffinity"]);
-    let mut pod = without(spec, &["affinity", "nodeSelector", "schedulingGates", "tolerations"]);
-    if affinity.as_map().is_some_and(|map| !map.is_empty()) {
-        pod = with(&pod, "affinity", affinity);
+    let affinity = without(pod.and_then(|pod| pod.get("affinity")), &["nodeAffinity"]);
+    let mut kept = without(pod, &["affinity", "nodeSelector", "schedulingGates", "tolerations"]);
+    if !affinity.is_empty() {
+        kept.insert("affinity", affinity);
     }
     for list in ["containers", "initContainers"] {
-        let containers = pod.get(list).and_then(Value::as_list).into_iter().flatten();
+        let containers = pod.and_then(|pod| pod.get(list)).and_then(Value::as_list).into_iter().flatten();
         let containers: Vec<Value> =
-            containers.map(|container| without(Some(container), &["resources"])).collect();
+            containers.map(|container| Value::Map(without(Some(container), &["resources"]))).collect();
         if !containers.is_empty() {
-            pod = with(&pod, list, Value::from(containers));
+            kept.insert(list, containers);
         }
     }
-    with(&with(&without(template, &[]), "metadata", metadata), "spec", pod)
+    Value::Map(kept)
 }
 
 /// The name of an indexed job fits into the names of its pods.

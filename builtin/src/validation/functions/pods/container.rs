@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_structural::FieldError;
+use fieldmanager_structural::internal::{NameSyntax, qualified_name};
 use fieldmanager_value::{Str, Value};
 
 use super::probe;
 use super::resources;
 use super::security;
-use crate::place::{Errors, Place};
+use crate::place::{Errors, Place, faults};
 use crate::validation::syntax;
 
 /// What containers refer to.
@@ -205,8 +206,7 @@ fn variables(container: &Place<'_>, errors: &mut Errors) {
         for name in ["configMapKeyRef", "secretKeyRef"] {
             if let Some(selector) = source.child(name) {
                 sources += 1;
-                // The name may be empty: it was optional in the first version of pods.
-                selector.subdomain("name", errors);
+                selector.faults("name", |name| NameSyntax::Subdomain.faults(name, false), errors);
                 if selector.require("key", "", errors) {
                     selector.faults("key", syntax::config_key, errors);
                 }
@@ -273,10 +273,10 @@ pub(super) fn field_selector(selector: &Place<'_>, accepted: &[&str], errors: &m
         ("v1", Some(("metadata.annotations" | "metadata.labels", key))) => {
             let key =
                 if path.starts_with("metadata.annotations") { key.to_lowercase() } else { key.to_owned() };
-            crate::place::faults(
+            faults(
                 &selector.path,
                 &key,
-                fieldmanager_structural::internal::qualified_name(&key),
+                qualified_name(&key),
                 errors,
             );
             return;
