@@ -6,31 +6,12 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Str, Value};
 
 use super::functions::{FUNCTIONS, Function};
+use super::operation::Operation;
 use super::table::Table;
+use crate::shown;
 use crate::table::{Path, Step, Test, entries, items};
 
 const IMMUTABLE: &str = "field is immutable";
-
-/// What an object is validated for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Operation<'v> {
-    Create,
-    /// With the live counterpart of the value that is checked, if it has one.
-    Update(Option<&'v Value>),
-}
-
-impl<'v> Operation<'v> {
-    pub(super) fn live(self) -> Option<&'v Value> {
-        match self {
-            Operation::Create => None,
-            Operation::Update(live) => live,
-        }
-    }
-
-    fn is_update(self) -> bool {
-        matches!(self, Operation::Update(_))
-    }
-}
 
 #[derive(Debug)]
 pub(super) struct Check {
@@ -64,6 +45,8 @@ enum Shown {
     String,
     Null,
     Reference,
+    /// The JSON of an internal type.
+    Type(String),
 }
 
 impl Check {
@@ -170,6 +153,9 @@ impl Check {
             Rule::Forbidden(detail) => FieldError::forbidden(path, detail),
             Rule::Immutable(Shown::String) if value.is_null() => FieldError::invalid(path, "", IMMUTABLE),
             Rule::Immutable(Shown::Null) => FieldError::invalid(path, Value::Null, IMMUTABLE),
+            Rule::Immutable(Shown::Type(ty)) if !value.is_null() => {
+                shown::invalid(path, &shown::json(ty, Some(&value)), IMMUTABLE)
+            }
             Rule::Immutable(Shown::Reference) => {
                 let member = |shown: &str, name: &str| {
                     (Str::from(shown), value.get(name).cloned().unwrap_or_else(|| "".into()))
@@ -217,6 +203,7 @@ impl Rule {
             Some("string") => Shown::String,
             Some("hidden") => Shown::Null,
             Some("reference") => Shown::Reference,
+            Some(ty) if shown::is_type(ty) => Shown::Type(ty.to_owned()),
             _ => return Err(format!("{} has no rule", check.to_json())),
         }))
     }

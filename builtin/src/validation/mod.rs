@@ -1,7 +1,8 @@
 //! Validation of built-in kinds.
 //!
 //! The tables in `data/validation` have the checks of each kind in the order of Kubernetes (`kinds`), and those of types
-//! that several kinds share (`types`). The first member of a check is the path of the values (`at`):
+//! that several kinds share (`types`). Updates of a subresource have checks of their own, whose key is the name of the
+//! subresource and the kind: `status apps/v1/Deployment`. The first member of a check is the path of the values (`at`):
 //!
 //! | member | error |
 //! |---|---|
@@ -9,7 +10,7 @@
 //! | `enum: [VALUES]` | the value is present and none of these; with `required`, an empty value has the error of that alone |
 //! | `min: N` | the value is less than the number |
 //! | `unique: PATH` | an item of the list has the value of an earlier one at the path; the empty path is the item itself |
-//! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, and `reference` a role reference as its Go struct |
+//! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, `reference` a role reference as its Go struct, and a type of `data/internal.json` that type |
 //! | `forbidden: DETAIL` | an update changes the value |
 //! | `apply: TYPE` | those of the checks of a type, whose paths start at the value |
 //! | `call: NAME` | those of a function |
@@ -19,13 +20,17 @@
 
 mod check;
 mod functions;
+mod operation;
+mod syntax;
 mod table;
+
+use std::collections::BTreeSet;
 
 use fieldmanager_structural::internal::{NameSyntax, validate_object_meta, validate_object_meta_update};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 
-use self::check::Operation;
+use self::operation::Operation;
 use self::table::table;
 use crate::Kind;
 use crate::table::name_of;
@@ -51,11 +56,11 @@ pub fn validate_create(kind: &GroupVersionKind, object: &Value) -> Vec<FieldErro
     let name = name_of(kind);
     let mut errors = metadata(kind, &name, object);
     table().run_kind(&name, object, Operation::Create, &mut errors);
-    errors
+    without_duplicates(kind, errors)
 }
 
-/// The errors of an updated object, [prepared](crate::prepare_update), in the order of kube-apiserver. Updates of
-/// subresources have their metadata checked.
+/// The errors of an updated object, [prepared](crate::prepare_update), in the order of kube-apiserver. An update of a
+/// subresource has the checks of its metadata and of that part.
 ///
 /// ```
 /// use fieldmanager_builtin::validate_update;
@@ -83,8 +88,19 @@ pub fn validate_update(
             errors.push(error);
         }
     }
-    if subresource.is_empty() {
-        table().run_kind(&name_of(kind), object, Operation::Update(Some(live)), &mut errors);
+    let name = match subresource {
+        "" => name_of(kind),
+        _ => format!("{subresource} {}", name_of(kind)),
+    };
+    table().run_kind(&name, object, Operation::Update(Some(live)), &mut errors);
+    without_duplicates(kind, errors)
+}
+
+/// The errors without those that occur again, which kube-apiserver drops for kinds with declarative validation.
+fn without_duplicates(kind: &GroupVersionKind, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+    if kind.group != "apiextensions.k8s.io" {
+        let mut found = BTreeSet::new();
+        errors.retain(|error| found.insert(error.to_string()));
     }
     errors
 }

@@ -6,13 +6,15 @@ use std::sync::LazyLock;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Str, Value};
 
-use super::check::{Check, Operation};
+use super::check::Check;
+use super::operation::Operation;
 use crate::table::{entries, items};
 
 const DOCUMENTS: &[&str] = &[
     include_str!("../data/validation/access.yaml"),
     include_str!("../data/validation/config.yaml"),
     include_str!("../data/validation/network.yaml"),
+    include_str!("../data/validation/pods.yaml"),
     include_str!("../data/validation/storage.yaml"),
     include_str!("../data/validation/workloads.yaml"),
 ];

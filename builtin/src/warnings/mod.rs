@@ -1,5 +1,9 @@
 //! Warnings about objects of built-in kinds, which the API server sends in `Warning` headers.
 
+mod paths;
+mod pods;
+mod workloads;
+
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
@@ -9,7 +13,17 @@ use crate::table::name_of;
 type Function = fn(&Value, Option<&Value>) -> Vec<String>;
 
 /// The functions by kind.
-const FUNCTIONS: &[(&str, Function)] = &[];
+const FUNCTIONS: &[(&str, Function)] = &[
+    ("v1/Pod", pods::pod),
+    ("v1/PodTemplate", workloads::pod_template),
+    ("v1/ReplicationController", workloads::controller),
+    ("apps/v1/DaemonSet", workloads::daemons),
+    ("apps/v1/Deployment", workloads::replicas),
+    ("apps/v1/ReplicaSet", workloads::replicas),
+    ("apps/v1/StatefulSet", workloads::stateful),
+    ("batch/v1/CronJob", workloads::schedule),
+    ("batch/v1/Job", workloads::job),
+];
 
 /// The warnings about a new object, or about a change of the live one, in the order of kube-apiserver.
 pub fn warnings(kind: &GroupVersionKind, object: &Value, live: Option<&Value>) -> Vec<String> {
