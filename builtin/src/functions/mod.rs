@@ -30,6 +30,7 @@ pub(crate) const FUNCTIONS: &[(&str, Function)] = &[
     ("only_resources", pod::only_resources),
     ("namespace_label", |value, _| namespace_label(value)),
     ("pod_grace_period", |value, _| pod_grace_period(value)),
+    ("pod_ranges", |value, _| prepare::pod_ranges(value)),
     ("pod_ips", |value, _| pod_ips(value)),
     ("qos_class", |value, _| pod::qos_class(value)),
     ("scheduling_gated", |value, _| pod::scheduling_gated(value)),

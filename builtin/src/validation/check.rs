@@ -6,31 +6,11 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Str, Value};
 
 use super::functions::{FUNCTIONS, Function};
+use super::operation::Operation;
 use super::table::Table;
 use crate::table::{Path, Step, Test, entries, items};
 
 const IMMUTABLE: &str = "field is immutable";
-
-/// What an object is validated for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Operation<'v> {
-    Create,
-    /// With the live counterpart of the value that is checked, if it has one.
-    Update(Option<&'v Value>),
-}
-
-impl<'v> Operation<'v> {
-    pub(super) fn live(self) -> Option<&'v Value> {
-        match self {
-            Operation::Create => None,
-            Operation::Update(live) => live,
-        }
-    }
-
-    fn is_update(self) -> bool {
-        matches!(self, Operation::Update(_))
-    }
-}
 
 #[derive(Debug)]
 pub(super) struct Check {

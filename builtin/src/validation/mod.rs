@@ -19,13 +19,14 @@
 
 mod check;
 mod functions;
+mod operation;
 mod table;
 
 use fieldmanager_structural::internal::{NameSyntax, validate_object_meta, validate_object_meta_update};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 
-use self::check::Operation;
+use self::operation::Operation;
 use self::table::table;
 use crate::Kind;
 use crate::table::name_of;
@@ -155,10 +156,14 @@ mod tests {
     #[test]
     fn immutable_fields_show_what_kubernetes_shows() {
         let meta = "metadata: {name: a, namespace: x, resourceVersion: '1'}";
-        let role = |name: &str| format!("{{{meta}, roleRef: {{apiGroup: g, kind: Role, name: {name}}}}}");
+        let role = |name: &str| {
+            format!("{{{meta}, roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: {name}}}}}")
+        };
         assert_eq!(
             errors("rbac.authorization.k8s.io/v1", "RoleBinding", &role("b"), Some(&role("a"))),
-            [r#"roleRef: Invalid value: {"APIGroup":"g","Kind":"Role","Name":"b"}: field is immutable"#]
+            [
+                r#"roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"b"}: field is immutable"#
+            ]
         );
         let config = |data: &str| format!("{{{meta}, immutable: true, data: {{a: {data}}}}}");
         assert_eq!(
@@ -173,7 +178,8 @@ mod tests {
             errors("rbac.authorization.k8s.io/v1", "Role", "{metadata: {name: 'A:b', namespace: x}}", None)
                 .is_empty()
         );
-        assert_eq!(errors("v1", "Service", "{metadata: {name: a.b, namespace: x}}", None).len(), 1);
+        let service = "{metadata: {name: a.b, namespace: x}, spec: {type: ClusterIP, sessionAffinity: None, internalTrafficPolicy: Cluster, ports: [{port: 1, protocol: TCP, targetPort: 1}]}}";
+        assert_eq!(errors("v1", "Service", service, None).len(), 1);
         assert!(errors("v1", "ConfigMap", "{metadata: {name: a.b, namespace: x}}", None).is_empty());
     }
 }

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Str, Value};
 
-use super::check::{Check, Operation};
+use super::check::Check;
+use super::operation::Operation;
 use crate::table::{entries, items};
 
 const DOCUMENTS: &[&str] = &[
