@@ -11,6 +11,7 @@
 //! | `unique: PATH` | an item of the list has the value of an earlier one at the path; the empty path is the item itself |
 //! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, and `reference` a role reference as its Go struct |
 //! | `forbidden: DETAIL` | an update changes the value |
+//! | `shown: PATH` | the path of the error of a changed field, if it is another one than that of the field |
 //! | `apply: TYPE` | those of the checks of a type, whose paths start at the value |
 //! | `call: NAME` | those of a function |
 //! | `on: create` or `on: update` | no error: the check applies to this operation alone |

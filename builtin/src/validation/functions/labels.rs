@@ -1,6 +1,6 @@
 //! Labels and their selectors.
 
-use fieldmanager_structural::internal::{label_value, qualified_name};
+use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
@@ -54,4 +54,21 @@ pub(super) fn label_selector(
 
 pub(super) fn label_map(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
     labels(&Field::new(path, value), errors);
+}
+
+/// Requires a label of RFC 1123, if there is a string.
+pub(super) fn short_name(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    let field = Field::new(path, value);
+    if !field.is_empty() {
+        errors.extend(field.faults(NameSyntax::Label.faults(field.text(), false)));
+    }
+}
+
+/// Requires a qualified name in lower case, if there is a string. Messages show it in lower case.
+pub(super) fn qualified(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    let name = Field::new(path, value).text().to_lowercase();
+    if !name.is_empty() {
+        let faults = qualified_name(&name).into_iter();
+        errors.extend(faults.map(|fault| FieldError::invalid(path.clone(), name.as_str(), fault)));
+    }
 }

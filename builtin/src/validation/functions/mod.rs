@@ -1,11 +1,14 @@
 //! Checks that need more than a table.
 
 mod access;
+mod autoscaling;
+mod config;
 mod field;
 mod formats;
 mod labels;
 mod network;
 mod service;
+mod storage;
 
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
@@ -17,17 +20,33 @@ pub(super) type Function = fn(&FieldPath, &Value, Operation<'_>, &mut Vec<FieldE
 
 /// The functions by the names that tables use.
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
+    ("above_zero", config::above_zero),
+    ("autoscaler", autoscaling::autoscaler),
+    ("autoscaler_v1", autoscaling::autoscaler_v1),
+    ("claim_spec", storage::claim_spec),
     ("cluster_subject", access::cluster_subject),
+    ("config_map", config::config_map),
+    ("core_event", config::core_event),
     ("domain_path", network::domain_path),
+    ("driver", storage::driver),
     ("endpoint_slice", network::endpoint_slice),
     ("endpoints", network::endpoints),
+    ("event", config::event),
     ("ingress", network::ingress),
     ("ingress_class", network::ingress_class),
     ("label_map", labels::label_map),
     ("label_selector", labels::label_selector),
+    ("limits", config::limits),
     ("namespaced_rule", access::namespaced_rule),
     ("network_policy", network::network_policy),
+    ("node", storage::node),
+    ("qualified_name", labels::qualified),
+    ("quota", config::quota),
     ("rule", access::rule),
+    ("secret", config::secret),
     ("service", service::service),
+    ("short_name", labels::short_name),
     ("subject", access::subject),
+    ("topologies", storage::topologies),
+    ("volume", storage::volume),
 ];
