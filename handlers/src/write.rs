@@ -335,6 +335,10 @@ impl<'r> Write<'r> {
     }
 
     fn warn(&mut self, object: &Value, live: Option<&Value>) {
+        // The strategies of built-in kinds have no warnings about status.
+        if self.resource.object.kind.is_builtin() && self.request.subresource == Subresource::Status {
+            return;
+        }
         for text in self.resource.object.kind.warnings(object, live) {
             self.warnings.add(text);
         }

@@ -3,6 +3,7 @@
 mod edit;
 mod pod;
 mod prepare;
+mod service;
 
 use fieldmanager_value::{Map, Value};
 
@@ -15,12 +16,14 @@ pub(crate) const FUNCTIONS: &[(&str, Function)] = &[
     ("add_stored_version", |value, _| prepare::add_stored_version(value)),
     ("budget_selector", prepare::budget_selector),
     ("claim_data_sources", prepare::claim_data_sources),
+    ("cluster_ips", |value, _| service::cluster_ips(value)),
     ("definition_names", |value, _| definition_names(value)),
     ("drop_topology", prepare::drop_topology),
     ("first_template_generation", |value, _| prepare::first_template_generation(value)),
     ("image_pull_policy", |value, _| image_pull_policy(value, "image", "imagePullPolicy")),
     ("image_volume_pull_policy", |value, _| image_pull_policy(value, "reference", "pullPolicy")),
     ("job_selector", |value, _| prepare::job_selector(value)),
+    ("kept_allocations", service::kept_allocations),
     ("keep_template_generation", prepare::keep_template_generation),
     ("kubernetes_finalizer", |value, _| prepare::kubernetes_finalizer(value)),
     ("match_label_keys", |value, _| pod::match_label_keys(value)),
@@ -30,6 +33,7 @@ pub(crate) const FUNCTIONS: &[(&str, Function)] = &[
     ("only_resources", pod::only_resources),
     ("namespace_label", |value, _| namespace_label(value)),
     ("pod_grace_period", |value, _| pod_grace_period(value)),
+    ("pod_ranges", |value, _| prepare::pod_ranges(value)),
     ("pod_ips", |value, _| pod_ips(value)),
     ("qos_class", |value, _| pod::qos_class(value)),
     ("scheduling_gated", |value, _| pod::scheduling_gated(value)),

@@ -29,6 +29,18 @@ pub(super) fn kubernetes_finalizer(namespace: &Value) -> Option<Value> {
     with(namespace, "spec.finalizers", appended(finalizers, "kubernetes"))
 }
 
+/// The ranges of the pods of a node, of which Kubernetes stores the list alone: the single one counts if they differ.
+pub(super) fn pod_ranges(node: &Value) -> Option<Value> {
+    let single = text(node, "spec.podCIDR");
+    let first = list(at(node, "spec.podCIDRs")).next().and_then(Value::as_str);
+    match (single, first) {
+        ("", None | Some("")) => None,
+        ("", Some(first)) => with(node, "spec.podCIDR", first),
+        (single, Some(first)) if single == first => None,
+        (single, _) => with(node, "spec.podCIDRs", vec![Value::from(single)]),
+    }
+}
+
 /// References of a service account keep the name alone.
 pub(super) fn secret_references(account: &Value) -> Option<Value> {
     Path::parse("secrets[]").edit(account, false, &mut |secret| {

@@ -20,6 +20,8 @@ pub(super) struct Check {
     of_updates: Option<bool>,
     when: Vec<(Path, Test)>,
     live: Vec<(Path, Test)>,
+    /// Another path for the error of a changed field.
+    shown: Option<Path>,
     rule: Rule,
 }
 
@@ -74,6 +76,7 @@ impl Check {
             "forbidden",
             "apply",
             "call",
+            "shown",
         ]
         .into();
         if let Some((unknown, _)) =
@@ -87,6 +90,7 @@ impl Check {
             of_updates,
             when: tests("when"),
             live: tests("live"),
+            shown: check.get("shown").map(|path| Path::parse(&text(path))),
             rule: Rule::read(check)?,
         })
     }
@@ -147,7 +151,7 @@ impl Check {
 
     /// The error of a field that an update changed.
     fn changed(&self, path: &FieldPath, new: Option<&Value>) -> FieldError {
-        let path = below_path(path, &self.at);
+        let path = below_path(path, self.shown.as_ref().unwrap_or(&self.at));
         let value = new.cloned().unwrap_or_default();
         match &self.rule {
             Rule::Forbidden(detail) => FieldError::forbidden(path, detail),

@@ -12,6 +12,7 @@
 //! | `unique: PATH` | an item of the list has the value of an earlier one at the path; the empty path is the item itself |
 //! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, `reference` a role reference as its Go struct, and a type of `data/internal.json` that type |
 //! | `forbidden: DETAIL` | an update changes the value |
+//! | `shown: PATH` | the path of the error of a changed field, if it is another one than that of the field |
 //! | `apply: TYPE` | those of the checks of a type, whose paths start at the value |
 //! | `call: NAME` | those of a function |
 //! | `on: create` or `on: update` | no error: the check applies to this operation alone |
@@ -171,10 +172,14 @@ mod tests {
     #[test]
     fn immutable_fields_show_what_kubernetes_shows() {
         let meta = "metadata: {name: a, namespace: x, resourceVersion: '1'}";
-        let role = |name: &str| format!("{{{meta}, roleRef: {{apiGroup: g, kind: Role, name: {name}}}}}");
+        let role = |name: &str| {
+            format!("{{{meta}, roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: {name}}}}}")
+        };
         assert_eq!(
             errors("rbac.authorization.k8s.io/v1", "RoleBinding", &role("b"), Some(&role("a"))),
-            [r#"roleRef: Invalid value: {"APIGroup":"g","Kind":"Role","Name":"b"}: field is immutable"#]
+            [
+                r#"roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"b"}: field is immutable"#
+            ]
         );
         let config = |data: &str| format!("{{{meta}, immutable: true, data: {{a: {data}}}}}");
         assert_eq!(
@@ -189,7 +194,8 @@ mod tests {
             errors("rbac.authorization.k8s.io/v1", "Role", "{metadata: {name: 'A:b', namespace: x}}", None)
                 .is_empty()
         );
-        assert_eq!(errors("v1", "Service", "{metadata: {name: a.b, namespace: x}}", None).len(), 1);
+        let service = "{metadata: {name: a.b, namespace: x}, spec: {type: ClusterIP, sessionAffinity: None, internalTrafficPolicy: Cluster, ports: [{port: 1, protocol: TCP, targetPort: 1}]}}";
+        assert_eq!(errors("v1", "Service", service, None).len(), 1);
         assert!(errors("v1", "ConfigMap", "{metadata: {name: a.b, namespace: x}}", None).is_empty());
     }
 }

@@ -1,7 +1,9 @@
 //! Warnings about objects of built-in kinds, which the API server sends in `Warning` headers.
 
+mod network;
 mod paths;
 mod pods;
+mod storage;
 mod workloads;
 
 use fieldmanager_structural::GroupVersionKind;
@@ -23,6 +25,16 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("apps/v1/StatefulSet", workloads::stateful),
     ("batch/v1/CronJob", workloads::schedule),
     ("batch/v1/Job", workloads::job),
+    ("discovery.k8s.io/v1/EndpointSlice", network::endpoint_slice),
+    ("networking.k8s.io/v1/Ingress", network::ingress),
+    ("networking.k8s.io/v1/NetworkPolicy", network::network_policy),
+    ("node.k8s.io/v1/RuntimeClass", network::runtime_class),
+    ("storage.k8s.io/v1/CSIDriver", storage::driver),
+    ("v1/Endpoints", network::endpoints),
+    ("v1/Node", network::node),
+    ("v1/PersistentVolume", storage::volume),
+    ("v1/PersistentVolumeClaim", storage::claim),
+    ("v1/Service", network::service),
 ];
 
 /// The warnings about a new object, or about a change of the live one, in the order of kube-apiserver.
@@ -30,4 +42,24 @@ pub fn warnings(kind: &GroupVersionKind, object: &Value, live: Option<&Value>) -
     let name = name_of(kind);
     let found = FUNCTIONS.iter().find(|(kind, _)| *kind == name);
     found.map(|(_, function)| function(object, live)).unwrap_or_default()
+}
+
+/// The value at a path of fields, which are separated by dots; null if there is none.
+fn at<'v>(object: &'v Value, path: &str) -> &'v Value {
+    path.split('.').try_fold(object, |value, name| value.get(name)).unwrap_or(&Value::Null)
+}
+
+/// The string at a path, empty if there is none.
+fn text<'v>(object: &'v Value, path: &str) -> &'v str {
+    at(object, path).as_str().unwrap_or_default()
+}
+
+/// The items of the list at a path.
+fn items<'v>(object: &'v Value, path: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+    at(object, path).as_list().into_iter().flatten()
+}
+
+/// Whether the object has an annotation.
+fn has_annotation(object: &Value, name: &str) -> bool {
+    at(object, "metadata.annotations").get(name).is_some()
 }

@@ -1,9 +1,18 @@
 //! Checks that need more than a table.
 
+mod access;
+mod autoscaling;
 mod claim;
+mod config;
+mod field;
+mod formats;
 mod jobs;
+mod labels;
+mod network;
 mod pods;
 mod selector;
+mod service;
+mod storage;
 mod workloads;
 
 use fieldmanager_structural::{FieldError, FieldPath};
@@ -44,4 +53,33 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("replicas", workloads::replicas),
     ("schedule_name", jobs::schedule_name),
     ("stateful", workloads::stateful),
+    ("above_zero", config::above_zero),
+    ("autoscaler", autoscaling::autoscaler),
+    ("autoscaler_v1", autoscaling::autoscaler_v1),
+    ("claim_spec", storage::claim_spec),
+    ("cluster_subject", access::cluster_subject),
+    ("config_map", config::config_map),
+    ("core_event", config::core_event),
+    ("domain_path", network::domain_path),
+    ("driver", storage::driver),
+    ("endpoint_slice", network::endpoint_slice),
+    ("endpoints", network::endpoints),
+    ("event", config::event),
+    ("ingress", network::ingress),
+    ("ingress_class", network::ingress_class),
+    ("label_map", labels::label_map),
+    ("label_selector", labels::label_selector),
+    ("limits", config::limits),
+    ("namespaced_rule", access::namespaced_rule),
+    ("network_policy", network::network_policy),
+    ("node", storage::node),
+    ("qualified_name", labels::qualified),
+    ("quota", config::quota),
+    ("rule", access::rule),
+    ("secret", config::secret),
+    ("service", service::service),
+    ("short_name", labels::short_name),
+    ("subject", access::subject),
+    ("topologies", storage::topologies),
+    ("volume", storage::volume),
 ];

@@ -1,0 +1,77 @@
+//! IP addresses and ranges, as Go's older parser reads them.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// An IP address; numbers of IPv4 may have leading zeros, as in Go's older parser.
+pub(crate) fn ip(text: &str) -> Option<IpAddr> {
+    if let Ok(ip) = text.parse() {
+        return Some(ip);
+    }
+    let (prefix, v4) = text.rsplit_once(':').map_or(("", text), |(prefix, v4)| (prefix, v4));
+    let numbers: Vec<String> = v4
+        .split('.')
+        .map(|number| number.parse::<u8>().ok().filter(|_| !number.starts_with('+')).map(|n| n.to_string()))
+        .collect::<Option<_>>()?;
+    if numbers.len() != 4 {
+        return None;
+    }
+    let v4 = numbers.join(".");
+    if prefix.is_empty() { v4.parse().ok() } else { format!("{prefix}:{v4}").parse().ok() }
+}
+
+/// The address and the length of a range of IP addresses.
+pub(crate) fn cidr(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, length) = text.split_once('/')?;
+    let (address, length) = (ip(address)?, length.parse::<u8>().ok().filter(|_| !length.starts_with('+'))?);
+    (length <= if address.is_ipv4() { 32 } else { 128 }).then_some((address, length))
+}
+
+/// Whether a range contains an address.
+pub(crate) fn contains((start, length): (IpAddr, u8), address: IpAddr) -> bool {
+    let (start, address, width) = match (start, address) {
+        (IpAddr::V4(start), IpAddr::V4(address)) => {
+            (u128::from(start.to_bits()), u128::from(address.to_bits()), 32)
+        }
+        (IpAddr::V6(start), IpAddr::V6(address)) => (start.to_bits(), address.to_bits(), 128_u32),
+        _ => return false,
+    };
+    let beyond = width.saturating_sub(u32::from(length));
+    (start ^ address).checked_shr(beyond).unwrap_or_default() == 0
+}
+
+/// The first address of a range.
+pub(crate) fn first((address, length): (IpAddr, u8)) -> IpAddr {
+    match address {
+        IpAddr::V4(v4) => {
+            let mask = u32::MAX.checked_shl(32_u32.saturating_sub(length.into())).unwrap_or_default();
+            Ipv4Addr::from_bits(v4.to_bits() & mask).into()
+        }
+        IpAddr::V6(v6) => {
+            let mask = u128::MAX.checked_shl(128_u32.saturating_sub(length.into())).unwrap_or_default();
+            Ipv6Addr::from_bits(v6.to_bits() & mask).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_may_have_leading_zeros() {
+        assert_eq!(ip("010.0.0.1"), ip("10.0.0.1"));
+        assert_eq!(ip("::ffff:010.0.0.1"), ip("::ffff:10.0.0.1"));
+        assert!(ip("10.0.0").is_none() && ip("x").is_none() && ip("10.0.0.256").is_none());
+        assert!(cidr("10.0.0.0/8").is_some() && cidr("10.0.0.0/33").is_none() && cidr("10.0.0.0").is_none());
+    }
+
+    #[test]
+    fn ranges_contain_the_addresses_with_their_prefix() {
+        let range = cidr("10.1.0.0/16").unwrap();
+        assert!(contains(range, ip("10.1.2.3").unwrap()) && !contains(range, ip("10.2.0.0").unwrap()));
+        assert!(!contains(range, ip("::1").unwrap()));
+        assert!(contains(cidr("::/0").unwrap(), ip("ff::").unwrap()));
+        assert_eq!(first(cidr("10.1.2.3/16").unwrap()), ip("10.1.0.0").unwrap());
+        assert_eq!(first(cidr("::1/0").unwrap()), ip("::").unwrap());
+    }
+}

@@ -1,0 +1,454 @@
+//! Secrets, ConfigMaps, events, quotas and limits.
+
+use std::collections::BTreeSet;
+
+use fieldmanager_structural::internal::qualified_name;
+use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::Value;
+
+use super::field::{Field, invalid_struct};
+use super::formats;
+use crate::amount::Amount;
+use crate::validation::operation::Operation;
+
+/// The largest size of the data of a Secret or ConfigMap in bytes.
+const MAX_SIZE: usize = 1024 * 1024;
+
+pub(super) fn secret(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    let secret = Field::new(path, object);
+    let data = secret.get("data");
+    let mut size = 0;
+    for (key, value) in data.entries() {
+        let faults = formats::config_key(key).into_iter();
+        errors.extend(faults.map(|fault| FieldError::invalid(value.path.clone(), key, fault)));
+        size += decoded_size(value.text());
+    }
+    if size > MAX_SIZE {
+        errors.push(FieldError::too_long(data.path.clone(), MAX_SIZE));
+    }
+    let has = |key: &str| data.value.is_some_and(|data| data.get(key).is_some());
+    let required = |key: &str| FieldError::required(data.path.key(key), "");
+    let all =
+        |keys: &[&str]| keys.iter().filter(|key| !has(key)).map(|key| required(key)).collect::<Vec<_>>();
+    match secret.get("type").text() {
+        "kubernetes.io/service-account-token" => {
+            let name = "kubernetes.io/service-account.name";
+            let annotations = secret.get("metadata").get("annotations");
+            if annotations.get(name).is_empty() {
+                errors.push(FieldError::required(annotations.path.key(name), ""));
+            }
+        }
+        "kubernetes.io/dockercfg" => errors.extend(all(&[".dockercfg"])),
+        "kubernetes.io/dockerconfigjson" => errors.extend(all(&[".dockerconfigjson"])),
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
+            errors.extend(all(&["username", "password"]));
+        }
+        "kubernetes.io/ssh-auth" if data.get("ssh-privatekey").is_empty() => {
+            errors.push(required("ssh-privatekey"));
+        }
+        "kubernetes.io/tls" => errors.extend(all(&["tls.crt", "tls.key"])),
+        _ => {}
+    }
+}
+
+/// The number of bytes that a base64 string stands for.
+fn decoded_size(text: &str) -> usize {
+    let padding = text.len() - text.trim_end_matches('=').len();
+    (text.len() / 4 * 3).saturating_sub(padding)
+}
+
+pub(super) fn config_map(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    let map = Field::new(path, object);
+    let binary = map.get("binaryData");
+    let mut size = 0;
+    for (key, value) in map.get("data").entries() {
+        let invalid = |fault: String| FieldError::invalid(value.path.clone(), key, fault);
+        errors.extend(formats::config_key(key).into_iter().map(invalid));
+        if binary.value.is_some_and(|binary| binary.get(key).is_some()) {
+            errors.push(invalid("duplicate of key present in binaryData".to_owned()));
+        }
+        size += value.text().len();
+    }
+    for (key, value) in binary.entries() {
+        let invalid = |fault: String| FieldError::invalid(value.path.clone(), key, fault);
+        errors.extend(formats::config_key(key).into_iter().map(invalid));
+        size += decoded_size(value.text());
+    }
+    if size > MAX_SIZE {
+        errors.push(FieldError::too_long(FieldPath::root(""), MAX_SIZE));
+    }
+}
+
+/// What both versions of events require.
+fn any_event(event: &Event<'_>, errors: &mut Vec<FieldError>) {
+    let namespace = event.object.get("metadata").get("namespace");
+    let subject = event.subject.get("namespace");
+    let path = || FieldPath::root("involvedObject").child("namespace");
+    let mismatch = || FieldError::invalid(path(), subject.text(), "does not match event.namespace");
+    let time = event.object.get("eventTime");
+    if !time.is_set() {
+        let is_match = match subject.text() {
+            "" => matches!(namespace.text(), "" | "default"),
+            text => text == namespace.text(),
+        };
+        if !is_match {
+            errors.push(mismatch());
+        }
+        return;
+    }
+    if subject.is_empty() && !matches!(namespace.text(), "default" | "kube-system") {
+        errors.push(mismatch());
+    }
+    let controller = &event.controller;
+    if controller.is_empty() {
+        errors.push(controller.required(""));
+    }
+    errors.extend(controller.faults(qualified_name(controller.text())));
+    for (name, limit) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
+        let field = event.object.get(name);
+        if field.is_empty() {
+            errors.push(field.required(""));
+        }
+        too_many_characters(&field, limit, errors);
+    }
+    let message = Field { path: FieldPath::root("message"), value: event.message.value };
+    too_many_characters(&message, 1024, errors);
+}
+
+fn too_many_characters(field: &Field<'_>, limit: usize, errors: &mut Vec<FieldError>) {
+    if field.text().len() > limit {
+        let detail = format!("can have at most {limit} characters");
+        errors.push(FieldError::invalid(field.path.clone(), "", detail));
+    }
+}
+
+/// The fields of an event whose names depend on the version.
+struct Event<'v> {
+    object: Field<'v>,
+    subject: Field<'v>,
+    controller: Field<'v>,
+    message: Field<'v>,
+}
+
+pub(super) fn core_event(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    let object = Field::new(path, object);
+    let event = Event {
+        subject: object.get("involvedObject"),
+        controller: object.get("reportingComponent"),
+        message: object.get("message"),
+        object,
+    };
+    any_event(&event, errors);
+}
+
+pub(super) fn event(
+    path: &FieldPath,
+    object: &Value,
+    operation: Operation<'_>,
+    errors: &mut Vec<FieldError>,
+) {
+    let object = Field::new(path, object);
+    let event = Event {
+        subject: object.get("regarding"),
+        controller: object.get("reportingController"),
+        message: object.get("note"),
+        object: object.clone(),
+    };
+    any_event(&event, errors);
+    let live = Field::live(path, operation);
+    match live.is_set() {
+        true => changed_event(&object, &live, errors),
+        false => new_event(&object, errors),
+    }
+}
+
+/// A path that Kubernetes gives as one name with a dot.
+fn series(object: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let series = object.get("series");
+    if !series.is_set() {
+        return;
+    }
+    if series.get("count").number() < 2 {
+        errors.push(FieldError::invalid(FieldPath::root("series.count"), "", "should be at least 2"));
+    }
+    if !series.get("lastObservedTime").is_set() {
+        errors.push(FieldError::required(FieldPath::root("series.lastObservedTime"), ""));
+    }
+}
+
+fn new_event(object: &Field<'_>, errors: &mut Vec<FieldError>) {
+    series(object, errors);
+    let (time, ty) = (object.get("eventTime"), object.get("type"));
+    if !time.is_set() {
+        errors.push(time.required(""));
+    }
+    let invalid = |name: &str, detail: String| FieldError::invalid(FieldPath::root(name), "", detail);
+    if !matches!(ty.text(), "Normal" | "Warning") {
+        errors.push(invalid("type", format!("has invalid value: {}", ty.text())));
+    }
+    let source = object.get("deprecatedSource");
+    for (name, is_set) in [
+        ("firstTimestamp", object.get("deprecatedFirstTimestamp").is_set()),
+        ("lastTimestamp", object.get("deprecatedLastTimestamp").is_set()),
+        ("count", object.get("deprecatedCount").number() != 0),
+        ("source", !source.get("component").is_empty() || !source.get("host").is_empty()),
+    ] {
+        if is_set {
+            errors.push(invalid(name, "needs to be unset".to_owned()));
+        }
+    }
+}
+
+const IMMUTABLE: &str = "field is immutable";
+
+/// Everything but the series is immutable. Paths and values are those of the internal version.
+fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let differs = |name: &str| {
+        let (new, old) = (object.get(name), live.get(name));
+        new.value != old.value && !(new.is_empty() && old.is_empty())
+    };
+    if differs("series") {
+        series(object, errors);
+    }
+    let text = |name: &str, shown: &str, errors: &mut Vec<FieldError>| {
+        if object.get(name).text() != live.get(name).text() {
+            errors.push(FieldError::invalid(FieldPath::root(shown), object.get(name).text(), IMMUTABLE));
+        }
+    };
+    let value = |name: &str, shown: &str, errors: &mut Vec<FieldError>| {
+        if differs(name) {
+            errors.push(FieldError::invalid(FieldPath::root(shown), object.get(name).shown(), IMMUTABLE));
+        }
+    };
+    if object_reference(&object.get("regarding")) != object_reference(&live.get("regarding")) {
+        let json = object_reference(&object.get("regarding"));
+        errors.push(invalid_struct(FieldPath::root("involvedObject"), &json, IMMUTABLE));
+    }
+    text("reason", "reason", errors);
+    text("note", "message", errors);
+    if differs("deprecatedSource") {
+        let json =
+            go_struct(&object.get("deprecatedSource"), &[("Component", "component"), ("Host", "host")]);
+        errors.push(invalid_struct(FieldPath::root("source"), &json, IMMUTABLE));
+    }
+    value("deprecatedFirstTimestamp", "firstTimestamp", errors);
+    value("deprecatedLastTimestamp", "lastTimestamp", errors);
+    let count = object.get("deprecatedCount").number();
+    if count != live.get("deprecatedCount").number() {
+        errors.push(FieldError::invalid(FieldPath::root("count"), count, IMMUTABLE));
+    }
+    text("reason", "reason", errors);
+    text("type", "type", errors);
+    value("eventTime", "eventTime", errors);
+    text("action", "action", errors);
+    if differs("related") {
+        let related = object.get("related");
+        let json = if related.is_set() { object_reference(&related) } else { "null".to_owned() };
+        errors.push(invalid_struct(FieldPath::root("related"), &json, IMMUTABLE));
+    }
+    text("reportingController", "reportingController", errors);
+    text("reportingInstance", "reportingInstance", errors);
+}
+
+fn object_reference(reference: &Field<'_>) -> String {
+    let names = [
+        ("Kind", "kind"),
+        ("Namespace", "namespace"),
+        ("Name", "name"),
+        ("UID", "uid"),
+        ("APIVersion", "apiVersion"),
+        ("ResourceVersion", "resourceVersion"),
+        ("FieldPath", "fieldPath"),
+    ];
+    go_struct(reference, &names)
+}
+
+/// The JSON of a Go struct of strings whose fields have no JSON names.
+fn go_struct(field: &Field<'_>, names: &[(&str, &str)]) -> String {
+    let members = names
+        .iter()
+        .map(|(shown, name)| format!("\"{shown}\":{}", Value::from(field.get(name).text()).to_json()));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+}
+
+const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
+
+pub(super) fn quota(
+    path: &FieldPath,
+    object: &Value,
+    operation: Operation<'_>,
+    errors: &mut Vec<FieldError>,
+) {
+    let object = Field::new(path, object);
+    let spec = object.get("spec");
+    for (name, value) in spec.get("hard").entries() {
+        quota_resource(name, &value, errors);
+    }
+    let scopes = spec.get("scopes");
+    let scope_names: BTreeSet<&str> = scopes.items().map(|scope| scope.text()).collect();
+    for scope in scopes.items() {
+        if !SCOPES.contains(&scope.text()) {
+            errors.push(scopes.invalid("unsupported scope"));
+        }
+        for (name, _) in spec.get("hard").entries() {
+            if is_quota_resource(name) && !fits(scope.text(), name) {
+                errors.push(scopes.invalid("unsupported scope applied to resource"));
+            }
+        }
+    }
+    for pair in [["BestEffort", "NotBestEffort"], ["NotTerminating", "Terminating"]] {
+        if pair.iter().all(|scope| scope_names.contains(scope)) {
+            errors.push(scopes.invalid("conflicting scopes"));
+        }
+    }
+    let live = Field::live(path, operation);
+    if live.is_set() {
+        let old: BTreeSet<&str> = live.get("spec").get("scopes").items().map(|scope| scope.text()).collect();
+        if old != scope_names {
+            errors.push(scopes.invalid(IMMUTABLE));
+        }
+    }
+}
+
+const SCOPES: [&str; 6] = [
+    "BestEffort",
+    "NotBestEffort",
+    "NotTerminating",
+    "PriorityClass",
+    "Terminating",
+    "VolumeAttributesClass",
+];
+
+/// What pods compute with.
+const COMPUTE: [&str; 6] =
+    ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
+
+const STORED: [&str; 4] =
+    ["ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "requests.storage"];
+
+const COUNTED: [&str; 9] = [
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "persistentvolumeclaims",
+    "configmaps",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+
+fn is_quota_resource(name: &str) -> bool {
+    COMPUTE.contains(&name)
+        || COUNTED.contains(&name)
+        || STORED.contains(&name)
+        || name.starts_with("hugepages-")
+        || name.starts_with("requests.hugepages-")
+}
+
+/// Whether a quota with a scope can count a resource.
+fn fits(scope: &str, name: &str) -> bool {
+    match scope {
+        "BestEffort" => name == "pods",
+        "Terminating"
+        | "NotTerminating"
+        | "NotBestEffort"
+        | "PriorityClass"
+        | "CrossNamespacePodAffinity" => name == "pods" || COMPUTE.contains(&name),
+        "VolumeAttributesClass" => matches!(name, "persistentvolumeclaims" | "requests.storage"),
+        _ => true,
+    }
+}
+
+fn quota_resource(name: &str, value: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let invalid = |fault: String| FieldError::invalid(value.path.clone(), name, fault);
+    let faults = qualified_name(name);
+    if faults.is_empty() {
+        let is_plain = !name.contains('/');
+        if is_plain && !is_quota_resource(name) && !matches!(name, "storage") {
+            errors.push(invalid("must be a standard resource type or fully qualified".to_owned()));
+        }
+        if is_plain && !is_quota_resource(name) {
+            errors.push(invalid("must be a standard resource for quota".to_owned()));
+        }
+    }
+    errors.extend(faults.into_iter().map(invalid));
+    let Some(amount) = Amount::parse(value.text()) else { return };
+    if amount < Amount::default() {
+        errors.push(value.invalid(NOT_NEGATIVE));
+    }
+    let is_extended =
+        name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
+    let is_counted = COUNTED.contains(&name) || is_extended;
+    if is_counted && !amount.is_whole() {
+        errors.push(value.invalid("must be an integer"));
+    }
+}
+
+pub(super) fn limits(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    let mut types = BTreeSet::new();
+    for limit in Field::new(path, object).get("spec").get("limits").items() {
+        let ty = limit.get("type");
+        let faults = qualified_name(ty.text());
+        let is_known = matches!(ty.text(), "Pod" | "Container" | "PersistentVolumeClaim");
+        if faults.is_empty() && !ty.text().contains('/') && !is_known {
+            errors.push(ty.invalid_text("must be a standard limit type or fully qualified"));
+        }
+        errors.extend(ty.faults(faults));
+        if !types.insert(ty.text()) {
+            errors.push(FieldError::duplicate(ty.path.clone(), ty.text()));
+        }
+        for name in ["default", "defaultRequest"] {
+            let values = limit.get(name);
+            if ty.text() == "Pod" && !values.is_empty() {
+                errors.push(values.forbidden("may not be specified when `type` is 'Pod'"));
+            }
+        }
+        let has_storage = |name: &str| limit.get(name).get("storage").is_set();
+        if ty.text() == "PersistentVolumeClaim" && !has_storage("min") && !has_storage("max") {
+            let detail = "either minimum or maximum storage value is required, but neither was provided";
+            errors.push(limit.get("limits").required(detail));
+        }
+        limit_values(&limit, ty.text() == "Pod", errors);
+    }
+}
+
+/// Compares the values of a limit, in the order of their names; the order of Kubernetes is random.
+fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Vec<FieldError>) {
+    let mut names = BTreeSet::new();
+    for member in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
+        names.extend(limit.get(member).entries().map(|(name, _)| name));
+    }
+    for name in names {
+        let of = |member: &str| {
+            let value = limit.get(member).value.and_then(|map| map.get(name)).and_then(Value::as_str)?;
+            Some((value, Amount::parse(value)?))
+        };
+        let unless_pod = |member: &str| if is_pod { None } else { of(member) };
+        let (min, max) = (of("min"), of("max"));
+        let (default, request) = (unless_pod("default"), unless_pod("defaultRequest"));
+        for (at, (low_name, low), (high_name, high), shows_low) in [
+            ("min", ("min", min), ("max", max), true),
+            ("defaultRequest", ("min", min), ("default request", request), false),
+            ("defaultRequest", ("default request", request), ("max", max), true),
+            ("defaultRequest", ("default request", request), ("default limit", default), true),
+            ("default", ("min", min), ("default", default), true),
+            ("default", ("default", default), ("max", max), false),
+        ] {
+            if let (Some(low), Some(high)) = (low, high)
+                && low.1 > high.1
+            {
+                let shown = if shows_low { low.0 } else { high.0 };
+                let (low, high) = (low.0, high.0);
+                let detail = format!("{low_name} value {low} is greater than {high_name} value {high}");
+                errors.push(FieldError::invalid(limit.path.child(at).key(name), shown, detail));
+            }
+        }
+    }
+}
+
+pub(super) fn above_zero(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    if value.as_i64().is_some_and(|number| number <= 0) {
+        errors.push(FieldError::invalid(path.clone(), value.clone(), "must be greater than 0"));
+    }
+}

@@ -1,0 +1,505 @@
+//! Volumes, claims, their classes and drivers, and nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
+use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
+use fieldmanager_value::Value;
+
+use super::field::{Field, invalid_struct};
+use super::formats;
+use super::labels::selector;
+use crate::amount::Amount;
+use crate::validation::operation::Operation;
+
+const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+const NOT_POSITIVE: &str = "must be greater than zero";
+const IMMUTABLE: &str = "field is immutable";
+
+/// The sources of volumes in the order in which Kubernetes looks for them.
+const SOURCES: [&str; 22] = [
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+];
+
+/// The modes must be known, and one of them excludes the others.
+fn access_modes(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let modes = spec.get("accessModes");
+    for mode in modes.items().filter(|mode| !ACCESS_MODES.contains(&mode.text())) {
+        errors.push(FieldError::not_supported(modes.path.clone(), mode.text(), &ACCESS_MODES));
+    }
+    let has = |is_pod: bool| {
+        modes
+            .items()
+            .any(|mode| ACCESS_MODES.contains(&mode.text()) && (mode.text() == "ReadWriteOncePod") == is_pod)
+    };
+    if has(true) && has(false) {
+        errors.push(modes.forbidden("may not use ReadWriteOncePod with other access modes"));
+    }
+}
+
+fn class_name(name: &Field<'_>, errors: &mut Vec<FieldError>) {
+    if !name.is_empty() {
+        errors.extend(name.faults(NameSyntax::Subdomain.faults(name.text(), false)));
+    }
+}
+
+fn is_positive(quantity: &str) -> bool {
+    Amount::parse(quantity).is_none_or(|amount| amount > Amount::default())
+}
+
+pub(super) fn volume(
+    path: &FieldPath,
+    object: &Value,
+    operation: Operation<'_>,
+    errors: &mut Vec<FieldError>,
+) {
+    let spec = Field::new(path, object).get("spec");
+    if spec.get("accessModes").is_empty() {
+        errors.push(spec.get("accessModes").required(""));
+    }
+    access_modes(&spec, errors);
+    capacity(&spec.get("capacity"), errors);
+    let policy = spec.get("persistentVolumeReclaimPolicy");
+    if !policy.is_empty() {
+        errors.extend(policy.one_of(&["Delete", "Recycle", "Retain"]));
+    }
+    let affinity = spec.get("nodeAffinity");
+    if affinity.is_set() {
+        node_affinity(&affinity.get("required"), errors);
+    }
+    let mut count = 0;
+    for name in SOURCES {
+        let source = spec.get(name);
+        if !source.is_set() {
+            continue;
+        }
+        count += 1;
+        match count {
+            1 => volume_source(name, &source, errors),
+            _ if name == "cephfs" => {
+                let path = spec.path.child("cephFS");
+                errors.push(FieldError::forbidden(path, "may not specify more than 1 volume type"));
+            }
+            _ => errors.push(source.forbidden("may not specify more than 1 volume type")),
+        }
+    }
+    if count == 0 {
+        errors.push(spec.required("must specify a volume type"));
+    }
+    class_name(&spec.get("storageClassName"), errors);
+    let mode = spec.get("volumeMode");
+    if mode.is_set() {
+        errors.extend(mode.one_of(&["Block", "Filesystem"]));
+    }
+    let attributes = spec.get("volumeAttributesClassName");
+    if attributes.is_set() {
+        if attributes.is_empty() {
+            errors.push(attributes.required("an empty string is disallowed"));
+        }
+        class_name(&attributes, errors);
+        if !spec.get("csi").is_set() {
+            errors.push(spec.get("csi").required("has to be specified when using volumeAttributesClassName"));
+        }
+    }
+    let live = Field::live(path, operation).get("spec");
+    if live.is_set() {
+        changed_volume(&spec, &live, errors);
+    }
+}
+
+fn capacity(capacity: &Field<'_>, errors: &mut Vec<FieldError>) {
+    if capacity.is_empty() {
+        errors.push(capacity.required(""));
+    }
+    if !capacity.get("storage").is_set() || capacity.entries().count() > 1 {
+        errors.push(FieldError::not_supported(capacity.path.clone(), capacity.shown(), &["storage"]));
+    }
+    for (_, value) in capacity.entries() {
+        if !is_positive(value.text()) {
+            errors.push(value.invalid(NOT_POSITIVE));
+        }
+    }
+}
+
+fn changed_volume(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let mode = spec.get("volumeMode");
+    if mode.value != live.get("volumeMode").value {
+        errors.push(FieldError::invalid(FieldPath::root("volumeMode"), mode.shown(), IMMUTABLE));
+    }
+    let (new, old) = (spec.get("nodeAffinity"), live.get("nodeAffinity"));
+    if old.is_set() && new.value.map(renamed) != old.value.map(renamed) {
+        let detail = "field is immutable, except for updating from beta label to GA";
+        errors.push(invalid_struct(FieldPath::root("nodeAffinity"), &affinity_json(&new), detail));
+    }
+    let class = spec.get("volumeAttributesClassName");
+    if live.get("volumeAttributesClassName").is_set() && !class.is_set() {
+        errors.push(class.forbidden("update from non-nil value to nil is forbidden"));
+    }
+}
+
+/// An affinity with the later names of the labels that may be replaced.
+fn renamed(affinity: &Value) -> Value {
+    const NAMES: [(&str, &str); 5] = [
+        ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
+        ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
+        ("beta.kubernetes.io/os", "kubernetes.io/os"),
+        ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"),
+        ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
+    ];
+    let path = crate::table::Path::parse("required.nodeSelectorTerms[].matchExpressions[].key");
+    let changed = path.edit(affinity, false, &mut |key| {
+        let name = key.and_then(Value::as_str).unwrap_or_default();
+        match NAMES.iter().find(|(old, _)| *old == name) {
+            Some((_, new)) => crate::table::Edit::Set((*new).into()),
+            None => crate::table::Edit::Keep,
+        }
+    });
+    changed.unwrap_or_else(|| affinity.clone())
+}
+
+/// The JSON of the Go struct of an affinity, whose fields have no JSON names.
+fn affinity_json(affinity: &Field<'_>) -> String {
+    let list = |field: &Field<'_>, item: &dyn Fn(Field<'_>) -> String| match field.is_set() {
+        true => format!("[{}]", field.items().map(item).collect::<Vec<_>>().join(",")),
+        false => "null".to_owned(),
+    };
+    let text = |field: &Field<'_>| Value::from(field.text()).to_json();
+    let requirement = |requirement: Field<'_>| {
+        let (key, operator) = (text(&requirement.get("key")), text(&requirement.get("operator")));
+        let values = list(&requirement.get("values"), &|value| text(&value));
+        format!("{{\"Key\":{key},\"Operator\":{operator},\"Values\":{values}}}")
+    };
+    let term = |term: Field<'_>| {
+        let expressions = list(&term.get("matchExpressions"), &requirement);
+        let fields = list(&term.get("matchFields"), &requirement);
+        format!("{{\"MatchExpressions\":{expressions},\"MatchFields\":{fields}}}")
+    };
+    if !affinity.is_set() {
+        return "null".to_owned();
+    }
+    let required = affinity.get("required");
+    if !required.is_set() {
+        return "{\"Required\":null}".to_owned();
+    }
+    let terms = list(&required.get("nodeSelectorTerms"), &term);
+    format!("{{\"Required\":{{\"NodeSelectorTerms\":{terms}}}}}")
+}
+
+fn node_affinity(required: &Field<'_>, errors: &mut Vec<FieldError>) {
+    if !required.is_set() {
+        errors.push(required.required("must specify required node constraints"));
+        return;
+    }
+    let terms = required.get("nodeSelectorTerms");
+    if terms.is_empty() {
+        errors.push(terms.required("must have at least one node selector term"));
+    }
+    for requirement in terms.items().flat_map(|term| term.get("matchExpressions").items()) {
+        let (operator, values) = (requirement.get("operator"), requirement.get("values"));
+        match operator.text() {
+            "In" | "NotIn" if values.is_empty() => {
+                errors.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                errors.push(values.forbidden(detail));
+            }
+            "Gt" | "Lt" if values.items().count() != 1 => {
+                errors
+                    .push(values.required("must be specified single value when `operator` is 'Lt' or 'Gt'"));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
+            _ => errors.push(operator.invalid_text("not a valid selector operator")),
+        }
+        let key = requirement.get("key");
+        errors.extend(key.faults(qualified_name(key.text())));
+        for value in values.items() {
+            errors.extend(value.faults(label_value(value.text())));
+        }
+    }
+}
+
+/// The fields that sources require.
+const REQUIRED: &[(&str, &[&str])] = &[
+    ("hostPath", &["path"]),
+    ("local", &["path"]),
+    ("nfs", &["server", "path"]),
+    ("gcePersistentDisk", &["pdName"]),
+    ("awsElasticBlockStore", &["volumeID"]),
+    ("cephfs", &["monitors"]),
+    ("cinder", &["volumeID"]),
+    ("flexVolume", &["driver"]),
+    ("vsphereVolume", &["volumePath"]),
+    ("photonPersistentDisk", &["pdID"]),
+    ("portworxVolume", &["volumeID"]),
+];
+
+fn volume_source(name: &str, source: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let required = REQUIRED.iter().find(|(source, _)| *source == name);
+    for field in required.into_iter().flat_map(|(_, fields)| *fields).map(|field| source.get(field)) {
+        if field.is_empty() {
+            let path = match name {
+                "gcePersistentDisk" => FieldPath::root("spec").child("persistentDisk").child("pdName"),
+                _ => field.path.clone(),
+            };
+            errors.push(FieldError::required(path, ""));
+        }
+    }
+    let path = source.get("path");
+    match name {
+        "hostPath" | "local" => {
+            if path.text().split('/').any(|part| part == "..") {
+                errors.push(path.invalid("must not contain '..'"));
+            }
+            let ty = source.get("type");
+            if name == "hostPath" && ty.is_set() {
+                let types = [
+                    "",
+                    "DirectoryOrCreate",
+                    "Directory",
+                    "FileOrCreate",
+                    "File",
+                    "Socket",
+                    "CharDevice",
+                    "BlockDevice",
+                ];
+                let mut sorted = types;
+                sorted.sort_unstable();
+                errors.extend(ty.one_of(&sorted));
+            }
+        }
+        "nfs" if !path.text().starts_with('/') => {
+            errors.push(path.invalid_text("must be an absolute path"));
+        }
+        "csi" => {
+            driver_name(&source.get("driver"), errors);
+            if source.get("volumeHandle").is_empty() {
+                errors.push(source.get("volumeHandle").required(""));
+            }
+            for name in [
+                "controllerPublishSecretRef",
+                "controllerExpandSecretRef",
+                "nodePublishSecretRef",
+                "nodeExpandSecretRef",
+            ] {
+                let reference = source.get(name);
+                for field in ["name", "namespace"].map(|field| reference.get(field)) {
+                    match field.text() {
+                        _ if !reference.is_set() => {}
+                        "" => errors.push(field.required("")),
+                        text => errors.extend(field.faults(NameSyntax::Subdomain.faults(text, false))),
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn driver_name(name: &Field<'_>, errors: &mut Vec<FieldError>) {
+    if name.is_empty() {
+        errors.push(name.required(""));
+        return;
+    }
+    if name.text().len() > 63 {
+        errors.push(FieldError::too_long(name.path.clone(), 63));
+    }
+    errors.extend(name.faults(NameSyntax::Subdomain.faults(&name.text().to_lowercase(), false)));
+}
+
+/// The spec of a claim.
+pub(super) fn claim_spec(path: &FieldPath, spec: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    let spec = Field::new(path, spec);
+    if spec.get("accessModes").is_empty() {
+        errors.push(spec.get("accessModes").required("at least 1 access mode is required"));
+    }
+    selector(&spec.get("selector"), errors);
+    access_modes(&spec, errors);
+    let size = spec.get("resources").get("requests").get("storage");
+    let size = Field { path: spec.get("resources").path.key("storage"), value: size.value };
+    if !size.is_set() {
+        errors.push(size.required(""));
+    } else if !is_positive(size.text()) {
+        errors.push(size.invalid(NOT_POSITIVE));
+    }
+    class_name(&spec.get("storageClassName"), errors);
+    let mode = spec.get("volumeMode");
+    if mode.is_set() {
+        errors.extend(mode.one_of(&["Block", "Filesystem"]));
+    }
+    for name in ["dataSource", "dataSourceRef"] {
+        let source = spec.get(name);
+        if !source.is_set() {
+            continue;
+        }
+        for field in [source.get("name"), source.get("kind")] {
+            if field.is_empty() {
+                errors.push(field.required(""));
+            }
+        }
+        let (group, kind) = (source.get("apiGroup"), source.get("kind").text());
+        if group.is_empty() && kind != "PersistentVolumeClaim" {
+            let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+            errors.push(FieldError::invalid(source.path.clone(), kind, detail));
+        }
+        class_name(&group, errors);
+    }
+    class_name(&spec.get("volumeAttributesClassName"), errors);
+}
+
+/// The topologies of a class of volumes.
+pub(super) fn topologies(
+    path: &FieldPath,
+    topologies: &Value,
+    _: Operation<'_>,
+    errors: &mut Vec<FieldError>,
+) {
+    let topologies = Field::new(path, topologies);
+    // Kubernetes compares each term with as many empty ones as there are terms.
+    let mut seen = vec![BTreeMap::new(); topologies.items().count()];
+    for term in topologies.items() {
+        let expressions = term.get("matchLabelExpressions");
+        let mut values_by_key: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for requirement in expressions.items() {
+            let (key, values) = (requirement.get("key"), requirement.get("values"));
+            if values.is_empty() {
+                errors.push(values.required(""));
+            }
+            let mut set = BTreeSet::new();
+            for value in values.items() {
+                if !set.insert(value.text()) {
+                    errors.push(value.duplicate());
+                }
+            }
+            errors.extend(key.faults(qualified_name(key.text())));
+            if values_by_key.insert(key.text(), set).is_some() {
+                errors.push(key.duplicate());
+            }
+        }
+        let same = seen.iter().filter(|other| **other == values_by_key);
+        errors.extend(same.map(|_| FieldError::duplicate(expressions.path.clone(), "")));
+        seen.push(values_by_key);
+    }
+}
+
+pub(super) fn driver(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    let spec = Field::new(path, object).get("spec");
+    let policy = spec.get("fsGroupPolicy");
+    if policy.is_set() {
+        errors.extend(policy.one_of(&["File", "None", "ReadWriteOnceWithFSType"]));
+    }
+    let mut audiences = BTreeSet::new();
+    for request in spec.get("tokenRequests").items() {
+        let (audience, seconds) = (request.get("audience"), request.get("expirationSeconds"));
+        if !audiences.insert(audience.text()) {
+            errors.push(FieldError::duplicate(audience.path.clone(), audience.text()));
+        } else if seconds.is_set() && seconds.number() < 600 {
+            errors.push(seconds.invalid("may not specify a duration less than 10 minutes"));
+        } else if seconds.number() > 1 << 32 {
+            errors.push(seconds.invalid("may not specify a duration larger than 2^32 seconds"));
+        }
+    }
+    let modes = spec.get("volumeLifecycleModes");
+    for mode in modes.items().filter(|mode| !matches!(mode.text(), "Persistent" | "Ephemeral")) {
+        let accepted = ["Persistent", "Ephemeral"];
+        errors.push(FieldError::not_supported(modes.path.clone(), mode.text(), &accepted));
+    }
+    let period = spec.get("nodeAllocatableUpdatePeriodSeconds");
+    if period.is_set() && period.number() < 10 {
+        errors.push(period.invalid("must be greater than or equal to 10 seconds"));
+    }
+    let tokens = spec.get("serviceAccountTokenInSecrets");
+    if tokens.is_set() && spec.get("tokenRequests").is_empty() {
+        let detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
+        errors.push(tokens.invalid(detail));
+    }
+}
+
+pub(super) fn node(path: &FieldPath, object: &Value, operation: Operation<'_>, errors: &mut Vec<FieldError>) {
+    let node = Field::new(path, object);
+    let (spec, live) = (node.get("spec"), Field::live(path, operation).get("spec"));
+    taints(&spec.get("taints"), errors);
+    let ranges = spec.get("podCIDRs");
+    for range in ranges.items() {
+        errors.extend(range.faults(formats::cidr_faults(range.text())));
+    }
+    let mut seen = BTreeSet::new();
+    for address in node.get("status").get("addresses").items() {
+        if !seen.insert((address.get("type").text(), address.get("address").text())) {
+            errors.push(address.duplicate());
+        }
+    }
+    let old: Vec<&str> = live.get("podCIDRs").items().map(|range| range.text()).collect();
+    let new: Vec<&str> = ranges.items().map(|range| range.text()).collect();
+    let detail = "node updates may not change podCIDR except from \"\" to valid";
+    if old.len() == new.len() {
+        let changed = old.iter().zip(&new).filter(|(old, new)| old != new);
+        errors.extend(changed.map(|_| ranges.forbidden(detail)));
+    } else if !old.is_empty() {
+        errors.push(ranges.forbidden(detail));
+    }
+    let (new, old) = (spec.get("providerID"), live.get("providerID"));
+    if !old.is_empty() && old.text() != new.text() {
+        let words = if new.is_empty() { "cleared" } else { "modified" };
+        let detail = format!("field cannot be {words} once set");
+        errors.push(FieldError::invalid(new.path, Value::Null, detail));
+    }
+    if live.is_set() && spec.get("externalID").text() != live.get("externalID").text() {
+        errors.push(spec.get("externalID").forbidden("may not be updated"));
+    }
+}
+
+/// The taints of a node, whose path in Kubernetes is one of the metadata.
+fn taints(taints: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let taints = Field { path: FieldPath::root("metadata").child("taints"), value: taints.value };
+    let mut seen = BTreeSet::new();
+    for taint in taints.items() {
+        let (key, value, effect) = (taint.get("key"), taint.get("value"), taint.get("effect"));
+        errors.extend(key.faults(qualified_name(key.text())));
+        let faults = label_value(value.text());
+        if !faults.is_empty() {
+            errors.push(value.invalid_text(faults.join(";")));
+        }
+        match effect.text() {
+            "" => errors.push(effect.required("")),
+            _ => errors.extend(effect.one_of(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
+        }
+        if !seen.insert((effect.text(), key.text())) {
+            let text = |field: &Field<'_>| Value::from(field.text()).to_json();
+            let time = taint.get("timeAdded").shown().to_json();
+            errors.push(FieldError {
+                path: taint.path.clone(),
+                kind: FieldErrorKind::Duplicate,
+                value: None,
+                detail: format!(
+                    "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{time}}}: taints must be unique by key and \
+                     effect pair",
+                    text(&key),
+                    text(&value),
+                    text(&effect)
+                ),
+            });
+        }
+    }
+}
