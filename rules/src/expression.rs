@@ -113,16 +113,49 @@ pub(crate) struct Program {
     pub(crate) uses_old_self: bool,
 }
 
-/// Parses and resolves an expression. The error says why it cannot be run.
-pub(crate) fn compile(source: &str) -> Result<Program, String> {
+/// Why an expression cannot be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpressionFault {
+    /// The reason in one line.
+    pub reason: String,
+    /// The whole message if the expression cannot be parsed, as an API server writes it.
+    pub syntax: Option<String>,
+}
+
+impl From<String> for ExpressionFault {
+    fn from(reason: String) -> Self {
+        ExpressionFault { reason, syntax: None }
+    }
+}
+
+/// Checks an expression; returns whether it refers to `oldSelf`.
+///
+/// # Errors
+///
+/// [`ExpressionFault`] if it cannot be parsed, or if it cannot be run.
+///
+/// ```
+/// use fieldmanager_rules::internal::check_expression;
+/// assert_eq!(check_expression("self >= oldSelf"), Ok(true));
+/// let fault = check_expression("self +").unwrap_err();
+/// assert!(fault.syntax.is_some_and(|text| text.starts_with("ERROR: <input>:1:7: Syntax error: ")));
+/// assert_eq!(check_expression("odd(self)").unwrap_err().syntax, None);
+/// ```
+pub fn check_expression(source: &str) -> Result<bool, ExpressionFault> {
+    compile(source).map(|program| program.uses_old_self)
+}
+
+/// Parses and resolves an expression.
+pub(crate) fn compile(source: &str) -> Result<Program, ExpressionFault> {
     if source.len() > LENGTH {
-        return Err(format!("the expression has {} bytes, more than {LENGTH}", source.len()));
+        return Err(format!("the expression has {} bytes, more than {LENGTH}", source.len()).into());
     }
     stacker::grow(STACK + STACK_FOR_BYTE * source.len(), || {
-        let parsed = Parser::new()
-            .enable_optional_syntax(true)
-            .parse(source)
-            .map_err(|errors| errors.to_string().lines().next().unwrap_or_default().to_owned())?;
+        let parsed = Parser::new().enable_optional_syntax(true).parse(source).map_err(|errors| {
+            let whole = errors.to_string();
+            let reason = whole.lines().next().unwrap_or_default().to_owned();
+            ExpressionFault { reason, syntax: Some(whole.replace("\n| ", "\n | ")) }
+        })?;
         let mut resolver = Resolver { names: vec!["self".into(), "oldSelf".into()], uses_old_self: false };
         let expr = resolver.expr(&parsed.expr, 0)?;
         Ok(Program { expr, uses_old_self: resolver.uses_old_self })
