@@ -129,9 +129,14 @@ impl Walk {
     /// Checks a value by its schema and the rules of that.
     fn value(&mut self, value: &Value, schema: &Structural, path: &FieldPath, is_root: bool) {
         let Ok(validator) = Validator::from_structural(schema) else { return };
-        let errors = validator.validate_at(path, value);
+        let errors = validator.validate(value);
         if !errors.is_empty() {
-            self.errors.extend(errors);
+            let at = |error: FieldError| match error.path == FieldPath::empty() {
+                true => FieldError { path: path.clone(), ..error },
+                // As in the API server, the path in the value is one name.
+                false => FieldError { path: path.child(error.path.to_string()), ..error },
+            };
+            self.errors.extend(errors.into_iter().map(at));
             return;
         }
         let compiled = if is_root { Rules::compile(schema) } else { Rules::compile_value(schema) };

@@ -138,7 +138,7 @@ impl Walk<'_> {
     }
 
     fn fault(&mut self, rule: &Value, path: &FieldPath, field: &str, source: &str, fault: ExpressionFault) {
-        match fault.syntax {
+        match fault.refusal {
             Some(text) => {
                 let prefix = if field == "rule" { "" } else { "messageExpression " };
                 let detail = format!("{prefix}compilation failed: {text}");

@@ -18,6 +18,7 @@ mod spec;
 mod warnings;
 mod webhook;
 
+use fieldmanager_structural::internal::validate_object_meta_update;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Str, Value};
 
@@ -47,7 +48,7 @@ pub(crate) fn validate_create(object: &Value, metadata: Vec<FieldError>) -> Chec
 /// has too is mostly allowed.
 pub(crate) fn validate_update(object: &Value, live: &Value, metadata: Vec<FieldError>) -> Checked {
     let (spec, old) = (Spec::of(object), Spec::of(live));
-    let mut out = Checked { errors: metadata, ..Checked::default() };
+    let mut out = Checked { errors: updated_metadata(object, live, metadata), ..Checked::default() };
     let ratchet = Ratchet::of(&spec, &old, live);
     spec.validate(&ratchet, &mut out);
     let path = FieldPath::root("spec");
@@ -68,10 +69,17 @@ pub(crate) fn validate_update(object: &Value, live: &Value, metadata: Vec<FieldE
 }
 
 /// The faults of a changed status.
-pub(crate) fn validate_status(object: &Value, metadata: Vec<FieldError>) -> Checked {
-    let mut errors = metadata;
+pub(crate) fn validate_status(object: &Value, live: &Value, metadata: Vec<FieldError>) -> Checked {
+    let mut errors = updated_metadata(object, live, metadata);
     accepted_names(object, &mut errors);
     Checked { errors, ..Checked::default() }
+}
+
+/// The faults of metadata, of which the API server finds those of a change twice.
+fn updated_metadata(object: &Value, live: &Value, mut metadata: Vec<FieldError>) -> Vec<FieldError> {
+    let path = FieldPath::root("metadata");
+    metadata.extend(validate_object_meta_update(object.get("metadata"), live.get("metadata"), &path));
+    metadata
 }
 
 /// The checks that follow those of the spec.

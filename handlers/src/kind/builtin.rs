@@ -150,7 +150,7 @@ impl Kind for Builtin {
         let errors = facts::validate_update(self.kind.gvk(), subresource.segment(), object, live);
         match (self.is_definition(), subresource) {
             (false, _) => errors.into(),
-            (true, Subresource::Status) => definition::validate_status(object, errors),
+            (true, Subresource::Status) => definition::validate_status(object, live, errors),
             (true, _) => definition::validate_update(object, live, errors),
         }
     }

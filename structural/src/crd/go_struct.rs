@@ -137,9 +137,6 @@ pub fn rule(rule: &Value) -> String {
 
 /// The versions of a definition, without the members that `hidden` names.
 pub fn versions(versions: &[&Map], hidden: &[&str]) -> String {
-    if versions.is_empty() {
-        return "null".to_owned();
-    }
     let shown = |version: &&Map| {
         let edits = version.iter().filter(|(name, _)| hidden.contains(&name.as_str()));
         Value::Map(version.with_edits(edits.map(|(name, _)| (name.clone(), None)).collect()))
