@@ -1,6 +1,6 @@
 //! Patches: JSON patches, merge patches and strategic merge patches.
 
-use fieldmanager_managedfields::Status;
+use fieldmanager_managedfields::{Cause, Details, Status};
 use fieldmanager_patch::{Error, PatchType, json_merge, json_patch, strategic};
 use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
@@ -79,6 +79,15 @@ impl Patch {
         write.report_strict(&faults, |faults| {
             invalid(format!("strict decoding error: {}", faults.join(", ")))
         })?;
+        let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        if !part.kind.is_builtin() && version.is_empty() {
+            // The registry of the API server finds no kind for the object.
+            let missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+            let mut details = Details::default();
+            details.causes.push(Cause::new("", missing, ""));
+            let message = format!("Internal error occurred: {missing}");
+            return Err(Status::failure(500, "InternalError", message, Some(details)));
+        }
         Ok(defaulted)
     }
 

@@ -46,13 +46,10 @@ impl Custom {
         self.validator.refused_rules().iter().map(ToString::to_string).collect()
     }
 
-    /// An object that an apply made, decoded and with defaults.
+    /// An object that an apply made, with defaults.
     pub(crate) fn applied(&self, object: &Value) -> Value {
-        match self.decoder.decode(object) {
-            Ok(decoded) => decoded.object,
-            // Validation reports the fault.
-            Err(_) => object.clone(),
-        }
+        // Validation reports the fault of an object without a valid type.
+        self.decoder.default(object).unwrap_or_else(|_| object.clone())
     }
 }
 
@@ -72,10 +69,12 @@ impl Kind for Custom {
     }
 
     fn stored(&self, object: &Value) -> Value {
-        if self.is_storage {
-            return object.clone();
-        }
-        let stored = self.decoder.to_stored(object).and_then(|stored| self.decoder.read_stored(&stored));
+        let stored = self.decoder.to_stored(object);
+        let stored = if self.is_storage {
+            stored
+        } else {
+            stored.and_then(|stored| self.decoder.read_stored(&stored))
+        };
         stored.unwrap_or_else(|_| object.clone())
     }
 
