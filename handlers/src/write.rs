@@ -5,7 +5,7 @@ use fieldmanager_managedfields::{
 };
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::internal::json_kind;
-use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{Map, Value};
 
 use crate::body::{self, Body, Media};
@@ -327,7 +327,12 @@ impl<'r> Write<'r> {
             return Ok(());
         }
         let target = self.target(metadata::text(object, "name"));
+        let kind = &self.resource.object.gvk;
         Err(match self.part.kind.is_builtin() {
+            // Both versions of events have one internal type, which is of the core group.
+            true if kind.group == "events.k8s.io" && kind.kind == "Event" => {
+                target.invalid_kind(&GroupVersionKind::new("", "v1", "Event"), errors)
+            }
             true => target.invalid(errors),
             // An object of another kind is refused by the name of its own.
             false => target.invalid_kind(&body::own_kind(object), errors),

@@ -23,6 +23,8 @@ mod functions;
 mod operation;
 mod table;
 
+use std::collections::BTreeSet;
+
 use fieldmanager_structural::internal::{NameSyntax, validate_object_meta, validate_object_meta_update};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
@@ -53,7 +55,7 @@ pub fn validate_create(kind: &GroupVersionKind, object: &Value) -> Vec<FieldErro
     let name = name_of(kind);
     let mut errors = metadata(kind, &name, object);
     table().run_kind(&name, object, Operation::Create, &mut errors);
-    errors
+    distinct(errors)
 }
 
 /// The errors of an updated object, [prepared](crate::prepare_update), in the order of kube-apiserver. Updates of
@@ -88,7 +90,13 @@ pub fn validate_update(
     if subresource.is_empty() {
         table().run_kind(&name_of(kind), object, Operation::Update(Some(live)), &mut errors);
     }
-    errors
+    distinct(errors)
+}
+
+/// The errors without those that occur again. The API server sends each cause once.
+fn distinct(errors: Vec<FieldError>) -> Vec<FieldError> {
+    let mut seen = BTreeSet::new();
+    errors.into_iter().filter(|error| seen.insert(error.to_string())).collect()
 }
 
 /// Whether objects of the kind are in namespaces. The object decides for kinds without a resource.

@@ -7,7 +7,8 @@ use fieldmanager_fieldpath::{ApiVersion, Filter};
 use fieldmanager_managedfields::{ConvertError, FieldManager, FieldManagerBuilder, ObjectConverter};
 use fieldmanager_openapi::Types;
 use fieldmanager_structural::{FieldError, GroupVersionKind};
-use fieldmanager_value::Value;
+use fieldmanager_value::internal::level;
+use fieldmanager_value::{Str, Value};
 
 use super::{Decoded, Kind};
 use crate::body::fields_of;
@@ -61,12 +62,42 @@ impl Builtin {
             .defaulter(move |object| applied.applied(object))
     }
 
+    /// The object without what the format of the store loses: whether a list is empty or null.
+    fn as_stored(&self, object: &Value) -> Value {
+        match self.kind.gvk().kind.as_str() {
+            // Their JSON is stored as it is.
+            "ControllerRevision" | "CustomResourceDefinition" => object.clone(),
+            _ => without_empty_lists(object).unwrap_or_else(|| object.clone()),
+        }
+    }
+
     /// An object that an apply made, in canonical form and with defaults.
     fn applied(&self, object: &Value) -> Value {
         match self.kind.from_unstructured(object) {
             Ok(decoded) => self.defaulted(&decoded.object),
             Err(_) => object.clone(),
         }
+    }
+}
+
+/// The value with null for empty lists. Decoded objects have none but those of fields that Go does not omit.
+fn without_empty_lists(value: &Value) -> Option<Value> {
+    match value {
+        Value::List(list) if list.is_empty() => Some(Value::Null),
+        Value::List(list) => level(|| {
+            let edits = list.iter().enumerate();
+            let edits = edits.filter_map(|(at, item)| Some((at, without_empty_lists(item)?)));
+            let edits: Vec<(usize, Value)> = edits.collect();
+            (!edits.is_empty()).then(|| Value::List(list.with_edits(edits, Vec::new())))
+        }),
+        Value::Map(map) => level(|| {
+            let edits = map
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone(), Some(without_empty_lists(value)?))));
+            let edits: Vec<(Str, Option<Value>)> = edits.collect();
+            (!edits.is_empty()).then(|| Value::Map(map.with_edits(edits)))
+        }),
+        _ => None,
     }
 }
 
@@ -124,11 +155,11 @@ impl Kind for Builtin {
     }
 
     fn prepare_create(&self, object: &Value) -> Value {
-        facts::prepare_create(self.kind.gvk(), object)
+        facts::prepare_create(self.kind.gvk(), &self.as_stored(object))
     }
 
     fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Value {
-        facts::prepare_update(self.kind.gvk(), subresource.segment(), object, live)
+        facts::prepare_update(self.kind.gvk(), subresource.segment(), &self.as_stored(object), live)
     }
 
     fn validate_create(&self, object: &Value) -> Vec<FieldError> {

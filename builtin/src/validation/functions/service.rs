@@ -24,6 +24,15 @@ pub(super) fn service(
 ) {
     let spec = Field::new(path, object).get("spec");
     let live = Field::live(path, operation).get("spec");
+    // The server allocates addresses before it validates, and stops at these faults.
+    if spec.get("type").text() != "ExternalName" {
+        let mut faults = Vec::new();
+        cluster_ips(&spec, &live, &mut faults);
+        if !faults.is_empty() {
+            *errors = faults;
+            return;
+        }
+    }
     if live.is_set() {
         cluster_ips_update(&spec, &live, errors);
         families_update(&spec, &live, errors);
@@ -39,9 +48,6 @@ pub(super) fn service(
     ports_and_type(&spec, errors);
     labels(&spec.get("selector"), errors);
     affinity(&spec, errors);
-    if spec.get("type").text() != "ExternalName" {
-        cluster_ips(&spec, &live, errors);
-    }
     external_ips(&spec.get("externalIPs"), &live.get("externalIPs"), errors);
     service_type(&spec.get("type"), errors);
     unique_ports(&spec, errors);
