@@ -2,8 +2,7 @@
 //!
 //! [`mod@objects`] and [`sizes`] generate the inputs, and [`operations`] prepares a *cell*, an operation on an input
 //! under a name like `table/Pod/Apply`. The benchmarks of this crate, the comparison with Go (`compare`), the record of
-//! instruction counts and the allocation counts all run the same cells. [`requests`] has the parts of what the handlers do,
-//! for `handlers`.
+//! instruction counts and the allocation counts all run the same cells.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,7 +16,6 @@ pub mod key;
 mod measure;
 pub mod objects;
 pub mod operations;
-pub mod requests;
 pub mod sizes;
 pub mod threads;
 

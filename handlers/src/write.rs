@@ -273,7 +273,7 @@ impl<'r> Write<'r> {
             Subresource::Scale => Subresource::Object,
             other => other,
         };
-        let object = kind.prepare_update(subresource, &object, live);
+        let object = kind.prepare_update(subresource, &object, live, self.request.now);
         let object = metadata::with_kept_fields(&object, live);
         self.refuse_invalid(&object, &kind.validate_update(subresource, &object, live))?;
         self.warn(&object, Some(live));
@@ -443,13 +443,14 @@ impl<'r> Write<'r> {
         }
     }
 
-    fn patch_type(&self) -> Result<PatchType, Status> {
+    fn patch_type(&mut self) -> Result<PatchType, Status> {
         let content_type = body::media_type(self.request.content_type);
         let accepted = self.resource.patch_types;
         let found = accepted.iter().copied().find(|patch_type| patch_type.content_type() == content_type);
         found.ok_or_else(|| {
             // The routes of built-in kinds list the types of patches, and refuse others themselves.
             if self.resource.object.kind.is_builtin() {
+                self.warnings = Warnings::default();
                 return Status::failure(
                     415,
                     "UnsupportedMediaType",

@@ -37,6 +37,8 @@ pub struct FieldError {
 pub enum FieldErrorKind {
     /// A required value is missing.
     Required,
+    /// A value names something that does not exist.
+    NotFound,
     /// A value that must be unique occurs again.
     Duplicate,
     /// A value is invalid.
@@ -64,6 +66,7 @@ impl FieldErrorKind {
     pub fn text(self) -> &'static str {
         match self {
             FieldErrorKind::Required => "Required value",
+            FieldErrorKind::NotFound => "Not found",
             FieldErrorKind::Duplicate => "Duplicate value",
             FieldErrorKind::Invalid | FieldErrorKind::TypeInvalid => "Invalid value",
             FieldErrorKind::NotSupported => "Unsupported value",
@@ -83,6 +86,7 @@ impl FieldErrorKind {
     pub fn reason(self) -> &'static str {
         match self {
             FieldErrorKind::Required => "FieldValueRequired",
+            FieldErrorKind::NotFound => "FieldValueNotFound",
             FieldErrorKind::Duplicate => "FieldValueDuplicate",
             FieldErrorKind::Invalid => "FieldValueInvalid",
             FieldErrorKind::NotSupported => "FieldValueNotSupported",
@@ -133,6 +137,18 @@ impl FieldError {
     #[doc(hidden)]
     pub fn invalid(path: FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(path, FieldErrorKind::Invalid, Some(value.into()), detail)
+    }
+
+    /// Creates an error for a value that names something that does not exist.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let error = FieldError::not_found(FieldPath::root("volumeMounts").index(0).child("name"), "data");
+    /// assert_eq!(error.to_string(), "volumeMounts[0].name: Not found: \"data\"");
+    /// ```
+    #[doc(hidden)]
+    pub fn not_found(path: FieldPath, value: impl Into<Value>) -> Self {
+        Self::new(path, FieldErrorKind::NotFound, Some(value.into()), "")
     }
 
     /// Creates an error for a value that must be unique.

@@ -1,18 +1,13 @@
 //! Measures what the handlers of requests add to the field manager: an apply of a changed field, from bytes to bytes.
 //!
-//! The rows of a kind take turns, and the fastest round of each counts. `--check` fails if a target is missed.
+//! The parts of a row take turns, and the fastest round of each counts. `--check` fails if a target is missed.
 #![allow(clippy::print_stdout, reason = "a command that reports")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "the inputs are generated here, so a failure is a bug of the benchmark"
-)]
 
 use std::process::ExitCode;
 use std::time::Duration;
 
+use fieldmanager_benches::operations::{PARTS, REQUESTED, prepare};
 use fieldmanager_benches::per_run;
-use fieldmanager_benches::requests::{Part, cases};
 
 const ROUNDS: usize = 40;
 const ROUND: Duration = Duration::from_millis(15);
@@ -26,28 +21,19 @@ fn main() -> ExitCode {
         "| object | field manager, µs | handlers, µs | defaults | validation | rules | the rest, in field managers |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|");
-    for mut case in cases() {
-        let mut best = vec![f64::INFINITY; case.parts.len()];
+    for object in REQUESTED {
+        let mut parts = PARTS.map(|part| prepare(&format!("handlers/{object}/{part}")));
+        let mut best = [f64::INFINITY; PARTS.len()];
         for _ in 0..ROUNDS {
-            for (at, (_, run)) in case.parts.iter_mut().enumerate() {
-                best[at] = best[at].min(per_run(run, ROUND));
+            for (part, best) in parts.iter_mut().zip(&mut best) {
+                *best = part.as_mut().map_or(0.0, |part| per_run(&mut part.run, ROUND).min(*best));
             }
         }
-        let of = |part: Part| {
-            let found = case.parts.iter().position(|(found, _)| *found == part);
-            found.map_or(0.0, |at| best[at] / 1000.0)
-        };
-        let apart = of(Part::Defaults) + of(Part::Validation) + of(Part::Rules);
-        let rest = (of(Part::Handlers) - apart) / of(Part::FieldManager);
+        let [manager, handlers, defaults, validation, rules] = best.map(|nanoseconds| nanoseconds / 1000.0);
+        let rest = (handlers - defaults - validation - rules) / manager;
         missed |= rest > WANTED;
         println!(
-            "| {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {rest:.2} |",
-            case.name,
-            of(Part::FieldManager),
-            of(Part::Handlers),
-            of(Part::Defaults),
-            of(Part::Validation),
-            of(Part::Rules),
+            "| {object} | {manager:.1} | {handlers:.1} | {defaults:.1} | {validation:.1} | {rules:.1} | {rest:.2} |"
         );
     }
     if check && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }

@@ -12,10 +12,12 @@
 //! | `entries/OBJECT/WHAT` | the managed fields of an object: decoding them, and with an interner |
 //! | `schema/builtin/load` | the schema of the built-in types, from its JSON |
 //! | `bytes/OBJECT/WHAT` | JSON in, apply, JSON out, with managed fields |
+//! | `handlers/OBJECT/PART` | the same by the handlers of requests, and parts of it |
 
 mod bytes;
 mod entries;
 mod parse;
+mod requests;
 mod schema;
 mod sets;
 mod sized;
@@ -25,6 +27,7 @@ mod table;
 pub use bytes::{CASES as BYTES, SharedApply, shared_apply, texts as bytes_texts};
 pub use entries::OPERATIONS as ENTRIES;
 pub use parse::OPERATIONS as PARSE;
+pub use requests::{OBJECTS as REQUESTED, PARTS};
 pub(crate) use sets::reverse;
 pub use sets::{ON_OBJECTS, ON_SIZES, fields_of};
 pub use sized::{ON_LISTS, ON_MAPS};
@@ -46,6 +49,7 @@ pub fn prepare(cell: &str) -> Option<Prepared> {
         ["entries", object, what] => entries::prepare(object, what),
         ["schema", "builtin", "load"] => Some(schema::prepare()),
         ["bytes", object, what] => bytes::prepare(object, what),
+        ["handlers", object, part] => requests::prepare(object, part),
         _ => None,
     }
 }

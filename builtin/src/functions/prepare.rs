@@ -89,6 +89,12 @@ pub(super) fn job_selector(job: &Value) -> Option<Value> {
         return None;
     }
     let (name, uid) = (text(job, "metadata.name"), text(job, "metadata.uid"));
+    // Go has one map for the labels of both, if those of the job have their default.
+    let labels = |path: &str| at(job, path).and_then(Value::as_map);
+    let is_shared = match (labels("metadata.labels"), labels("spec.template.metadata.labels")) {
+        (Some(own), Some(pods)) => own.ptr_eq(pods),
+        _ => false,
+    };
     let mut out = job.clone();
     for (label, value) in [
         ("job-name", name),
@@ -97,6 +103,9 @@ pub(super) fn job_selector(job: &Value) -> Option<Value> {
         ("batch.kubernetes.io/controller-uid", uid),
     ] {
         out = with_missing(&out, &format!("spec.template.metadata.labels[\"{label}\"]"), value);
+    }
+    if is_shared && let Some(labels) = at(&out, "spec.template.metadata.labels").cloned() {
+        out = with(&out, "metadata.labels", labels)?;
     }
     Some(with_missing(&out, r#"spec.selector.matchLabels["batch.kubernetes.io/controller-uid"]"#, uid))
 }

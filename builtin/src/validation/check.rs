@@ -8,6 +8,7 @@ use fieldmanager_value::{Str, Value};
 use super::functions::{FUNCTIONS, Function};
 use super::operation::Operation;
 use super::table::Table;
+use crate::shown;
 use crate::table::{Path, Step, Test, entries, items};
 
 const IMMUTABLE: &str = "field is immutable";
@@ -46,6 +47,8 @@ enum Shown {
     String,
     Null,
     Reference,
+    /// The JSON of an internal type.
+    Type(String),
 }
 
 impl Check {
@@ -154,6 +157,9 @@ impl Check {
             Rule::Forbidden(detail) => FieldError::forbidden(path, detail),
             Rule::Immutable(Shown::String) if value.is_null() => FieldError::invalid(path, "", IMMUTABLE),
             Rule::Immutable(Shown::Null) => FieldError::invalid(path, Value::Null, IMMUTABLE),
+            Rule::Immutable(Shown::Type(ty)) if !value.is_null() => {
+                shown::invalid(path, &shown::json(ty, Some(&value)), IMMUTABLE)
+            }
             Rule::Immutable(Shown::Reference) => {
                 let member = |shown: &str, name: &str| {
                     (Str::from(shown), value.get(name).cloned().unwrap_or_else(|| "".into()))
@@ -201,6 +207,7 @@ impl Rule {
             Some("string") => Shown::String,
             Some("hidden") => Shown::Null,
             Some("reference") => Shown::Reference,
+            Some(ty) if shown::is_type(ty) => Shown::Type(ty.to_owned()),
             _ => return Err(format!("{} has no rule", check.to_json())),
         }))
     }

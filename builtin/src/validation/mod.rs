@@ -1,7 +1,8 @@
 //! Validation of built-in kinds.
 //!
 //! The tables in `data/validation` have the checks of each kind in the order of Kubernetes (`kinds`), and those of types
-//! that several kinds share (`types`). The first member of a check is the path of the values (`at`):
+//! that several kinds share (`types`). Updates of a subresource have checks of their own, whose key is the name of the
+//! subresource and the kind: `status apps/v1/Deployment`. The first member of a check is the path of the values (`at`):
 //!
 //! | member | error |
 //! |---|---|
@@ -9,7 +10,7 @@
 //! | `enum: [VALUES]` | the value is present and none of these; with `required`, an empty value has the error of that alone |
 //! | `min: N` | the value is less than the number |
 //! | `unique: PATH` | an item of the list has the value of an earlier one at the path; the empty path is the item itself |
-//! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, and `reference` a role reference as its Go struct |
+//! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, `reference` a role reference as its Go struct, and a type of `data/internal.json` that type |
 //! | `forbidden: DETAIL` | an update changes the value |
 //! | `shown: PATH` | the path of the error of a changed field, if it is another one than that of the field |
 //! | `apply: TYPE` | those of the checks of a type, whose paths start at the value |
@@ -21,6 +22,7 @@
 mod check;
 mod functions;
 mod operation;
+mod syntax;
 mod table;
 
 use std::collections::BTreeSet;
@@ -55,11 +57,11 @@ pub fn validate_create(kind: &GroupVersionKind, object: &Value) -> Vec<FieldErro
     let name = name_of(kind);
     let mut errors = metadata(kind, &name, object);
     table().run_kind(&name, object, Operation::Create, &mut errors);
-    distinct(errors)
+    without_duplicates(kind, errors)
 }
 
-/// The errors of an updated object, [prepared](crate::prepare_update), in the order of kube-apiserver. Updates of
-/// subresources have their metadata checked.
+/// The errors of an updated object, [prepared](crate::prepare_update), in the order of kube-apiserver. An update of a
+/// subresource has the checks of its metadata and of that part.
 ///
 /// ```
 /// use fieldmanager_builtin::validate_update;
@@ -87,16 +89,21 @@ pub fn validate_update(
             errors.push(error);
         }
     }
-    if subresource.is_empty() {
-        table().run_kind(&name_of(kind), object, Operation::Update(Some(live)), &mut errors);
-    }
-    distinct(errors)
+    let name = match subresource {
+        "" => name_of(kind),
+        _ => format!("{subresource} {}", name_of(kind)),
+    };
+    table().run_kind(&name, object, Operation::Update(Some(live)), &mut errors);
+    without_duplicates(kind, errors)
 }
 
-/// The errors without those that occur again. The API server sends each cause once.
-fn distinct(errors: Vec<FieldError>) -> Vec<FieldError> {
-    let mut seen = BTreeSet::new();
-    errors.into_iter().filter(|error| seen.insert(error.to_string())).collect()
+/// The errors without those that occur again, which kube-apiserver drops for kinds with declarative validation.
+fn without_duplicates(kind: &GroupVersionKind, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+    if kind.group != "apiextensions.k8s.io" {
+        let mut found = BTreeSet::new();
+        errors.retain(|error| found.insert(error.to_string()));
+    }
+    errors
 }
 
 /// Whether objects of the kind are in namespaces. The object decides for kinds without a resource.

@@ -14,6 +14,7 @@ const DOCUMENTS: &[&str] = &[
     include_str!("../data/validation/access.yaml"),
     include_str!("../data/validation/config.yaml"),
     include_str!("../data/validation/network.yaml"),
+    include_str!("../data/validation/pods.yaml"),
     include_str!("../data/validation/storage.yaml"),
     include_str!("../data/validation/workloads.yaml"),
 ];

@@ -1,7 +1,10 @@
 //! Warnings about objects of built-in kinds, which the API server sends in `Warning` headers.
 
 mod network;
+mod paths;
+mod pods;
 mod storage;
+mod workloads;
 
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
@@ -13,6 +16,15 @@ type Function = fn(&Value, Option<&Value>) -> Vec<String>;
 
 /// The functions by kind.
 const FUNCTIONS: &[(&str, Function)] = &[
+    ("v1/Pod", pods::pod),
+    ("v1/PodTemplate", workloads::pod_template),
+    ("v1/ReplicationController", workloads::controller),
+    ("apps/v1/DaemonSet", workloads::daemons),
+    ("apps/v1/Deployment", workloads::replicas),
+    ("apps/v1/ReplicaSet", workloads::replicas),
+    ("apps/v1/StatefulSet", workloads::stateful),
+    ("batch/v1/CronJob", workloads::schedule),
+    ("batch/v1/Job", workloads::job),
     ("discovery.k8s.io/v1/EndpointSlice", network::endpoint_slice),
     ("networking.k8s.io/v1/Ingress", network::ingress),
     ("networking.k8s.io/v1/NetworkPolicy", network::network_policy),

@@ -207,9 +207,11 @@ pub(super) fn inputs(live: &Json, real: &Answer) -> Inputs {
     };
     let generated = text(&metadata, "generateName");
     let suffix = text(&metadata, "name").strip_prefix(generated).filter(|_| !generated.is_empty());
+    // An object that was refused has some uid, which no answer shows.
+    let uid = Some(text(&metadata, "uid")).filter(|uid| !uid.is_empty());
     Inputs {
         now: now.to_owned(),
-        uid: text(&metadata, "uid").to_owned(),
+        uid: uid.unwrap_or("00000000-0000-0000-0000-00000000000a").to_owned(),
         suffix: suffix.unwrap_or_default().to_owned(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fieldmanager_builtin as facts;
 use fieldmanager_fieldpath::{ApiVersion, Filter};
-use fieldmanager_managedfields::{ConvertError, FieldManager, FieldManagerBuilder, ObjectConverter};
+use fieldmanager_managedfields::{ConvertError, FieldManager, FieldManagerBuilder, ObjectConverter, Time};
 use fieldmanager_openapi::Types;
 use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::internal::level;
@@ -101,6 +101,25 @@ fn without_empty_lists(value: &Value) -> Option<Value> {
     }
 }
 
+/// A volume with the time of the last change of its phase, unless the client sets another one.
+fn with_transition_time(volume: &Value, live: &Value, now: Time) -> Value {
+    const NAME: &str = "lastPhaseTransitionTime";
+    let field =
+        |object: &Value, name: &str| object.get("status").and_then(|status| status.get(name)).cloned();
+    let (new, old) = (field(volume, NAME), field(live, NAME));
+    let is_same_phase = field(volume, "phase") == field(live, "phase");
+    let time = match is_same_phase {
+        true if new.is_none() => old,
+        false if new.is_none() || new == old => Some(Value::from(now.to_string().as_str())),
+        _ => return volume.clone(),
+    };
+    let (Value::Map(fields), Some(Value::Map(status))) = (volume, volume.get("status")) else {
+        return volume.clone();
+    };
+    let status = status.with_edits(vec![(NAME.into(), time)]);
+    Value::Map(fields.with_edits(vec![("status".into(), Some(Value::Map(status)))]))
+}
+
 /// Converts between the versions of a kind.
 struct Versions(facts::Kind);
 
@@ -158,8 +177,14 @@ impl Kind for Builtin {
         facts::prepare_create(self.kind.gvk(), &self.as_stored(object))
     }
 
-    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Value {
-        facts::prepare_update(self.kind.gvk(), subresource.segment(), &self.as_stored(object), live)
+    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, now: Time) -> Value {
+        let object = match self.kind.gvk().kind.as_str() {
+            "PersistentVolume" if subresource == Subresource::Status => {
+                with_transition_time(&self.as_stored(object), live, now)
+            }
+            _ => self.as_stored(object),
+        };
+        facts::prepare_update(self.kind.gvk(), subresource.segment(), &object, live)
     }
 
     fn validate_create(&self, object: &Value) -> Vec<FieldError> {

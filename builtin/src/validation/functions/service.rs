@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use fieldmanager_structural::internal::{NameSyntax, qualified_name};
 use fieldmanager_structural::{FieldError, FieldPath};
-use fieldmanager_value::Value;
+use fieldmanager_value::{Map, Value};
 
 use super::field::Field;
 use super::formats;
 use super::labels::labels;
 use crate::address;
+use crate::shown;
 use crate::validation::operation::Operation;
+use crate::validation::syntax;
 
 const NODE_PORT_UNUSED: &str = "may not be used when `type` is 'ClusterIP'";
 const ONCE: &str = "may not change once set";
@@ -208,7 +210,7 @@ fn service_port<'v>(
     protocol(&port.get("protocol"), errors);
     let target = port.get("targetPort");
     match target.value {
-        Some(Value::String(name)) => errors.extend(target.faults(formats::port_name(name))),
+        Some(Value::String(name)) => errors.extend(target.faults(syntax::port_name(name))),
         _ => errors.extend(target.number_faults(formats::port(target.number()))),
     }
     let app = port.get("appProtocol");
@@ -344,11 +346,10 @@ fn unique_ports(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
     for port in ports.items() {
         let (protocol, number) = (port.get("protocol").text(), port.get("port").number());
         if !seen.insert((protocol, number)) {
-            // The key of the port, as the Go struct whose other fields are empty.
-            let key = format!(
-                r#"{{"Name":"","Protocol":{},"AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}"#,
-                Value::from(protocol).to_json()
-            );
+            let mut key = Map::single("protocol", protocol);
+            key.insert("port", number);
+            let key = Value::Map(key);
+            let key = shown::json("ServicePort", Some(&key));
             errors.push(super::field::duplicate_struct(&port, &key));
         }
     }

@@ -1,7 +1,5 @@
 //! Requests to the handlers, and the parts of their work.
 
-use std::rc::Rc;
-
 use fieldmanager_builtin as builtin;
 use fieldmanager_handlers::custom::{Decoder, Validator};
 use fieldmanager_handlers::{Request, Resource};
@@ -12,30 +10,15 @@ use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_structural::{FieldPath, GroupVersionKind, Structural};
 use fieldmanager_value::Value;
 
-use crate::measure::{Runner, reused};
+use crate::measure::{Prepared, Runner, reused};
 
-/// A part of the work of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// JSON in, an apply by the field manager, JSON out.
-    FieldManager,
-    /// JSON in, an apply by the handlers, JSON out.
-    Handlers,
-    /// The decoding and the defaults of the live object and of the new one.
-    Defaults,
-    /// The validation of the new object.
-    Validation,
-    /// The evaluation of `x-kubernetes-validations`.
-    Rules,
-}
+/// The objects: a Deployment of 1 KB, and a custom resource of 3 KB with a keyed list.
+pub const OBJECTS: [&str; 2] = ["deployment", "custom"];
 
-/// An object and its parts.
-pub struct Case {
-    /// The kind.
-    pub name: &'static str,
-    /// The parts, which are run in turn.
-    pub parts: Vec<(Part, Runner)>,
-}
+/// The parts of the work of a request: JSON in, an apply, JSON out, by the field manager and by the handlers; decoding and
+/// defaults of the live object and of the new one, with what the kind resets; validation of the new object; its
+/// `x-kubernetes-validations`.
+pub const PARTS: [&str; 5] = ["manager", "apply", "defaults", "validation", "rules"];
 
 const MANAGER: &str = "deployer";
 
@@ -52,30 +35,41 @@ fn request<'r>(hour: i64) -> Request<'r> {
         .options(RequestOptions::default().field_manager(MANAGER))
 }
 
-/// The objects: a Deployment of 1 KB and a custom resource of 3 KB.
-pub fn cases() -> Vec<Case> {
-    vec![deployment(), shop()]
+/// The part of a request; `None` if there is no such object or part.
+pub(super) fn prepare(object: &str, part: &str) -> Option<Prepared> {
+    let run = match object {
+        "deployment" => deployment(part),
+        "custom" => custom(part),
+        _ => None,
+    }?;
+    Some(Prepared { run, output: Box::new(|| serde_json::Value::Null) })
 }
 
-/// The runs of both sides, from the live object to the answer.
-fn whole(resource: &Resource, manager: FieldManager, live: &str, config: &str) -> Vec<(Part, Runner)> {
-    let texts = Rc::new((live.to_owned(), config.to_owned()));
-    let (own, resource) = (texts.clone(), resource.clone());
-    let alone = move || {
-        let (live, config) = &*texts;
+/// The run of one side, from the live object to the answer.
+fn whole(
+    part: &str,
+    resource: Resource,
+    manager: FieldManager,
+    live: String,
+    config: String,
+) -> Option<Runner> {
+    let alone = move |live: &str, config: &str| {
         let (live, config) = (Value::from_json(live).unwrap(), Value::from_json(config).unwrap());
         manager.apply(ApplyRequest::new(&live, &config).manager(MANAGER).at(now(1))).unwrap().object.to_json()
     };
-    let handled = move || {
-        let (live, config) = &*own;
+    let handled = move |live: &str, config: &str| {
         let live = Value::from_json(live).unwrap();
         let outcome = resource.patch(&request(1), Some(&live), config.as_bytes()).unwrap();
         outcome.answer().to_json()
     };
-    vec![(Part::FieldManager, reused(alone)), (Part::Handlers, reused(handled))]
+    match part {
+        "manager" => Some(reused(move || alone(&live, &config))),
+        "apply" => Some(reused(move || handled(&live, &config))),
+        _ => None,
+    }
 }
 
-fn deployment() -> Case {
+fn deployment(part: &str) -> Option<Runner> {
     let kind = GroupVersionKind::new("apps", "v1", "Deployment");
     let resource = Resource::builtin(&kind).unwrap();
     let config = |replicas: i64| {
@@ -98,28 +92,24 @@ fn deployment() -> Case {
         })
         .to_string()
     };
-    let live = created(&resource, &config(3));
-    let manager =
-        FieldManager::builder(kind.clone()).types(fieldmanager_openapi::builtin::types()).build().unwrap();
-    let mut parts = whole(&resource, manager, &live, &config(4));
-    let live = Value::from_json(&live).unwrap();
+    let text = created(&resource, &config(3));
+    let live = Value::from_json(&text).unwrap();
     let facts = builtin::Kind::of(&kind).unwrap();
-    let (own, decoded) = (kind.clone(), live.clone());
-    parts.push((
-        Part::Defaults,
-        reused(move || {
-            let read = builtin::defaulted(&own, &facts.decode(&decoded).unwrap().object);
-            let applied = builtin::defaulted(&own, &facts.from_unstructured(&decoded).unwrap().object);
-            (read, applied)
-        }),
-    ));
-    parts.push((
-        Part::Validation,
-        reused(move || {
+    match part {
+        "defaults" => Some(reused(move || {
+            let read = builtin::defaulted(&kind, &facts.decode(&live).unwrap().object);
+            let applied = builtin::defaulted(&kind, &facts.from_unstructured(&live).unwrap().object);
+            (read, applied, builtin::prepare_update(&kind, "", &live, &live))
+        })),
+        "validation" => Some(reused(move || {
             (builtin::validate_update(&kind, "", &live, &live), builtin::warnings(&kind, &live, Some(&live)))
-        }),
-    ));
-    Case { name: "Deployment", parts }
+        })),
+        _ => {
+            let types = fieldmanager_openapi::builtin::types();
+            let manager = FieldManager::builder(kind).types(types).build().unwrap();
+            whole(part, resource, manager, text, config(4))
+        }
+    }
 }
 
 /// The live object that an apply creates.
@@ -158,7 +148,7 @@ fn definition(schema: &str) -> CustomResource {
     CustomResource::from_value(&Value::from_yaml(&text).unwrap()).unwrap()
 }
 
-fn shop() -> Case {
+fn custom(part: &str) -> Option<Runner> {
     let config = |replicas: i64| {
         let ports: Vec<_> = (0..30)
             .map(|at| serde_json::json!({"name": format!("port-{at}"), "port": 8000 + at, "protocol": "TCP"}))
@@ -171,22 +161,27 @@ fn shop() -> Case {
     };
     let full = definition(&schema(true));
     let resource = Resource::custom(&full, "v1").unwrap();
-    let live = created(&resource, &config(3));
-    let types = Types::from_custom_resource(&full).unwrap();
-    let manager = FieldManager::builder(full.kind("v1")).types(types).build().unwrap();
-    let mut parts = whole(&resource, manager, &live, &config(4));
-    let live = Rc::new(Value::from_json(&live).unwrap());
-    let decoder = Decoder::new(&full, "v1").unwrap();
-    let object = live.clone();
-    parts.push((Part::Defaults, reused(move || (decoder.read_stored(&object), decoder.default(&object)))));
-    let validator = Validator::new(&definition(&schema(false)), "v1").unwrap();
-    let object = live.clone();
-    parts.push((Part::Validation, reused(move || validator.validate_update(&object, &object))));
-    let rules = Structural::from_value(&Value::from_yaml(&schema(true)).unwrap()).unwrap();
-    let rules = Rules::compile(&rules).rules;
-    parts.push((
-        Part::Rules,
-        reused(move || rules.validate(&FieldPath::empty(), &live, Some(&live), fieldmanager_rules::BUDGET)),
-    ));
-    Case { name: "custom resource", parts }
+    let text = created(&resource, &config(3));
+    let live = Value::from_json(&text).unwrap();
+    match part {
+        "defaults" => {
+            let decoder = Decoder::new(&full, "v1").unwrap();
+            Some(reused(move || (decoder.read_stored(&live), decoder.decode(&live))))
+        }
+        "validation" => {
+            let validator = Validator::new(&definition(&schema(false)), "v1").unwrap();
+            Some(reused(move || validator.validate_update(&live, &live)))
+        }
+        "rules" => {
+            let schema = Structural::from_value(&Value::from_yaml(&schema(true)).unwrap()).unwrap();
+            let rules = Rules::compile(&schema).rules;
+            let budget = fieldmanager_rules::BUDGET;
+            Some(reused(move || rules.validate(&FieldPath::empty(), &live, Some(&live), budget)))
+        }
+        _ => {
+            let types = Types::from_custom_resource(&full).unwrap();
+            let manager = FieldManager::builder(full.kind("v1")).types(types).build().unwrap();
+            whole(part, resource, manager, text, config(4))
+        }
+    }
 }

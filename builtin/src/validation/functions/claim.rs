@@ -1,0 +1,44 @@
+//! Claims in other objects.
+
+use fieldmanager_structural::FieldError;
+
+use super::selector;
+use crate::amount::Amount;
+use crate::place::{Errors, Place};
+
+/// Checks the template of a claim, whose metadata has labels and annotations alone.
+pub(super) fn template(template: &Place<'_>, errors: &mut Errors) {
+    if let Some(claim) = template.child("spec") {
+        spec(&claim, errors);
+    }
+}
+
+pub(super) fn spec(claim: &Place<'_>, errors: &mut Errors) {
+    const MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+    claim.require("accessModes", "at least 1 access mode is required", errors);
+    if let Some(selector) = claim.child("selector") {
+        selector::check(&selector, errors);
+    }
+    let modes = || claim.values("accessModes").filter_map(|mode| mode.as_str());
+    for mode in modes().filter(|mode| !MODES.contains(mode)) {
+        errors.push(FieldError::not_supported(claim.at("accessModes"), mode, MODES));
+    }
+    let is_single = |mode: &str| mode == "ReadWriteOncePod";
+    if modes().any(is_single) && modes().any(|mode| !is_single(mode) && MODES.contains(&mode)) {
+        claim.forbid("accessModes", "may not use ReadWriteOncePod with other access modes", errors);
+    }
+    let requests = claim.child("resources").and_then(|resources| resources.child("requests"));
+    let storage = requests.and_then(|requests| requests.get("storage"));
+    let path = || claim.at("resources").key("storage");
+    match storage {
+        None => errors.push(FieldError::required(path(), "")),
+        Some(storage) => {
+            let amount = storage.as_str().and_then(Amount::parse).unwrap_or_default();
+            if amount <= Amount::default() {
+                errors.push(FieldError::invalid(path(), storage.clone(), "must be greater than zero"));
+            }
+        }
+    }
+    claim.subdomain("storageClassName", errors);
+    claim.one_of("volumeMode", &["Block", "Filesystem"], errors);
+}

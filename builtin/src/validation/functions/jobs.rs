@@ -1,0 +1,295 @@
+//! Jobs and their schedules.
+
+use fieldmanager_structural::internal::NameSyntax;
+use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::{Map, Str, Value};
+
+use super::{pods, selector, workloads};
+use crate::place::{Errors, Place};
+use crate::shown;
+use crate::validation::operation::Operation;
+
+const IMMUTABLE: &str = "field is immutable";
+
+/// Checks a job.
+pub(super) fn job(path: &FieldPath, job: &Value, operation: Operation<'_>, errors: &mut Errors) {
+    let job = Place::new(path, job);
+    let Some(spec) = job.child("spec") else { return };
+    if !operation.is_update() {
+        generated_selector(&job, &spec, errors);
+    }
+    job_spec(&spec, operation, errors);
+    match spec.child("selector") {
+        None => errors.push(FieldError::required(spec.at("selector"), "")),
+        Some(selector) => selector::check(&selector, errors),
+    }
+    if !workloads::selects_template(&spec) {
+        errors.push(workloads::no_match(&spec));
+    }
+    if let Some(live) = operation.live() {
+        changes(&spec, &Place::new(path, live), errors);
+    }
+    completions_fit_names(&job, &spec, errors);
+}
+
+/// Checks the labels and the selector that a job gets from its uid.
+fn generated_selector(job: &Place<'_>, spec: &Place<'_>, errors: &mut Errors) {
+    let (Some(selector), false) = (spec.child("selector"), spec.flag("manualSelector")) else { return };
+    let metadata =
+        |name: &str| job.get("metadata").and_then(|metadata| metadata.get(name)).and_then(Value::as_str);
+    let (uid, name) = (metadata("uid").unwrap_or_default(), metadata("name").unwrap_or_default());
+    if uid.is_empty() {
+        errors.push(FieldError::required(job.at("metadata").child("uid"), ""));
+    }
+    let expected = [
+        ("controller-uid", uid),
+        ("job-name", name),
+        ("batch.kubernetes.io/controller-uid", uid),
+        ("batch.kubernetes.io/job-name", name),
+    ];
+    let labels = spec.child("template").and_then(|template| template.child("metadata"));
+    let labels = labels.and_then(|metadata| metadata.get("labels"));
+    for (key, value) in expected {
+        let path = spec.at("template").child("metadata").child("labels").key(key);
+        let detail = format!("must be '{value}'");
+        match labels.and_then(|labels| labels.get(key)).and_then(Value::as_str) {
+            None => errors.push(FieldError::required(path, detail)),
+            Some(found) if found != value => {
+                errors.push(FieldError::invalid(path, labels.cloned().unwrap_or_default(), detail));
+            }
+            Some(_) => {}
+        }
+    }
+    let own =
+        Value::Map(expected.into_iter().map(|(key, value)| (Str::from(key), Value::from(value))).collect());
+    if selector::selects(Some(&selector), Some(&own)) == Ok(false) {
+        let shown = shown::json("LabelSelector", Some(selector.value));
+        errors.push(shown::invalid(selector.path, &shown, "`selector` not auto-generated"));
+    }
+}
+
+/// Checks the spec of a job, or of the template of jobs.
+fn job_spec(spec: &Place<'_>, operation: Operation<'_>, errors: &mut Errors) {
+    for name in [
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
+    ] {
+        spec.non_negative(name, errors);
+    }
+    let is_set = |name: &str| spec.get(name).is_some();
+    spec.one_of("completionMode", &["NonIndexed", "Indexed"], errors);
+    if spec.text("completionMode") == "Indexed" {
+        if !is_set("completions") {
+            let detail = "when completion mode is Indexed";
+            errors.push(FieldError::required(spec.at("completions"), detail));
+        }
+    } else {
+        for name in ["backoffLimitPerIndex", "maxFailedIndexes"] {
+            if is_set(name) {
+                spec.invalid(name, "requires indexed completion mode", errors);
+            }
+        }
+    }
+    if let Some(policy) = spec.child("podFailurePolicy") {
+        failure_policy(spec, &policy, errors);
+    }
+    if let Some(policy) = spec.child("successPolicy") {
+        if spec.text("completionMode") == "Indexed" {
+            let detail = "at least one rules must be specified when the successPolicy is specified";
+            policy.require("rules", detail, errors);
+        } else {
+            let shown = shown::json("SuccessPolicy", Some(policy.value));
+            errors.push(shown::invalid(policy.path, &shown, "requires indexed completion mode"));
+        }
+    }
+    let accepted: &[&str] =
+        if is_set("podFailurePolicy") { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
+    spec.one_of("podReplacementPolicy", accepted, errors);
+    if let Some(template) = spec.child("template") {
+        pods::template(&template.path, template.value, operation, errors);
+    }
+    let pod = spec.child("template").and_then(|template| template.child("spec"));
+    let path = || spec.at("template").child("spec").child("restartPolicy");
+    match pod.map(|pod| pod.text("restartPolicy")).unwrap_or_default() {
+        "Always" | "" => {
+            errors.push(FieldError::required(path(), "valid values: \"OnFailure\", \"Never\""));
+        }
+        "OnFailure" if is_set("podFailurePolicy") => {
+            let detail = "only \"Never\" is supported when podFailurePolicy is specified";
+            errors.push(FieldError::invalid(path(), "OnFailure", detail));
+        }
+        "OnFailure" | "Never" => {}
+        other => errors.push(FieldError::not_supported(path(), other, &["OnFailure", "Never"])),
+    }
+}
+
+fn failure_policy(spec: &Place<'_>, policy: &Place<'_>, errors: &mut Errors) {
+    // Go writes the accepted values of a required one as a list.
+    let required = |place: &Place<'_>, name: &str, accepted: &[&str], errors: &mut Errors| {
+        let shown: Vec<String> = accepted.iter().map(|value| format!("\"{value}\"")).collect();
+        if place.require(name, &format!("valid values: [{}]", shown.join(" ")), errors) {
+            place.one_of(name, accepted, errors);
+        }
+    };
+    for rule in policy.items("rules") {
+        required(&rule, "action", &["Count", "FailIndex", "FailJob", "Ignore"], errors);
+        if rule.text("action") == "FailIndex" && spec.get("backoffLimitPerIndex").is_none() {
+            rule.invalid("action", "requires the backoffLimitPerIndex to be set", errors);
+        }
+        let codes = rule.child("onExitCodes");
+        if let Some(codes) = &codes {
+            required(codes, "operator", &["In", "NotIn"], errors);
+            if codes.len("values") == 0 {
+                codes.invalid("values", "at least one value is required", errors);
+            }
+        }
+        for condition in rule.items("onPodConditions") {
+            condition.faults("type", fieldmanager_structural::internal::qualified_name, errors);
+            required(&condition, "status", &["False", "True", "Unknown"], errors);
+        }
+        let detail = match (codes.is_some(), rule.len("onPodConditions") > 0) {
+            (true, true) => "specifying both OnExitCodes and OnPodConditions is not supported",
+            (false, false) => "specifying one of OnExitCodes and OnPodConditions is required",
+            _ => continue,
+        };
+        errors.push(FieldError { value: None, ..FieldError::invalid(rule.path, Value::Null, detail) });
+    }
+}
+
+/// Checks what an update of a job may not change.
+fn changes(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
+    let live_spec = live.child("spec");
+    let old = |name: &str| live_spec.as_ref().and_then(|spec| spec.get(name));
+    let is_changed = |name: &str| spec.get(name) != old(name);
+    if spec.text("completionMode") != "Indexed" {
+        if is_changed("completions") {
+            spec.invalid("completions", IMMUTABLE, errors);
+        }
+    } else if is_changed("completions")
+        && spec.get("completions").is_some()
+        && spec.get("completions") != spec.get("parallelism")
+    {
+        spec.invalid("completions", "can only be modified in tandem with spec.parallelism", errors);
+    }
+    immutable(spec, old("selector"), "selector", "LabelSelector", errors);
+    template_changes(spec, live, errors);
+    for (name, ty) in [
+        ("completionMode", ""),
+        ("podFailurePolicy", "PodFailurePolicy"),
+        ("backoffLimitPerIndex", ""),
+        ("managedBy", ""),
+        ("successPolicy", "SuccessPolicy"),
+    ] {
+        immutable(spec, old(name), name, ty, errors);
+    }
+}
+
+/// Requires that a field is as it was. A message shows its value as one of an internal type, if the type has a name.
+fn immutable(spec: &Place<'_>, old: Option<&Value>, name: &str, ty: &str, errors: &mut Errors) {
+    match spec.get(name) {
+        new if new == old => {}
+        Some(value) if shown::is_type(ty) => {
+            errors.push(shown::invalid(spec.at(name), &shown::json(ty, Some(value)), IMMUTABLE));
+        }
+        _ => spec.invalid(name, IMMUTABLE, errors),
+    }
+}
+
+/// Requires that an update keeps the template. While a job is suspended and has no pods, it may change where they run,
+/// and their resources.
+fn template_changes(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
+    let empty = Value::Map(Map::default());
+    let old_spec = live.child("spec").unwrap_or(Place::new(&spec.path, &empty));
+    let (new, old) = (spec.get("template"), old_spec.get("template"));
+    if new == old {
+        return;
+    }
+    let status = live.child("status").unwrap_or(Place::new(&spec.path, &empty));
+    let has = |condition: &Value, name: &str, value: &str| {
+        condition.get(name).and_then(Value::as_str) == Some(value)
+    };
+    let was_suspended = status
+        .values("conditions")
+        .any(|condition| has(condition, "type", "Suspended") && has(condition, "status", "True"));
+    let is_free = old_spec.flag("suspend")
+        && (status.get("startTime").is_none() || was_suspended)
+        && status.int("active").unwrap_or_default() == 0;
+    if !is_free {
+        let shown = shown::json("PodTemplateSpec", new);
+        errors.push(shown::invalid(spec.at("template"), &shown, IMMUTABLE));
+        return;
+    }
+    let pod = |template: Option<&Value>| template.and_then(|template| template.get("spec")).cloned();
+    let (new, old) = (pod(new), pod(old));
+    if scheduled_alike(new.as_ref()) != scheduled_alike(old.as_ref()) {
+        let path = spec.at("template").child("spec");
+        errors.push(shown::invalid(path, &shown::json("PodSpec", new.as_ref()), IMMUTABLE));
+    }
+}
+
+/// A pod without what a suspended job may change.
+fn scheduled_alike(pod: Option<&Value>) -> Value {
+    let without = |map: Option<&Value>, names: &[&str]| {
+        let map = map.and_then(Value::as_map).cloned().unwrap_or_default();
+        map.with_edits(names.iter().map(|name| (Str::from(*name), None)).collect())
+    };
+    let affinity = without(pod.and_then(|pod| pod.get("affinity")), &["nodeAffinity"]);
+    let mut kept = without(pod, &["affinity", "nodeSelector", "schedulingGates", "tolerations"]);
+    if !affinity.is_empty() {
+        kept.insert("affinity", affinity);
+    }
+    for list in ["containers", "initContainers"] {
+        let containers = pod.and_then(|pod| pod.get(list)).and_then(Value::as_list).into_iter().flatten();
+        let containers: Vec<Value> =
+            containers.map(|container| Value::Map(without(Some(container), &["resources"]))).collect();
+        if !containers.is_empty() {
+            kept.insert(list, containers);
+        }
+    }
+    Value::Map(kept)
+}
+
+/// The name of an indexed job fits into the names of its pods.
+fn completions_fit_names(job: &Place<'_>, spec: &Place<'_>, errors: &mut Errors) {
+    let completions = spec.int("completions").filter(|completions| *completions > 0);
+    if let (Some(completions), "Indexed") = (completions, spec.text("completionMode")) {
+        let name = job.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
+        let host = format!("{}-{}", name.unwrap_or_default(), completions - 1);
+        if !NameSyntax::Label.faults(&host, false).is_empty() {
+            let detail = format!("will not able to create pod with invalid DNS label: {host}");
+            let path = job.at("metadata").child("name");
+            errors.push(FieldError::invalid(path, name.unwrap_or_default(), detail));
+        }
+    }
+}
+
+/// Checks the template of the jobs of a schedule.
+pub(super) fn job_template(
+    path: &FieldPath,
+    template: &Value,
+    operation: Operation<'_>,
+    errors: &mut Errors,
+) {
+    let template = Place::new(path, template);
+    let Some(spec) = template.child("spec") else { return };
+    job_spec(&spec, operation, errors);
+    if let Some(selector) = spec.get("selector") {
+        let shown = shown::json("LabelSelector", Some(selector));
+        errors.push(shown::invalid(spec.at("selector"), &shown, "`selector` will be auto-generated"));
+    }
+    if spec.flag("manualSelector") {
+        errors.push(FieldError::not_supported(spec.at("manualSelector"), true, &["nil", "false"]));
+    }
+}
+
+/// Jobs get the name of their schedule and eleven characters.
+pub(super) fn schedule_name(path: &FieldPath, name: &Value, _: Operation<'_>, errors: &mut Errors) {
+    if name.as_str().is_some_and(|name| name.len() > 52) {
+        errors.push(FieldError::invalid(path.clone(), name.clone(), "must be no more than 52 characters"));
+    }
+}

@@ -1,0 +1,266 @@
+//! Where pods run: affinity, tolerations and spread.
+
+use std::collections::BTreeSet;
+
+use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
+use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::Value;
+
+use crate::place::{Errors, Place, faults};
+use crate::validation::functions::selector;
+
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+
+pub(super) fn affinity(affinity: &Place<'_>, errors: &mut Errors) {
+    if let Some(nodes) = affinity.child("nodeAffinity") {
+        if let Some(required) = nodes.child(REQUIRED) {
+            required.require("nodeSelectorTerms", "must have at least one node selector term", errors);
+            for term in required.items("nodeSelectorTerms") {
+                node_term(&term, true, errors);
+            }
+        }
+        for preferred in nodes.items(PREFERRED) {
+            weight(&preferred, errors);
+            if let Some(term) = preferred.child("preference") {
+                node_term(&term, false, errors);
+            }
+        }
+    }
+    for name in ["podAffinity", "podAntiAffinity"] {
+        let Some(pods) = affinity.child(name) else { continue };
+        for term in pods.items(REQUIRED) {
+            pod_term(&term, errors);
+        }
+        for preferred in pods.items(PREFERRED) {
+            weight(&preferred, errors);
+            let term = preferred.get("podAffinityTerm").unwrap_or(&Value::Null);
+            pod_term(&Place::new(&preferred.at("podAffinityTerm"), term), errors);
+        }
+    }
+}
+
+fn weight(term: &Place<'_>, errors: &mut Errors) {
+    let weight = term.int("weight").unwrap_or_default();
+    if !(1..=100).contains(&weight) {
+        errors.push(FieldError::invalid(term.at("weight"), weight, "must be in the range 1-100"));
+    }
+}
+
+fn node_term(term: &Place<'_>, checks_values: bool, errors: &mut Errors) {
+    const NO_OPERATOR: &str = "not a valid selector operator";
+    for expression in term.items("matchExpressions") {
+        let values = expression.len("values");
+        let detail = match expression.text("operator") {
+            "In" | "NotIn" if values == 0 => "must be specified when `operator` is 'In' or 'NotIn'",
+            "Gt" | "Lt" if values != 1 => "must be specified single value when `operator` is 'Lt' or 'Gt'",
+            _ => "",
+        };
+        match expression.text("operator") {
+            _ if !detail.is_empty() => errors.push(FieldError::required(expression.at("values"), detail)),
+            "Exists" | "DoesNotExist" if values > 0 => {
+                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                expression.forbid("values", detail, errors);
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
+            other => errors.push(FieldError::invalid(expression.at("operator"), other, NO_OPERATOR)),
+        }
+        if checks_values {
+            selector::key_and_values(&expression, errors);
+        } else {
+            expression.faults("key", qualified_name, errors);
+        }
+    }
+    for field in term.items("matchFields") {
+        match field.text("operator") {
+            "In" | "NotIn" if field.len("values") != 1 => {
+                let detail =
+                    "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+                errors.push(FieldError::required(field.at("values"), detail));
+            }
+            "In" | "NotIn" => {}
+            other => errors.push(FieldError::invalid(field.at("operator"), other, NO_OPERATOR)),
+        }
+        match field.text("key") {
+            "metadata.name" => {
+                for value in field.items("values") {
+                    let name = value.value.as_str().unwrap_or_default();
+                    faults(&value.path, name, NameSyntax::Subdomain.faults(name, false), errors);
+                }
+            }
+            other => {
+                errors.push(FieldError::invalid(field.at("key"), other, "not a valid field selector key"))
+            }
+        }
+    }
+}
+
+fn pod_term(term: &Place<'_>, errors: &mut Errors) {
+    for name in ["labelSelector", "namespaceSelector"] {
+        if let Some(selector) = term.child(name) {
+            selector::check(&selector, errors);
+        }
+    }
+    for name in term.values("namespaces").filter_map(Value::as_str) {
+        faults(&term.at("namespace"), name, NameSyntax::Label.faults(name, false), errors);
+    }
+    label_keys(term, errors);
+    let key = term.text("topologyKey");
+    if key.is_empty() {
+        errors.push(FieldError::required(term.at("topologyKey"), "can not be empty"));
+    }
+    faults(&term.at("topologyKey"), key, qualified_name(key), errors);
+}
+
+/// Checks the keys of labels that are added to a selector.
+fn label_keys(term: &Place<'_>, errors: &mut Errors) {
+    for name in ["matchLabelKeys", "mismatchLabelKeys"] {
+        if term.len(name) > 0 && term.get("labelSelector").is_none() {
+            term.forbid(name, "must not be specified when labelSelector is not set", errors);
+            continue;
+        }
+        for key in term.items(name) {
+            let text = key.value.as_str().unwrap_or_default();
+            faults(&key.path, text, qualified_name(text), errors);
+        }
+    }
+    let keys: Vec<&str> = term.values("matchLabelKeys").filter_map(Value::as_str).collect();
+    if let Some(selector) = term.child("labelSelector").filter(|_| !keys.is_empty()) {
+        let labels = selector.map("matchLabels");
+        let mut selected: BTreeSet<&str> =
+            labels.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        for expression in selector.items("matchExpressions") {
+            let key = expression.text("key");
+            let at = keys.iter().rposition(|other| *other == key);
+            if let Some(at) = at.filter(|_| selected.contains(key)) {
+                let detail = "exists in both matchLabelKeys and labelSelector";
+                errors.push(FieldError::invalid(term.path.index(at), key, detail));
+            }
+            selected.insert(key);
+        }
+    }
+    let others: BTreeSet<&str> = term.values("mismatchLabelKeys").filter_map(Value::as_str).collect();
+    for key in term.items("matchLabelKeys") {
+        let text = key.value.as_str().unwrap_or_default();
+        if others.contains(text) {
+            let detail = "exists in both matchLabelKeys and mismatchLabelKeys";
+            errors.push(FieldError::invalid(key.path, text, detail));
+        }
+    }
+}
+
+pub(super) fn tolerations(spec: &Place<'_>, errors: &mut Errors) {
+    for toleration in spec.items("tolerations") {
+        let (key, operator, value) =
+            (toleration.text("key"), toleration.text("operator"), toleration.text("value"));
+        let invalid = |name: &str, found: &str, detail: &str, errors: &mut Errors| {
+            errors.push(FieldError::invalid(toleration.at(name), found, detail));
+        };
+        if !key.is_empty() {
+            faults(&toleration.at("key"), key, qualified_name(key), errors);
+        }
+        if key.is_empty() && operator != "Exists" {
+            let detail =
+                "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+            invalid("operator", operator, detail, errors);
+        }
+        if toleration.get("tolerationSeconds").is_some() && toleration.text("effect") != "NoExecute" {
+            let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+            invalid("effect", toleration.text("effect"), detail, errors);
+        }
+        match operator {
+            "" | "Equal" => {
+                let found = label_value(value);
+                if !found.is_empty() {
+                    invalid("operator", value, &found.join(";"), errors);
+                }
+            }
+            "Exists" if !value.is_empty() => {
+                invalid("operator", value, "value must be empty when `operator` is 'Exists'", errors);
+            }
+            "Exists" => {}
+            "Lt" | "Gt" => {
+                let accepted = &["Equal", "Exists", "Lt", "Gt"];
+                errors.push(FieldError::not_supported(toleration.at("operator"), operator, accepted));
+            }
+            _ => toleration.one_of("operator", &["Equal", "Exists"], errors),
+        }
+        if !toleration.text("effect").is_empty() {
+            toleration.one_of("effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"], errors);
+        }
+    }
+}
+
+pub(super) fn spread(spec: &Place<'_>, errors: &mut Errors) {
+    let pair = |constraint: &Value| {
+        let text = |name: &str| constraint.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        (text("topologyKey"), text("whenUnsatisfiable"))
+    };
+    let mut left = std::collections::BTreeMap::new();
+    for constraint in spec.values("topologySpreadConstraints") {
+        *left.entry(pair(constraint)).or_insert(0_usize) += 1;
+    }
+    for constraint in spec.items("topologySpreadConstraints") {
+        let skew = constraint.int("maxSkew").unwrap_or_default();
+        if skew <= 0 {
+            errors.push(FieldError::invalid(constraint.at("maxSkew"), skew, "must be greater than zero"));
+        }
+        constraint.require("topologyKey", "can not be empty", errors);
+        let when = constraint.text("whenUnsatisfiable");
+        let accepted = &["DoNotSchedule", "ScheduleAnyway"];
+        if !accepted.contains(&when) {
+            errors.push(FieldError::not_supported(constraint.at("whenUnsatisfiable"), when, accepted));
+        }
+        let key = pair(constraint.value);
+        let shown = format!("{{{}, {}}}", key.0, key.1);
+        if let Some(left) = left.get_mut(&key) {
+            *left -= 1;
+            if *left > 0 {
+                errors.push(FieldError::duplicate(constraint.at("{topologyKey, whenUnsatisfiable}"), shown));
+            }
+        }
+        if let Some(domains) = constraint.int("minDomains") {
+            if domains <= 0 {
+                constraint.invalid("minDomains", "must be greater than zero", errors);
+            }
+            if when != "DoNotSchedule" {
+                let detail =
+                    format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {when}");
+                constraint.invalid("minDomains", &detail, errors);
+            }
+        }
+        for name in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
+            constraint.one_of(name, &["Honor", "Ignore"], errors);
+        }
+        label_keys(&constraint, errors);
+        if let Some(selector) = constraint.child("labelSelector") {
+            selector::check(&selector, errors);
+        }
+    }
+}
+
+pub(super) fn gates(spec: &Place<'_>, errors: &mut Errors) {
+    let mut names = BTreeSet::new();
+    for gate in spec.items("schedulingGates") {
+        let name = gate.text("name");
+        faults(&gate.path, name, qualified_name(name), errors);
+        if !names.insert(name) {
+            errors.push(FieldError::duplicate(gate.path, name));
+        }
+    }
+}
+
+/// An update may add tolerations, and change the seconds of those there are.
+pub(super) fn added_tolerations(spec: &Place<'_>, live: &Place<'_>, path: FieldPath, errors: &mut Errors) {
+    let key = |toleration: &Value| {
+        let map = toleration.as_map().cloned().unwrap_or_default();
+        Value::Map(map.with_edits(vec![("tolerationSeconds".into(), None)]))
+    };
+    let new: BTreeSet<Value> = spec.values("tolerations").map(key).collect();
+    if !live.values("tolerations").all(|old| new.contains(&key(old))) {
+        let detail = "existing toleration can not be modified except its tolerationSeconds";
+        errors.push(FieldError::forbidden(path, detail));
+        return;
+    }
+    tolerations(spec, errors);
+}

@@ -1,0 +1,84 @@
+//! The status of pods.
+
+use std::collections::BTreeSet;
+
+use fieldmanager_structural::internal::qualified_name;
+use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::Value;
+
+use crate::place::{Errors, Place, faults};
+use crate::shown;
+use crate::validation::operation::Operation;
+use crate::validation::syntax;
+
+/// Checks the status of a pod.
+pub(in super::super) fn pod_status(
+    path: &FieldPath,
+    status: &Value,
+    operation: Operation<'_>,
+    errors: &mut Errors,
+) {
+    let status = Place::new(path, status);
+    let empty = Value::Map(Default::default());
+    let live = Place::new(path, operation.live().unwrap_or(&empty));
+    for condition in status.items("conditions") {
+        if condition.int("observedGeneration").is_some_and(|generation| generation < 0) {
+            condition.invalid("observedGeneration", "must be a non-negative integer", errors);
+        }
+        let name = condition.text("type");
+        if !matches!(name, "PodScheduled" | "Ready" | "Initialized") {
+            faults(&condition.at("Type"), name, qualified_name(name), errors);
+        }
+    }
+    if status.text("nominatedNodeName") != live.text("nominatedNodeName") {
+        status.subdomain("nominatedNodeName", errors);
+    }
+    if status.int("observedGeneration").is_some_and(|generation| generation < 0) {
+        status.invalid("observedGeneration", "must be a non-negative integer", errors);
+    }
+    if status.text("qosClass") != live.text("qosClass") {
+        let class = status.text("qosClass");
+        errors.push(FieldError::invalid(status.at("qosClass"), class, "field is immutable"));
+    }
+    addresses(&status, &live, errors);
+}
+
+fn addresses(status: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
+    let is_v6 = |address: &Value| ip(address).contains(':');
+    added_addresses(status, live, "podIPs", errors);
+    let families: Vec<bool> = status.values("podIPs").map(is_v6).collect();
+    let shown = || shown::json("PodIPs", status.get("podIPs"));
+    if families.len() > 2 || matches!(families.as_slice(), [first, second] if first == second) {
+        let detail = "may specify no more than one IP for each IP family";
+        errors.push(shown::invalid(status.at("podIPs"), &shown(), detail));
+    }
+    let first = status.items("podIPs").next();
+    match (status.text("podIP"), first) {
+        ("", None) => {}
+        ("", Some(_)) | (_, None) => {
+            let detail = "podIP and podIPs must either both be set or both be unset";
+            errors.push(shown::invalid(status.at("podIPs"), &shown(), detail));
+        }
+        (ip, Some(first)) if first.text("ip") != ip => {
+            first.invalid("ip", "must be equal to `podIP`", errors);
+        }
+        _ => {}
+    }
+    let first = status.items("hostIPs").next();
+    if let Some(first) = first.filter(|first| first.text("ip") != status.text("hostIP")) {
+        first.invalid("ip", "must be equal to `hostIP`", errors);
+    }
+    added_addresses(status, live, "hostIPs", errors);
+}
+
+fn ip(address: &Value) -> &str {
+    address.get("ip").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Checks the addresses that the live status does not have.
+fn added_addresses(status: &Place<'_>, live: &Place<'_>, name: &str, errors: &mut Errors) {
+    let old: BTreeSet<&str> = live.values(name).map(ip).collect();
+    for address in status.items(name).filter(|address| !old.contains(ip(address.value))) {
+        faults(&address.path, ip(address.value), syntax::ip(ip(address.value)), errors);
+    }
+}

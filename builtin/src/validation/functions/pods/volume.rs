@@ -1,0 +1,377 @@
+//! Volumes and their sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fieldmanager_structural::FieldError;
+use fieldmanager_structural::internal::NameSyntax;
+use fieldmanager_value::Value;
+
+use super::container::field_selector;
+use super::resources;
+use crate::place::{Errors, Place};
+use crate::validation::functions::claim;
+use crate::validation::syntax;
+
+const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
+
+/// A source of a volume.
+struct Source {
+    name: &'static str,
+    /// The strings that it requires.
+    required: &'static [&'static str],
+    check: fn(&Place<'_>, &mut Errors),
+}
+
+const fn source(name: &'static str, required: &'static [&'static str]) -> Source {
+    Source { name, required, check: |_, _| {} }
+}
+
+const fn checked(
+    name: &'static str,
+    required: &'static [&'static str],
+    check: fn(&Place<'_>, &mut Errors),
+) -> Source {
+    Source { name, required, check }
+}
+
+/// The sources in the order of Kubernetes.
+const SOURCES: &[Source] = &[
+    checked("emptyDir", &[], empty_dir),
+    checked("hostPath", &[], host_path),
+    checked("gitRepo", &["repository"], |source, errors| {
+        source.faults("directory", syntax::descending_path, errors);
+    }),
+    source("gcePersistentDisk", &["pdName"]),
+    source("awsElasticBlockStore", &["volumeID"]),
+    checked("secret", &["secretName"], files),
+    checked("nfs", &["server", "path"], |source, errors| {
+        if !source.text("path").starts_with('/') {
+            let path = source.text("path");
+            errors.push(FieldError::invalid(source.at("path"), path, "must be an absolute path"));
+        }
+    }),
+    checked("iscsi", &["targetPortal", "iqn"], iscsi),
+    source("glusterfs", &["endpoints", "path"]),
+    checked("flocker", &[], |source, errors| {
+        if source.text("datasetName").is_empty() && source.text("datasetUUID").is_empty() {
+            let detail = "one of datasetName and datasetUUID is required";
+            errors.push(FieldError::required(source.path.clone(), detail));
+        }
+    }),
+    source("persistentVolumeClaim", &["claimName"]),
+    source("rbd", &["monitors", "image"]),
+    checked("cinder", &["volumeID"], secret_reference),
+    source("cephfs", &["monitors"]),
+    checked("quobyte", &[], |source, errors| {
+        source.require("registry", "must be a host:port pair or multiple pairs separated by commas", errors);
+        source.require("volume", "", errors);
+    }),
+    checked("downwardAPI", &[], |source, errors| {
+        mode(source, "defaultMode", errors);
+        for file in source.values("items") {
+            // The paths of these errors lack the index, as in Kubernetes.
+            downward_file(&Place::new(&source.path, file), errors);
+        }
+    }),
+    checked("fc", &[], |source, errors| {
+        if source.len("targetWWNs") == 0 && source.len("wwids") == 0 {
+            let detail = "must specify either targetWWNs or wwids, but not both";
+            errors.push(FieldError::required(source.at("targetWWNs"), detail));
+        } else if source.len("targetWWNs") != 0 && source.get("lun").is_none() {
+            errors.push(FieldError::required(source.at("lun"), "lun is required if targetWWNs is specified"));
+        }
+    }),
+    source("flexVolume", &["driver"]),
+    checked("configMap", &["name"], files),
+    source("azureFile", &["secretName", "shareName"]),
+    source("vsphereVolume", &["volumePath"]),
+    source("photonPersistentDisk", &["pdID"]),
+    source("portworxVolume", &["volumeID"]),
+    checked("azureDisk", &["diskName", "diskURI"], |source, errors| {
+        source.one_of("cachingMode", &["None", "ReadOnly", "ReadWrite"], errors);
+        source.one_of("kind", &["Dedicated", "Managed", "Shared"], errors);
+    }),
+    checked("storageos", &["volumeName"], |source, errors| {
+        source.label("volumeName", errors);
+        source.label("volumeNamespace", errors);
+        secret_reference(source, errors);
+    }),
+    checked("projected", &[], projected),
+    source("scaleIO", &["gateway", "system", "volumeName"]),
+    checked("csi", &["driver"], csi),
+    checked("ephemeral", &[], |source, errors| match source.child("volumeClaimTemplate") {
+        None => errors.push(FieldError::required(source.at("volumeClaimTemplate"), "")),
+        Some(template) => claim::template(&template, errors),
+    }),
+    checked("image", &["reference"], |source, errors| {
+        source.require_one_of("pullPolicy", &["Always", "IfNotPresent", "Never"], errors);
+    }),
+];
+
+/// Checks the volumes of a pod, whose name is known unless it is a template, and returns the valid ones by name.
+pub(super) fn volumes<'v>(spec: &Place<'v>, pod: &str, errors: &mut Errors) -> BTreeMap<&'v str, &'v Value> {
+    let mut found = BTreeMap::new();
+    let is_ephemeral = |volume: &&Value| volume.get("ephemeral").is_some_and(|source| !source.is_null());
+    let created: BTreeSet<String> = match pod {
+        "" => BTreeSet::new(),
+        _ => spec
+            .values("volumes")
+            .filter(is_ephemeral)
+            .map(|volume| format!("{pod}-{}", name_of(volume)))
+            .collect(),
+    };
+    for volume in spec.items("volumes") {
+        let before = errors.len();
+        let name = volume.text("name");
+        sources(&volume, pod, errors);
+        volume.require("name", "", errors);
+        volume.label("name", errors);
+        if found.contains_key(name) {
+            errors.push(FieldError::duplicate(volume.at("name"), name));
+        }
+        if errors.len() == before {
+            found.insert(name, volume.value);
+        }
+        if let Some(claim) = volume.child("persistentVolumeClaim")
+            && created.contains(claim.text("claimName"))
+        {
+            let detail = "must not reference a PVC that gets created for an ephemeral volume";
+            claim.invalid("claimName", detail, errors);
+        }
+    }
+    found
+}
+
+fn name_of(volume: &Value) -> &str {
+    volume.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn sources(volume: &Place<'_>, pod: &str, errors: &mut Errors) {
+    let mut has_source = false;
+    for Source { name, required, check } in SOURCES {
+        let Some(source) = volume.child(name) else { continue };
+        if has_source {
+            let shown = match *name {
+                "cephfs" => "cephFS",
+                "downwardAPI" => "downwarAPI",
+                other => other,
+            };
+            volume.forbid(shown, "may not specify more than 1 volume type", errors);
+            continue;
+        }
+        has_source = true;
+        let source = match *name {
+            "gcePersistentDisk" => Place { path: volume.at("persistentDisk"), ..source },
+            _ => source,
+        };
+        for field in *required {
+            source.require(field, "", errors);
+        }
+        check(&source, errors);
+        if *name == "ephemeral" && !pod.is_empty() && !volume.text("name").is_empty() {
+            let claim = format!("{pod}-{}", volume.text("name"));
+            for fault in NameSyntax::Subdomain.faults(&claim, false) {
+                volume.invalid("name", &format!("PVC name \"{claim}\": {fault}"), errors);
+            }
+        }
+    }
+    if !has_source {
+        errors.push(FieldError::required(volume.path.clone(), "must specify a volume type"));
+    }
+}
+
+fn mode(place: &Place<'_>, name: &str, errors: &mut Errors) {
+    if place.int(name).is_some_and(|mode| !(0..=0o777).contains(&mode)) {
+        place.invalid(name, FILE_MODE, errors);
+    }
+}
+
+fn empty_dir(source: &Place<'_>, errors: &mut Errors) {
+    if source.text("sizeLimit").starts_with('-') {
+        source.forbid("sizeLimit", "SizeLimit field must be a valid resource quantity", errors);
+    }
+}
+
+fn host_path(source: &Place<'_>, errors: &mut Errors) {
+    const TYPES: &[&str] = &[
+        "",
+        "BlockDevice",
+        "CharDevice",
+        "Directory",
+        "DirectoryOrCreate",
+        "File",
+        "FileOrCreate",
+        "Socket",
+    ];
+    if source.require("path", "", errors) {
+        source.faults("path", syntax::no_backsteps, errors);
+        source.one_of("type", TYPES, errors);
+    }
+}
+
+fn iscsi(source: &Place<'_>, errors: &mut Errors) {
+    let name = source.text("iqn");
+    if !name.is_empty() && !["iqn", "eui", "naa"].iter().any(|start| name.starts_with(start)) {
+        source.invalid("iqn", "must be valid format starting with iqn, eui, or naa", errors);
+    }
+    source.in_range("lun", 0, 255, errors);
+    let needs_secret = source.flag("chapAuthDiscovery") || source.flag("chapAuthSession");
+    if needs_secret && source.get("secretRef").is_none() {
+        errors.push(FieldError::required(source.at("secretRef"), ""));
+    }
+}
+
+fn secret_reference(source: &Place<'_>, errors: &mut Errors) {
+    if let Some(secret) = source.child("secretRef") {
+        secret.require("name", "", errors);
+    }
+}
+
+fn csi(source: &Place<'_>, errors: &mut Errors) {
+    source.subdomain("driver", errors);
+    if let Some(secret) = source.child("nodePublishSecretRef") {
+        secret.require("name", "", errors);
+    }
+}
+
+/// Checks the files that a source selects by key.
+fn files(source: &Place<'_>, errors: &mut Errors) {
+    mode(source, "defaultMode", errors);
+    for file in source.items("items") {
+        key_file(&file, errors);
+    }
+}
+
+fn key_file(file: &Place<'_>, errors: &mut Errors) {
+    file.require("key", "", errors);
+    file.require("path", "", errors);
+    file.faults("path", syntax::file_path, errors);
+    mode(file, "mode", errors);
+}
+
+fn downward_file(file: &Place<'_>, errors: &mut Errors) {
+    const FIELDS: &[&str] =
+        &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
+    file.require("path", "", errors);
+    file.faults("path", syntax::file_path, errors);
+    match (file.child("fieldRef"), file.child("resourceFieldRef")) {
+        (Some(field), resource) => {
+            field_selector(&field, FIELDS, errors);
+            if resource.is_some() {
+                let detail = "fieldRef and resourceFieldRef can not be specified simultaneously";
+                errors.push(FieldError::invalid(file.path.clone(), "resource", detail));
+            }
+        }
+        (None, Some(resource)) => resources::selector(&resource, true, errors),
+        (None, None) => {
+            let detail = "one of fieldRef and resourceFieldRef is required";
+            errors.push(FieldError::required(file.path.clone(), detail));
+        }
+    }
+    mode(file, "mode", errors);
+}
+
+fn projected(source: &Place<'_>, errors: &mut Errors) {
+    mode(source, "defaultMode", errors);
+    let mut paths = BTreeSet::new();
+    for part in source.items("sources") {
+        let mut sources = 0;
+        for name in ["secret", "configMap"] {
+            let Some(selected) = part.child(name) else { continue };
+            sources += 1;
+            selected.require("name", "", errors);
+            for file in selected.items("items") {
+                key_file(&file, errors);
+                let path = file.text("path");
+                if !path.is_empty() && !paths.insert(path) {
+                    let name = selected.text("name");
+                    errors.push(FieldError::invalid(
+                        source.path.clone(),
+                        name,
+                        "conflicting duplicate paths",
+                    ));
+                }
+            }
+        }
+        if let Some(downward) = part.child("downwardAPI") {
+            sources += 1;
+            for file in downward.values("items") {
+                let file = Place::new(&downward.path, file);
+                downward_file(&file, errors);
+                duplicate_path(source, file.text("path"), &mut paths, errors);
+            }
+        }
+        if let Some(token) = part.child("serviceAccountToken") {
+            sources += 1;
+            service_account_token(source, &token, errors);
+        }
+        if let Some(bundle) = part.child("clusterTrustBundle") {
+            sources += 1;
+            trust_bundle(&bundle, errors);
+            duplicate_path(source, bundle.text("path"), &mut paths, errors);
+        }
+        if let Some(certificate) = part.child("podCertificate") {
+            sources += 1;
+            pod_certificate(&certificate, errors);
+            for name in ["credentialBundlePath", "keyPath", "certificateChainPath"] {
+                certificate.faults(name, syntax::file_path, errors);
+                duplicate_path(source, certificate.text(name), &mut paths, errors);
+            }
+        }
+        if sources > 1 {
+            errors
+                .push(FieldError::forbidden(part.path, "may not specify more than 1 volume type per source"));
+        }
+    }
+}
+
+fn duplicate_path<'v>(source: &Place<'v>, path: &'v str, paths: &mut BTreeSet<&'v str>, errors: &mut Errors) {
+    if !path.is_empty() && !paths.insert(path) {
+        errors.push(FieldError::invalid(source.path.clone(), path, "conflicting duplicate paths"));
+    }
+}
+
+fn service_account_token(source: &Place<'_>, token: &Place<'_>, errors: &mut Errors) {
+    match token.int("expirationSeconds") {
+        None => errors.push(FieldError::required(token.at("expirationSeconds"), "")),
+        Some(..600) => {
+            token.invalid("expirationSeconds", "may not specify a duration less than 10 minutes", errors)
+        }
+        Some(4_294_967_297..) => {
+            token.invalid("expirationSeconds", "may not specify a duration larger than 2^32 seconds", errors);
+        }
+        Some(_) => {}
+    }
+    // The path of these errors is below the volume source, as in Kubernetes.
+    let in_source = Place { path: source.path.clone(), value: token.value };
+    if in_source.require("path", "", errors) {
+        in_source.faults("path", syntax::file_path, errors);
+    }
+}
+
+fn trust_bundle(bundle: &Place<'_>, errors: &mut Errors) {
+    match (bundle.get("name"), bundle.get("signerName")) {
+        (Some(_), Some(_)) => {}
+        (Some(_), None) => drop(bundle.require("name", "must be a valid object name", errors)),
+        (None, Some(_)) => drop(bundle.require("signerName", "must be a valid signer name", errors)),
+        (None, None) => {
+            let detail = "either name or signerName must be specified";
+            errors.push(FieldError::required(bundle.path.clone(), detail));
+        }
+    }
+    bundle.require("path", "", errors);
+    bundle.faults("path", syntax::file_path, errors);
+}
+
+fn pod_certificate(certificate: &Place<'_>, errors: &mut Errors) {
+    const KEYS: &[&str] = &["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
+    if !KEYS.contains(&certificate.text("keyType")) {
+        let found = certificate.text("keyType");
+        errors.push(FieldError::not_supported(certificate.at("keyType"), found, KEYS));
+    }
+    let paths = ["credentialBundlePath", "keyPath", "certificateChainPath"];
+    if paths.iter().all(|name| certificate.text(name).is_empty()) {
+        let detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
+        errors.push(FieldError::required(certificate.path.clone(), detail));
+    }
+}

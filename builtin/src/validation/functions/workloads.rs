@@ -1,0 +1,385 @@
+//! Objects that make pods from a template.
+
+use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
+use fieldmanager_value::{List, Map, Value};
+
+use super::{claim, pods, selector};
+use crate::place::{Errors, Place};
+use crate::shown;
+use crate::validation::operation::Operation;
+use crate::validation::syntax;
+
+const NO_MATCH: &str = "`selector` does not match template `labels`";
+
+/// A kind whose selector must select the pods that it makes.
+#[derive(Clone, Copy)]
+struct Workload {
+    /// The kind in the message about an empty selector.
+    of_empty: &'static str,
+    /// The message about an invalid selector.
+    of_invalid: &'static str,
+    /// The kind in the message about a deadline of the template.
+    of_deadline: &'static str,
+}
+
+const REPLICAS: Workload =
+    Workload { of_empty: "deployment", of_invalid: "invalid label selector", of_deadline: "ReplicaSet" };
+const STATEFUL: Workload = Workload { of_empty: "statefulset", of_invalid: "", of_deadline: "StatefulSet" };
+
+/// Checks the selector and the template of a `Deployment` or a `ReplicaSet`.
+pub(super) fn replicas(path: &FieldPath, spec: &Value, operation: Operation<'_>, errors: &mut Errors) {
+    let spec = Place::new(path, spec);
+    if required_selector(&spec, REPLICAS, errors)
+        && let Some(template) = spec.child("template")
+    {
+        pods::template(&template.path, template.value, operation, errors);
+        runs_always(&template, REPLICAS.of_deadline, errors);
+    }
+}
+
+/// Checks the selector, and whether it selects the pods of the template. Returns whether it is valid.
+fn required_selector(spec: &Place<'_>, kind: Workload, errors: &mut Errors) -> bool {
+    let shown = || shown::json("LabelSelector", spec.get("selector"));
+    let found = spec.child("selector");
+    match &found {
+        None => errors.push(FieldError::required(spec.at("selector"), "")),
+        Some(found) => {
+            selector::check(found, errors);
+            if selector::is_empty(found) {
+                let detail = format!("empty selector is invalid for {}", kind.of_empty);
+                errors.push(shown::invalid(spec.at("selector"), &shown(), &detail));
+            }
+        }
+    }
+    let matches = selector::selects(found.as_ref(), template_labels(spec));
+    match matches {
+        Err(()) if kind.of_invalid.is_empty() => {
+            let mut error = shown::invalid(spec.at("selector"), &shown(), "");
+            error.detail = shown();
+            errors.push(error);
+        }
+        Err(()) => errors.push(shown::invalid(spec.at("selector"), &shown(), kind.of_invalid)),
+        Ok(false) => errors.push(no_match(spec)),
+        Ok(true) => {}
+    }
+    matches.is_ok()
+}
+
+fn template_labels<'v>(spec: &Place<'v>) -> Option<&'v Value> {
+    spec.get("template")?.get("metadata")?.get("labels")
+}
+
+/// The error of a selector that does not select the pods of the template.
+pub(super) fn no_match(spec: &Place<'_>) -> FieldError {
+    let path = spec.at("template").child("metadata").child("labels");
+    FieldError::invalid(path, template_labels(spec).cloned().unwrap_or_default(), NO_MATCH)
+}
+
+/// Whether a selector, if it is valid, selects the pods of the template.
+pub(super) fn selects_template(spec: &Place<'_>) -> bool {
+    selector::selects(spec.child("selector").as_ref(), template_labels(spec)) != Ok(false)
+}
+
+/// The pods of most kinds run until they are deleted.
+fn runs_always(template: &Place<'_>, kind: &str, errors: &mut Errors) {
+    let empty = Value::Map(Map::default());
+    let spec = Place { path: template.at("spec"), value: template.get("spec").unwrap_or(&empty) };
+    if spec.text("restartPolicy") != "Always" {
+        let found = spec.text("restartPolicy");
+        errors.push(FieldError::not_supported(spec.at("restartPolicy"), found, &["Always"]));
+    }
+    if spec.get("activeDeadlineSeconds").is_some() {
+        spec.forbid(
+            "activeDeadlineSeconds",
+            &format!("activeDeadlineSeconds in {kind} is not Supported"),
+            errors,
+        );
+    }
+}
+
+/// Checks the selector and the template of a `ReplicationController`.
+pub(super) fn controller(path: &FieldPath, spec: &Value, operation: Operation<'_>, errors: &mut Errors) {
+    let spec = Place::new(path, spec);
+    let selector = spec.map("selector").filter(|selector| !selector.is_empty());
+    if selector.is_none() {
+        errors.push(FieldError::required(spec.at("selector"), ""));
+    }
+    let Some(template) = spec.child("template") else {
+        errors.push(FieldError::required(spec.at("template"), ""));
+        return;
+    };
+    let labels = template_labels(&spec);
+    let has = |key: &str, value: &Value| labels.and_then(|labels| labels.get(key)) == Some(value);
+    if !selector.into_iter().flatten().all(|(key, value)| has(key, value)) {
+        errors.push(no_match(&spec));
+    }
+    pods::template(&template.path, template.value, operation, errors);
+    runs_always(&template, "ReplicationController", errors);
+}
+
+/// Checks the selector and the template of a `DaemonSet`.
+pub(super) fn daemons(path: &FieldPath, spec: &Value, operation: Operation<'_>, errors: &mut Errors) {
+    let spec = Place::new(path, spec);
+    let found = spec.child("selector");
+    if let Some(found) = &found {
+        selector::check(found, errors);
+    }
+    if !selects_template(&spec) {
+        errors.push(no_match(&spec));
+    }
+    if found.as_ref().is_some_and(selector::is_empty) {
+        let shown = shown::json("LabelSelector", spec.get("selector"));
+        errors.push(shown::invalid(spec.at("selector"), &shown, "empty selector is invalid for daemonset"));
+    }
+    if let Some(template) = spec.child("template") {
+        pods::template(&template.path, template.value, operation, errors);
+        runs_always(&template, "DaemonSet", errors);
+    }
+}
+
+/// Checks the strategy of a `Deployment`.
+pub(super) fn deployment_strategy(path: &FieldPath, strategy: &Value, _: Operation<'_>, errors: &mut Errors) {
+    let strategy = Place::new(path, strategy);
+    let rolling = strategy.child("rollingUpdate");
+    match (strategy.text("type"), rolling) {
+        ("Recreate", Some(_)) => {
+            let detail = "may not be specified when strategy `type` is 'Recreate'";
+            strategy.forbid("rollingUpdate", detail, errors);
+        }
+        ("Recreate", None) => {}
+        ("RollingUpdate", None) => {
+            let detail = "this should be defaulted and never be nil";
+            errors.push(FieldError::required(strategy.at("rollingUpdate"), detail));
+        }
+        ("RollingUpdate", Some(rolling)) => {
+            for name in ["maxUnavailable", "maxSurge"] {
+                number_or_percent(&rolling, name, errors);
+            }
+            if amount(&rolling, "maxUnavailable") == 0 && amount(&rolling, "maxSurge") == 0 {
+                let detail = "may not be 0 when `maxSurge` is 0";
+                invalid_number(&rolling, "maxUnavailable", detail, errors);
+            }
+            at_most_all(&rolling, "maxUnavailable", errors);
+        }
+        _ => {
+            errors.push(unsupported_strategy(&strategy, "DeploymentStrategy", &["Recreate", "RollingUpdate"]))
+        }
+    }
+}
+
+fn unsupported_strategy(strategy: &Place<'_>, ty: &str, accepted: &[&str]) -> FieldError {
+    let accepted: Vec<String> = accepted.iter().map(|value| format!("\"{value}\"")).collect();
+    let shown = shown::json(ty, Some(strategy.value));
+    let detail = format!("{shown}: supported values: {}", accepted.join(", "));
+    FieldError { path: strategy.path.clone(), kind: FieldErrorKind::NotSupported, value: None, detail }
+}
+
+/// Checks the strategy of a `DaemonSet`.
+pub(super) fn daemon_strategy(path: &FieldPath, strategy: &Value, _: Operation<'_>, errors: &mut Errors) {
+    let strategy = Place::new(path, strategy);
+    match (strategy.text("type"), strategy.child("rollingUpdate")) {
+        ("OnDelete", _) => {}
+        ("RollingUpdate", None) => errors.push(FieldError::required(strategy.at("rollingUpdate"), "")),
+        ("RollingUpdate", Some(rolling)) => {
+            const NAMES: [&str; 2] = ["maxUnavailable", "maxSurge"];
+            NAMES.iter().for_each(|name| number_or_percent(&rolling, name, errors));
+            NAMES.iter().for_each(|name| at_most_all(&rolling, name, errors));
+            match NAMES.map(|name| amount(&rolling, name) != 0) {
+                [true, true] => {
+                    invalid_number(
+                        &rolling,
+                        "maxSurge",
+                        "may not be set when maxUnavailable is non-zero",
+                        errors,
+                    );
+                }
+                [false, false] => {
+                    let detail = "cannot be 0 when maxSurge is 0";
+                    errors.push(FieldError::required(rolling.at("maxUnavailable"), detail));
+                }
+                _ => {}
+            }
+        }
+        _ => {
+            let accepted = &["RollingUpdate", "OnDelete"];
+            errors.push(unsupported_strategy(&strategy, "DaemonSetUpdateStrategy", accepted));
+        }
+    }
+}
+
+/// Checks the spec of a `StatefulSet`.
+pub(super) fn stateful(path: &FieldPath, value: &Value, operation: Operation<'_>, errors: &mut Errors) {
+    let spec = Place::new(path, value);
+    // The template of a set that was invalid before is not checked again.
+    let was_invalid = operation.live().is_some_and(|live| {
+        let mut found = Vec::new();
+        stateful_spec(&Place::new(path, live), Operation::Update(None), true, &mut found);
+        !found.is_empty()
+    });
+    stateful_spec(&spec, operation, !was_invalid, errors);
+}
+
+fn stateful_spec(spec: &Place<'_>, operation: Operation<'_>, checks_template: bool, errors: &mut Errors) {
+    match spec.text("podManagementPolicy") {
+        "" => errors.push(FieldError::required(spec.at("podManagementPolicy"), "")),
+        "OrderedReady" | "Parallel" => {}
+        _ => spec.invalid("podManagementPolicy", "must be 'OrderedReady' or 'Parallel'", errors),
+    }
+    stateful_strategy(spec, errors);
+    if let Some(policy) = spec.child("persistentVolumeClaimRetentionPolicy") {
+        for name in ["whenDeleted", "whenScaled"] {
+            let found = policy.text(name);
+            let accepted = &["Retain", "Delete"];
+            if !accepted.contains(&found) {
+                errors.push(FieldError::not_supported(policy.at(name), found, accepted));
+            }
+        }
+    }
+    if !operation.is_update() {
+        for template in spec.items("volumeClaimTemplates") {
+            claim::template(&template, errors);
+        }
+    }
+    spec.non_negative("replicas", errors);
+    spec.non_negative("minReadySeconds", errors);
+    if let Some(ordinals) = spec.child("ordinals") {
+        if ordinals.int("start").is_some_and(|start| start < 0) {
+            ordinals.invalid("start", "must be greater than or equal to 0", errors);
+        }
+    }
+    if !operation.is_update() {
+        spec.label("serviceName", errors);
+    }
+    if required_selector(spec, STATEFUL, errors)
+        && checks_template
+        && let Some(template) = spec.get("template")
+    {
+        let template = with_claims(template, spec);
+        pods::template(&spec.at("template"), &template, operation, errors);
+    }
+    if let Some(template) = spec.child("template") {
+        runs_always(&template, STATEFUL.of_deadline, errors);
+    }
+}
+
+/// The template as the controller uses it: with the volumes of the claims, and without names of the host.
+fn with_claims(template: &Value, spec: &Place<'_>) -> Value {
+    let map = |value: Option<&Value>| value.and_then(Value::as_map).cloned().unwrap_or_default();
+    let pod = map(template.get("spec"));
+    let mut edits = vec![("hostname".into(), None), ("subdomain".into(), None)];
+    let names: std::collections::BTreeSet<&str> = spec
+        .values("volumeClaimTemplates")
+        .map(|claim| {
+            claim
+                .get("metadata")
+                .and_then(|metadata| metadata.get("name"))
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        })
+        .collect();
+    if !names.is_empty() {
+        let claimed = names.iter().map(|name| {
+            let claim = Value::Map(Map::single("claimName", *name));
+            Value::Map([("name", Value::from(*name)), ("persistentVolumeClaim", claim)].into_iter().collect())
+        });
+        let name_of =
+            |volume: &Value| volume.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let others = pod.get("volumes").and_then(Value::as_list).into_iter().flatten();
+        let others = others.filter(|volume| !names.contains(name_of(volume).as_str())).cloned();
+        let volumes: List = claimed.chain(others).collect();
+        edits.push(("volumes".into(), Some(Value::List(volumes))));
+    }
+    let pod = Value::Map(pod.with_edits(edits));
+    Value::Map(map(Some(template)).with_edits(vec![("spec".into(), Some(pod))]))
+}
+
+fn stateful_strategy(spec: &Place<'_>, errors: &mut Errors) {
+    let Some(strategy) = spec.child("updateStrategy") else { return };
+    let rolling = strategy.child("rollingUpdate");
+    match (strategy.text("type"), rolling) {
+        ("", _) => errors.push(FieldError::required(strategy.path.clone(), "")),
+        ("OnDelete", None) | ("RollingUpdate", None) => {}
+        ("OnDelete", Some(rolling)) => {
+            let shown = rolling.value.to_json();
+            let detail = "only allowed for updateStrategy 'RollingUpdate'";
+            errors.push(shown::invalid(rolling.path, &shown, detail));
+        }
+        ("RollingUpdate", Some(rolling)) => {
+            rolling.non_negative("partition", errors);
+            if rolling.get("maxUnavailable").is_some() {
+                number_or_percent(&rolling, "maxUnavailable", errors);
+                if amount(&rolling, "maxUnavailable") == 0 {
+                    rolling.invalid("maxUnavailable", "cannot be 0", errors);
+                }
+                at_most_all(&rolling, "maxUnavailable", errors);
+            }
+        }
+        _ => {
+            let shown = shown::json("StatefulSetUpdateStrategy", Some(strategy.value));
+            errors.push(shown::invalid(strategy.path, &shown, "must be 'RollingUpdate' or 'OnDelete'"));
+        }
+    }
+}
+
+/// A number that is absent is zero.
+fn invalid_number(place: &Place<'_>, name: &str, detail: &str, errors: &mut Errors) {
+    let value = place.get(name).cloned().unwrap_or(Value::Int(0));
+    errors.push(FieldError::invalid(place.at(name), value, detail));
+}
+
+fn number_or_percent(place: &Place<'_>, name: &str, errors: &mut Errors) {
+    match place.get(name) {
+        Some(Value::String(text)) => {
+            if let Err(fault) = syntax::percent(text) {
+                place.invalid(name, &fault, errors);
+            }
+        }
+        _ => place.non_negative(name, errors),
+    }
+}
+
+fn at_most_all(place: &Place<'_>, name: &str, errors: &mut Errors) {
+    if syntax::percent(place.text(name)).is_ok_and(|percent| percent > 100) {
+        place.invalid(name, "must not be greater than 100%", errors);
+    }
+}
+
+/// A number or a percentage as a number.
+fn amount(place: &Place<'_>, name: &str) -> i64 {
+    match place.get(name) {
+        Some(Value::String(text)) => syntax::percent(text).or_else(|_| text.parse()).unwrap_or_default(),
+        _ => place.int(name).unwrap_or_default(),
+    }
+}
+
+/// A deadline is after the time in which a pod gets ready.
+pub(super) fn progress_deadline(path: &FieldPath, spec: &Value, _: Operation<'_>, errors: &mut Errors) {
+    let spec = Place::new(path, spec);
+    let ready = spec.int("minReadySeconds").unwrap_or_default();
+    if spec.int("progressDeadlineSeconds").is_some_and(|deadline| deadline <= ready) {
+        spec.invalid("progressDeadlineSeconds", "must be greater than minReadySeconds", errors);
+    }
+}
+
+/// Checks that no number of pods is greater than the number of all, and no more are available than ready.
+pub(super) fn counts(status: &Place<'_>, names: &[&str], errors: &mut Errors) {
+    let number = |name: &str| status.int(name).unwrap_or_default();
+    for name in names.iter().filter(|name| number(name) > number("replicas")) {
+        status.invalid(name, "cannot be greater than status.replicas", errors);
+    }
+    if number("availableReplicas") > number("readyReplicas") {
+        let of_set = names.contains(&"currentReplicas");
+        let detail = format!("cannot be greater than {}readyReplicas", if of_set { "status." } else { "" });
+        status.invalid("availableReplicas", &detail, errors);
+    }
+}
+
+/// A number of collisions does not fall.
+pub(super) fn collisions(path: &FieldPath, status: &Value, operation: Operation<'_>, errors: &mut Errors) {
+    let number = |status: Option<&Value>| status?.get("collisionCount")?.as_i64();
+    let (new, old) = (number(Some(status)), number(operation.live()));
+    if old.is_some_and(|old| new.is_none_or(|new| new < old)) {
+        let path = path.child("collisionCount");
+        errors.push(FieldError::invalid(path, new.unwrap_or_default(), "cannot be decremented"));
+    }
+}
