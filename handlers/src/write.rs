@@ -5,7 +5,7 @@ use fieldmanager_managedfields::{
 };
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::internal::json_kind;
-use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{Map, Value};
 
 use crate::body::{self, Body, Media};
@@ -276,7 +276,7 @@ impl<'r> Write<'r> {
             Subresource::Scale => Subresource::Object,
             other => other,
         };
-        let object = kind.prepare_update(subresource, &object, live);
+        let object = kind.prepare_update(subresource, &object, live, self.request.now);
         let object = metadata::with_kept_fields(&object, live);
         let checked = kind.validate_update(subresource, &object, live);
         self.refuse_invalid(&object, checked)?;
@@ -343,7 +343,12 @@ impl<'r> Write<'r> {
             return Ok(());
         }
         let target = self.target(metadata::text(object, "name"));
+        let kind = &self.resource.object.gvk;
         Err(match self.part.kind.is_builtin() {
+            // Both versions of events have one internal type, which is of the core group.
+            true if kind.group == "events.k8s.io" && kind.kind == "Event" => {
+                target.invalid_kind(&GroupVersionKind::new("", "v1", "Event"), &errors)
+            }
             true => target.invalid(&errors),
             // An object of another kind is refused by the name of its own.
             false => target.invalid_kind(&body::own_kind(object), &errors),
@@ -450,13 +455,14 @@ impl<'r> Write<'r> {
         }
     }
 
-    fn patch_type(&self) -> Result<PatchType, Status> {
+    fn patch_type(&mut self) -> Result<PatchType, Status> {
         let content_type = body::media_type(self.request.content_type);
         let accepted = self.resource.patch_types;
         let found = accepted.iter().copied().find(|patch_type| patch_type.content_type() == content_type);
         found.ok_or_else(|| {
             // The routes of built-in kinds list the types of patches, and refuse others themselves.
             if self.resource.object.kind.is_builtin() {
+                self.warnings = Warnings::default();
                 return Status::failure(
                     415,
                     "UnsupportedMediaType",

@@ -53,6 +53,13 @@ pub(super) fn kept_allocations(service: &Value, live: Option<&Value>) -> Option<
             out = with(&out, "spec.clusterIPs", live.clone()).unwrap_or(out);
         }
     }
+    if needs_cluster_ip(live) && needs_cluster_ip(service) {
+        for path in ["spec.ipFamilies", "spec.ipFamilyPolicy"] {
+            if let (None, Some(live)) = (at(&out, path), at(live, path)) {
+                out = with(&out, path, live.clone()).unwrap_or(out);
+            }
+        }
+    }
     if needs_node_port(live) && needs_node_port(service) {
         out = kept_node_ports(&out, live).unwrap_or(out);
     }

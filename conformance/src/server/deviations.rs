@@ -24,7 +24,7 @@ pub(super) const VERSION_NUMBER: &str = "server-version-number";
 /// A message of the YAML parser.
 pub(super) const YAML_WORDS: &str = "server-yaml-words";
 
-/// A custom resource that the real server writes again although it is equal to the stored one.
+/// An object that the real server writes again although it is equal to the stored one.
 pub(super) const WRITTEN_AGAIN: &str = "server-written-again";
 
 /// A precondition that the store of the real server checks, whose message names the key of the store.
@@ -68,7 +68,9 @@ pub(super) fn explain(
     if real.code == 500 && theirs.starts_with("strconv.ParseUint: parsing") && ours.code == 409 {
         return Some(VERSION_NUMBER);
     }
-    if found.what == "write" && kind.definition.is_some() && found.reference == json!(true) {
+    // The store has claims without their phase until the second write.
+    let is_rewritten = kind.definition.is_some() || kind.kind == "PersistentVolumeClaim";
+    if found.what == "write" && is_rewritten && found.reference == json!(true) {
         return Some(WRITTEN_AGAIN);
     }
     if step.verb == "strategic" && is_strategic(real.code, theirs) {

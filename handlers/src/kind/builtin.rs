@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use fieldmanager_builtin as facts;
 use fieldmanager_fieldpath::{ApiVersion, Filter};
-use fieldmanager_managedfields::{ConvertError, FieldManager, FieldManagerBuilder, ObjectConverter};
+use fieldmanager_managedfields::{ConvertError, FieldManager, FieldManagerBuilder, ObjectConverter, Time};
 use fieldmanager_openapi::Types;
 use fieldmanager_structural::GroupVersionKind;
-use fieldmanager_value::Value;
+use fieldmanager_value::internal::level;
+use fieldmanager_value::{Str, Value};
 
 use super::{Checked, Decoded, Kind};
 use crate::body::fields_of;
@@ -68,6 +69,15 @@ impl Builtin {
         gvk.group == "apiextensions.k8s.io" && gvk.kind == "CustomResourceDefinition"
     }
 
+    /// The object without what the format of the store loses: whether a list is empty or null.
+    fn as_stored(&self, object: &Value) -> Value {
+        match self.kind.gvk().kind.as_str() {
+            // Their JSON is stored as it is.
+            "ControllerRevision" | "CustomResourceDefinition" => object.clone(),
+            _ => without_empty_lists(object).unwrap_or_else(|| object.clone()),
+        }
+    }
+
     /// An object that an apply made, in canonical form and with defaults.
     fn applied(&self, object: &Value) -> Value {
         match self.kind.from_unstructured(object) {
@@ -75,6 +85,46 @@ impl Builtin {
             Err(_) => object.clone(),
         }
     }
+}
+
+/// The value with null for empty lists. Decoded objects have none but those of fields that Go does not omit.
+fn without_empty_lists(value: &Value) -> Option<Value> {
+    match value {
+        Value::List(list) if list.is_empty() => Some(Value::Null),
+        Value::List(list) => level(|| {
+            let edits = list.iter().enumerate();
+            let edits = edits.filter_map(|(at, item)| Some((at, without_empty_lists(item)?)));
+            let edits: Vec<(usize, Value)> = edits.collect();
+            (!edits.is_empty()).then(|| Value::List(list.with_edits(edits, Vec::new())))
+        }),
+        Value::Map(map) => level(|| {
+            let edits = map
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone(), Some(without_empty_lists(value)?))));
+            let edits: Vec<(Str, Option<Value>)> = edits.collect();
+            (!edits.is_empty()).then(|| Value::Map(map.with_edits(edits)))
+        }),
+        _ => None,
+    }
+}
+
+/// A volume with the time of the last change of its phase, unless the client sets another one.
+fn with_transition_time(volume: &Value, live: &Value, now: Time) -> Value {
+    const NAME: &str = "lastPhaseTransitionTime";
+    let field =
+        |object: &Value, name: &str| object.get("status").and_then(|status| status.get(name)).cloned();
+    let (new, old) = (field(volume, NAME), field(live, NAME));
+    let is_same_phase = field(volume, "phase") == field(live, "phase");
+    let time = match is_same_phase {
+        true if new.is_none() => old,
+        false if new.is_none() || new == old => Some(Value::from(now.to_string().as_str())),
+        _ => return volume.clone(),
+    };
+    let (Value::Map(fields), Some(Value::Map(status))) = (volume, volume.get("status")) else {
+        return volume.clone();
+    };
+    let status = status.with_edits(vec![(NAME.into(), time)]);
+    Value::Map(fields.with_edits(vec![("status".into(), Some(Value::Map(status)))]))
 }
 
 /// Converts between the versions of a kind.
@@ -131,11 +181,17 @@ impl Kind for Builtin {
     }
 
     fn prepare_create(&self, object: &Value) -> Value {
-        facts::prepare_create(self.kind.gvk(), object)
+        facts::prepare_create(self.kind.gvk(), &self.as_stored(object))
     }
 
-    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Value {
-        facts::prepare_update(self.kind.gvk(), subresource.segment(), object, live)
+    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, now: Time) -> Value {
+        let object = match self.kind.gvk().kind.as_str() {
+            "PersistentVolume" if subresource == Subresource::Status => {
+                with_transition_time(&self.as_stored(object), live, now)
+            }
+            _ => self.as_stored(object),
+        };
+        facts::prepare_update(self.kind.gvk(), subresource.segment(), &object, live)
     }
 
     fn validate_create(&self, object: &Value) -> Checked {

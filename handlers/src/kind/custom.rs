@@ -1,5 +1,6 @@
 //! Custom resources.
 
+use fieldmanager_managedfields::Time;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::{Map, Str, Value};
@@ -87,7 +88,7 @@ impl Kind for Custom {
         metadata::with_generation(&object, 1)
     }
 
-    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Value {
+    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, _: Time) -> Value {
         if subresource == Subresource::Status {
             return with_status_of(object, live);
         }

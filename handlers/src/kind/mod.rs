@@ -4,6 +4,7 @@ pub(crate) mod builtin;
 pub(crate) mod custom;
 mod deprecated;
 
+use fieldmanager_managedfields::Time;
 use fieldmanager_rules::RuleFault;
 use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::Value;
@@ -62,7 +63,7 @@ pub(crate) trait Kind: Send + Sync {
     fn prepare_create(&self, object: &Value) -> Value;
 
     /// Keeps what a request to the subresource cannot change, and raises the generation.
-    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Value;
+    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, now: Time) -> Value;
 
     /// What validation finds in a new object.
     fn validate_create(&self, object: &Value) -> Checked;

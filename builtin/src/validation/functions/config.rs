@@ -6,10 +6,11 @@ use fieldmanager_structural::internal::qualified_name;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
-use super::field::{Field, invalid_struct};
-use super::formats;
+use super::field::Field;
 use crate::amount::Amount;
+use crate::shown;
 use crate::validation::operation::Operation;
+use crate::validation::syntax;
 
 /// The largest size of the data of a Secret or ConfigMap in bytes.
 const MAX_SIZE: usize = 1024 * 1024;
@@ -19,7 +20,7 @@ pub(super) fn secret(path: &FieldPath, object: &Value, _: Operation<'_>, errors:
     let data = secret.get("data");
     let mut size = 0;
     for (key, value) in data.entries() {
-        let faults = formats::config_key(key).into_iter();
+        let faults = syntax::config_key(key).into_iter();
         errors.extend(faults.map(|fault| FieldError::invalid(value.path.clone(), key, fault)));
         size += decoded_size(value.text());
     }
@@ -63,7 +64,7 @@ pub(super) fn config_map(path: &FieldPath, object: &Value, _: Operation<'_>, err
     let mut size = 0;
     for (key, value) in map.get("data").entries() {
         let invalid = |fault: String| FieldError::invalid(value.path.clone(), key, fault);
-        errors.extend(formats::config_key(key).into_iter().map(invalid));
+        errors.extend(syntax::config_key(key).into_iter().map(invalid));
         if binary.value.is_some_and(|binary| binary.get(key).is_some()) {
             errors.push(invalid("duplicate of key present in binaryData".to_owned()));
         }
@@ -71,7 +72,7 @@ pub(super) fn config_map(path: &FieldPath, object: &Value, _: Operation<'_>, err
     }
     for (key, value) in binary.entries() {
         let invalid = |fault: String| FieldError::invalid(value.path.clone(), key, fault);
-        errors.extend(formats::config_key(key).into_iter().map(invalid));
+        errors.extend(syntax::config_key(key).into_iter().map(invalid));
         size += decoded_size(value.text());
     }
     if size > MAX_SIZE {
@@ -220,16 +221,15 @@ fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErr
             errors.push(FieldError::invalid(FieldPath::root(shown), object.get(name).shown(), IMMUTABLE));
         }
     };
-    if object_reference(&object.get("regarding")) != object_reference(&live.get("regarding")) {
-        let json = object_reference(&object.get("regarding"));
-        errors.push(invalid_struct(FieldPath::root("involvedObject"), &json, IMMUTABLE));
+    let reference = |event: &Field<'_>| shown::json("ObjectReference", event.get("regarding").value);
+    if reference(object) != reference(live) {
+        errors.push(shown::invalid(FieldPath::root("involvedObject"), &reference(object), IMMUTABLE));
     }
     text("reason", "reason", errors);
     text("note", "message", errors);
     if differs("deprecatedSource") {
-        let json =
-            go_struct(&object.get("deprecatedSource"), &[("Component", "component"), ("Host", "host")]);
-        errors.push(invalid_struct(FieldPath::root("source"), &json, IMMUTABLE));
+        let json = shown::json("EventSource", object.get("deprecatedSource").value);
+        errors.push(shown::invalid(FieldPath::root("source"), &json, IMMUTABLE));
     }
     value("deprecatedFirstTimestamp", "firstTimestamp", errors);
     value("deprecatedLastTimestamp", "lastTimestamp", errors);
@@ -242,33 +242,11 @@ fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErr
     value("eventTime", "eventTime", errors);
     text("action", "action", errors);
     if differs("related") {
-        let related = object.get("related");
-        let json = if related.is_set() { object_reference(&related) } else { "null".to_owned() };
-        errors.push(invalid_struct(FieldPath::root("related"), &json, IMMUTABLE));
+        let json = shown::json("OptionalObjectReference", object.get("related").value);
+        errors.push(shown::invalid(FieldPath::root("related"), &json, IMMUTABLE));
     }
     text("reportingController", "reportingController", errors);
     text("reportingInstance", "reportingInstance", errors);
-}
-
-fn object_reference(reference: &Field<'_>) -> String {
-    let names = [
-        ("Kind", "kind"),
-        ("Namespace", "namespace"),
-        ("Name", "name"),
-        ("UID", "uid"),
-        ("APIVersion", "apiVersion"),
-        ("ResourceVersion", "resourceVersion"),
-        ("FieldPath", "fieldPath"),
-    ];
-    go_struct(reference, &names)
-}
-
-/// The JSON of a Go struct of strings whose fields have no JSON names.
-fn go_struct(field: &Field<'_>, names: &[(&str, &str)]) -> String {
-    let members = names
-        .iter()
-        .map(|(shown, name)| format!("\"{shown}\":{}", Value::from(field.get(name).text()).to_json()));
-    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";

@@ -115,7 +115,7 @@ impl<'v> Field<'v> {
     }
 }
 
-/// An error of a value that occurs twice, shown as the JSON of a Go struct, whose fields are not sorted.
+/// An error of a value that occurs twice, shown as an internal type of Kubernetes.
 pub(super) fn duplicate_struct(field: &Field<'_>, json: &str) -> FieldError {
     FieldError {
         path: field.path.clone(),
@@ -123,9 +123,4 @@ pub(super) fn duplicate_struct(field: &Field<'_>, json: &str) -> FieldError {
         value: None,
         detail: json.to_owned(),
     }
-}
-
-/// An error of a value, shown as the JSON of a Go struct, whose fields are not sorted.
-pub(super) fn invalid_struct(path: FieldPath, json: &str, detail: &str) -> FieldError {
-    FieldError { path, kind: FieldErrorKind::Invalid, value: None, detail: format!("{json}: {detail}") }
 }

@@ -13,48 +13,6 @@ pub(super) fn port(number: i64) -> Vec<String> {
     if (1..=65535).contains(&number) { Vec::new() } else { vec![PORT.to_owned()] }
 }
 
-/// The faults of the name of a port.
-pub(super) fn port_name(name: &str) -> Vec<String> {
-    let mut faults = Vec::new();
-    let mut check = |is_fault: bool, fault: &str| {
-        if is_fault {
-            faults.push(fault.to_owned());
-        }
-    };
-    let is_text =
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    check(name.len() > 15, "must be no more than 15 characters");
-    check(!is_text, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
-    check(!name.bytes().any(|b| b.is_ascii_lowercase()), "must contain at least one letter (a-z)");
-    check(name.contains("--"), "must not contain consecutive hyphens");
-    check(name.starts_with('-') || name.ends_with('-'), "must not begin or end with a hyphen");
-    faults
-}
-
-/// The faults of a key of a ConfigMap or Secret.
-pub(super) fn config_key(key: &str) -> Vec<String> {
-    let mut faults = Vec::new();
-    if key.len() > 253 {
-        faults.push("must be no more than 253 characters".to_owned());
-    }
-    let is_text =
-        !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_'));
-    if !is_text {
-        faults.push(
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
-             'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-                .to_owned(),
-        );
-    }
-    match key {
-        "." => faults.push("must not be '.'".to_owned()),
-        ".." => faults.push("must not be '..'".to_owned()),
-        _ if key.starts_with("..") => faults.push("must not start with '..'".to_owned()),
-        _ => {}
-    }
-    faults
-}
-
 /// The faults of a host of an Ingress, which may start with a wildcard.
 pub(super) fn host(host: &str) -> Vec<String> {
     if !host.contains('*') {
@@ -153,23 +111,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_ports_have_the_faults_of_kubernetes() {
-        assert!(port_name("http-2").is_empty());
-        assert_eq!(port_name("1--").len(), 3);
-        assert_eq!(
-            port_name("_"),
-            [
-                "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
-                "must contain at least one letter (a-z)"
-            ]
-        );
-    }
-
-    #[test]
-    fn keys_and_hosts_have_the_faults_of_kubernetes() {
-        assert!(config_key("a.B_c-1").is_empty() && host("*.a.b").is_empty() && host("a.b").is_empty());
-        assert_eq!(config_key(".."), ["must not be '..'"]);
-        assert_eq!(config_key("..a/").len(), 2);
+    fn hosts_have_the_faults_of_kubernetes() {
+        assert!(host("*.a.b").is_empty() && host("a.b").is_empty());
         assert_eq!((host("a.*").len(), host("A").len(), host("*").len()), (1, 1, 1));
     }
 

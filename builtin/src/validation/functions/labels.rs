@@ -5,6 +5,7 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 use super::field::Field;
+use crate::place::Place;
 use crate::validation::operation::Operation;
 
 /// Checks the keys and values of labels.
@@ -16,30 +17,10 @@ pub(super) fn labels(labels: &Field<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks a label selector.
+/// Checks a label selector, if there is one.
 pub(super) fn selector(selector: &Field<'_>, errors: &mut Vec<FieldError>) {
-    labels(&selector.get("matchLabels"), errors);
-    for requirement in selector.get("matchExpressions").items() {
-        let (operator, values) = (requirement.get("operator"), requirement.get("values"));
-        match operator.text() {
-            "In" | "NotIn" => {
-                if values.is_empty() {
-                    errors.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
-                }
-            }
-            "Exists" | "DoesNotExist" => {
-                if !values.is_empty() {
-                    let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                    errors.push(values.forbidden(detail));
-                }
-            }
-            _ => errors.push(operator.invalid_text("not a valid selector operator")),
-        }
-        let key = requirement.get("key");
-        errors.extend(key.faults(qualified_name(key.text())));
-        for value in values.items() {
-            errors.extend(value.faults(label_value(value.text())));
-        }
+    if let Some(value) = selector.value {
+        super::selector::check(&Place::new(&selector.path, value), errors);
     }
 }
 

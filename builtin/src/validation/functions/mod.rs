@@ -56,7 +56,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("above_zero", config::above_zero),
     ("autoscaler", autoscaling::autoscaler),
     ("autoscaler_v1", autoscaling::autoscaler_v1),
-    ("claim_spec", storage::claim_spec),
+    ("claim", storage::claim),
     ("cluster_subject", access::cluster_subject),
     ("config_map", config::config_map),
     ("core_event", config::core_event),

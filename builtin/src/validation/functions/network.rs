@@ -12,6 +12,7 @@ use super::formats;
 use super::labels::{labels, selector};
 use crate::address;
 use crate::validation::operation::Operation;
+use crate::validation::syntax;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
@@ -73,7 +74,7 @@ fn policy_port(field: &Field<'_>, errors: &mut Vec<FieldError>) {
             if end.is_set() {
                 errors.push(end.invalid("may not be specified when `port` is non-numeric"));
             }
-            errors.extend(port.faults(formats::port_name(name)));
+            errors.extend(port.faults(syntax::port_name(name)));
         }
         Some(_) => {
             errors.extend(port.number_faults(formats::port(port.number())));
@@ -229,7 +230,7 @@ fn backend(backend: &Field<'_>, errors: &mut Vec<FieldError>) {
             match (name.text(), number.number()) {
                 ("", 0) => errors.push(backend.required("port name or number is required")),
                 ("", port) => errors.extend(number.number_faults(formats::port(port))),
-                (text, 0) => errors.extend(name.faults(formats::port_name(text))),
+                (text, 0) => errors.extend(name.faults(syntax::port_name(text))),
                 _ => errors.push(invalid("cannot set both port name & port number")),
             }
         }

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use fieldmanager_structural::internal::{NameSyntax, qualified_name};
 use fieldmanager_structural::{FieldError, FieldPath};
-use fieldmanager_value::Value;
+use fieldmanager_value::{Map, Value};
 
 use super::field::Field;
 use super::formats;
 use super::labels::labels;
 use crate::address;
+use crate::shown;
 use crate::validation::operation::Operation;
+use crate::validation::syntax;
 
 const NODE_PORT_UNUSED: &str = "may not be used when `type` is 'ClusterIP'";
 const ONCE: &str = "may not change once set";
@@ -24,6 +26,15 @@ pub(super) fn service(
 ) {
     let spec = Field::new(path, object).get("spec");
     let live = Field::live(path, operation).get("spec");
+    // The server allocates addresses before it validates, and stops at these faults.
+    if spec.get("type").text() != "ExternalName" {
+        let mut faults = Vec::new();
+        cluster_ips(&spec, &live, &mut faults);
+        if !faults.is_empty() {
+            *errors = faults;
+            return;
+        }
+    }
     if live.is_set() {
         cluster_ips_update(&spec, &live, errors);
         families_update(&spec, &live, errors);
@@ -39,9 +50,6 @@ pub(super) fn service(
     ports_and_type(&spec, errors);
     labels(&spec.get("selector"), errors);
     affinity(&spec, errors);
-    if spec.get("type").text() != "ExternalName" {
-        cluster_ips(&spec, &live, errors);
-    }
     external_ips(&spec.get("externalIPs"), &live.get("externalIPs"), errors);
     service_type(&spec.get("type"), errors);
     unique_ports(&spec, errors);
@@ -202,7 +210,7 @@ fn service_port<'v>(
     protocol(&port.get("protocol"), errors);
     let target = port.get("targetPort");
     match target.value {
-        Some(Value::String(name)) => errors.extend(target.faults(formats::port_name(name))),
+        Some(Value::String(name)) => errors.extend(target.faults(syntax::port_name(name))),
         _ => errors.extend(target.number_faults(formats::port(target.number()))),
     }
     let app = port.get("appProtocol");
@@ -338,11 +346,10 @@ fn unique_ports(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
     for port in ports.items() {
         let (protocol, number) = (port.get("protocol").text(), port.get("port").number());
         if !seen.insert((protocol, number)) {
-            // The key of the port, as the Go struct whose other fields are empty.
-            let key = format!(
-                r#"{{"Name":"","Protocol":{},"AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}"#,
-                Value::from(protocol).to_json()
-            );
+            let mut key = Map::single("protocol", protocol);
+            key.insert("port", number);
+            let key = Value::Map(key);
+            let key = shown::json("ServicePort", Some(&key));
             errors.push(super::field::duplicate_struct(&port, &key));
         }
     }

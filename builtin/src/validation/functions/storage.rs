@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
-use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
+use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
-use super::field::{Field, invalid_struct};
+use super::field::{Field, duplicate_struct};
 use super::formats;
-use super::labels::selector;
 use crate::amount::Amount;
+use crate::place::Place;
+use crate::table::{Edit, Path};
 use crate::validation::operation::Operation;
+use crate::{diff, shown};
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const NOT_POSITIVE: &str = "must be greater than zero";
@@ -143,6 +145,20 @@ fn capacity(capacity: &Field<'_>, errors: &mut Vec<FieldError>) {
 }
 
 fn changed_volume(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let source = |spec: &Value| shown::pretty_json("PersistentVolumeSource", Some(spec));
+    // A secret for expansion may be added to a driver.
+    let mut new = spec.shown();
+    let secret = "csi.controllerExpandSecretRef";
+    let has_secret = |spec: &Field<'_>| spec.get("csi").get("controllerExpandSecretRef").is_set();
+    if live.get("csi").is_set() && !has_secret(live) && has_secret(spec) {
+        new = Path::parse(secret).edit(&new, false, &mut |_| Edit::Remove).unwrap_or(new);
+    }
+    let (old, new) = (source(&live.shown()), source(&new));
+    if old != new {
+        let diff = diff::unified(&old, &new);
+        let detail = format!("spec.persistentvolumesource is immutable after creation\n{diff}");
+        errors.push(FieldError::forbidden(spec.path.child("persistentvolumesource"), detail));
+    }
     let mode = spec.get("volumeMode");
     if mode.value != live.get("volumeMode").value {
         errors.push(FieldError::invalid(FieldPath::root("volumeMode"), mode.shown(), IMMUTABLE));
@@ -150,7 +166,8 @@ fn changed_volume(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErro
     let (new, old) = (spec.get("nodeAffinity"), live.get("nodeAffinity"));
     if old.is_set() && new.value.map(renamed) != old.value.map(renamed) {
         let detail = "field is immutable, except for updating from beta label to GA";
-        errors.push(invalid_struct(FieldPath::root("nodeAffinity"), &affinity_json(&new), detail));
+        let json = shown::json("VolumeNodeAffinity", new.value);
+        errors.push(shown::invalid(FieldPath::root("nodeAffinity"), &json, detail));
     }
     let class = spec.get("volumeAttributesClassName");
     if live.get("volumeAttributesClassName").is_set() && !class.is_set() {
@@ -167,43 +184,15 @@ fn renamed(affinity: &Value) -> Value {
         ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"),
         ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
     ];
-    let path = crate::table::Path::parse("required.nodeSelectorTerms[].matchExpressions[].key");
+    let path = Path::parse("required.nodeSelectorTerms[].matchExpressions[].key");
     let changed = path.edit(affinity, false, &mut |key| {
         let name = key.and_then(Value::as_str).unwrap_or_default();
         match NAMES.iter().find(|(old, _)| *old == name) {
-            Some((_, new)) => crate::table::Edit::Set((*new).into()),
-            None => crate::table::Edit::Keep,
+            Some((_, new)) => Edit::Set((*new).into()),
+            None => Edit::Keep,
         }
     });
     changed.unwrap_or_else(|| affinity.clone())
-}
-
-/// The JSON of the Go struct of an affinity, whose fields have no JSON names.
-fn affinity_json(affinity: &Field<'_>) -> String {
-    let list = |field: &Field<'_>, item: &dyn Fn(Field<'_>) -> String| match field.is_set() {
-        true => format!("[{}]", field.items().map(item).collect::<Vec<_>>().join(",")),
-        false => "null".to_owned(),
-    };
-    let text = |field: &Field<'_>| Value::from(field.text()).to_json();
-    let requirement = |requirement: Field<'_>| {
-        let (key, operator) = (text(&requirement.get("key")), text(&requirement.get("operator")));
-        let values = list(&requirement.get("values"), &|value| text(&value));
-        format!("{{\"Key\":{key},\"Operator\":{operator},\"Values\":{values}}}")
-    };
-    let term = |term: Field<'_>| {
-        let expressions = list(&term.get("matchExpressions"), &requirement);
-        let fields = list(&term.get("matchFields"), &requirement);
-        format!("{{\"MatchExpressions\":{expressions},\"MatchFields\":{fields}}}")
-    };
-    if !affinity.is_set() {
-        return "null".to_owned();
-    }
-    let required = affinity.get("required");
-    if !required.is_set() {
-        return "{\"Required\":null}".to_owned();
-    }
-    let terms = list(&required.get("nodeSelectorTerms"), &term);
-    format!("{{\"Required\":{{\"NodeSelectorTerms\":{terms}}}}}")
 }
 
 fn node_affinity(required: &Field<'_>, errors: &mut Vec<FieldError>) {
@@ -328,44 +317,95 @@ fn driver_name(name: &Field<'_>, errors: &mut Vec<FieldError>) {
     errors.extend(name.faults(NameSyntax::Subdomain.faults(&name.text().to_lowercase(), false)));
 }
 
-/// The spec of a claim.
-pub(super) fn claim_spec(path: &FieldPath, spec: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
-    let spec = Field::new(path, spec);
-    if spec.get("accessModes").is_empty() {
-        errors.push(spec.get("accessModes").required("at least 1 access mode is required"));
+pub(super) fn claim(
+    path: &FieldPath,
+    object: &Value,
+    operation: Operation<'_>,
+    errors: &mut Vec<FieldError>,
+) {
+    let claim = Field::new(path, object);
+    let spec = claim.get("spec");
+    if let Some(value) = spec.value {
+        super::claim::spec(&Place::new(&spec.path, value), errors);
     }
-    selector(&spec.get("selector"), errors);
-    access_modes(&spec, errors);
-    let size = spec.get("resources").get("requests").get("storage");
-    let size = Field { path: spec.get("resources").path.key("storage"), value: size.value };
-    if !size.is_set() {
-        errors.push(size.required(""));
-    } else if !is_positive(size.text()) {
-        errors.push(size.invalid(NOT_POSITIVE));
+    let live = Field::live(path, operation);
+    if live.is_set() {
+        changed_claim(&claim, &live, errors);
     }
-    class_name(&spec.get("storageClassName"), errors);
+}
+
+const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// The size that a claim requests.
+fn size<'v>(spec: &Field<'v>) -> Field<'v> {
+    spec.get("resources").get("requests").get("storage")
+}
+
+fn changed_claim(claim: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let (spec, old_spec) = (claim.get("spec"), live.get("spec"));
+    let (mut new, mut old) = (spec.shown(), old_spec.shown());
+    let set = |object: &Value, path: &str, value: Option<&Value>| {
+        let edit = value.map_or(Edit::Remove, |value| Edit::Set(value.clone()));
+        let edited = Path::parse(path).edit(object, value.is_some(), &mut |_| edit.clone());
+        edited.unwrap_or_else(|| object.clone())
+    };
+    if old_spec.get("volumeName").is_empty() {
+        old = set(&old, "volumeName", spec.get("volumeName").value);
+    }
+    let class = |object: &Field<'_>| {
+        object.get("metadata").get("annotations").value.and_then(|all| all.get(CLASS)).cloned()
+    };
+    let (new_class, old_class) = (class(claim), class(live));
+    let names = (spec.get("storageClassName"), old_spec.get("storageClassName"));
+    let moves = old_class.is_some()
+        && !names.1.is_set()
+        && names.0.value == old_class.as_ref()
+        && (new_class.is_none() || new_class == old_class);
+    if moves {
+        new = set(&new, "storageClassName", None);
+    } else {
+        if new_class != old_class {
+            let path = FieldPath::root("metadata").child("annotations").child(CLASS);
+            errors.push(FieldError::invalid(path, new_class.unwrap_or_else(|| "".into()), IMMUTABLE));
+        }
+        if old_class.is_none() && !names.1.is_set() && names.0.is_set() {
+            new = set(&new, "storageClassName", None);
+        }
+    }
+    if claim.get("status").get("phase").text() == "Bound" {
+        if spec.get("resources").get("requests").is_set() {
+            new = set(&new, "resources.requests.storage", size(&old_spec).value);
+        }
+        new = set(&new, "volumeAttributesClassName", old_spec.get("volumeAttributesClassName").value);
+    }
+    let pretty = |spec: &Value| shown::pretty_json("PersistentVolumeClaimSpec", Some(spec));
+    let (old, new) = (pretty(&old), pretty(&new));
+    if old != new {
+        let words = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound \
+                     claims";
+        errors.push(spec.forbidden(&format!("{words}\n{}", diff::unified(&old, &new))));
+    }
+    let amount = |size: Field<'_>| Amount::parse(size.text()).unwrap_or_default();
+    let capacity = live.get("status").get("capacity").get("storage");
+    let requested = size(&spec);
+    let new_size = amount(requested.clone());
+    if new_size < amount(size(&old_spec)) && new_size <= amount(capacity) {
+        errors.push(requested.forbidden("field can not be less than status.capacity"));
+    }
     let mode = spec.get("volumeMode");
-    if mode.is_set() {
-        errors.extend(mode.one_of(&["Block", "Filesystem"]));
+    if mode.value != old_spec.get("volumeMode").value {
+        errors.push(FieldError::invalid(FieldPath::root("volumeMode"), mode.shown(), IMMUTABLE));
     }
-    for name in ["dataSource", "dataSourceRef"] {
-        let source = spec.get(name);
-        if !source.is_set() {
-            continue;
+    let class = spec.get("volumeAttributesClassName");
+    let current = live.get("status").get("currentVolumeAttributesClassName");
+    if class.value != old_spec.get("volumeAttributesClassName").value && current.is_set() {
+        let detail = "is forbidden when status.currentVolumeAttributesClassName is not nil";
+        if !class.is_set() {
+            errors.push(class.forbidden(&format!("update to nil {detail}")));
+        } else if class.is_empty() {
+            errors.push(class.forbidden(&format!("update to empty string {detail}")));
         }
-        for field in [source.get("name"), source.get("kind")] {
-            if field.is_empty() {
-                errors.push(field.required(""));
-            }
-        }
-        let (group, kind) = (source.get("apiGroup"), source.get("kind").text());
-        if group.is_empty() && kind != "PersistentVolumeClaim" {
-            let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-            errors.push(FieldError::invalid(source.path.clone(), kind, detail));
-        }
-        class_name(&group, errors);
     }
-    class_name(&spec.get("volumeAttributesClassName"), errors);
 }
 
 /// The topologies of a class of volumes.
@@ -447,7 +487,7 @@ pub(super) fn node(path: &FieldPath, object: &Value, operation: Operation<'_>, e
     let mut seen = BTreeSet::new();
     for address in node.get("status").get("addresses").items() {
         if !seen.insert((address.get("type").text(), address.get("address").text())) {
-            errors.push(address.duplicate());
+            errors.push(duplicate_struct(&address, &shown::json("NodeAddress", address.value)));
         }
     }
     let old: Vec<&str> = live.get("podCIDRs").items().map(|range| range.text()).collect();
@@ -486,20 +526,9 @@ fn taints(taints: &Field<'_>, errors: &mut Vec<FieldError>) {
             _ => errors.extend(effect.one_of(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
         }
         if !seen.insert((effect.text(), key.text())) {
-            let text = |field: &Field<'_>| Value::from(field.text()).to_json();
-            let time = taint.get("timeAdded").shown().to_json();
-            errors.push(FieldError {
-                path: taint.path.clone(),
-                kind: FieldErrorKind::Duplicate,
-                value: None,
-                detail: format!(
-                    "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{time}}}: taints must be unique by key and \
-                     effect pair",
-                    text(&key),
-                    text(&value),
-                    text(&effect)
-                ),
-            });
+            let mut error = duplicate_struct(&taint, &shown::json("Taint", taint.value));
+            error.detail += ": taints must be unique by key and effect pair";
+            errors.push(error);
         }
     }
 }

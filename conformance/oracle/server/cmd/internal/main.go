@@ -40,6 +40,15 @@ var pairs = []struct {
 	{"LabelSelector", metav1.LabelSelector{}, metav1.LabelSelector{}},
 	{"PodFailurePolicy", batch.PodFailurePolicy{}, batchv1.PodFailurePolicy{}},
 	{"SuccessPolicy", batch.SuccessPolicy{}, batchv1.SuccessPolicy{}},
+	{"PersistentVolumeClaimSpec", core.PersistentVolumeClaimSpec{}, corev1.PersistentVolumeClaimSpec{}},
+	{"PersistentVolumeSource", core.PersistentVolumeSource{}, corev1.PersistentVolumeSource{}},
+	{"VolumeNodeAffinity", &core.VolumeNodeAffinity{}, &corev1.VolumeNodeAffinity{}},
+	{"ObjectReference", core.ObjectReference{}, corev1.ObjectReference{}},
+	{"OptionalObjectReference", &core.ObjectReference{}, &corev1.ObjectReference{}},
+	{"EventSource", core.EventSource{}, corev1.EventSource{}},
+	{"ServicePort", core.ServicePort{}, corev1.ServicePort{}},
+	{"NodeAddress", core.NodeAddress{}, corev1.NodeAddress{}},
+	{"Taint", core.Taint{}, corev1.Taint{}},
 }
 
 // writer numbers the types. The name of the member of each is its form: a leaf with the value that is written if nothing
