@@ -210,7 +210,9 @@ fn template_changes(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
         return;
     }
     let status = live.child("status").unwrap_or(Place::new(&spec.path, &empty));
-    let has = |condition: &Value, name: &str, value: &str| condition.get(name).and_then(Value::as_str) == Some(value);
+    let has = |condition: &Value, name: &str, value: &str| {
+        condition.get(name).and_then(Value::as_str) == Some(value)
+    };
     let was_suspended = status
         .values("conditions")
         .any(|condition| has(condition, "type", "Suspended") && has(condition, "status", "True"));

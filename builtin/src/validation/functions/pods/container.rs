@@ -273,12 +273,7 @@ pub(super) fn field_selector(selector: &Place<'_>, accepted: &[&str], errors: &m
         ("v1", Some(("metadata.annotations" | "metadata.labels", key))) => {
             let key =
                 if path.starts_with("metadata.annotations") { key.to_lowercase() } else { key.to_owned() };
-            faults(
-                &selector.path,
-                &key,
-                qualified_name(&key),
-                errors,
-            );
+            faults(&selector.path, &key, qualified_name(&key), errors);
             return;
         }
         ("v1", Some(_)) => format!("field label does not support subscript: {path}"),
