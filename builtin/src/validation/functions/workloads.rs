@@ -300,7 +300,7 @@ fn stateful_strategy(spec: &Place<'_>, errors: &mut Errors) {
         ("", _) => errors.push(FieldError::required(strategy.path.clone(), "")),
         ("OnDelete", None) | ("RollingUpdate", None) => {}
         ("OnDelete", Some(rolling)) => {
-            let shown = rolling.value.to_json();
+            let shown = shown::json("RollingUpdateStatefulSetStrategy", Some(rolling.value));
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
             errors.push(shown::invalid(rolling.path, &shown, detail));
         }
