@@ -243,9 +243,7 @@ fn stateful_spec(spec: &Place<'_>, operation: Operation<'_>, checks_template: bo
     spec.non_negative("replicas", errors);
     spec.non_negative("minReadySeconds", errors);
     if let Some(ordinals) = spec.child("ordinals") {
-        if ordinals.int("start").is_some_and(|start| start < 0) {
-            ordinals.invalid("start", "must be greater than or equal to 0", errors);
-        }
+        ordinals.non_negative("start", errors);
     }
     if !operation.is_update() {
         spec.label("serviceName", errors);
