@@ -89,10 +89,11 @@ pub(super) fn job_selector(job: &Value) -> Option<Value> {
         return None;
     }
     let (name, uid) = (text(job, "metadata.name"), text(job, "metadata.uid"));
-    // Go has one map for the labels of both, if those of the job have their default.
+    // Go has one map for the labels of both, if those of the job have their default. An object whose name is generated
+    // is copied.
     let labels = |path: &str| at(job, path).and_then(Value::as_map);
     let is_shared = match (labels("metadata.labels"), labels("spec.template.metadata.labels")) {
-        (Some(own), Some(pods)) => own.ptr_eq(pods),
+        (Some(own), Some(pods)) => own.ptr_eq(pods) && text(job, "metadata.generateName").is_empty(),
         _ => false,
     };
     let mut out = job.clone();

@@ -38,6 +38,9 @@ pub(super) const STRATEGIC: &str = "server-strategic";
 /// Two live entries of one manager, of which Go keeps the last.
 pub(super) const DUPLICATE_ENTRIES: &str = "server-duplicate-entries";
 
+/// A value in a message: Go tells an empty list or map from an absent one.
+pub(super) const EMPTY_VALUES: &str = "server-empty-values";
+
 /// A check of a built-in kind that the library does not make.
 pub(super) const VALIDATION: &str = "server-validation";
 
@@ -102,6 +105,9 @@ pub(super) fn explain(
         if real.code == 422 && step.verb == "strategic" && restores(&real.body) && has_patch_cause(&ours.body)
         {
             return Some(RESTORE_WORDS);
+        }
+        if real.code == 422 && same_but_empty(&real.body, &ours.body) {
+            return Some(EMPTY_VALUES);
         }
         if real.code == 422 && has_patch_cause(&real.body) && same_patched(&real.body, &ours.body) {
             return Some(FIELD_ORDER);
@@ -216,6 +222,23 @@ fn leaves_directives(step: &Step<'_>, real: &Answer) -> bool {
         patch.contains(&format!("\"{name}")) && (in_warning || in_cause)
     };
     names.iter().any(is_data)
+}
+
+/// Whether two answers have the same causes, apart from empty values that they show. A difference of two values in a
+/// message shows the lines around, so it is compared as a whole.
+fn same_but_empty(real: &Json, ours: &Json) -> bool {
+    let shows_empty = |text: &str| text.contains("[]") || text.contains("{}");
+    let causes = |status: &Json| -> Vec<Vec<String>> {
+        let causes = items(member(status, "details"), "causes");
+        let shown = |cause: &Json| {
+            let message = text(cause, "message");
+            let shown = message.split("\n@@").next().unwrap_or_default();
+            let shown = shown.replace("[]", "null").replace("{}", "null");
+            vec![text(cause, "field").to_owned(), text(cause, "reason").to_owned(), shown]
+        };
+        causes.iter().map(shown).collect()
+    };
+    shows_empty(text(real, "message")) && causes(real) == causes(ours)
 }
 
 /// Whether the real server refuses a strategic merge patch for a reason of its own: see the section about patches.

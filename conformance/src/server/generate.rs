@@ -30,7 +30,10 @@ pub(super) fn sequence(seed: u64, kind: Option<&str>) -> Result<Json, Error> {
     for _ in 0..count {
         steps.push(story.step());
     }
-    Ok(json!({"kind": story.kind.kind, "path": story.kind.path, "name": format!("n{seed}"), "steps": steps}))
+    let kind = &story.kind;
+    // The option `--op` selects a kind.
+    let name = format!("n{seed}");
+    Ok(json!({"op": kind.kind, "kind": kind.kind, "path": kind.path, "name": name, "steps": steps}))
 }
 
 impl Story<'_> {

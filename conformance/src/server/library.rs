@@ -207,8 +207,10 @@ pub(super) fn inputs(live: &Json, real: &Answer) -> Inputs {
     };
     let generated = text(&metadata, "generateName");
     let suffix = text(&metadata, "name").strip_prefix(generated).filter(|_| !generated.is_empty());
-    // An object that was refused has some uid, which no answer shows.
-    let uid = Some(text(&metadata, "uid")).filter(|uid| !uid.is_empty());
+    // Of an object that was refused, the messages show the uid at most in a label.
+    let label = "batch.kubernetes.io/controller-uid\":\"";
+    let shown = text(&real.body, "message").split_once(label).and_then(|(_, rest)| rest.split('"').next());
+    let uid = Some(text(&metadata, "uid")).filter(|uid| !uid.is_empty()).or(shown);
     Inputs {
         now: now.to_owned(),
         uid: uid.unwrap_or("00000000-0000-0000-0000-00000000000a").to_owned(),

@@ -243,9 +243,7 @@ fn stateful_spec(spec: &Place<'_>, operation: Operation<'_>, checks_template: bo
     spec.non_negative("replicas", errors);
     spec.non_negative("minReadySeconds", errors);
     if let Some(ordinals) = spec.child("ordinals") {
-        if ordinals.int("start").is_some_and(|start| start < 0) {
-            ordinals.invalid("start", "must be greater than or equal to 0", errors);
-        }
+        ordinals.non_negative("start", errors);
     }
     if !operation.is_update() {
         spec.label("serviceName", errors);
@@ -300,7 +298,7 @@ fn stateful_strategy(spec: &Place<'_>, errors: &mut Errors) {
         ("", _) => errors.push(FieldError::required(strategy.path.clone(), "")),
         ("OnDelete", None) | ("RollingUpdate", None) => {}
         ("OnDelete", Some(rolling)) => {
-            let shown = rolling.value.to_json();
+            let shown = shown::json("RollingUpdateStatefulSetStrategy", Some(rolling.value));
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
             errors.push(shown::invalid(rolling.path, &shown, detail));
         }

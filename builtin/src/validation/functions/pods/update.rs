@@ -6,6 +6,7 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{List, Str, Value};
 
 use super::scheduling;
+use super::spec::pod_spec;
 use crate::place::{Errors, Place};
 use crate::validation::operation::Operation;
 use crate::{diff, shown};
@@ -140,7 +141,7 @@ pub(in super::super) fn ephemeral_containers(
     let (Some(new), Some(old)) = (new, old) else { return };
     let spec_path = path.child("spec");
     let (new, old) = (Place::new(&spec_path, new), Place::new(&spec_path, old));
-    super::pod_spec(
+    pod_spec(
         &new,
         pod.get("metadata")
             .and_then(|metadata| metadata.get("name"))

@@ -34,6 +34,7 @@ var pairs = []struct {
 	{"DeploymentStrategy", apps.DeploymentStrategy{}, appsv1.DeploymentStrategy{}},
 	{"DaemonSetUpdateStrategy", apps.DaemonSetUpdateStrategy{}, appsv1.DaemonSetUpdateStrategy{}},
 	{"StatefulSetUpdateStrategy", apps.StatefulSetUpdateStrategy{}, appsv1.StatefulSetUpdateStrategy{}},
+	{"RollingUpdateStatefulSetStrategy", apps.RollingUpdateStatefulSetStrategy{}, appsv1.RollingUpdateStatefulSetStrategy{}},
 	{"SecurityContext", core.SecurityContext{}, corev1.SecurityContext{}},
 	{"SeccompProfile", core.SeccompProfile{}, corev1.SeccompProfile{}},
 	{"PodResourceClaim", core.PodResourceClaim{}, corev1.PodResourceClaim{}},
