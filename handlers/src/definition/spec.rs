@@ -221,7 +221,9 @@ impl<'v> Spec<'v> {
     fn versions_together(&self, path: &FieldPath, errors: &mut Vec<FieldError>) {
         let mut names: Vec<&str> = self.versions.iter().map(|version| text(version, "name")).collect();
         let first = names.first().copied().unwrap_or_default();
-        let shown = || version_structs(&self.versions, &self.shared);
+        let is_list = self.fields.and_then(|fields| member(fields, "versions")).is_some();
+        let shown =
+            || if is_list { version_structs(&self.versions, &self.shared) } else { "null".to_owned() };
         let here = || path.child("versions");
         names.sort_unstable();
         if names.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) {
