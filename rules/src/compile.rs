@@ -76,11 +76,7 @@ impl<'s> Source<'s> {
 }
 
 /// Compiles the rules of a schema of resources, or of other values; `None` if it has none that can be run.
-pub(crate) fn compile(
-    schema: &Structural,
-    is_resource: bool,
-    refused: &mut Vec<RuleFault>,
-) -> Option<Node> {
+pub(crate) fn compile(schema: &Structural, is_resource: bool, refused: &mut Vec<RuleFault>) -> Option<Node> {
     if !has_rules(schema) {
         return None;
     }

@@ -177,7 +177,8 @@ fn undeclared(source: &str, name: &str) -> String {
     };
     let at = source.match_indices(name).map(|(at, _)| at).find(alone).unwrap_or(0);
     let before = source.get(..at).unwrap_or_default();
-    let (line, column) = (before.matches('\n').count(), before.rsplit('\n').next().unwrap_or_default().chars().count());
+    let (line, column) =
+        (before.matches('\n').count(), before.rsplit('\n').next().unwrap_or_default().chars().count());
     let text = source.split('\n').nth(line).unwrap_or_default();
     let dots = ".".repeat(column);
     format!(

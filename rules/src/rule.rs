@@ -69,7 +69,9 @@ pub(crate) fn rule(declared: &Value, schema: &Structural) -> Option<Result<Rule,
             "FieldValueDuplicate" => Reason::Duplicate,
             _ => Reason::Invalid,
         },
-        field_path: resolve_field(text("fieldPath"), schema, true).map(|found| found.path).unwrap_or_default(),
+        field_path: resolve_field(text("fieldPath"), schema, true)
+            .map(|found| found.path)
+            .unwrap_or_default(),
         has_optional_old: declared.get("optionalOldSelf") == Some(&Value::Bool(true)),
         program,
         message_expression,

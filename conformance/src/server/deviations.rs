@@ -74,7 +74,7 @@ pub(super) fn explain(
     if step.verb == "strategic" && is_strategic(real.code, theirs) {
         return Some(STRATEGIC);
     }
-    if step.verb == "strategic" && leaves_directives(step, real) {
+    if step.verb == "strategic" && leaves_directives(kind, step, real) {
         return Some(STRATEGIC);
     }
     if kind.group == DEFINITIONS {
@@ -203,13 +203,19 @@ fn is_rule_check(real: &Json, ours: &Answer) -> bool {
 }
 
 /// Whether the real server took a directive of a strategic merge patch inside of new content for data.
-fn leaves_directives(step: &Step<'_>, real: &Answer) -> bool {
+fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
     let patch = member(step.json, "body").to_string();
+    // The list of versions is replaced as a whole.
+    let versions = member(member(member(step.json, "body"), "spec"), "versions").to_string();
+    if kind.group == DEFINITIONS && versions.contains("\"$") {
+        return true;
+    }
     let names = ["$patch", "$retainKeys", "$setElementOrder", "$deleteFromPrimitiveList"];
     let is_data = |name: &&str| {
         let in_warning = real.warnings.iter().any(|warning| warning.contains(&format!(".{name}")));
-        let in_cause = patch_cause(&real.body)
-            .is_some_and(|cause| cause.contains("cannot restore ") || cause.contains(&format!(".{name}\\\"")));
+        let in_cause = patch_cause(&real.body).is_some_and(|cause| {
+            cause.contains("cannot restore ") || cause.contains(&format!(".{name}\\\""))
+        });
         patch.contains(&format!("\"{name}")) && (in_warning || in_cause)
     };
     names.iter().any(is_data)

@@ -19,7 +19,8 @@ enum State {
 
 /// Adds the fault of a missing approval. A state that does not change is no fault.
 pub(super) fn check(group: &str, object: &Value, live: Option<&Value>, errors: &mut Vec<FieldError>) {
-    let of_group = |name: &str| group == name || group.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
+    let of_group =
+        |name: &str| group == name || group.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
     if !of_group("k8s.io") && !of_group("kubernetes.io") {
         return;
     }
@@ -49,7 +50,9 @@ fn state(annotation: &str) -> State {
     match annotation {
         "" => State::Missing,
         text if text.starts_with("unapproved") => State::Bypassed,
-        text if parse_url(text).is_ok_and(|url| !url.host.is_empty() && !url.scheme.is_empty()) => State::Approved,
+        text if parse_url(text).is_ok_and(|url| !url.host.is_empty() && !url.scheme.is_empty()) => {
+            State::Approved
+        }
         _ => State::Invalid,
     }
 }

@@ -18,7 +18,10 @@ pub(super) fn check(bundle: &str) -> Result<(), &'static str> {
     while let Some((label, body, after)) = block(rest) {
         has_block = true;
         let encoded: String = body.split_whitespace().collect();
-        if label == "CERTIFICATE" && !encoded.contains(':') && STANDARD.decode(encoded).is_ok_and(|der| !der.is_empty()) {
+        if label == "CERTIFICATE"
+            && !encoded.contains(':')
+            && STANDARD.decode(encoded).is_ok_and(|der| !der.is_empty())
+        {
             return Ok(());
         }
         rest = after;

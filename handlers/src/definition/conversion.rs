@@ -12,12 +12,7 @@ use super::{certificates, webhook};
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 
 /// Adds the faults of a conversion.
-pub(super) fn check(
-    conversion: Option<&Map>,
-    prunes: bool,
-    ratchet: &Ratchet,
-    errors: &mut Vec<FieldError>,
-) {
+pub(super) fn check(conversion: Option<&Map>, prunes: bool, ratchet: &Ratchet, errors: &mut Vec<FieldError>) {
     let Some(conversion) = conversion else { return };
     let path = FieldPath::root("spec").child("conversion");
     let strategy = text(conversion, "strategy");

@@ -15,7 +15,11 @@ pub(super) fn check(schema: &Value, path: &FieldPath, must_be_pruned: bool) -> V
     let resource = Value::Map(schema.as_map().cloned().unwrap_or_default().with_edits(vec![edit]));
     let Ok(resource) = Structural::from_value(&resource) else { return Vec::new() };
     let mut walk = Walk { must_be_pruned, errors: Vec::new() };
-    walk.schema(&resource, path, &Place { root: &resource, is_root: true, steps: &Steps::End, in_meta: false });
+    walk.schema(
+        &resource,
+        path,
+        &Place { root: &resource, is_root: true, steps: &Steps::End, in_meta: false },
+    );
     walk.errors
 }
 

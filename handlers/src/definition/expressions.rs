@@ -83,8 +83,7 @@ impl Walk<'_> {
         path: &FieldPath,
         uncorrelated: Option<&FieldPath>,
     ) {
-        let rules: Vec<&Value> =
-            schema.get(KEYWORD).and_then(Value::as_list).into_iter().flatten().collect();
+        let rules: Vec<&Value> = schema.get(KEYWORD).and_then(Value::as_list).into_iter().flatten().collect();
         let has_faults = self.faults.range(path..).next().is_some_and(|fault| fault.starts_with(path));
         if rules.is_empty() || has_faults {
             return;
@@ -122,8 +121,9 @@ impl Walk<'_> {
         }
         match (uses_old_self, uncorrelated) {
             (true, Some(place)) => {
-                let detail =
-                    format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {place}");
+                let detail = format!(
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {place}"
+                );
                 self.found.errors.push(FieldError::invalid(path.child("rule"), source, detail));
             }
             (true, None) => {}

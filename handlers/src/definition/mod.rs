@@ -18,9 +18,7 @@ mod spec;
 mod warnings;
 mod webhook;
 
-use fieldmanager_structural::internal::{
-    NameSyntax, validate_object_meta, validate_object_meta_update,
-};
+use fieldmanager_structural::internal::{NameSyntax, validate_object_meta, validate_object_meta_update};
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Str, Value};
 
@@ -114,9 +112,8 @@ fn stored_versions(spec: &Spec<'_>, object: &Value, errors: &mut Vec<FieldError>
     let found = object.get("status").and_then(|status| status.get("storedVersions"));
     let stored: Vec<&str> =
         found.and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).collect();
-    let invalid = |detail: String| {
-        FieldError::invalid(path.clone(), found.cloned().unwrap_or_default(), detail)
-    };
+    let invalid =
+        |detail: String| FieldError::invalid(path.clone(), found.cloned().unwrap_or_default(), detail);
     if stored.is_empty() {
         errors.push(invalid("must have at least one stored version".to_owned()));
         return;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use fieldmanager_structural::FieldPath;
 use fieldmanager_structural::Structural;
 use fieldmanager_structural::internal::{SchemaRules, each_schema, violated};
-use fieldmanager_structural::FieldPath;
 use fieldmanager_value::{List, Value};
 
 use super::selectable::MOST;
@@ -53,7 +53,10 @@ impl Ratchet {
     pub(super) fn of(spec: &Spec<'_>, old: &Spec<'_>, live: &Value) -> Self {
         let is_established = is_established(live);
         let mut out = Ratchet {
-            schemas: old.versions.iter().all(|version| member(version, "schema").and_then(open_api).is_some()),
+            schemas: old
+                .versions
+                .iter()
+                .all(|version| member(version, "schema").and_then(open_api).is_some()),
             review_versions: old.map("conversion").is_none_or(conversion::has_known_review),
             is_established,
             allows_invalid_bundle: !is_established || old.map("conversion").is_some_and(has_invalid_bundle),

@@ -34,11 +34,8 @@ pub(super) fn check(
         out.errors.push(FieldError::invalid(path, "", error.to_string()));
         return;
     }
-    let rules = SchemaRules {
-        beside_status: has_status,
-        is_readable: structural.is_ok(),
-        ..check.ratchet.rules
-    };
+    let rules =
+        SchemaRules { beside_status: has_status, is_readable: structural.is_ok(), ..check.ratchet.rules };
     let mut keywords = check_schema(schema, &path, rules);
     // The faults of the whole schema precede those of its structure.
     let at_root = keywords.iter().take_while(|error| is_about_root(error, &path)).count();

@@ -1,6 +1,8 @@
 //! The spec of a definition, with the parts that the internal version has at the top.
 
-use fieldmanager_structural::internal::{has_default, has_extension, label_1035, subdomain_1123, version_structs};
+use fieldmanager_structural::internal::{
+    has_default, has_extension, label_1035, subdomain_1123, version_structs,
+};
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{List, Map, Value};
 
@@ -10,7 +12,8 @@ use super::{conversion, names, parts, schema, selectable};
 use crate::kind::Checked;
 
 /// The members of a version that move to the top if they are equal in all versions.
-pub(super) const SHARED: [&str; 4] = ["additionalPrinterColumns", "schema", "selectableFields", "subresources"];
+pub(super) const SHARED: [&str; 4] =
+    ["additionalPrinterColumns", "schema", "selectableFields", "subresources"];
 
 /// The spec of a definition.
 pub(super) struct Spec<'v> {
@@ -47,9 +50,8 @@ impl<'v> Spec<'v> {
         let shared = match versions.split_first() {
             None => Vec::new(),
             Some((first, others)) => {
-                let is_shared = |name: &&str| {
-                    others.iter().all(|version| member(version, name) == member(first, name))
-                };
+                let is_shared =
+                    |name: &&str| others.iter().all(|version| member(version, name) == member(first, name));
                 SHARED.into_iter().filter(is_shared).collect()
             }
         };
@@ -109,8 +111,7 @@ impl<'v> Spec<'v> {
                 "must be false in order to use defaults in the schema",
             ));
         }
-        let is_structural =
-            ratchet.structural || prunes || has_defaults || self.schemas().any(has_extension);
+        let is_structural = ratchet.structural || prunes || has_defaults || self.schemas().any(has_extension);
         let check = SchemaCheck { ratchet, is_structural };
         for (at, version) in self.versions.iter().enumerate() {
             self.version(version, &path.child("versions").index(at), &check, out);
@@ -122,9 +123,10 @@ impl<'v> Spec<'v> {
             }
         }
         names::check(self.map("names"), &path.child("names"), &mut out.errors);
-        let has_status = self.versions.iter().any(|version| {
-            member(version, "subresources").is_some_and(|all| has_status(Some(all)))
-        });
+        let has_status = self
+            .versions
+            .iter()
+            .any(|version| member(version, "subresources").is_some_and(|all| has_status(Some(all))));
         let validation = self.top("schema");
         schema::check(validation, &path.child("validation"), has_status, &check, out);
         parts::subresources(self.top("subresources"), &path.child("subresources"), &mut out.errors);

@@ -15,7 +15,8 @@ pub(super) fn url(url: &str, path: &FieldPath, errors: &mut Vec<FieldError>) {
     const FORM: &str = "; desired format: https://host[/path]";
     let (rest, fragment) = url.split_once('#').unwrap_or((url, ""));
     // Without a scheme or a slash in front, it is a relative URL, which has no host.
-    let is_relative = !rest.starts_with('/') && !rest.split('/').next().is_some_and(|first| first.contains(':'));
+    let is_relative =
+        !rest.starts_with('/') && !rest.split('/').next().is_some_and(|first| first.contains(':'));
     let parsed = if is_relative { Ok(Default::default()) } else { parse_url(rest) };
     let parsed = match parsed {
         Ok(parsed) => parsed,

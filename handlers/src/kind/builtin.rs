@@ -123,7 +123,11 @@ impl Kind for Builtin {
     }
 
     fn stored(&self, object: &Value) -> Value {
-        object.clone()
+        // A status without stored versions gets the default when it is read back.
+        match self.is_definition() {
+            true => self.defaulted(object),
+            false => object.clone(),
+        }
     }
 
     fn tracks(&self, _: &str) -> bool {
@@ -150,9 +154,7 @@ impl Kind for Builtin {
         match (self.is_definition(), subresource) {
             (true, Subresource::Status) => definition::validate_status(object, live),
             (true, _) => definition::validate_update(object, live),
-            (false, _) => {
-                facts::validate_update(self.kind.gvk(), subresource.segment(), object, live).into()
-            }
+            (false, _) => facts::validate_update(self.kind.gvk(), subresource.segment(), object, live).into(),
         }
     }
 

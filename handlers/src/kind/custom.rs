@@ -1,7 +1,7 @@
 //! Custom resources.
 
-use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::{Checked, Decoded, Kind, deprecated};

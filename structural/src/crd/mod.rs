@@ -55,7 +55,9 @@ pub use read::is_definition;
 #[doc(hidden)]
 pub mod internal {
     pub use super::go_struct::{rule as rule_struct, versions as version_structs};
-    pub use super::rules::{SchemaRules, check as check_schema, each_schema, has_default, has_extension, violated};
+    pub use super::rules::{
+        SchemaRules, check as check_schema, each_schema, has_default, has_extension, violated,
+    };
 }
 
 /// The parts of a `CustomResourceDefinition` of `apiextensions.k8s.io/v1` that describe its objects.

@@ -116,7 +116,13 @@ pub struct SchemaRules {
 
 impl Default for SchemaRules {
     fn default() -> Self {
-        SchemaRules { beside_status: false, types: true, atomic_sets: true, list_keys: true, is_readable: true }
+        SchemaRules {
+            beside_status: false,
+            types: true,
+            atomic_sets: true,
+            list_keys: true,
+            is_readable: true,
+        }
     }
 }
 

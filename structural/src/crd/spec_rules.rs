@@ -170,11 +170,8 @@ fn schema_violations(schema: &Value, path: &FieldPath, status: bool, errors: &mu
             Some(fault)
         }
     };
-    let rules = SchemaRules {
-        beside_status: status,
-        is_readable: unreadable.is_none(),
-        ..SchemaRules::default()
-    };
+    let rules =
+        SchemaRules { beside_status: status, is_readable: unreadable.is_none(), ..SchemaRules::default() };
     errors.extend(rules::check(schema, path, rules));
     if errors.len() == before {
         errors.extend(unreadable);
