@@ -44,6 +44,9 @@ pub(super) const VALIDATION: &str = "server-validation";
 /// A rule of a definition that Kubernetes refuses for its types or its cost.
 pub(super) const RULE_TYPES: &str = "server-rule-types";
 
+/// A definition in a message, with an empty list or map where the library has none.
+pub(super) const EMPTY_SHOWN: &str = "server-empty-shown";
+
 /// The rule that explains a difference.
 pub(super) fn explain(
     kind: &Kind,
@@ -103,6 +106,12 @@ pub(super) fn explain(
         }
         if real.code == 422 && has_patch_cause(&real.body) && same_patched(&real.body, &ours.body) {
             return Some(FIELD_ORDER);
+        }
+        if real.code == 422
+            && kind.group == DEFINITIONS
+            && without_empty(&real.body) == without_empty(&ours.body)
+        {
+            return Some(EMPTY_SHOWN);
         }
         if !real.is_success() && sorted(&real.body) == sorted(&ours.body) {
             return Some(if real.code == 409 { CONFLICT_ORDER } else { CAUSE_ORDER });
@@ -174,6 +183,19 @@ fn is_other_validation(real: &Json, ours: &Answer) -> bool {
     our.iter().all(|cause| theirs.contains(cause))
         && missing.clone().count() > 0
         && missing.clone().all(is_other)
+}
+
+/// A status with null instead of empty lists and maps in the structs that its messages show.
+fn without_empty(status: &Json) -> Json {
+    let filled = |text: &str| text.replace("\":{}", "\":null").replace("\":[]", "\":null");
+    let mut out = status.clone();
+    set(&mut out, "message", filled(text(status, "message")));
+    let causes = out.pointer_mut("/details/causes").and_then(Json::as_array_mut);
+    for cause in causes.into_iter().flatten() {
+        let message = filled(text(cause, "message"));
+        set(cause, "message", message);
+    }
+    sorted(&out)
 }
 
 /// Whether the library found all causes but those about the types and the cost of rules.
