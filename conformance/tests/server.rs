@@ -1,4 +1,5 @@
 //! Replays the recorded requests to a real kube-apiserver.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_conformance::driver::Options;
 use fieldmanager_conformance::files;

@@ -79,13 +79,13 @@ impl<'v> Spec<'v> {
 
     /// A member that all versions share.
     pub(super) fn top(&self, name: &str) -> Option<&'v Value> {
-        let is_shared = self.shared.iter().any(|shared| *shared == name);
+        let is_shared = self.shared.contains(&name);
         self.versions.first().filter(|_| is_shared).and_then(|version| member(version, name))
     }
 
     /// A member of a version that not all versions share.
     pub(super) fn own(&self, version: &'v Map, name: &str) -> Option<&'v Value> {
-        let is_shared = self.shared.iter().any(|shared| *shared == name);
+        let is_shared = self.shared.contains(&name);
         member(version, name).filter(|_| !is_shared)
     }
 
