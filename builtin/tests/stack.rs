@@ -1,7 +1,9 @@
 //! Objects of any depth are processed on a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-use fieldmanager_builtin::Kind;
+use fieldmanager_builtin::{
+    Kind, defaulted, prepare_create, prepare_update, validate_create, validate_update, warnings,
+};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_testing::{map, on_small_stack};
 use fieldmanager_value::Value;
@@ -48,6 +50,27 @@ fn deep_values_in_any_place_are_decoded_and_converted_on_a_small_stack() {
                 kind.convert(&object, &kind).ok();
             }
             kind.decode(&deep).ok();
+        }
+    });
+}
+
+#[test]
+fn deep_objects_are_defaulted_prepared_and_validated_on_a_small_stack() {
+    on_small_stack("registries", || {
+        let deep = (0..10_000).fold(Value::from(1), |below, level| match level % 2 {
+            0 => map([("spec", below)]),
+            _ => Value::from(vec![below]),
+        });
+        for kind in Kind::all() {
+            for name in ["metadata", "spec", "status", "data", "template"] {
+                let object = map([(name, deep.clone())]);
+                let defaulted = defaulted(kind.gvk(), &object);
+                prepare_create(kind.gvk(), &defaulted);
+                prepare_update(kind.gvk(), "", &defaulted, &object);
+                validate_create(kind.gvk(), &defaulted);
+                validate_update(kind.gvk(), "", &defaulted, &object);
+                warnings(kind.gvk(), &defaulted, Some(&object));
+            }
         }
     });
 }

@@ -39,6 +39,7 @@ pub mod custom;
 mod definition;
 mod error;
 mod go_json;
+mod go_value;
 mod kind;
 mod metadata;
 mod outcome;

@@ -7,9 +7,11 @@ use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{Map, Value};
 
 use crate::body;
+use crate::go_value;
+use crate::kind::unknown_fields;
+use crate::metadata;
 use crate::request::FieldValidation;
 use crate::state::Write;
-use crate::status::quoted;
 use crate::strict;
 
 /// A patch that was read.
@@ -42,7 +44,7 @@ impl Patch {
         };
         let patched = patched.map_err(|error: Error| Status::from(error.response()))?;
         let shown = match self.patch_type {
-            PatchType::Strategic => go_map(&self.value),
+            PatchType::Strategic => go_value::shown(&self.value),
             _ => patched.to_json(),
         };
         let invalid = |error: String| {
@@ -68,14 +70,26 @@ impl Patch {
             })?;
             return Ok(Value::Map(Map::new()));
         }
-        let typed = body::with_kind(&patched, &declared);
+        let is_named = |name: &str| {
+            patched.get(name).is_none_or(|value| matches!(value, Value::Null | Value::String(_)))
+        };
+        let typed = match self.patch_type {
+            // The decoder refuses names of wrong types.
+            PatchType::Strategic if !is_named("apiVersion") || !is_named("kind") => patched.clone(),
+            _ => body::with_kind(&patched, &declared),
+        };
         let decoded = match self.patch_type {
             PatchType::Strategic => part.kind.decode_patched(&typed),
             _ => part.kind.decode(&typed),
         };
         let decoded = decoded.map_err(invalid)?;
         let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
-        let defaulted = part.kind.defaulted(&decoded.object);
+        let mut defaulted = part.kind.defaulted(&decoded.object);
+        if self.patch_type == PatchType::Strategic && part.kind.is_builtin() && self.empties_managed_fields()
+        {
+            let reset = Value::from(vec![Value::Map(Map::new())]);
+            defaulted = metadata::with(&defaulted, vec![("managedFields", Some(reset))]);
+        }
         write.report_strict(&faults, |faults| {
             invalid(format!("strict decoding error: {}", faults.join(", ")))
         })?;
@@ -91,6 +105,13 @@ impl Patch {
         Ok(defaulted)
     }
 
+    /// Whether the patch sets an empty list of managed fields. An API server drops all entries then; with other patches it
+    /// keeps the live ones.
+    fn empties_managed_fields(&self) -> bool {
+        let entries = metadata::field(&self.value, "managedFields").and_then(Value::as_list);
+        entries.is_some_and(|entries| entries.is_empty())
+    }
+
     /// The faults of an object of a built-in kind whose version the patch removed: Go decodes it into the internal version,
     /// which has no JSON names, so that nothing is left of it.
     fn without_version(&self, write: &Write<'_>, patched: &Value) -> Option<Vec<String>> {
@@ -99,8 +120,8 @@ impl Patch {
             return None;
         }
         let names = patched.as_map()?.iter().map(|(name, _)| name.as_str());
-        let unknown = names.filter(|name| !matches!(*name, "apiVersion" | "kind"));
-        Some(unknown.map(|name| format!("unknown field {}", quoted(name))).collect())
+        let unknown = names.filter(|name| !matches!(*name, "apiVersion" | "kind")).map(str::to_owned);
+        Some(unknown_fields(&unknown.collect::<Vec<_>>()))
     }
 
     /// Checks that the patch is a list of operations, or an object. Strict field validation decodes the patch once more,
@@ -161,41 +182,9 @@ fn unknown_in_operations(operations: &Value) -> Vec<String> {
     let operations = operations.as_list().into_iter().flatten().enumerate();
     let names = operations
         .flat_map(|(i, operation)| operation.as_map().into_iter().flatten().map(move |(name, _)| (i, name)));
-    names
+    let paths = names
         .filter(|(_, name)| !FIELDS.contains(&name.as_str()))
-        .map(|(i, name)| format!("unknown field \"[{i}].{name}\""))
-        .collect()
-}
-
-/// A value as Go prints it with `%+v`.
-fn go_map(value: &Value) -> String {
-    let mut out = String::new();
-    write_go(value, &mut out);
-    out
-}
-
-fn write_go(value: &Value, out: &mut String) {
-    fieldmanager_value::internal::level(|| match value {
-        Value::Null => out.push_str("<nil>"),
-        Value::String(text) => out.push_str(text),
-        Value::List(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                out.push_str(if i == 0 { "" } else { " " });
-                write_go(item, out);
-            }
-            out.push(']');
-        }
-        Value::Map(fields) => {
-            out.push_str("map[");
-            for (i, (name, field)) in fields.iter().enumerate() {
-                out.push_str(if i == 0 { "" } else { " " });
-                out.push_str(name);
-                out.push(':');
-                write_go(field, out);
-            }
-            out.push(']');
-        }
-        other => other.write_json(out),
-    });
+        .map(|(i, name)| format!("[{i}].{name}"))
+        .collect::<Vec<_>>();
+    unknown_fields(&paths)
 }

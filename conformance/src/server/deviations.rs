@@ -47,6 +47,9 @@ pub(super) const VALIDATION: &str = "server-validation";
 /// A rule of a definition that Kubernetes refuses for its types or its cost.
 pub(super) const RULE_TYPES: &str = "server-rule-types";
 
+/// A definition in a message, with an empty list or map where the library has none.
+pub(super) const EMPTY_SHOWN: &str = "server-empty-shown";
+
 /// The rule that explains a difference.
 pub(super) fn explain(
     kind: &Kind,
@@ -79,7 +82,7 @@ pub(super) fn explain(
     if step.verb == "strategic" && is_strategic(real.code, theirs) {
         return Some(STRATEGIC);
     }
-    if step.verb == "strategic" && leaves_directives(step, real) {
+    if step.verb == "strategic" && leaves_directives(kind, step, real) {
         return Some(STRATEGIC);
     }
     if kind.group == DEFINITIONS {
@@ -111,6 +114,12 @@ pub(super) fn explain(
         }
         if real.code == 422 && has_patch_cause(&real.body) && same_patched(&real.body, &ours.body) {
             return Some(FIELD_ORDER);
+        }
+        if real.code == 422
+            && kind.group == DEFINITIONS
+            && without_empty(&real.body) == without_empty(&ours.body)
+        {
+            return Some(EMPTY_SHOWN);
         }
         if !real.is_success() && sorted(&real.body) == sorted(&ours.body) {
             return Some(if real.code == 409 { CONFLICT_ORDER } else { CAUSE_ORDER });
@@ -184,6 +193,19 @@ fn is_other_validation(real: &Json, ours: &Answer) -> bool {
         && missing.clone().all(is_other)
 }
 
+/// A status with null instead of empty lists and maps in the structs that its messages show.
+fn without_empty(status: &Json) -> Json {
+    let filled = |text: &str| text.replace("\":{}", "\":null").replace("\":[]", "\":null");
+    let mut out = status.clone();
+    set(&mut out, "message", filled(text(status, "message")));
+    let causes = out.pointer_mut("/details/causes").and_then(Json::as_array_mut);
+    for cause in causes.into_iter().flatten() {
+        let message = filled(text(cause, "message"));
+        set(cause, "message", message);
+    }
+    sorted(&out)
+}
+
 /// Whether the library found all causes but those about the types and the cost of rules.
 fn is_rule_check(real: &Json, ours: &Answer) -> bool {
     let causes = |status: &Json| items(member(status, "details"), "causes").to_vec();
@@ -196,10 +218,12 @@ fn is_rule_check(real: &Json, ours: &Answer) -> bool {
         "cel expression must evaluate to a bool",
         "messageExpression must evaluate to a string",
         " exceeds budget by factor of ",
+        "contributed to estimated rule cost total",
     ];
     let is_check = |cause: &Json| {
-        text(cause, "field").contains(".x-kubernetes-validations[")
-            && checks.iter().any(|words| text(cause, "message").contains(words))
+        let (field, message) = (text(cause, "field"), text(cause, "message"));
+        field.contains(".x-kubernetes-validations[") && checks.iter().any(|words| message.contains(words))
+            || field.ends_with(".openAPIV3Schema") && message.contains("estimated rule cost total")
     };
     let (mut missing, extra) = (
         theirs.iter().filter(|cause| !our.contains(cause)).peekable(),
@@ -209,13 +233,16 @@ fn is_rule_check(real: &Json, ours: &Answer) -> bool {
 }
 
 /// Whether the real server took a directive of a strategic merge patch inside of new content for data.
-fn leaves_directives(step: &Step<'_>, real: &Answer) -> bool {
+fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
     let patch = member(step.json, "body").to_string();
+    // The list of versions is replaced as a whole.
+    let versions = member(member(member(step.json, "body"), "spec"), "versions").to_string();
+    if kind.group == DEFINITIONS && versions.contains("\"$") {
+        return true;
+    }
     let names = ["$patch", "$retainKeys", "$setElementOrder", "$deleteFromPrimitiveList"];
     let is_data = |name: &&str| {
-        let ends = [format!(".{name}\""), format!("\"{name}\"")];
-        let in_warning =
-            real.warnings.iter().any(|warning| ends.iter().any(|end| warning.ends_with(end.as_str())));
+        let in_warning = real.warnings.iter().any(|warning| warning.contains(&format!(".{name}")));
         let in_cause = patch_cause(&real.body).is_some_and(|cause| {
             cause.contains("cannot restore ") || cause.contains(&format!(".{name}\\\""))
         });

@@ -48,7 +48,7 @@ impl Story<'_> {
             set(&mut step, "version", version.as_str());
         }
         self.options(&mut step);
-        if verb == "create" && self.rng.chance(5) {
+        if verb == "create" && self.rng.chance(5) && self.kind.object_name() == NAME {
             let mut body = self.object("", &version);
             remove_pointer(&mut body, "/metadata/name");
             set_pointer(&mut body, "/metadata/generateName", &json!(format!("{NAME}-")));

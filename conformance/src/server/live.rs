@@ -12,7 +12,7 @@ use super::kinds::{Catalog, Kind};
 use super::request::{Answer, DEFINITIONS, Request, Step};
 use super::template::NAME;
 use crate::Error;
-use crate::json::{items, set, text};
+use crate::json::{items, member, set, text};
 use crate::oracle::Oracle;
 
 /// The number of attempts to see a definition of custom resources in a state in which the server leaves it.
@@ -86,9 +86,12 @@ impl Live {
             }
             same = if answer.body == last { same + 1 } else { 0 };
             last = answer.body;
-            let settled = last
-                .pointer("/status/conditions")
-                .is_some_and(|found| found.as_array().is_some_and(|found| found.len() > 1));
+            let settled = items(member(&last, "status"), "conditions").iter().any(|condition| {
+                matches!(
+                    (text(condition, "type"), text(condition, "status")),
+                    ("Established", "True") | ("NamesAccepted", "False")
+                )
+            });
             // The server deletes a definition after its objects.
             let ends = last.pointer("/metadata/deletionTimestamp").is_some()
                 && last.pointer("/metadata/finalizers/0").and_then(Json::as_str) == Some(CLEANUP);

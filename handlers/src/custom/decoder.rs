@@ -8,7 +8,7 @@ use fieldmanager_structural::internal::go_type;
 use fieldmanager_structural::{Error, FieldPath, Structural};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::go_value::accessor_error;
+use crate::go_value::accessor_error;
 
 /// Decodes the objects of a custom resource at one version: prunes unknown fields, drops nulls that are not allowed,
 /// coerces metadata and fills in defaults.

@@ -2,7 +2,6 @@
 //! faults of an object that is created or updated.
 
 mod decoder;
-mod go_value;
 mod scale;
 mod validator;
 

@@ -4,7 +4,7 @@ use fieldmanager_structural::crd::ScalePaths;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Str, Value};
 
-use super::go_value::{accessor_error, nested};
+use crate::go_value::{accessor_error, nested};
 
 /// The faults of the desired replicas.
 pub(super) fn validate_spec(scale: &ScalePaths, object: &Value, errors: &mut Vec<FieldError>) {

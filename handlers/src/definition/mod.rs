@@ -18,7 +18,7 @@ mod spec;
 mod warnings;
 mod webhook;
 
-use fieldmanager_structural::internal::validate_object_meta_update;
+use fieldmanager_structural::internal::{NameSyntax, validate_object_meta, validate_object_meta_update};
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Str, Value};
 
@@ -44,11 +44,10 @@ pub(crate) fn validate_create(object: &Value, metadata: Vec<FieldError>) -> Chec
     out
 }
 
-/// The faults of a definition that replaces another one, after those of its metadata. A fault that the old definition
-/// has too is mostly allowed.
-pub(crate) fn validate_update(object: &Value, live: &Value, metadata: Vec<FieldError>) -> Checked {
+/// The faults of a definition that replaces another one. A fault that the old definition has too is mostly allowed.
+pub(crate) fn validate_update(object: &Value, live: &Value) -> Checked {
     let (spec, old) = (Spec::of(object), Spec::of(live));
-    let mut out = Checked { errors: updated_metadata(object, live, metadata), ..Checked::default() };
+    let mut out = Checked { errors: updated_metadata(object, live), ..Checked::default() };
     let ratchet = Ratchet::of(&spec, &old, live);
     spec.validate(&ratchet, &mut out);
     let path = FieldPath::root("spec");
@@ -69,17 +68,21 @@ pub(crate) fn validate_update(object: &Value, live: &Value, metadata: Vec<FieldE
 }
 
 /// The faults of a changed status.
-pub(crate) fn validate_status(object: &Value, live: &Value, metadata: Vec<FieldError>) -> Checked {
-    let mut errors = updated_metadata(object, live, metadata);
+pub(crate) fn validate_status(object: &Value, live: &Value) -> Checked {
+    let mut errors = updated_metadata(object, live);
     accepted_names(object, &mut errors);
     Checked { errors, ..Checked::default() }
 }
 
-/// The faults of metadata, of which the API server finds those of a change twice.
-fn updated_metadata(object: &Value, live: &Value, mut metadata: Vec<FieldError>) -> Vec<FieldError> {
+/// The faults of metadata, of which the API server finds those of an update twice.
+fn updated_metadata(object: &Value, live: &Value) -> Vec<FieldError> {
     let path = FieldPath::root("metadata");
-    metadata.extend(validate_object_meta_update(object.get("metadata"), live.get("metadata"), &path));
-    metadata
+    let (new, old) = (object.get("metadata"), live.get("metadata"));
+    let mut errors = validate_object_meta(new, false, NameSyntax::PathSegment, &path);
+    let update = validate_object_meta_update(new, old, &path);
+    errors.extend(update.clone());
+    errors.extend(update);
+    errors
 }
 
 /// The checks that follow those of the spec.
@@ -115,11 +118,14 @@ fn stored_versions(spec: &Spec<'_>, object: &Value, errors: &mut Vec<FieldError>
         errors.push(invalid("must have at least one stored version".to_owned()));
         return;
     }
+    let mut left = stored.clone();
     for version in &spec.versions {
         let name = spec::text(version, "name");
-        if spec::flag(version, "storage") && !stored.contains(&name) {
+        if spec::flag(version, "storage") && !left.contains(&name) {
             errors.push(invalid(format!("must have the storage version {name}")));
         }
+        // As in the API server, another version of this name does not find it.
+        left.retain(|other| *other != name);
     }
     let known: Vec<&str> = spec.versions.iter().map(|version| spec::text(version, "name")).collect();
     for (at, name) in stored.iter().enumerate() {

@@ -79,13 +79,13 @@ impl<'v> Spec<'v> {
 
     /// A member that all versions share.
     pub(super) fn top(&self, name: &str) -> Option<&'v Value> {
-        let is_shared = self.shared.iter().any(|shared| *shared == name);
+        let is_shared = self.shared.contains(&name);
         self.versions.first().filter(|_| is_shared).and_then(|version| member(version, name))
     }
 
     /// A member of a version that not all versions share.
     pub(super) fn own(&self, version: &'v Map, name: &str) -> Option<&'v Value> {
-        let is_shared = self.shared.iter().any(|shared| *shared == name);
+        let is_shared = self.shared.contains(&name);
         member(version, name).filter(|_| !is_shared)
     }
 
@@ -223,7 +223,9 @@ impl<'v> Spec<'v> {
     fn versions_together(&self, path: &FieldPath, errors: &mut Vec<FieldError>) {
         let mut names: Vec<&str> = self.versions.iter().map(|version| text(version, "name")).collect();
         let first = names.first().copied().unwrap_or_default();
-        let shown = || version_structs(&self.versions, &self.shared);
+        let is_list = self.fields.and_then(|fields| member(fields, "versions")).is_some();
+        let shown =
+            || if is_list { version_structs(&self.versions, &self.shared) } else { "null".to_owned() };
         let here = || path.child("versions");
         names.sort_unstable();
         if names.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) {

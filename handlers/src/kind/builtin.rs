@@ -173,7 +173,11 @@ impl Kind for Builtin {
     }
 
     fn stored(&self, object: &Value) -> Value {
-        object.clone()
+        // A status without stored versions gets the default when it is read back.
+        match self.is_definition() {
+            true => self.defaulted(object),
+            false => object.clone(),
+        }
     }
 
     fn tracks(&self, _: &str) -> bool {
@@ -203,11 +207,10 @@ impl Kind for Builtin {
     }
 
     fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Checked {
-        let errors = facts::validate_update(self.kind.gvk(), subresource.segment(), object, live);
         match (self.is_definition(), subresource) {
-            (false, _) => errors.into(),
-            (true, Subresource::Status) => definition::validate_status(object, live, errors),
-            (true, _) => definition::validate_update(object, live, errors),
+            (true, Subresource::Status) => definition::validate_status(object, live),
+            (true, _) => definition::validate_update(object, live),
+            (false, _) => facts::validate_update(self.kind.gvk(), subresource.segment(), object, live).into(),
         }
     }
 

@@ -6,7 +6,7 @@ use fieldmanager_value::internal::go_format::write_float;
 use fieldmanager_value::internal::level;
 
 /// A value as `%v` writes it.
-pub(super) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
@@ -50,7 +50,7 @@ fn write(value: &Value, out: &mut String) {
 /// The value at a path of field names. The error names the value that is not a map.
 ///
 /// Behaviour: `NestedFieldNoCopy` of `k8s.io/apimachinery/pkg/apis/meta/v1/unstructured`.
-pub(super) fn nested<'v>(object: &'v Value, names: &[&str]) -> Result<Option<&'v Value>, String> {
+pub(crate) fn nested<'v>(object: &'v Value, names: &[&str]) -> Result<Option<&'v Value>, String> {
     let mut here = object;
     for (at, name) in names.iter().enumerate() {
         match here {
@@ -72,7 +72,7 @@ pub(super) fn nested<'v>(object: &'v Value, names: &[&str]) -> Result<Option<&'v
 }
 
 /// The error about a value of a wrong type at a path.
-pub(super) fn accessor_error(names: &[&str], found: &Value, expected: &str) -> String {
+pub(crate) fn accessor_error(names: &[&str], found: &Value, expected: &str) -> String {
     format!(
         ".{} accessor error: {} is of the type {}, expected {expected}",
         names.join("."),
