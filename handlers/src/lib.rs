@@ -36,6 +36,7 @@
 
 mod body;
 pub mod custom;
+mod definition;
 mod error;
 mod go_json;
 mod kind;

@@ -28,7 +28,6 @@ pub(crate) struct Inner {
     pub(crate) ephemeral: Option<Part>,
     pub(crate) scale: Option<(Part, ScaleFields)>,
     pub(crate) patch_types: &'static [PatchType],
-    pub(crate) server_answers: bool,
     pub(crate) rule_faults: Vec<String>,
 }
 
@@ -42,4 +41,13 @@ impl Inner {
             Subresource::EphemeralContainers => self.ephemeral.as_ref(),
         }
     }
+}
+
+/// The choices of an embedder.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    /// Whether the answers of kube-apiserver are preferred where they are worse.
+    pub(crate) server_answers: bool,
+    /// Whether rules of definitions that cannot be run are refused.
+    pub(crate) strict_cel: bool,
 }

@@ -15,7 +15,7 @@ use crate::error::ResourceError;
 use crate::kind::builtin::Builtin;
 use crate::kind::custom::Custom;
 use crate::outcome::{Outcome, Refused};
-use crate::part::{Inner, Part};
+use crate::part::{Inner, Options, Part};
 use crate::request::{Request, Subresource};
 use crate::scale::{API_VERSION, ScaleFields};
 use crate::state::Write;
@@ -46,6 +46,7 @@ use crate::state::Write;
 #[derive(Clone)]
 pub struct Resource {
     pub(crate) inner: Arc<Inner>,
+    options: Options,
 }
 
 impl fmt::Debug for Resource {
@@ -92,6 +93,7 @@ impl Resource {
             false => None,
         };
         Ok(Resource {
+            options: Options::default(),
             inner: Arc::new(Inner {
                 plural: facts.plural().into(),
                 namespaced: facts.is_namespaced(),
@@ -101,7 +103,6 @@ impl Resource {
                 scale,
                 patch_types: &PatchType::BUILT_IN,
                 rule_faults: Vec::new(),
-                server_answers: false,
             }),
         })
     }
@@ -146,6 +147,7 @@ impl Resource {
             None => None,
         };
         Ok(Resource {
+            options: Options::default(),
             inner: Arc::new(Inner {
                 plural: definition.names.plural.clone(),
                 namespaced: definition.scope == Scope::Namespaced,
@@ -155,7 +157,6 @@ impl Resource {
                 scale,
                 patch_types: &PatchType::CUSTOM,
                 rule_faults: kind.rule_faults(),
-                server_answers: false,
             }),
         })
     }
@@ -164,10 +165,35 @@ impl Resource {
     /// where the handlers answer 400. Off by default.
     #[must_use]
     pub fn server_answers(mut self, on: bool) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.server_answers = on;
-        }
+        self.options.server_answers = on;
         self
+    }
+
+    /// Whether to refuse rules (`x-kubernetes-validations`) that cannot be run, although an API server may run them. Off by
+    /// default: objects of a custom resource are not checked by such rules, and a request that creates or changes a
+    /// `CustomResourceDefinition` with them gets a warning that quotes each one. On, such a request is answered with 422.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceError::Rules`] if this is a custom resource with such rules.
+    ///
+    /// ```
+    /// use fieldmanager_handlers::{Resource, ResourceError};
+    /// use fieldmanager_structural::crd::CustomResource;
+    /// let schema = "{type: object, x-kubernetes-validations: [{rule: 'self.a.isOdd()'}]}";
+    /// let versions = format!("[{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {schema}}}}}]");
+    /// let shop = CustomResource::from_value(&fieldmanager_testing::shop(&versions))?;
+    /// let refused = Resource::custom(&shop, "v1")?.strict_cel(true);
+    /// assert!(matches!(refused, Err(ResourceError::Rules { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn strict_cel(mut self, on: bool) -> Result<Self, ResourceError> {
+        if on && !self.inner.rule_faults.is_empty() {
+            let kind = self.kind().clone();
+            return Err(ResourceError::Rules { kind, faults: self.inner.rule_faults.clone() });
+        }
+        self.options.strict_cel = on;
+        Ok(self)
     }
 
     /// The rules of a custom resource (`x-kubernetes-validations`) that cannot be run and are not checked, each with its
@@ -237,7 +263,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(&self.inner, request, |write| write.create(live, body))
+        Write::run(&self.inner, self.options, request, |write| write.create(live, body))
     }
 
     /// `PUT`: replaces an object. Some kinds create an object that does not exist.
@@ -252,7 +278,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(&self.inner, request, |write| write.update(live, body))
+        Write::run(&self.inner, self.options, request, |write| write.update(live, body))
     }
 
     /// `PATCH` of any type, by the content type of the request. An apply creates an object that does not exist.
@@ -266,7 +292,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(&self.inner, request, |write| write.patch(live, body))
+        Write::run(&self.inner, self.options, request, |write| write.patch(live, body))
     }
 }
 

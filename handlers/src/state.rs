@@ -2,7 +2,7 @@
 
 use fieldmanager_managedfields::Status;
 
-use crate::part::{Inner, Part};
+use crate::part::{Inner, Options, Part};
 use crate::request::{FieldValidation, Request};
 use crate::status::Target;
 use crate::warnings::Warnings;
@@ -11,6 +11,7 @@ use crate::warnings::Warnings;
 pub(crate) struct Write<'r> {
     pub(crate) resource: &'r Inner,
     pub(crate) part: &'r Part,
+    pub(crate) options: Options,
     pub(crate) request: &'r Request<'r>,
     pub(crate) manager: String,
     pub(crate) warnings: Warnings,

@@ -9,9 +9,10 @@ use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{Map, Value};
 
 use crate::body::{self, Body, Media};
+use crate::kind::Checked;
 use crate::metadata;
 use crate::outcome::{Action, Outcome, Refused};
-use crate::part::{Inner, Part};
+use crate::part::{Inner, Options, Part};
 use crate::patch::Patch;
 use crate::request::{FieldValidation, Request, Subresource};
 use crate::scale::{self, ScaleFields};
@@ -27,6 +28,7 @@ impl<'r> Write<'r> {
     /// Runs a write and collects its warnings.
     pub(crate) fn run(
         resource: &'r Inner,
+        options: Options,
         request: &'r Request<'r>,
         steps: impl FnOnce(&mut Self) -> Result<Outcome, Status>,
     ) -> Result<Outcome, Refused> {
@@ -40,7 +42,7 @@ impl<'r> Write<'r> {
         let manager = request.manager_name();
         let mut warnings = Warnings::default();
         deprecation.into_iter().for_each(|text| warnings.add(text));
-        let mut write = Write { resource, part, request, manager, warnings };
+        let mut write = Write { resource, part, options, request, manager, warnings };
         match steps(&mut write) {
             Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
             Err(status) => Err(Refused { status: status.into(), warnings: write.warnings.into_vec() }),
@@ -151,7 +153,7 @@ impl<'r> Write<'r> {
             Error::Invalid { .. } | Error::Merge(_) | Error::Convert { .. } | Error::Entry(_) => true,
             _ => status.code == 500,
         };
-        match self.resource.server_answers && is_unexpected {
+        match self.options.server_answers && is_unexpected {
             true => Status::failure(500, "", status.message, None),
             false => status,
         }
@@ -221,7 +223,7 @@ impl<'r> Write<'r> {
         self.check_uid(metadata::text(&after, "uid"), metadata::text(live, "uid"))?;
         // A custom resource is validated as a whole, and its `Scale` is not.
         let errors = match self.resource.object.kind.is_builtin() {
-            true => self.part.kind.validate_create(&after),
+            true => self.part.kind.validate_create(&after).errors,
             false => Vec::new(),
         };
         if !errors.is_empty() {
@@ -257,7 +259,8 @@ impl<'r> Write<'r> {
         let object = metadata::with_system_fields(object, now, uid, name_suffix);
         let object = metadata::in_namespace(&object, self.namespace())?;
         let object = kind.prepare_create(&object);
-        self.refuse_invalid(&object, &kind.validate_create(&object))?;
+        let checked = kind.validate_create(&object);
+        self.refuse_invalid(&object, checked)?;
         self.warn(&object, None);
         Ok(self.outcome(object, Action::Create))
     }
@@ -275,7 +278,8 @@ impl<'r> Write<'r> {
         };
         let object = kind.prepare_update(subresource, &object, live, self.request.now);
         let object = metadata::with_kept_fields(&object, live);
-        self.refuse_invalid(&object, &kind.validate_update(subresource, &object, live))?;
+        let checked = kind.validate_update(subresource, &object, live);
+        self.refuse_invalid(&object, checked)?;
         self.warn(&object, Some(live));
         let object = ignore_timestamp_only_changes(live, &object);
         let action = match () {
@@ -322,7 +326,19 @@ impl<'r> Write<'r> {
         Err(self.target(self.request.name).conflict(reason))
     }
 
-    fn refuse_invalid(&self, object: &Value, errors: &[FieldError]) -> Result<(), Status> {
+    /// Refuses an object with faults, and collects warnings.
+    fn refuse_invalid(&mut self, object: &Value, checked: Checked) -> Result<(), Status> {
+        let Checked { mut errors, warnings, unchecked } = checked;
+        warnings.into_iter().for_each(|text| self.warnings.add(text));
+        for fault in unchecked {
+            match self.options.strict_cel {
+                true => {
+                    let detail = format!("cannot be run: {}", fault.reason);
+                    errors.push(FieldError::invalid(fault.path, fault.rule, detail));
+                }
+                false => self.warnings.add(fault.to_string()),
+            }
+        }
         if errors.is_empty() {
             return Ok(());
         }
@@ -331,20 +347,16 @@ impl<'r> Write<'r> {
         Err(match self.part.kind.is_builtin() {
             // Both versions of events have one internal type, which is of the core group.
             true if kind.group == "events.k8s.io" && kind.kind == "Event" => {
-                target.invalid_kind(&GroupVersionKind::new("", "v1", "Event"), errors)
+                target.invalid_kind(&GroupVersionKind::new("", "v1", "Event"), &errors)
             }
-            true => target.invalid(errors),
+            true => target.invalid(&errors),
             // An object of another kind is refused by the name of its own.
-            false => target.invalid_kind(&body::own_kind(object), errors),
+            false => target.invalid_kind(&body::own_kind(object), &errors),
         })
     }
 
     fn warn(&mut self, object: &Value, live: Option<&Value>) {
-        // The strategies of built-in kinds have no warnings about status.
-        if self.resource.object.kind.is_builtin() && self.request.subresource == Subresource::Status {
-            return;
-        }
-        for text in self.resource.object.kind.warnings(object, live) {
+        for text in self.resource.object.kind.warnings(self.request.subresource, object, live) {
             self.warnings.add(text);
         }
     }

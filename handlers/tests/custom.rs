@@ -71,7 +71,7 @@ fn check_create(rest: &str, expected: &[&str]) {
 
 #[track_caller]
 fn check_update(old: &str, new: &str, expected: &[&str]) {
-    let errors = Validator::new(&shop(), "v1").unwrap().validate_update(&object(new), &object(old));
+    let errors = Validator::new(&shop(), "v1").unwrap().validate_update(&object(new), &object(old)).errors;
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(errors, expected);
 }
@@ -229,7 +229,7 @@ fn status_update_checks_the_status_only() {
     let validator = Validator::new(&shop(), "v1").unwrap();
     let old = object(&format!("{NAMED}, spec: {{color: blue}}"));
     let new = object(&format!("{NAMED}, spec: {{color: blue}}, status: {{phase: 5, replicas: -1}}"));
-    let errors = validator.validate_status_update(&new, &old);
+    let errors = validator.validate_status_update(&new, &old).errors;
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(
         errors,

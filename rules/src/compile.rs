@@ -75,12 +75,12 @@ impl<'s> Source<'s> {
     }
 }
 
-/// Compiles the rules of a schema; `None` if it has none that can be run.
-pub(crate) fn compile(schema: &Structural, refused: &mut Vec<RuleFault>) -> Option<Node> {
+/// Compiles the rules of a schema of resources, or of other values; `None` if it has none that can be run.
+pub(crate) fn compile(schema: &Structural, is_resource: bool, refused: &mut Vec<RuleFault>) -> Option<Node> {
     if !has_rules(schema) {
         return None;
     }
-    let values = readable(schema);
+    let values = readable(schema, is_resource);
     let mut compiler = Compiler { refused };
     compiler.node(Source::Structure(schema), schema, &values, &FieldPath::empty())
 }
@@ -95,8 +95,8 @@ fn has_rules(schema: &Structural) -> bool {
 }
 
 /// The schema by which values of the object are read.
-fn readable(schema: &Structural) -> Structural {
-    let edited = with_meta(&schema.to_value(), true);
+fn readable(schema: &Structural, is_resource: bool) -> Structural {
+    let edited = with_meta(&schema.to_value(), is_resource);
     Structural::from_value(&edited).unwrap_or_else(|_| schema.clone())
 }
 
@@ -151,7 +151,13 @@ fn declares_meta(properties: &Map) -> bool {
 }
 
 /// Whether CEL has a type for a schema. The API server ignores the rules of others.
-fn is_exposed(schema: &Structural) -> bool {
+///
+/// ```
+/// use fieldmanager_rules::internal::is_exposed;
+/// use fieldmanager_structural::Structural;
+/// assert!(!is_exposed(&Structural::default()));
+/// ```
+pub fn is_exposed(schema: &Structural) -> bool {
     level(|| match schema.generic.type_name.as_str() {
         _ if schema.extensions.int_or_string => true,
         "array" => schema.items.as_ref().is_some_and(is_exposed),

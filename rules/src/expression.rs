@@ -113,26 +113,87 @@ pub(crate) struct Program {
     pub(crate) uses_old_self: bool,
 }
 
-/// Parses and resolves an expression. The error says why it cannot be run.
-pub(crate) fn compile(source: &str) -> Result<Program, String> {
+/// Why an expression cannot be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpressionFault {
+    /// The reason in one line.
+    pub reason: String,
+    /// The whole message if an API server refuses the expression too, as it writes it: for an expression that cannot be
+    /// parsed, or that names a variable that does not exist.
+    pub refusal: Option<String>,
+}
+
+impl From<String> for ExpressionFault {
+    fn from(reason: String) -> Self {
+        ExpressionFault { reason, refusal: None }
+    }
+}
+
+/// Checks an expression; returns whether it refers to `oldSelf`.
+///
+/// # Errors
+///
+/// [`ExpressionFault`] if it cannot be parsed, or if it cannot be run.
+///
+/// ```
+/// use fieldmanager_rules::internal::check_expression;
+/// assert_eq!(check_expression("self >= oldSelf"), Ok(true));
+/// let fault = check_expression("self +").unwrap_err();
+/// assert!(fault.refusal.is_some_and(|text| text.starts_with("ERROR: <input>:1:7: Syntax error: ")));
+/// assert_eq!(check_expression("odd(self)").unwrap_err().refusal, None);
+/// ```
+pub fn check_expression(source: &str) -> Result<bool, ExpressionFault> {
+    compile(source).map(|program| program.uses_old_self)
+}
+
+/// Parses and resolves an expression.
+pub(crate) fn compile(source: &str) -> Result<Program, ExpressionFault> {
     if source.len() > LENGTH {
-        return Err(format!("the expression has {} bytes, more than {LENGTH}", source.len()));
+        return Err(format!("the expression has {} bytes, more than {LENGTH}", source.len()).into());
     }
     stacker::grow(STACK + STACK_FOR_BYTE * source.len(), || {
-        let parsed = Parser::new()
-            .enable_optional_syntax(true)
-            .parse(source)
-            .map_err(|errors| errors.to_string().lines().next().unwrap_or_default().to_owned())?;
-        let mut resolver = Resolver { names: vec!["self".into(), "oldSelf".into()], uses_old_self: false };
-        let expr = resolver.expr(&parsed.expr, 0)?;
+        let parsed = Parser::new().enable_optional_syntax(true).parse(source).map_err(|errors| {
+            let whole = errors.to_string();
+            let reason = whole.lines().next().unwrap_or_default().to_owned();
+            ExpressionFault { reason, refusal: Some(whole.replace("\n| ", "\n | ")) }
+        })?;
+        let mut resolver =
+            Resolver { names: vec!["self".into(), "oldSelf".into()], uses_old_self: false, undeclared: None };
+        let expr = resolver.expr(&parsed.expr, 0).map_err(|reason| ExpressionFault {
+            reason,
+            refusal: resolver.undeclared.as_deref().map(|name| undeclared(source, name)),
+        })?;
         Ok(Program { expr, uses_old_self: resolver.uses_old_self })
     })
+}
+
+/// The message about a variable that does not exist.
+fn undeclared(source: &str, name: &str) -> String {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let alone = |at: &usize| {
+        let (before, after) = source.split_at_checked(*at).unwrap_or((source, ""));
+        let after = after.strip_prefix(name).unwrap_or(after);
+        !is_part(before.chars().next_back()) && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+    };
+    let at = source.match_indices(name).map(|(at, _)| at).find(alone).unwrap_or(0);
+    let before = source.get(..at).unwrap_or_default();
+    let (line, column) =
+        (before.matches('\n').count(), before.rsplit('\n').next().unwrap_or_default().chars().count());
+    let text = source.split('\n').nth(line).unwrap_or_default();
+    let dots = ".".repeat(column);
+    format!(
+        "ERROR: <input>:{}:{}: undeclared reference to '{name}' (in container '')\n | {text}\n | {dots}^",
+        line + 1,
+        column + 1
+    )
 }
 
 struct Resolver {
     /// The names of the variables in scope.
     names: Vec<String>,
     uses_old_self: bool,
+    /// The name of a variable that does not exist.
+    undeclared: Option<String>,
 }
 
 type Resolved = Result<Expr, String>;
@@ -186,7 +247,10 @@ impl Resolver {
         }
         match type_named(name) {
             Some(name) => Ok(Expr::Type(name)),
-            None => Err(format!("undeclared reference to '{name}'")),
+            None => {
+                self.undeclared = Some(name.to_owned());
+                Err(format!("undeclared reference to '{name}'"))
+            }
         }
     }
 

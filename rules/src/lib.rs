@@ -46,7 +46,6 @@ mod escape;
 mod evaluate;
 mod evaluated;
 mod expression;
-mod field_path;
 mod functions;
 mod object;
 mod quantity;
@@ -65,6 +64,14 @@ use fieldmanager_value::internal::with_room;
 
 pub use evaluated::{BUDGET, Evaluated, RULE_BUDGET};
 pub use rule_fault::RuleFault;
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::compile::is_exposed;
+    pub use crate::expression::{ExpressionFault, check_expression};
+    pub use crate::url::{Url, parse as parse_url};
+}
 
 /// The compiled rules of a structural schema.
 ///
@@ -114,8 +121,29 @@ impl Rules {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn compile(schema: &Structural) -> Compiled {
+        Self::compiled(schema, true)
+    }
+
+    /// Compiles the rules of a schema of values that are no resources, which have neither `kind` nor `metadata`.
+    ///
+    /// ```
+    /// use fieldmanager_rules::{BUDGET, Rules};
+    /// use fieldmanager_structural::{FieldPath, Structural};
+    /// use fieldmanager_value::Value;
+    /// let schema = Value::from_yaml("{type: integer, x-kubernetes-validations: [{rule: self > 0}]}")?;
+    /// let rules = Rules::compile_value(&Structural::from_value(&schema)?).rules;
+    /// let evaluated = rules.validate(&FieldPath::root("default"), &Value::from(0), None, BUDGET);
+    /// assert_eq!(evaluated.errors[0].to_string(), "default: Invalid value: 0: failed rule: self > 0");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn compile_value(schema: &Structural) -> Compiled {
+        Self::compiled(schema, false)
+    }
+
+    fn compiled(schema: &Structural, is_resource: bool) -> Compiled {
         let mut refused = Vec::new();
-        let root = compile::compile(schema, &mut refused).map(Box::new);
+        let root = compile::compile(schema, is_resource, &mut refused).map(Box::new);
         Compiled { rules: Rules { root }, refused }
     }
 

@@ -1,10 +1,10 @@
 //! One rule.
 
+use fieldmanager_structural::internal::resolve_field;
 use fieldmanager_structural::{FieldError, FieldPath, Structural};
 use fieldmanager_value::Value;
 
 use crate::expression::{Program, compile};
-use crate::field_path;
 
 /// The reason of an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,16 +46,16 @@ pub(crate) fn rule(declared: &Value, schema: &Structural) -> Option<Result<Rule,
     }
     let program = match compile(text("rule")) {
         Ok(program) => program,
-        Err(reason) => return Some(Err(Refusal { source: source.to_owned(), reason })),
+        Err(fault) => return Some(Err(Refusal { source: source.to_owned(), reason: fault.reason })),
     };
     let message_expression = match text("messageExpression") {
         "" => None,
         source => match compile(source) {
             Ok(program) => Some((program, source.to_owned())),
-            Err(reason) => {
+            Err(fault) => {
                 return Some(Err(Refusal {
                     source: source.trim().to_owned(),
-                    reason: format!("messageExpression: {reason}"),
+                    reason: format!("messageExpression: {}", fault.reason),
                 }));
             }
         },
@@ -69,7 +69,9 @@ pub(crate) fn rule(declared: &Value, schema: &Structural) -> Option<Result<Rule,
             "FieldValueDuplicate" => Reason::Duplicate,
             _ => Reason::Invalid,
         },
-        field_path: field_path::normalized(text("fieldPath"), schema).unwrap_or_default(),
+        field_path: resolve_field(text("fieldPath"), schema, true)
+            .map(|found| found.path)
+            .unwrap_or_default(),
         has_optional_old: declared.get("optionalOldSelf") == Some(&Value::Bool(true)),
         program,
         message_expression,

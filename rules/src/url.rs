@@ -5,16 +5,30 @@ use fieldmanager_value::internal::go_format::quote;
 /// A parsed URL: absolute, or an absolute path.
 ///
 /// Behaviour: `ParseRequestURI` and `Parse` of Go's `net/url`.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Url {
-    pub(crate) scheme: String,
-    pub(crate) host: String,
-    pub(crate) path: String,
-    pub(crate) query: String,
+#[derive(Debug, Default, PartialEq)]
+pub struct Url {
+    /// The scheme in lower case.
+    pub scheme: String,
+    /// The host with its port.
+    pub host: String,
+    /// The path, escaped.
+    pub path: String,
+    /// The query without the question mark.
+    pub query: String,
 }
 
-/// Parses a URL; the error is the reason in Go's words.
-pub(crate) fn parse(text: &str) -> Result<Url, String> {
+/// Parses a URL.
+///
+/// # Errors
+///
+/// The reason in Go's words.
+///
+/// ```
+/// use fieldmanager_rules::internal::parse_url;
+/// assert_eq!(parse_url("https://example.com:1/a?b").unwrap().host, "example.com:1");
+/// assert_eq!(parse_url(":a").unwrap_err(), "missing protocol scheme");
+/// ```
+pub fn parse(text: &str) -> Result<Url, String> {
     if text.is_empty() {
         return Err("empty url".to_owned());
     }

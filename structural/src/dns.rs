@@ -58,7 +58,7 @@ pub(crate) fn label_1123(name: &str) -> Faults {
 }
 
 /// The faults of a label of RFC 1035, the syntax of a kind in lower case.
-pub(crate) fn label_1035(name: &str) -> Faults {
+pub fn label_1035(name: &str) -> Faults {
     let mut faults = Vec::new();
     if name.len() > 63 {
         faults.push("must be no more than 63 characters".to_owned());
@@ -72,7 +72,7 @@ pub(crate) fn label_1035(name: &str) -> Faults {
 }
 
 /// The faults of a subdomain of RFC 1123, the syntax of a group.
-pub(crate) fn subdomain_1123(name: &str) -> Faults {
+pub fn subdomain_1123(name: &str) -> Faults {
     let mut faults = Vec::new();
     if name.len() > 253 {
         faults.push("must be no more than 253 characters".to_owned());

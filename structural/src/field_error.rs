@@ -53,6 +53,8 @@ pub enum FieldErrorKind {
     TooMany,
     /// A value has the wrong type.
     TypeInvalid,
+    /// A check failed for a reason that is not in the value.
+    Internal,
 }
 
 impl FieldErrorKind {
@@ -73,6 +75,7 @@ impl FieldErrorKind {
             FieldErrorKind::Forbidden => "Forbidden",
             FieldErrorKind::TooLong => "Too long",
             FieldErrorKind::TooMany => "Too many",
+            FieldErrorKind::Internal => "Internal error",
         }
     }
 
@@ -94,6 +97,7 @@ impl FieldErrorKind {
             FieldErrorKind::TooLong => "FieldValueTooLong",
             FieldErrorKind::TooMany => "FieldValueTooMany",
             FieldErrorKind::TypeInvalid => "FieldValueTypeInvalid",
+            FieldErrorKind::Internal => "InternalError",
         }
     }
 }
@@ -149,6 +153,46 @@ impl FieldError {
     #[doc(hidden)]
     pub fn not_found(path: FieldPath, value: impl Into<Value>) -> Self {
         Self::new(path, FieldErrorKind::NotFound, Some(value.into()), "")
+    }
+
+    /// Creates an error for an invalid value that messages show as the given JSON. The JSON of a Go struct has the fields
+    /// in the order of their declaration, which a [`Value`] does not keep.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let error = FieldError::invalid_shown(FieldPath::root("rule"), r#"{"Rule":"","Message":""}"#, "must be a rule");
+    /// assert_eq!(error.to_string(), r#"rule: Invalid value: {"Rule":"","Message":""}: must be a rule"#);
+    /// ```
+    #[doc(hidden)]
+    pub fn invalid_shown(path: FieldPath, json: &str, detail: impl fmt::Display) -> Self {
+        Self::new(path, FieldErrorKind::Invalid, None, format!("{json}: {detail}"))
+    }
+
+    /// Creates an error for a check that failed for a reason that is not in the value.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let error = FieldError::internal(FieldPath::root("rules"), "no type");
+    /// assert_eq!(error.to_string(), "rules: Internal error: no type");
+    /// ```
+    #[doc(hidden)]
+    pub fn internal(path: FieldPath, detail: impl Into<String>) -> Self {
+        Self::new(path, FieldErrorKind::Internal, None, detail)
+    }
+
+    /// Creates an error for a list with more than `limit` items.
+    ///
+    /// ```
+    /// use fieldmanager_structural::{FieldError, FieldPath};
+    /// let error = FieldError::too_many(FieldPath::root("fields"), 9, 8);
+    /// assert_eq!(error.to_string(), "fields: Too many: 9: must have at most 8 items");
+    /// ```
+    #[doc(hidden)]
+    pub fn too_many(path: FieldPath, found: usize, limit: usize) -> Self {
+        let items = if limit == 1 { "item" } else { "items" };
+        let found = i64::try_from(found).unwrap_or(i64::MAX);
+        let detail = format!("must have at most {limit} {items}");
+        Self::new(path, FieldErrorKind::TooMany, Some(Value::Int(found)), detail)
     }
 
     /// Creates an error for a value that must be unique.
@@ -317,6 +361,20 @@ impl FieldPath {
     #[doc(hidden)]
     pub fn index(&self, at: usize) -> Self {
         self.with(Step::Index(at))
+    }
+
+    /// Whether the path is the other one or below it.
+    ///
+    /// ```
+    /// use fieldmanager_structural::FieldPath;
+    /// let spec = FieldPath::root("spec");
+    /// assert!(spec.child("replicas").starts_with(&spec));
+    /// assert!(!spec.starts_with(&spec.child("replicas")));
+    /// ```
+    #[must_use]
+    #[doc(hidden)]
+    pub fn starts_with(&self, other: &FieldPath) -> bool {
+        self.0.starts_with(&other.0)
     }
 
     fn with(&self, step: Step) -> Self {

@@ -50,6 +50,7 @@ mod correlation;
 pub mod crd;
 mod dns;
 mod field_error;
+mod field_path;
 mod go_types;
 mod gvk;
 mod managed_fields;
@@ -67,8 +68,10 @@ pub use schema::{Coerced, Error, MAX_DEFAULT_BYTES, Pruned, Structural};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::correlation::{Correlated, Correlations};
+    pub use crate::crd::internal::*;
     pub use crate::crd::is_definition;
-    pub use crate::dns::{label_value, qualified_name};
+    pub use crate::dns::{label_1035, label_value, qualified_name, subdomain_1123};
+    pub use crate::field_path::{Fields, Resolved, resolve as resolve_field};
     pub use crate::go_types::{go_type, json_kind};
     pub use crate::managed_fields::validate_manager;
     pub use crate::schema::{

@@ -22,6 +22,8 @@ pub struct Requests {
     library: Library,
     /// The recorded requests; sequences are generated if there are none.
     recorded: Option<Arc<Vec<Json>>>,
+    /// The kind of generated sequences; any if there is none.
+    kind: Option<String>,
 }
 
 impl Requests {
@@ -30,12 +32,13 @@ impl Requests {
         Requests {
             library: Library::new(recording.definitions.clone()),
             recorded: Some(recording.requests.clone()),
+            kind: None,
         }
     }
 
-    /// Compares with a server that has these definitions of custom resources.
-    pub fn live(definitions: Arc<Vec<Json>>) -> Self {
-        Requests { library: Library::new(definitions), recorded: None }
+    /// Compares with a server that has these definitions of custom resources. `kind` limits the kinds of objects.
+    pub fn live(definitions: Arc<Vec<Json>>, kind: Option<String>) -> Self {
+        Requests { library: Library::new(definitions), recorded: None, kind }
     }
 }
 
@@ -69,7 +72,7 @@ impl Suite for Requests {
             Some(requests) => {
                 usize::try_from(seed).ok().and_then(|at| requests.get(at)).cloned().unwrap_or_default()
             }
-            None => generate::sequence(seed).unwrap_or_default(),
+            None => generate::sequence(seed, self.kind.as_deref()).unwrap_or_default(),
         }
     }
 

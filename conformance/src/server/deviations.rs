@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use super::kinds::Kind;
-use super::request::{Answer, Step};
+use super::request::{Answer, DEFINITIONS, Step};
 use crate::json::{items, member, set, text};
 use crate::suite::Difference;
 
@@ -41,6 +41,9 @@ pub(super) const DUPLICATE_ENTRIES: &str = "server-duplicate-entries";
 /// A check of a built-in kind that the library does not make.
 pub(super) const VALIDATION: &str = "server-validation";
 
+/// A rule of a definition that Kubernetes refuses for its types or its cost.
+pub(super) const RULE_TYPES: &str = "server-rule-types";
+
 /// The rule that explains a difference.
 pub(super) fn explain(
     kind: &Kind,
@@ -73,7 +76,14 @@ pub(super) fn explain(
     if step.verb == "strategic" && is_strategic(real.code, theirs) {
         return Some(STRATEGIC);
     }
-    if kind.definition.is_none() && real.code == 422 && is_other_validation(&real.body, ours) {
+    if step.verb == "strategic" && leaves_directives(step, real) {
+        return Some(STRATEGIC);
+    }
+    if kind.group == DEFINITIONS {
+        if real.code == 422 && is_rule_check(&real.body, ours) {
+            return Some(RULE_TYPES);
+        }
+    } else if kind.definition.is_none() && real.code == 422 && is_other_validation(&real.body, ours) {
         return Some(VALIDATION);
     }
     if found.what == "managed" && has_duplicates(live) {
@@ -166,6 +176,46 @@ fn is_other_validation(real: &Json, ours: &Answer) -> bool {
     our.iter().all(|cause| theirs.contains(cause))
         && missing.clone().count() > 0
         && missing.clone().all(is_other)
+}
+
+/// Whether the library found all causes but those about the types and the cost of rules.
+fn is_rule_check(real: &Json, ours: &Answer) -> bool {
+    let causes = |status: &Json| items(member(status, "details"), "causes").to_vec();
+    let (theirs, our) = (causes(real), if ours.code == 422 { causes(&ours.body) } else { Vec::new() });
+    if !ours.is_success() && !matches!(ours.code, 409 | 422) {
+        return false;
+    }
+    let checks = [
+        "compilation failed: ERROR: ",
+        "cel expression must evaluate to a bool",
+        "messageExpression must evaluate to a string",
+        " exceeds budget by factor of ",
+    ];
+    let is_check = |cause: &Json| {
+        text(cause, "field").contains(".x-kubernetes-validations[")
+            && checks.iter().any(|words| text(cause, "message").contains(words))
+    };
+    let (mut missing, extra) = (
+        theirs.iter().filter(|cause| !our.contains(cause)).peekable(),
+        our.iter().filter(|cause| !theirs.contains(cause)),
+    );
+    missing.peek().is_some() && missing.all(is_check) && extra.into_iter().all(is_check)
+}
+
+/// Whether the real server took a directive of a strategic merge patch inside of new content for data.
+fn leaves_directives(step: &Step<'_>, real: &Answer) -> bool {
+    let patch = member(step.json, "body").to_string();
+    let names = ["$patch", "$retainKeys", "$setElementOrder", "$deleteFromPrimitiveList"];
+    let is_data = |name: &&str| {
+        let ends = [format!(".{name}\""), format!("\"{name}\"")];
+        let in_warning =
+            real.warnings.iter().any(|warning| ends.iter().any(|end| warning.ends_with(end.as_str())));
+        let in_cause = patch_cause(&real.body).is_some_and(|cause| {
+            cause.contains("cannot restore ") || cause.contains(&format!(".{name}\\\""))
+        });
+        patch.contains(&format!("\"{name}")) && (in_warning || in_cause)
+    };
+    names.iter().any(is_data)
 }
 
 /// Whether the real server refuses a strategic merge patch for a reason of its own: see the section about patches.

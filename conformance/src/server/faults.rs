@@ -233,7 +233,7 @@ fn value(story: &mut Story<'_>, step: &mut Json) {
 }
 
 /// One of the values that the kind refuses, in a complete object.
-fn known(story: &mut Story<'_>, step: &mut Json, list: &str) {
+pub(super) fn known(story: &mut Story<'_>, step: &mut Json, list: &str) {
     let faults = items(&story.kind.rest, list);
     let Some(Json::Object(fault)) = story.rng.pick(faults) else { return value(story, step) };
     let verb = text(step, "verb").to_owned();

@@ -15,11 +15,11 @@ use crate::json::{set, text};
 /// The names of managers.
 const MANAGERS: &[&str] = &["a", "b", "c", "kubectl"];
 
-/// The sequence of a seed.
-pub(super) fn sequence(seed: u64) -> Result<Json, Error> {
+/// The sequence of a seed, with an object of a kind if one is given.
+pub(super) fn sequence(seed: u64, kind: Option<&str>) -> Result<Json, Error> {
     let catalog = Catalog::get()?;
     let mut rng = Random::new(seed);
-    let mut story = Story::new(catalog, &mut rng)?;
+    let mut story = Story::new(catalog, kind, &mut rng)?;
     let count = story.rng.between(3, 11);
     let mut steps = vec![story.first()];
     // If that was refused.
@@ -56,6 +56,7 @@ impl Story<'_> {
         if self.rng.chance(12) {
             faults::add(self, &mut step);
         }
+        self.known_fault(&mut step);
         step
     }
 
@@ -102,7 +103,18 @@ impl Story<'_> {
         if self.rng.chance(35) {
             faults::add(self, &mut step);
         }
+        self.known_fault(&mut step);
         step
+    }
+
+    /// A fault of the kind, for kinds that are mostly faulty.
+    fn known_fault(&mut self, step: &mut Json) {
+        let percent = self.kind.rest.get("faults").and_then(Json::as_u64).unwrap_or_default();
+        let percent = u32::try_from(percent).unwrap_or_default();
+        let takes_object = matches!(text(step, "verb"), "create" | "update" | "apply" | "merge");
+        if percent > 0 && takes_object && step.get("text").is_none() && self.rng.chance(percent) {
+            faults::known(self, step, "bad");
+        }
     }
 
     /// The query and the headers.

@@ -18,6 +18,9 @@ use crate::oracle::Oracle;
 /// The number of attempts to see a definition of custom resources in a state in which the server leaves it.
 const SETTLE: usize = 100;
 
+/// The finalizer of definitions, which the server removes itself.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
 /// A server that answers sequences. Runs of the same sequence are about objects of different names.
 pub struct Live {
     client: Client,
@@ -86,7 +89,10 @@ impl Live {
             let settled = last
                 .pointer("/status/conditions")
                 .is_some_and(|found| found.as_array().is_some_and(|found| found.len() > 1));
-            if same > 3 && (settled || same > 20) {
+            // The server deletes a definition after its objects.
+            let ends = last.pointer("/metadata/deletionTimestamp").is_some()
+                && last.pointer("/metadata/finalizers/0").and_then(Json::as_str) == Some(CLEANUP);
+            if same > 3 && !ends && (settled || same > 20) {
                 break;
             }
             thread::sleep(Duration::from_millis(15));

@@ -32,6 +32,9 @@ pub struct ServerOptions {
     /// The number of requests to record or to compare live
     #[arg(long)]
     pub requests: Option<u64>,
+    /// Generate requests on objects of this kind alone
+    #[arg(long)]
+    pub kind: Option<String>,
     /// The URL of a running server to ask instead of starting one
     #[arg(long)]
     pub url: Option<String>,
@@ -89,7 +92,7 @@ pub fn start(options: &Options, server: &ServerOptions, out: &mut dyn Write) -> 
     }
     options.operations = options.operations.or(server.requests);
     let live = || Live::new(&real.url, runs.clone());
-    let pair = || Pair::with(Requests::live(definitions.clone()), Box::new(live()));
+    let pair = || Pair::with(Requests::live(definitions.clone(), server.kind.clone()), Box::new(live()));
     run_pairs(&options, &pair, out)
 }
 
@@ -118,7 +121,7 @@ fn record(
         let mut live = live();
         while done.load(Ordering::Relaxed) < wanted {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let case = generate::sequence(options.seed.wrapping_add(number))?;
+            let case = generate::sequence(options.seed.wrapping_add(number), server.kind.as_deref())?;
             let answer = live.run(std::slice::from_ref(&case))?.pop().unwrap_or_default();
             let case = recording::answered(&case, &answer);
             let steps = items(&case, "steps").len();

@@ -19,8 +19,10 @@ pub(super) struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
-    pub(super) fn new(catalog: &'a Catalog, rng: &'a mut Random) -> Result<Self, Error> {
-        let kind = rng.pick(&catalog.kinds).ok_or_else(|| Error::Request("no kinds".to_owned()))?;
+    pub(super) fn new(catalog: &'a Catalog, kind: Option<&str>, rng: &'a mut Random) -> Result<Self, Error> {
+        let kinds: Vec<&Kind> =
+            catalog.kinds.iter().filter(|entry| kind.is_none_or(|kind| entry.kind == kind)).collect();
+        let kind = *rng.pick(&kinds).ok_or_else(|| Error::Request("no kinds".to_owned()))?;
         let base = catalog.expand(rng, member(&kind.rest, "object"), 40);
         Ok(Story { catalog, kind, rng, base })
     }

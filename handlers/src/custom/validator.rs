@@ -166,7 +166,7 @@ impl Validator {
     }
 
     /// The faults of an object that replaces another one of the same version. Faults of the schema in values that did
-    /// not change are dropped.
+    /// not change are dropped; violations of rules in such values are warnings, which are sent with any answer.
     ///
     /// ```
     /// # use fieldmanager_handlers::custom::Validator;
@@ -175,12 +175,12 @@ impl Validator {
     /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
     /// let old = Value::from_yaml("{apiVersion: example.com/v1, kind: Shop, metadata: {name: a, resourceVersion: '1'}}")?;
     /// let new = Value::from_yaml("{apiVersion: example.com/v1, kind: Shop, metadata: {name: a}}")?;
-    /// let errors = Validator::new(&shop, "v1")?.validate_update(&new, &old);
+    /// let errors = Validator::new(&shop, "v1")?.validate_update(&new, &old).errors;
     /// let expected = r#"metadata.resourceVersion: Invalid value: "": must be specified for an update"#;
     /// assert_eq!(errors[0].to_string(), expected);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+    pub fn validate_update(&self, object: &Value, old: &Value) -> Evaluated {
         let root = FieldPath::empty();
         let common = self.common(object, old);
         let mut errors = Vec::new();
@@ -198,8 +198,8 @@ impl Validator {
         errors.extend(type_meta);
         errors.extend(listed(self.schema.validate_metadata(&root, object, false)));
         errors.extend(self.lists(object, old));
-        self.rules(object, Some(old), &mut errors);
-        [common, errors].concat()
+        let warnings = self.rules(object, Some(old), &mut errors);
+        Evaluated { errors: [common, errors].concat(), warnings }
     }
 
     /// The faults of an object that differs from the old one in its status only.
@@ -210,10 +210,10 @@ impl Validator {
     /// # use fieldmanager_value::Value;
     /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
     /// let old = Value::from_yaml("{apiVersion: example.com/v1, kind: Shop, metadata: {name: a, resourceVersion: '1'}}")?;
-    /// assert!(Validator::new(&shop, "v1")?.validate_status_update(&old, &old).is_empty());
+    /// assert!(Validator::new(&shop, "v1")?.validate_status_update(&old, &old).errors.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+    pub fn validate_status_update(&self, object: &Value, old: &Value) -> Evaluated {
         let common = self.common(object, old);
         let mut errors = Vec::new();
         let type_meta = self.type_meta(object);
@@ -229,8 +229,8 @@ impl Validator {
         }
         errors.extend(type_meta);
         errors.extend(self.lists(object, old));
-        self.rules(object, Some(old), &mut errors);
-        [common, errors].concat()
+        let warnings = self.rules(object, Some(old), &mut errors);
+        Evaluated { errors: [common, errors].concat(), warnings }
     }
 
     /// The warnings about an object that is created or, with an old object, updated. A request to `status` has none.
@@ -248,22 +248,6 @@ impl Validator {
         finalizer_warnings(object.get("metadata"), old.and_then(|old| old.get("metadata")))
     }
 
-    /// The warnings about rules that an update violates in values that did not change. They are sent with any answer, and
-    /// for the status too. Nothing but rules is evaluated.
-    ///
-    /// ```
-    /// # use fieldmanager_handlers::custom::Validator;
-    /// # use fieldmanager_structural::crd::CustomResource;
-    /// # use fieldmanager_value::Value;
-    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
-    /// let object = Value::from_yaml("{apiVersion: example.com/v1, kind: Shop}")?;
-    /// assert!(Validator::new(&shop, "v1")?.rule_warnings(&object, &object).is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn rule_warnings(&self, object: &Value, old: &Value) -> Vec<String> {
-        self.evaluated(object, Some(old)).warnings
-    }
-
     /// The rules of the schema that cannot be run, and are not checked.
     ///
     /// ```
@@ -277,14 +261,10 @@ impl Validator {
         &self.refused
     }
 
-    fn evaluated(&self, object: &Value, old: Option<&Value>) -> Evaluated {
-        self.rules.validate(&FieldPath::empty(), object, old, BUDGET)
-    }
-
-    /// Adds the violations of rules. They are not checked if the object does not fit its schema.
-    fn rules(&self, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    /// Adds the violations of rules, and returns the warnings. They are not checked if the object does not fit its schema.
+    fn rules(&self, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) -> Vec<String> {
         if self.rules.is_empty() && self.refused.is_empty() {
-            return;
+            return Vec::new();
         }
         let blocks = |error: &FieldError| {
             matches!(
@@ -300,9 +280,11 @@ impl Validator {
             let detail = "some validation rules were not checked because the object was invalid; correct the existing \
                           errors to complete validation";
             errors.push(FieldError::invalid(FieldPath::empty(), Value::Null, detail));
-            return;
+            return Vec::new();
         }
-        errors.extend(self.evaluated(object, old).errors);
+        let evaluated = self.rules.validate(&FieldPath::empty(), object, old, BUDGET);
+        errors.extend(evaluated.errors);
+        evaluated.warnings
     }
 
     fn type_meta(&self, object: &Value) -> Vec<FieldError> {

@@ -6,12 +6,13 @@ use fieldmanager_builtin as facts;
 use fieldmanager_fieldpath::{ApiVersion, Filter};
 use fieldmanager_managedfields::{ConvertError, FieldManager, FieldManagerBuilder, ObjectConverter, Time};
 use fieldmanager_openapi::Types;
-use fieldmanager_structural::{FieldError, GroupVersionKind};
+use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Str, Value};
 
-use super::{Decoded, Kind};
+use super::{Checked, Decoded, Kind};
 use crate::body::fields_of;
+use crate::definition;
 use crate::request::Subresource;
 
 /// A built-in kind at one version.
@@ -69,6 +70,12 @@ impl Builtin {
             "ControllerRevision" | "CustomResourceDefinition" => object.clone(),
             _ => without_empty_lists(object).unwrap_or_else(|| object.clone()),
         }
+    }
+
+    /// Whether objects define custom resources.
+    fn is_definition(&self) -> bool {
+        let gvk = self.kind.gvk();
+        gvk.group == "apiextensions.k8s.io" && gvk.kind == "CustomResourceDefinition"
     }
 
     /// An object that an apply made, in canonical form and with defaults.
@@ -187,12 +194,21 @@ impl Kind for Builtin {
         facts::prepare_update(self.kind.gvk(), subresource.segment(), &object, live)
     }
 
-    fn validate_create(&self, object: &Value) -> Vec<FieldError> {
-        facts::validate_create(self.kind.gvk(), object)
+    fn validate_create(&self, object: &Value) -> Checked {
+        let errors = facts::validate_create(self.kind.gvk(), object);
+        match self.is_definition() {
+            true => definition::validate_create(object, errors),
+            false => errors.into(),
+        }
     }
 
-    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Vec<FieldError> {
-        facts::validate_update(self.kind.gvk(), subresource.segment(), object, live)
+    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Checked {
+        let errors = facts::validate_update(self.kind.gvk(), subresource.segment(), object, live);
+        match (self.is_definition(), subresource) {
+            (false, _) => errors.into(),
+            (true, Subresource::Status) => definition::validate_status(object, live, errors),
+            (true, _) => definition::validate_update(object, live, errors),
+        }
     }
 
     fn deprecation(&self) -> Option<&str> {
@@ -202,8 +218,13 @@ impl Kind for Builtin {
             .then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
     }
 
-    fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String> {
-        facts::warnings(self.kind.gvk(), object, live)
+    fn warnings(&self, subresource: Subresource, object: &Value, live: Option<&Value>) -> Vec<String> {
+        match subresource {
+            // Strategies have no warnings about status.
+            Subresource::Status => Vec::new(),
+            Subresource::Object if self.is_definition() => definition::warnings(object, live),
+            _ => facts::warnings(self.kind.gvk(), object, live),
+        }
     }
 
     fn allows_unconditional_update(&self) -> bool {

@@ -1,15 +1,14 @@
 //! Custom resources.
 
 use fieldmanager_managedfields::Time;
+use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::CustomResource;
-use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{Decoded, Kind, deprecated};
+use super::{Checked, Decoded, Kind, deprecated};
 use crate::custom::{Decoder, Validator};
 use crate::metadata;
 use crate::request::Subresource;
-use crate::status::quoted;
 
 /// A custom resource at one version.
 pub(crate) struct Custom {
@@ -61,8 +60,7 @@ impl Custom {
 impl Kind for Custom {
     fn decode(&self, object: &Value) -> Result<Decoded, String> {
         let decoded = self.decoder.decode(object).map_err(|error| error.to_string())?;
-        let unknown = decoded.unknown.iter().map(|path| format!("unknown field {}", quoted(path)));
-        Ok(Decoded { object: decoded.object, unknown: unknown.collect() })
+        Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
     }
 
     fn defaulted(&self, object: &Value) -> Value {
@@ -105,27 +103,24 @@ impl Kind for Custom {
         }
     }
 
-    fn validate_create(&self, object: &Value) -> Vec<FieldError> {
-        self.validator.validate_create(object)
+    fn validate_create(&self, object: &Value) -> Checked {
+        self.validator.validate_create(object).into()
     }
 
-    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Vec<FieldError> {
-        match subresource {
+    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Checked {
+        let found = match subresource {
             Subresource::Status => self.validator.validate_status_update(object, live),
             _ => self.validator.validate_update(object, live),
-        }
+        };
+        Checked { errors: found.errors, warnings: found.warnings, unchecked: Vec::new() }
     }
 
     fn deprecation(&self) -> Option<&str> {
         self.deprecation.as_deref()
     }
 
-    fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String> {
-        let mut warnings = self.validator.warnings(object, live);
-        if let Some(live) = live {
-            warnings.extend(self.validator.rule_warnings(object, live));
-        }
-        warnings
+    fn warnings(&self, _: Subresource, object: &Value, live: Option<&Value>) -> Vec<String> {
+        self.validator.warnings(object, live)
     }
 
     fn allows_unconditional_update(&self) -> bool {

@@ -5,10 +5,12 @@ pub(crate) mod custom;
 mod deprecated;
 
 use fieldmanager_managedfields::Time;
+use fieldmanager_rules::RuleFault;
 use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::Value;
 
 use crate::request::Subresource;
+use crate::status::quoted;
 
 /// An object that was decoded for a kind.
 pub(crate) struct Decoded {
@@ -16,6 +18,22 @@ pub(crate) struct Decoded {
     pub(crate) object: Value,
     /// The faults that strict field validation refuses, such as `unknown field "spec.foo"`.
     pub(crate) unknown: Vec<String>,
+}
+
+/// What validation finds in an object.
+#[derive(Default)]
+pub(crate) struct Checked {
+    pub(crate) errors: Vec<FieldError>,
+    /// The warnings that are sent with any answer.
+    pub(crate) warnings: Vec<String>,
+    /// The rules of a definition that cannot be run, and that the API server may accept.
+    pub(crate) unchecked: Vec<RuleFault>,
+}
+
+impl From<Vec<FieldError>> for Checked {
+    fn from(errors: Vec<FieldError>) -> Self {
+        Checked { errors, ..Checked::default() }
+    }
 }
 
 /// The decoding, defaults and validation of a kind at one version.
@@ -47,17 +65,17 @@ pub(crate) trait Kind: Send + Sync {
     /// Keeps what a request to the subresource cannot change, and raises the generation.
     fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, now: Time) -> Value;
 
-    /// The faults of a new object.
-    fn validate_create(&self, object: &Value) -> Vec<FieldError>;
+    /// What validation finds in a new object.
+    fn validate_create(&self, object: &Value) -> Checked;
 
-    /// The faults of an update.
-    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Vec<FieldError>;
+    /// What validation finds in an update.
+    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Checked;
 
     /// The warning of each request to the version; `None` if it is not deprecated.
     fn deprecation(&self) -> Option<&str>;
 
     /// The warnings about a new or changed object.
-    fn warnings(&self, object: &Value, live: Option<&Value>) -> Vec<String>;
+    fn warnings(&self, subresource: Subresource, object: &Value, live: Option<&Value>) -> Vec<String>;
 
     /// Whether an update needs no `resourceVersion`.
     fn allows_unconditional_update(&self) -> bool;
@@ -76,6 +94,6 @@ pub(crate) trait Kind: Send + Sync {
 }
 
 /// The faults of strict field validation for the paths of unknown fields.
-fn unknown_fields(paths: &[String]) -> Vec<String> {
-    paths.iter().map(|path| format!("unknown field \"{path}\"")).collect()
+pub(crate) fn unknown_fields(paths: &[String]) -> Vec<String> {
+    paths.iter().map(|path| format!("unknown field {}", quoted(path))).collect()
 }

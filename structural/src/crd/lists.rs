@@ -3,6 +3,7 @@
 use fieldmanager_value::{Map, Value};
 
 use super::keywords::{given, is_true, string, strings};
+use super::rules::SchemaRules;
 use crate::{FieldError, FieldPath};
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";
@@ -10,7 +11,7 @@ const MAP_TYPE: &str = "x-kubernetes-map-type";
 const KEYS: &str = "x-kubernetes-list-map-keys";
 
 /// Adds the faults of the list and map types of one schema.
-pub(super) fn check(schema: &Map, path: &FieldPath, errors: &mut Vec<FieldError>) {
+pub(super) fn check(schema: &Map, path: &FieldPath, rules: SchemaRules, errors: &mut Vec<FieldError>) {
     let list_type = schema.get(LIST_TYPE).and_then(Value::as_str);
     let map_type = schema.get(MAP_TYPE).and_then(Value::as_str);
     let items = schema.get("items").and_then(Value::as_map);
@@ -22,6 +23,7 @@ pub(super) fn check(schema: &Map, path: &FieldPath, errors: &mut Vec<FieldError>
     }
     if let Some(list_type) = list_type {
         if has_type(schema, path, "array", LIST_TYPE, errors)
+            && rules.atomic_sets
             && list_type == "set"
             && let Some(items) = items
         {
@@ -45,7 +47,7 @@ pub(super) fn check(schema: &Map, path: &FieldPath, errors: &mut Vec<FieldError>
     if list_type == Some("map") {
         map_list(schema, &keys, path, errors);
     }
-    if let (Some(list_type @ ("map" | "set")), Some(items)) = (list_type, items) {
+    if let (true, Some(list_type @ ("map" | "set")), Some(items)) = (rules.list_keys, list_type, items) {
         merged_items(items, list_type, &keys, path, errors);
     }
 }
@@ -68,6 +70,28 @@ fn has_type(
         found => FieldError::invalid(path, found, detail),
     });
     false
+}
+
+/// Whether the schema is a set whose items are not atomic.
+pub(super) fn has_granular_set(schema: &Map) -> bool {
+    let mut errors = Vec::new();
+    if let (Some("set"), Some(items)) =
+        (schema.get(LIST_TYPE).and_then(Value::as_str), schema.get("items").and_then(Value::as_map))
+    {
+        atomic_items(items, &FieldPath::empty(), &mut errors);
+    }
+    !errors.is_empty()
+}
+
+/// Whether the schema is a set or a list of type map whose items or keys may be absent or null.
+pub(super) fn has_bad_keys(schema: &Map) -> bool {
+    let mut errors = Vec::new();
+    if let (Some(list_type @ ("map" | "set")), Some(items)) =
+        (schema.get(LIST_TYPE).and_then(Value::as_str), schema.get("items").and_then(Value::as_map))
+    {
+        merged_items(items, list_type, &strings(schema.get(KEYS)), &FieldPath::empty(), &mut errors);
+    }
+    !errors.is_empty()
 }
 
 /// Items of a set are compared as a whole, so they must be atomic. Lists are atomic by default, maps are not.

@@ -28,6 +28,7 @@
 
 mod condition;
 mod error;
+mod go_struct;
 mod keywords;
 mod lists;
 mod publish;
@@ -35,6 +36,7 @@ mod read;
 mod rules;
 mod spec_rules;
 mod unions;
+mod validations;
 
 use std::collections::BTreeMap;
 
@@ -48,6 +50,15 @@ pub use condition::{Condition, ConditionStatus};
 pub use error::CrdError;
 #[doc(hidden)]
 pub use read::is_definition;
+
+/// The parts of the validation of definitions that other crates of the workspace combine.
+#[doc(hidden)]
+pub mod internal {
+    pub use super::go_struct::{rule as rule_struct, versions as version_structs};
+    pub use super::rules::{
+        SchemaRules, check as check_schema, each_schema, has_default, has_extension, violated,
+    };
+}
 
 /// The parts of a `CustomResourceDefinition` of `apiextensions.k8s.io/v1` that describe its objects.
 ///

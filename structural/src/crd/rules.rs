@@ -4,56 +4,11 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 
 use super::keywords::{given, is_true, string};
-use super::lists;
+use super::{go_struct, lists, validations};
 use crate::{FieldError, FieldPath};
 
 /// The types that a schema may declare.
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
-
-/// The fields of the root schema in the order of the API server's Go type: the Go name and the name in a document.
-const ROOT_FIELDS: [(&str, &str); 41] = [
-    ("ID", "id"),
-    ("Schema", "$schema"),
-    ("Ref", "$ref"),
-    ("Description", "description"),
-    ("Type", "type"),
-    ("Nullable", "nullable"),
-    ("Format", "format"),
-    ("Title", "title"),
-    ("Default", "default"),
-    ("Maximum", "maximum"),
-    ("ExclusiveMaximum", "exclusiveMaximum"),
-    ("Minimum", "minimum"),
-    ("ExclusiveMinimum", "exclusiveMinimum"),
-    ("MaxLength", "maxLength"),
-    ("MinLength", "minLength"),
-    ("Pattern", "pattern"),
-    ("MaxItems", "maxItems"),
-    ("MinItems", "minItems"),
-    ("UniqueItems", "uniqueItems"),
-    ("MultipleOf", "multipleOf"),
-    ("Enum", "enum"),
-    ("MaxProperties", "maxProperties"),
-    ("MinProperties", "minProperties"),
-    ("Required", "required"),
-    ("Items", "items"),
-    ("AllOf", "allOf"),
-    ("OneOf", "oneOf"),
-    ("AnyOf", "anyOf"),
-    ("Not", "not"),
-    ("Properties", "properties"),
-    ("AdditionalProperties", "additionalProperties"),
-    ("PatternProperties", "patternProperties"),
-    ("Dependencies", "dependencies"),
-    ("AdditionalItems", "additionalItems"),
-    ("Definitions", "definitions"),
-    ("ExternalDocs", "externalDocs"),
-    ("Example", "example"),
-    ("XPreserveUnknownFields", "x-kubernetes-preserve-unknown-fields"),
-    ("XEmbeddedResource", "x-kubernetes-embedded-resource"),
-    ("XIntOrString", "x-kubernetes-int-or-string"),
-    ("XListMapKeys", "x-kubernetes-list-map-keys"),
-];
 
 /// The fields that are allowed at the root beside `status`, as the message lists them.
 const ALLOWED_AT_ROOT: &str = "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum \
@@ -62,16 +17,9 @@ const ALLOWED_AT_ROOT: &str = "Description Type Format Title Maximum ExclusiveMa
 
 /// Whether the schema or any subschema has an unknown type.
 pub(super) fn has_invalid_types(schema: &Value) -> bool {
-    level(|| {
-        if let Some(Value::String(name)) = schema.get("type")
-            && !name.is_empty()
-            && !TYPES.contains(&name.as_str())
-        {
-            return true;
-        }
-        let mut found = false;
-        each_below(schema, |_, _, inner| found = found || has_invalid_types(inner));
-        found
+    any(schema, &|schema| {
+        let name = string(schema, "type");
+        !name.is_empty() && !TYPES.contains(&name)
     })
 }
 
@@ -82,20 +30,31 @@ pub(super) enum Step<'v> {
     Index(usize),
 }
 
+/// The keywords with subschemas, in the order of the API server.
+const WITH_SCHEMAS: [&str; 11] = [
+    "additionalProperties",
+    "properties",
+    "not",
+    "allOf",
+    "oneOf",
+    "anyOf",
+    "definitions",
+    "items",
+    "dependencies",
+    "patternProperties",
+    "additionalItems",
+];
+
 /// Calls `visit` with every direct subschema: its keyword, the step after the keyword, and the subschema.
 fn each_below<'v>(schema: &'v Value, mut visit: impl FnMut(&'static str, Step<'v>, &'v Value)) {
-    for name in ["additionalProperties", "not", "additionalItems"] {
-        if let Some(inner @ Value::Map(_)) = schema.get(name) {
-            visit(name, Step::This, inner);
-        }
-    }
-    for name in ["properties", "patternProperties", "definitions", "dependencies"] {
-        for (key, inner) in schema.get(name).and_then(Value::as_map).into_iter().flatten() {
-            visit(name, Step::Key(key), inner);
-        }
-    }
-    for name in ["items", "allOf", "oneOf", "anyOf"] {
+    for name in WITH_SCHEMAS {
+        let is_map = matches!(name, "properties" | "definitions" | "dependencies" | "patternProperties");
         match schema.get(name) {
+            Some(Value::Map(schemas)) if is_map => {
+                for (key, inner) in schemas {
+                    visit(name, Step::Key(key), inner);
+                }
+            }
             Some(Value::List(schemas)) => {
                 for (at, inner) in schemas.iter().enumerate() {
                     visit(name, Step::Index(at), inner);
@@ -107,24 +66,105 @@ fn each_below<'v>(schema: &'v Value, mut visit: impl FnMut(&'static str, Step<'v
     }
 }
 
-/// Whether the schema or any subschema has a default. Schemas that nest too deeply are refused elsewhere and count as
-/// having no default.
-pub(super) fn has_default(schema: &Value) -> bool {
-    fn below(schema: &Value, depth: usize) -> bool {
+/// Whether the schema or any subschema satisfies a condition. Schemas that nest too deeply are refused elsewhere, and
+/// are not visited.
+pub(super) fn any(schema: &Value, condition: &dyn Fn(&Map) -> bool) -> bool {
+    fn below(schema: &Value, condition: &dyn Fn(&Map) -> bool, depth: usize) -> bool {
         level(|| {
-            let mut found = schema.get("default").is_some_and(|default| !default.is_null());
+            let mut found = schema.as_map().is_some_and(condition);
             if depth < MAX_DEPTH {
-                each_below(schema, |_, _, inner| found = found || below(inner, depth + 1));
+                each_below(schema, |_, _, inner| found = found || below(inner, condition, depth + 1));
             }
             found
         })
     }
-    below(schema, 0)
+    below(schema, condition, 0)
+}
+
+/// Whether the schema or any subschema has a default.
+pub fn has_default(schema: &Value) -> bool {
+    any(schema, &|schema| given(schema, "default").is_some())
+}
+
+/// The rules that the API server leaves out for a definition that violated them before, and what it knows about the
+/// schema.
+///
+/// ```
+/// use fieldmanager_structural::internal::{SchemaRules, check_schema};
+/// use fieldmanager_structural::FieldPath;
+/// use fieldmanager_value::Value;
+/// let schema = Value::from_yaml("{type: object, properties: {a: {type: text}}}")?;
+/// let all = SchemaRules::default();
+/// assert_eq!(check_schema(&schema, &FieldPath::root("schema"), all).len(), 1);
+/// let ratcheted = SchemaRules { types: false, ..all };
+/// assert_eq!(check_schema(&schema, &FieldPath::root("schema"), ratcheted), []);
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SchemaRules {
+    /// The subresource `status` is enabled, so that some keywords are forbidden at the root.
+    pub beside_status: bool,
+    /// Types must be known.
+    pub types: bool,
+    /// The items of sets must be atomic.
+    pub atomic_sets: bool,
+    /// The keys of lists of type map must be present and not null.
+    pub list_keys: bool,
+    /// The schema can be read as a structural one, so that the paths in its validation rules can be followed.
+    pub is_readable: bool,
+}
+
+impl Default for SchemaRules {
+    fn default() -> Self {
+        SchemaRules {
+            beside_status: false,
+            types: true,
+            atomic_sets: true,
+            list_keys: true,
+            is_readable: true,
+        }
+    }
+}
+
+/// Whether a schema has a type, a set or keys of a list that the rules refuse. A definition that violated a rule before
+/// may violate it again.
+pub fn violated(schema: &Value) -> SchemaRules {
+    SchemaRules {
+        types: has_invalid_types(schema),
+        atomic_sets: any(schema, &lists::has_granular_set),
+        list_keys: any(schema, &lists::has_bad_keys),
+        ..SchemaRules::default()
+    }
+}
+
+/// Whether the schema or any subschema has an extension of Kubernetes that needs a structural schema.
+pub fn has_extension(schema: &Value) -> bool {
+    any(schema, &|schema| {
+        let is_filled = |name: &str| {
+            given(schema, name).is_some_and(|value| value.as_list().is_none_or(|list| !list.is_empty()))
+        };
+        is_true(schema, "x-kubernetes-embedded-resource")
+            || is_true(schema, "x-kubernetes-int-or-string")
+            || given(schema, "x-kubernetes-preserve-unknown-fields").is_some()
+            || given(schema, "x-kubernetes-list-type").is_some()
+            || is_filled("x-kubernetes-list-map-keys")
+            || is_filled("x-kubernetes-validations")
+    })
+}
+
+/// Calls `visit` with the schema and every subschema that is a map.
+pub fn each_schema(schema: &Value, mut visit: impl FnMut(&Map)) {
+    let visit = std::cell::RefCell::new(&mut visit);
+    any(schema, &|schema| {
+        (visit.borrow_mut())(schema);
+        false
+    });
 }
 
 /// The context of a schema that determines which rules apply.
 #[derive(Clone)]
 struct Place {
+    rules: SchemaRules,
     root: bool,
     /// The schema is inside `apiVersion`, `kind` or `metadata` of a resource.
     in_meta: bool,
@@ -132,25 +172,25 @@ struct Place {
     no_default: Option<String>,
 }
 
-/// The faults of a schema and all its subschemas. `status` is whether the subresource is enabled.
-pub(super) fn check(schema: &Value, path: &FieldPath, status: bool) -> Vec<FieldError> {
+/// The faults of a schema and all its subschemas, without the structural rules and without the compilation of validation
+/// rules. The schema must nest no deeper than a value may.
+pub fn check(schema: &Value, path: &FieldPath, rules: SchemaRules) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    if status {
+    if rules.beside_status {
         at_root_beside_status(schema, path, &mut errors);
     }
     if schema.get("nullable") == Some(&Value::Bool(true)) {
         errors.push(FieldError::forbidden(path.child("nullable"), "nullable cannot be true at the root"));
     }
-    check_one(schema, path, &Place { root: true, in_meta: false, no_default: None }, &mut errors);
+    check_one(schema, path, &Place { rules, root: true, in_meta: false, no_default: None }, &mut errors);
     errors
 }
 
 /// The API server validates `status` against its own subschema, so the root must not have keywords that would be lost.
 fn at_root_beside_status(schema: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
-    let list_and_map_type = [("XListType", "x-kubernetes-list-type"), ("XMapType", "x-kubernetes-map-type")];
-    for (name, keyword) in ROOT_FIELDS.iter().chain(&list_and_map_type) {
+    for (name, keyword) in go_struct::schema_members() {
         // These keywords distinguish an empty value from an absent one.
-        let says_nothing = |value: &Value| match *keyword {
+        let says_nothing = |value: &Value| match keyword {
             "additionalProperties"
             | "additionalItems"
             | "default"
@@ -162,17 +202,17 @@ fn at_root_beside_status(schema: &Value, path: &FieldPath, errors: &mut Vec<Fiel
         let Some(value) = schema.get(keyword).filter(|value| !says_nothing(value)) else {
             continue;
         };
-        if *name == "Type" {
+        if name == "Type" {
             if value.as_str() != Some("object") {
                 let detail = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
                 errors.push(FieldError::invalid(path.child("type"), value.clone(), detail));
                 return;
             }
-        } else if !ALLOWED_AT_ROOT.split(' ').any(|allowed| allowed == *name) {
+        } else if !ALLOWED_AT_ROOT.split(' ').any(|allowed| allowed == name) {
             let detail = format!(
                 "only [{ALLOWED_AT_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"
             );
-            errors.push(FieldError::invalid(path.clone(), schema.clone(), detail));
+            errors.push(FieldError::invalid_shown(path.clone(), &go_struct::schema(schema), detail));
             return;
         }
     }
@@ -236,14 +276,15 @@ fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<F
             let path = path.child("x-kubernetes-preserve-unknown-fields");
             errors.push(FieldError::invalid(path, false, "must be true or undefined"));
         }
-        lists::check(map, path, errors);
+        lists::check(map, path, place.rules, errors);
+        validations::check(map, path, place.rules.is_readable, errors);
     })
 }
 
 /// Checks the keywords of one schema.
 fn keywords(schema: &Map, path: &FieldPath, place: &Place, errors: &mut Vec<FieldError>) {
     let type_name = string(schema, "type");
-    if !type_name.is_empty() && !TYPES.contains(&type_name) {
+    if place.rules.types && !type_name.is_empty() && !TYPES.contains(&type_name) {
         errors.push(FieldError::not_supported(path.child("type"), type_name, &TYPES));
     }
     if let Some(reason) = &place.no_default

@@ -3,7 +3,8 @@
 use fieldmanager_value::{Str, Value};
 
 use super::condition::schema_path;
-use super::{CrdError, CustomResource, Version, rules};
+use super::rules::{self, SchemaRules};
+use super::{CrdError, CustomResource, Version};
 use crate::{Error, FieldError, FieldPath, Structural, dns};
 
 impl CustomResource {
@@ -169,7 +170,9 @@ fn schema_violations(schema: &Value, path: &FieldPath, status: bool, errors: &mu
             Some(fault)
         }
     };
-    errors.extend(rules::check(schema, path, status));
+    let rules =
+        SchemaRules { beside_status: status, is_readable: unreadable.is_none(), ..SchemaRules::default() };
+    errors.extend(rules::check(schema, path, rules));
     if errors.len() == before {
         errors.extend(unreadable);
     }

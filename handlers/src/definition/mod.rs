@@ -1,0 +1,142 @@
+//! Validation of CustomResourceDefinitions that requests create and update.
+//!
+//! Behaviour: `pkg/apis/apiextensions/validation` and `pkg/registry/customresourcedefinition` of
+//! `k8s.io/apiextensions-apiserver`. Errors name the fields of the internal version, which has the parts that are equal in
+//! all versions at the top: `spec.validation` instead of `spec.versions[0].schema`.
+
+mod approval;
+mod certificates;
+mod conversion;
+mod defaults;
+mod expressions;
+mod names;
+mod parts;
+mod ratchet;
+mod schema;
+mod selectable;
+mod spec;
+mod warnings;
+mod webhook;
+
+use fieldmanager_structural::internal::validate_object_meta_update;
+use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::{Str, Value};
+
+use self::ratchet::Ratchet;
+use self::spec::Spec;
+use crate::kind::Checked;
+use crate::metadata;
+
+pub(crate) use self::warnings::warnings;
+
+/// The faults of a new definition, after those of its metadata.
+pub(crate) fn validate_create(object: &Value, metadata: Vec<FieldError>) -> Checked {
+    let spec = Spec::of(object);
+    let mut out = Checked { errors: metadata, ..Checked::default() };
+    let wrong = names::faults_of_name(&spec, object);
+    let path = FieldPath::root("metadata");
+    let [base, name] = ["generateName", "name"].map(|field| path.child(field));
+    let first_other = out.errors.iter().position(|error| error.path != base && error.path != name);
+    let at = first_other.unwrap_or(out.errors.len());
+    out.errors.splice(at..at, wrong);
+    spec.validate(&Ratchet::default(), &mut out);
+    rest(&spec, object, None, &mut out.errors);
+    out
+}
+
+/// The faults of a definition that replaces another one, after those of its metadata. A fault that the old definition
+/// has too is mostly allowed.
+pub(crate) fn validate_update(object: &Value, live: &Value, metadata: Vec<FieldError>) -> Checked {
+    let (spec, old) = (Spec::of(object), Spec::of(live));
+    let mut out = Checked { errors: updated_metadata(object, live, metadata), ..Checked::default() };
+    let ratchet = Ratchet::of(&spec, &old, live);
+    spec.validate(&ratchet, &mut out);
+    let path = FieldPath::root("spec");
+    let names = path.child("names");
+    let mut immutable = |path: FieldPath, new: &str, old: &str| {
+        if new != old {
+            out.errors.push(FieldError::invalid(path, new, "field is immutable"));
+        }
+    };
+    if ratchet.is_established {
+        immutable(path.child("scope"), spec.text("scope"), old.text("scope"));
+        immutable(names.child("kind"), spec.name("kind"), old.name("kind"));
+    }
+    immutable(path.child("group"), spec.text("group"), old.text("group"));
+    immutable(names.child("plural"), spec.name("plural"), old.name("plural"));
+    rest(&spec, object, Some(live), &mut out.errors);
+    out
+}
+
+/// The faults of a changed status.
+pub(crate) fn validate_status(object: &Value, live: &Value, metadata: Vec<FieldError>) -> Checked {
+    let mut errors = updated_metadata(object, live, metadata);
+    accepted_names(object, &mut errors);
+    Checked { errors, ..Checked::default() }
+}
+
+/// The faults of metadata, of which the API server finds those of a change twice.
+fn updated_metadata(object: &Value, live: &Value, mut metadata: Vec<FieldError>) -> Vec<FieldError> {
+    let path = FieldPath::root("metadata");
+    metadata.extend(validate_object_meta_update(object.get("metadata"), live.get("metadata"), &path));
+    metadata
+}
+
+/// The checks that follow those of the spec.
+fn rest(spec: &Spec<'_>, object: &Value, live: Option<&Value>, errors: &mut Vec<FieldError>) {
+    accepted_names(object, errors);
+    stored_versions(spec, object, errors);
+    approval::check(spec.text("group"), object, live, errors);
+    let preserved = live.is_some_and(|live| Spec::of(live).preserves_unknown_fields());
+    if spec.preserves_unknown_fields() && !preserved {
+        errors.push(FieldError::invalid(
+            FieldPath::root("spec").child("preserveUnknownFields"),
+            true,
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
+        ));
+    }
+}
+
+fn accepted_names(object: &Value, errors: &mut Vec<FieldError>) {
+    let accepted = object.get("status").and_then(|status| status.get("acceptedNames"));
+    let path = FieldPath::root("status").child("acceptedNames");
+    names::check(accepted.and_then(Value::as_map), &path, errors);
+}
+
+/// The versions at which objects may be stored must be versions of the definition.
+fn stored_versions(spec: &Spec<'_>, object: &Value, errors: &mut Vec<FieldError>) {
+    let path = FieldPath::root("status").child("storedVersions");
+    let found = object.get("status").and_then(|status| status.get("storedVersions"));
+    let stored: Vec<&str> =
+        found.and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).collect();
+    let invalid =
+        |detail: String| FieldError::invalid(path.clone(), found.cloned().unwrap_or_default(), detail);
+    if stored.is_empty() {
+        errors.push(invalid("must have at least one stored version".to_owned()));
+        return;
+    }
+    for version in &spec.versions {
+        let name = spec::text(version, "name");
+        if spec::flag(version, "storage") && !stored.contains(&name) {
+            errors.push(invalid(format!("must have the storage version {name}")));
+        }
+    }
+    let known: Vec<&str> = spec.versions.iter().map(|version| spec::text(version, "name")).collect();
+    for (at, name) in stored.iter().enumerate() {
+        let is_last = !stored.iter().skip(at + 1).any(|other| other == name);
+        if is_last && !known.contains(name) {
+            let detail = format!(
+                "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions \
+                 until a storage migration ensures no data remains persisted in {name} and removes {name} from \
+                 status.storedVersions"
+            );
+            errors.push(FieldError::invalid(path.index(at), Str::from(*name), detail));
+        }
+    }
+}
+
+/// The annotation of a definition.
+fn annotation<'v>(object: &'v Value, name: &str) -> &'v str {
+    let annotations = metadata::field(object, "annotations");
+    annotations.and_then(|all| all.get(name)).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,124 @@
+//! What an update may keep although a new definition may not have it.
+
+use std::collections::BTreeSet;
+
+use fieldmanager_structural::FieldPath;
+use fieldmanager_structural::Structural;
+use fieldmanager_structural::internal::{SchemaRules, each_schema, violated};
+use fieldmanager_value::{List, Value};
+
+use super::selectable::MOST;
+use super::spec::{Spec, maps, member, open_api, text};
+use super::{certificates, conversion};
+
+/// The checks of a definition, by the definition that it replaces.
+pub(super) struct Ratchet {
+    /// Each version must have a schema.
+    pub(super) schemas: bool,
+    /// Schemas must be structural.
+    pub(super) structural: bool,
+    /// Defaults must have no unknown fields.
+    pub(super) pruned_defaults: bool,
+    pub(super) rules: SchemaRules,
+    /// The versions of conversion reviews must have one that the server knows.
+    pub(super) review_versions: bool,
+    /// The bundle of certificates of the webhook may be invalid.
+    pub(super) allows_invalid_bundle: bool,
+    /// The resource is served, so that its names and its scope cannot change.
+    pub(super) is_established: bool,
+    /// The versions that may have too many selectable fields; the empty name is that of all versions together.
+    many: BTreeSet<String>,
+    /// The expressions of the replaced definition.
+    pub(super) expressions: BTreeSet<String>,
+}
+
+impl Default for Ratchet {
+    /// All checks of a new definition.
+    fn default() -> Self {
+        Ratchet {
+            schemas: true,
+            structural: true,
+            pruned_defaults: true,
+            rules: SchemaRules::default(),
+            review_versions: true,
+            allows_invalid_bundle: true,
+            is_established: false,
+            many: BTreeSet::new(),
+            expressions: BTreeSet::new(),
+        }
+    }
+}
+
+impl Ratchet {
+    pub(super) fn of(spec: &Spec<'_>, old: &Spec<'_>, live: &Value) -> Self {
+        let is_established = is_established(live);
+        let mut out = Ratchet {
+            schemas: old
+                .versions
+                .iter()
+                .all(|version| member(version, "schema").and_then(open_api).is_some()),
+            review_versions: old.map("conversion").is_none_or(conversion::has_known_review),
+            is_established,
+            allows_invalid_bundle: !is_established || old.map("conversion").is_some_and(has_invalid_bundle),
+            many: many(spec, old),
+            ..Ratchet::default()
+        };
+        for schema in old.schemas() {
+            let violated = violated(schema);
+            out.rules.types &= !violated.types;
+            out.rules.atomic_sets &= !violated.atomic_sets;
+            out.rules.list_keys &= !violated.list_keys;
+            let structural = Structural::from_value(schema);
+            let valid = structural.ok().filter(|schema| schema.validate(&FieldPath::empty()).is_empty());
+            out.structural &= valid.is_some();
+            let pruned = valid.as_ref().and_then(|schema| schema.prune_defaults().ok());
+            if let (Some(schema), Some(pruned)) = (valid, pruned) {
+                out.pruned_defaults &= schema == pruned;
+            }
+            each_schema(schema, |schema| {
+                for rule in maps(schema.get("x-kubernetes-validations")) {
+                    for name in ["rule", "messageExpression"] {
+                        out.expressions.insert(text(rule, name).to_owned());
+                    }
+                }
+            });
+        }
+        out
+    }
+
+    /// Whether a version may have too many selectable fields.
+    pub(super) fn allows_many(&self, version: &str) -> bool {
+        self.many.contains(version)
+    }
+}
+
+fn is_established(live: &Value) -> bool {
+    let conditions = live.get("status").and_then(|status| status.get("conditions"));
+    maps(conditions)
+        .any(|condition| text(condition, "type") == "Established" && text(condition, "status") == "True")
+}
+
+fn has_invalid_bundle(conversion: &fieldmanager_value::Map) -> bool {
+    let bundle = conversion::bundle(conversion);
+    !bundle.is_empty() && certificates::check(bundle).is_err()
+}
+
+/// The versions whose selectable fields are too many, and did not change.
+fn many(spec: &Spec<'_>, old: &Spec<'_>) -> BTreeSet<String> {
+    const NAME: &str = "selectableFields";
+    let keeps = |new: Option<&Value>, old: Option<&Value>| {
+        new == old && old.and_then(Value::as_list).map_or(0, List::len) > MOST
+    };
+    let mut out = BTreeSet::new();
+    if keeps(spec.top(NAME), old.top(NAME)) {
+        out.insert(String::new());
+    }
+    for version in &spec.versions {
+        let name = text(version, "name");
+        let before = old.versions.iter().rev().find(|old| text(old, "name") == name);
+        if before.is_some_and(|before| keeps(spec.own(version, NAME), old.own(before, NAME))) {
+            out.insert(name.to_owned());
+        }
+    }
+    out
+}
