@@ -53,9 +53,10 @@ impl Outcome {
     /// The outcome at the version that the storage gives the object: the object to store and the answer have it.
     #[must_use]
     pub fn at_resource_version(mut self, version: &str) -> Self {
-        let at = |object: &Value| metadata::with(object, vec![("resourceVersion", Some(version.into()))]);
-        self.object = at(&self.object);
-        self.scale = self.scale.as_ref().map(at);
+        let version = Value::from(version);
+        for object in std::iter::once(&mut self.object).chain(&mut self.scale) {
+            *object = metadata::with(object, vec![("resourceVersion", Some(version.clone()))]);
+        }
         self
     }
 

@@ -7,9 +7,11 @@ use fieldmanager_value::{Str, Value};
 
 use super::functions::{FUNCTIONS, Function};
 use super::operation::Operation;
-use super::table::Table;
 use crate::shown;
 use crate::table::{Path, Step, Test, entries, items};
+
+/// Runs the checks of a type, by its name, on the value at a path.
+pub(super) type Apply<'a> = &'a dyn Fn(&str, &FieldPath, &Value, Operation<'_>, &mut Vec<FieldError>);
 
 const IMMUTABLE: &str = "field is immutable";
 
@@ -106,7 +108,7 @@ impl Check {
     /// Checks the values at the path below a value, which is itself at a path of the object.
     pub(super) fn run(
         &self,
-        table: &Table,
+        apply: Apply<'_>,
         path: &FieldPath,
         value: &Value,
         operation: Operation<'_>,
@@ -133,7 +135,7 @@ impl Check {
             Operation::Create => Operation::Create,
         };
         visit(self.at.steps(), Some(value), path, &mut |path, value| match (&self.rule, value) {
-            (Rule::Apply(name), Some(value)) => table.run_type(name, path, value, below, errors),
+            (Rule::Apply(name), Some(value)) => apply(name, path, value, below, errors),
             (Rule::Call(function), Some(value)) => function(path, value, below, errors),
             (Rule::Unique(key), Some(Value::List(items))) => {
                 let mut seen = BTreeSet::new();

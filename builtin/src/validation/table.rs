@@ -77,22 +77,25 @@ impl Table {
         errors: &mut Vec<FieldError>,
     ) {
         for check in self.kinds.get(kind).into_iter().flatten() {
-            check.run(self, &FieldPath::empty(), object, operation, errors);
+            self.run(check, &FieldPath::empty(), object, operation, errors);
         }
     }
 
-    /// Runs the checks of a type on the value at a path.
-    pub(super) fn run_type(
+    fn run(
         &self,
-        name: &str,
+        check: &Check,
         path: &FieldPath,
         value: &Value,
         operation: Operation<'_>,
         errors: &mut Vec<FieldError>,
     ) {
-        for check in self.types.get(name).into_iter().flatten() {
-            check.run(self, path, value, operation, errors);
-        }
+        let apply =
+            |name: &str, path: &FieldPath, value: &Value, operation: Operation<'_>, errors: &mut _| {
+                for check in self.types.get(name).into_iter().flatten() {
+                    self.run(check, path, value, operation, errors);
+                }
+            };
+        check.run(&apply, path, value, operation, errors);
     }
 }
 

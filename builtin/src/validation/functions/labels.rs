@@ -1,20 +1,16 @@
 //! Labels and their selectors.
 
-use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
+use fieldmanager_structural::internal::{NameSyntax, qualified_name};
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 use super::field::Field;
-use crate::place::Place;
+use crate::place::{self, Place};
 use crate::validation::operation::Operation;
 
 /// Checks the keys and values of labels.
 pub(super) fn labels(labels: &Field<'_>, errors: &mut Vec<FieldError>) {
-    for (key, value) in labels.entries() {
-        let error = |shown: &str, fault: String| FieldError::invalid(labels.path.clone(), shown, fault);
-        errors.extend(qualified_name(key).into_iter().map(|fault| error(key, fault)));
-        errors.extend(label_value(value.text()).into_iter().map(|fault| error(value.text(), fault)));
-    }
+    place::labels(&labels.path, labels.value, errors);
 }
 
 /// Checks a label selector, if there is one.
