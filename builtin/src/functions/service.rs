@@ -1,4 +1,4 @@
-//! What the storage of services does before an object is prepared: it keeps allocated addresses and ports, and brings
+//! The steps of the storage of services before an object is prepared: it keeps allocated addresses and ports, and brings
 //! both fields of cluster IPs in line.
 
 use std::collections::BTreeMap;

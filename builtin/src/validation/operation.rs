@@ -1,8 +1,8 @@
-//! What an object is validated for.
+//! The operation for which an object is validated.
 
 use fieldmanager_value::Value;
 
-/// What an object is validated for.
+/// The operation for which an object is validated.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operation<'v> {
     Create,

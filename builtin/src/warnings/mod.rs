@@ -1,5 +1,6 @@
 //! Warnings about objects of built-in kinds, which the API server sends in `Warning` headers.
 
+mod fields;
 mod network;
 mod paths;
 mod pods;
@@ -42,24 +43,4 @@ pub fn warnings(kind: &GroupVersionKind, object: &Value, live: Option<&Value>) -
     let name = name_of(kind);
     let found = FUNCTIONS.iter().find(|(kind, _)| *kind == name);
     found.map(|(_, function)| function(object, live)).unwrap_or_default()
-}
-
-/// The value at a path of fields, which are separated by dots; null if there is none.
-fn at<'v>(object: &'v Value, path: &str) -> &'v Value {
-    path.split('.').try_fold(object, |value, name| value.get(name)).unwrap_or(&Value::Null)
-}
-
-/// The string at a path, empty if there is none.
-fn text<'v>(object: &'v Value, path: &str) -> &'v str {
-    at(object, path).as_str().unwrap_or_default()
-}
-
-/// The items of the list at a path.
-fn items<'v>(object: &'v Value, path: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
-    at(object, path).as_list().into_iter().flatten()
-}
-
-/// Whether the object has an annotation.
-fn has_annotation(object: &Value, name: &str) -> bool {
-    at(object, "metadata.annotations").get(name).is_some()
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
-use super::{at, has_annotation, items, text};
+use super::fields::{at, has_annotation, items, text};
 use crate::address::{cidr, first, ip};
 
 /// The warnings whose condition holds.

@@ -3,8 +3,8 @@
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
+use super::fields::{at, has_annotation, items, text};
 use super::network::NODE_LABELS;
-use super::{at, has_annotation, items, text};
 use crate::amount::Amount;
 
 const CLASS: &str = "volume.beta.kubernetes.io/storage-class";

@@ -4,7 +4,7 @@ use fieldmanager_rules::internal::parse_url;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
-use super::annotation;
+use super::members::annotation;
 
 const ANNOTATION: &str = "api-approved.kubernetes.io";
 const MORE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";

@@ -4,12 +4,10 @@ use fieldmanager_structural::internal::label_1035;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Value};
 
+use super::members::{member, text};
 use super::ratchet::Ratchet;
-use super::spec::{member, text};
+use super::webhook::{REVIEWS, client, reviews};
 use super::{certificates, webhook};
-
-/// The versions of `ConversionReview` that the server sends.
-const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 
 /// Adds the faults of a conversion.
 pub(super) fn check(conversion: Option<&Map>, prunes: bool, ratchet: &Ratchet, errors: &mut Vec<FieldError>) {
@@ -47,27 +45,6 @@ pub(super) fn check(conversion: Option<&Map>, prunes: bool, ratchet: &Ratchet, e
     if !reviews(conversion).is_empty() {
         errors.push(FieldError::forbidden(versions_path, detail));
     }
-}
-
-fn client(conversion: &Map) -> Option<&Map> {
-    member(conversion, "webhook")?.get("clientConfig")?.as_map()
-}
-
-/// The bundle of certificates of the webhook, in base64.
-pub(super) fn bundle(conversion: &Map) -> &str {
-    client(conversion).map_or("", |client| text(client, "caBundle"))
-}
-
-/// The versions of reviews.
-fn reviews(conversion: &Map) -> Vec<&str> {
-    let found = member(conversion, "webhook").and_then(|webhook| webhook.get("conversionReviewVersions"));
-    found.and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
-/// Whether the server knows one of the versions of reviews, or there are none.
-pub(super) fn has_known_review(conversion: &Map) -> bool {
-    let found = reviews(conversion);
-    found.is_empty() || found.iter().any(|version| REVIEWS.contains(version))
 }
 
 fn check_client(client: &Map, path: &FieldPath, ratchet: &Ratchet, errors: &mut Vec<FieldError>) {

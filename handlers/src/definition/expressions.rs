@@ -9,7 +9,7 @@ use fieldmanager_structural::{FieldError, FieldPath, Structural};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
 
-use super::spec::{member, text};
+use super::members::{member, text};
 
 const KEYWORD: &str = "x-kubernetes-validations";
 

@@ -9,12 +9,14 @@ mod certificates;
 mod conversion;
 mod defaults;
 mod expressions;
+mod members;
 mod names;
 mod parts;
 mod ratchet;
 mod schema;
 mod selectable;
 mod spec;
+mod spec_checks;
 mod warnings;
 mod webhook;
 
@@ -25,7 +27,6 @@ use fieldmanager_value::{Str, Value};
 use self::ratchet::Ratchet;
 use self::spec::Spec;
 use crate::kind::Checked;
-use crate::metadata;
 
 pub(crate) use self::warnings::warnings;
 
@@ -120,14 +121,14 @@ fn stored_versions(spec: &Spec<'_>, object: &Value, errors: &mut Vec<FieldError>
     }
     let mut left = stored.clone();
     for version in &spec.versions {
-        let name = spec::text(version, "name");
-        if spec::flag(version, "storage") && !left.contains(&name) {
+        let name = members::text(version, "name");
+        if members::flag(version, "storage") && !left.contains(&name) {
             errors.push(invalid(format!("must have the storage version {name}")));
         }
         // As in the API server, another version of this name does not find it.
         left.retain(|other| *other != name);
     }
-    let known: Vec<&str> = spec.versions.iter().map(|version| spec::text(version, "name")).collect();
+    let known: Vec<&str> = spec.versions.iter().map(|version| members::text(version, "name")).collect();
     for (at, name) in stored.iter().enumerate() {
         let is_last = !stored.iter().skip(at + 1).any(|other| other == name);
         if is_last && !known.contains(name) {
@@ -139,10 +140,4 @@ fn stored_versions(spec: &Spec<'_>, object: &Value, errors: &mut Vec<FieldError>
             errors.push(FieldError::invalid(path.index(at), Str::from(*name), detail));
         }
     }
-}
-
-/// The annotation of a definition.
-fn annotation<'v>(object: &'v Value, name: &str) -> &'v str {
-    let annotations = metadata::field(object, "annotations");
-    annotations.and_then(|all| all.get(name)).and_then(Value::as_str).unwrap_or_default()
 }

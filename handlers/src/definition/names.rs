@@ -4,7 +4,8 @@ use fieldmanager_structural::internal::label_1035;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{List, Map, Value};
 
-use super::spec::{Spec, text};
+use super::members::text;
+use super::spec::Spec;
 use crate::metadata;
 
 /// The faults of the name of a definition, and of the base of a generated one.

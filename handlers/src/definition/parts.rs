@@ -3,7 +3,7 @@
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Value};
 
-use super::spec::{flag, maps, member, text};
+use super::members::{flag, maps, member, text};
 
 /// The types of printer columns.
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];

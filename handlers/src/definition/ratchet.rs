@@ -1,4 +1,4 @@
-//! What an update may keep although a new definition may not have it.
+//! Faults of a definition that an update may keep.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,10 @@ use fieldmanager_structural::Structural;
 use fieldmanager_structural::internal::{SchemaRules, each_schema, violated};
 use fieldmanager_value::{List, Value};
 
+use super::members::{maps, member, open_api, text};
 use super::selectable::MOST;
-use super::spec::{Spec, maps, member, open_api, text};
-use super::{certificates, conversion};
+use super::spec::Spec;
+use super::{certificates, webhook};
 
 /// The checks of a definition, by the definition that it replaces.
 pub(super) struct Ratchet {
@@ -57,7 +58,7 @@ impl Ratchet {
                 .versions
                 .iter()
                 .all(|version| member(version, "schema").and_then(open_api).is_some()),
-            review_versions: old.map("conversion").is_none_or(conversion::has_known_review),
+            review_versions: old.map("conversion").is_none_or(webhook::has_known_review),
             is_established,
             allows_invalid_bundle: !is_established || old.map("conversion").is_some_and(has_invalid_bundle),
             many: many(spec, old),
@@ -99,7 +100,7 @@ fn is_established(live: &Value) -> bool {
 }
 
 fn has_invalid_bundle(conversion: &fieldmanager_value::Map) -> bool {
-    let bundle = conversion::bundle(conversion);
+    let bundle = webhook::bundle(conversion);
     !bundle.is_empty() && certificates::check(bundle).is_err()
 }
 

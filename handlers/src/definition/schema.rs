@@ -4,8 +4,8 @@ use fieldmanager_structural::internal::{SchemaRules, check_schema};
 use fieldmanager_structural::{Error, FieldError, FieldPath, Structural};
 use fieldmanager_value::Value;
 
+use super::members::open_api;
 use super::ratchet::Ratchet;
-use super::spec::open_api;
 use super::{defaults, expressions};
 use crate::kind::Checked;
 

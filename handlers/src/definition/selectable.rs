@@ -6,7 +6,7 @@ use fieldmanager_structural::internal::resolve_field;
 use fieldmanager_structural::{FieldError, FieldPath, Structural};
 use fieldmanager_value::Value;
 
-use super::spec::{maps, open_api, text};
+use super::members::{maps, open_api, text};
 
 /// The most fields of a version.
 pub(super) const MOST: usize = 8;

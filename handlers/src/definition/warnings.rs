@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use fieldmanager_structural::internal::each_schema;
 use fieldmanager_value::{Map, Value};
 
-use super::spec::{Spec, text};
+use super::members::text;
+use super::spec::Spec;
 use crate::status::quoted;
 
 /// The formats of strings that schemas may name, without hyphens.

@@ -3,7 +3,7 @@
 use fieldmanager_value::{Map, Value};
 
 use super::keywords::{given, is_true, string, strings};
-use super::rules::SchemaRules;
+use super::schema_rules::SchemaRules;
 use crate::{FieldError, FieldPath};
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";

@@ -34,6 +34,7 @@ mod lists;
 mod publish;
 mod read;
 mod rules;
+mod schema_rules;
 mod spec_rules;
 mod unions;
 mod validations;
@@ -55,9 +56,8 @@ pub use read::is_definition;
 #[doc(hidden)]
 pub mod internal {
     pub use super::go_struct::{rule as rule_struct, versions as version_structs};
-    pub use super::rules::{
-        SchemaRules, check as check_schema, each_schema, has_default, has_extension, violated,
-    };
+    pub use super::rules::{check as check_schema, each_schema, has_default, has_extension, violated};
+    pub use super::schema_rules::SchemaRules;
 }
 
 /// The parts of a `CustomResourceDefinition` of `apiextensions.k8s.io/v1` that describe its objects.

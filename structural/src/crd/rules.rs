@@ -4,6 +4,7 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 
 use super::keywords::{given, is_true, string};
+use super::schema_rules::SchemaRules;
 use super::{go_struct, lists, validations};
 use crate::{FieldError, FieldPath};
 
@@ -84,46 +85,6 @@ pub(super) fn any(schema: &Value, condition: &dyn Fn(&Map) -> bool) -> bool {
 /// Whether the schema or any subschema has a default.
 pub fn has_default(schema: &Value) -> bool {
     any(schema, &|schema| given(schema, "default").is_some())
-}
-
-/// The rules that the API server leaves out for a definition that violated them before, and what it knows about the
-/// schema.
-///
-/// ```
-/// use fieldmanager_structural::internal::{SchemaRules, check_schema};
-/// use fieldmanager_structural::FieldPath;
-/// use fieldmanager_value::Value;
-/// let schema = Value::from_yaml("{type: object, properties: {a: {type: text}}}")?;
-/// let all = SchemaRules::default();
-/// assert_eq!(check_schema(&schema, &FieldPath::root("schema"), all).len(), 1);
-/// let ratcheted = SchemaRules { types: false, ..all };
-/// assert_eq!(check_schema(&schema, &FieldPath::root("schema"), ratcheted), []);
-/// # Ok::<(), fieldmanager_value::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct SchemaRules {
-    /// The subresource `status` is enabled, so that some keywords are forbidden at the root.
-    pub beside_status: bool,
-    /// Types must be known.
-    pub types: bool,
-    /// The items of sets must be atomic.
-    pub atomic_sets: bool,
-    /// The keys of lists of type map must be present and not null.
-    pub list_keys: bool,
-    /// The schema can be read as a structural one, so that the paths in its validation rules can be followed.
-    pub is_readable: bool,
-}
-
-impl Default for SchemaRules {
-    fn default() -> Self {
-        SchemaRules {
-            beside_status: false,
-            types: true,
-            atomic_sets: true,
-            list_keys: true,
-            is_readable: true,
-        }
-    }
 }
 
 /// Whether a schema has a type, a set or keys of a list that the rules refuse. A definition that violated a rule before

@@ -3,7 +3,8 @@
 use fieldmanager_value::{Str, Value};
 
 use super::condition::schema_path;
-use super::rules::{self, SchemaRules};
+use super::rules;
+use super::schema_rules::SchemaRules;
 use super::{CrdError, CustomResource, Version};
 use crate::{Error, FieldError, FieldPath, Structural, dns};
 

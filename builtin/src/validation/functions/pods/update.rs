@@ -54,7 +54,7 @@ fn difference(ty: &str, old: &Value, new: &Value) -> String {
     diff::unified(&shown::pretty_json(ty, Some(old)), &shown::pretty_json(ty, Some(new)))
 }
 
-/// Checks the change of the deadline, and returns whether the checks go on.
+/// Checks the change of the deadline, and returns whether the other checks follow.
 fn deadline(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) -> bool {
     const NAME: &str = "activeDeadlineSeconds";
     match (spec.int(NAME), live.int(NAME)) {
