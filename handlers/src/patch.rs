@@ -83,6 +83,15 @@ impl Patch {
             _ => part.kind.decode(&typed),
         };
         let decoded = decoded.map_err(invalid)?;
+        let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        if !part.kind.is_builtin() && version.is_empty() {
+            // The registry of the API server finds no kind for the object.
+            let missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+            let mut details = Details::default();
+            details.causes.push(Cause::new("", missing, ""));
+            let message = format!("Internal error occurred: {missing}");
+            return Err(Status::failure(500, "InternalError", message, Some(details)));
+        }
         let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
         let mut defaulted = part.kind.defaulted(&decoded.object);
         if self.patch_type == PatchType::Strategic && part.kind.is_builtin() && self.empties_managed_fields()
@@ -93,15 +102,6 @@ impl Patch {
         write.report_strict(&faults, |faults| {
             invalid(format!("strict decoding error: {}", faults.join(", ")))
         })?;
-        let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        if !part.kind.is_builtin() && version.is_empty() {
-            // The registry of the API server finds no kind for the object.
-            let missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
-            let mut details = Details::default();
-            details.causes.push(Cause::new("", missing, ""));
-            let message = format!("Internal error occurred: {missing}");
-            return Err(Status::failure(500, "InternalError", message, Some(details)));
-        }
         Ok(defaulted)
     }
 

@@ -6,7 +6,7 @@ use fieldmanager_managedfields::{
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
-use fieldmanager_value::{Map, Value};
+use fieldmanager_value::{Kind as ValueKind, Map, Value};
 
 use crate::body::{self, Body, Media};
 use crate::kind::Checked;
@@ -135,6 +135,9 @@ impl<'r> Write<'r> {
                 .force_if(write.request.options.force.unwrap_or(false))
                 .at(write.request.now);
             let applied = write.part.manager.apply(request).map_err(|error| write.apply_refused(&error))?;
+            if let Some(fault) = write.part.kind.malformed(&config) {
+                return Err(write.unconvertible(&config, &fault));
+            }
             write.report_strict(&duplicates, |faults| {
                 Status::bad_request(format!(
                     "error strict decoding patch: error converting YAML to JSON: {}",
@@ -151,11 +154,26 @@ impl<'r> Write<'r> {
         use fieldmanager_managedfields::Error;
         let is_unexpected = match error {
             Error::Invalid { .. } | Error::Merge(_) | Error::Convert { .. } | Error::Entry(_) => true,
+            Error::NotAnObject { found, .. } => *found != ValueKind::List,
             _ => status.code == 500,
         };
         match self.options.server_answers && is_unexpected {
             true => Status::failure(500, "", status.message, None),
             false => status,
+        }
+    }
+
+    /// The answer to an apply of malformed values.
+    fn unconvertible(&self, config: &Value, fault: &str) -> Status {
+        let (namespace, name) = (metadata::text(config, "namespace"), metadata::text(config, "name"));
+        let kind = &self.part.gvk;
+        let message = format!(
+            "failed to convert new object ({namespace}/{name}; {kind}) to proper version: unable to convert \
+             unstructured object to {kind}: {fault}"
+        );
+        match self.options.server_answers {
+            true => Status::failure(500, "", message, None),
+            false => Status::bad_request(message),
         }
     }
 
@@ -185,13 +203,13 @@ impl<'r> Write<'r> {
             if !create {
                 return Err(self.target(self.request.name).not_found());
             }
-            self.check_uid(uid, "")?;
+            check_uid(self.target(self.request.name), uid, "")?;
             let object = edit(self, &NO_OBJECT)?;
             let object = metadata::without_duplicate_owners(&object, &mut self.warnings, true);
             return self.stored_new(&metadata::without_system_fields(&object));
         };
         let live = self.resource.object.kind.read(stored);
-        self.check_uid(uid, metadata::text(&live, "uid"))?;
+        check_uid(self.target(self.request.name), uid, metadata::text(&live, "uid"))?;
         let object = match (&self.resource.scale, self.request.subresource) {
             (Some((_, fields)), Subresource::Scale) => self.scaled(&live, fields, edit)?,
             _ => {
@@ -220,7 +238,11 @@ impl<'r> Write<'r> {
             let path = status::quoted(&fields.replicas_path());
             return Err(Status::bad_request(format!("the spec replicas field {path} cannot be empty")));
         }
-        self.check_uid(metadata::text(&after, "uid"), metadata::text(live, "uid"))?;
+        // The storage of a built-in `Scale` names the subresource.
+        let subresource = if self.resource.object.kind.is_builtin() { "/scale" } else { "" };
+        let plural = format!("{}{subresource}", self.resource.plural);
+        let target = Target { plural: &plural, ..self.target(self.request.name) };
+        check_uid(target, metadata::text(&after, "uid"), metadata::text(live, "uid"))?;
         // A custom resource is validated as a whole, and its `Scale` is not.
         let errors = match self.resource.object.kind.is_builtin() {
             true => self.part.kind.validate_create(&after).errors,
@@ -315,15 +337,6 @@ impl<'r> Write<'r> {
         Err(target.conflict(
             "the object has been modified; please apply your changes to the latest version and try again",
         ))
-    }
-
-    fn check_uid(&self, wanted: &str, found: &str) -> Result<(), Status> {
-        if wanted.is_empty() || wanted == found {
-            return Ok(());
-        }
-        let reason =
-            format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
-        Err(self.target(self.request.name).conflict(reason))
     }
 
     /// Refuses an object with faults, and collects warnings.
@@ -483,4 +496,12 @@ impl<'r> Write<'r> {
     fn namespace(&self) -> &'r str {
         if self.resource.namespaced { self.request.namespace } else { "" }
     }
+}
+
+fn check_uid(target: Target<'_>, wanted: &str, found: &str) -> Result<(), Status> {
+    if wanted.is_empty() || wanted == found {
+        return Ok(());
+    }
+    let reason = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
+    Err(target.conflict(reason))
 }

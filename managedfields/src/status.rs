@@ -78,10 +78,13 @@ pub struct Details {
 #[non_exhaustive]
 pub struct Cause {
     /// For programs.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// A message for people.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// The field, in the notation of the reason.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
 

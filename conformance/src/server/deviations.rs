@@ -92,11 +92,15 @@ pub(super) fn explain(
     } else if kind.definition.is_none() && real.code == 422 && is_other_validation(&real.body, ours) {
         return Some(VALIDATION);
     }
+    if real.code == 422 && ours.is_success() && empties_immutable(step, real) {
+        return Some(EMPTY_VALUES);
+    }
     if found.what == "managed" && has_duplicates(live) {
         return Some(DUPLICATE_ENTRIES);
     }
     if same_code && real.warnings == ours.warnings {
-        if real.code == 500 && step.verb == "apply" && same_paths(theirs, our) {
+        let is_metadata = our.contains("expected metadata that is a map");
+        if step.verb == "apply" && (is_metadata || real.code == 500 && same_paths(theirs, our)) {
             return Some(TYPE_WORDS);
         }
         if real.code == 400 && theirs.contains("yaml: ") && our.contains("YAML") && step.verb == "apply" {
@@ -249,6 +253,17 @@ fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
         patch.contains(&format!("\"{name}")) && (in_warning || in_cause)
     };
     names.iter().any(is_data)
+}
+
+/// Whether the real server refuses nothing but empty maps in place of absent ones in an immutable object.
+fn empties_immutable(step: &Step<'_>, real: &Answer) -> bool {
+    let causes = items(member(&real.body, "details"), "causes");
+    let body = member(step.json, "body");
+    let is_empty = |cause: &Json| {
+        text(cause, "message").contains("field is immutable when")
+            && member(body, text(cause, "field")).as_object().is_some_and(|map| map.is_empty())
+    };
+    !causes.is_empty() && causes.iter().all(is_empty)
 }
 
 /// Whether two answers have the same causes, apart from empty values that they show. A difference of two values in a

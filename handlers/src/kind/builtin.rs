@@ -155,6 +155,10 @@ impl Kind for Builtin {
         Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
     }
 
+    fn malformed(&self, config: &Value) -> Option<String> {
+        self.kind.from_unstructured(config).err().map(|error| error.to_string())
+    }
+
     fn defaulted(&self, object: &Value) -> Value {
         facts::defaulted(self.kind.gvk(), object)
     }

@@ -60,6 +60,10 @@ impl Kind for Custom {
         Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
     }
 
+    fn malformed(&self, _: &Value) -> Option<String> {
+        None
+    }
+
     fn defaulted(&self, object: &Value) -> Value {
         // The decoder fills in defaults.
         object.clone()

@@ -46,6 +46,10 @@ pub(crate) trait Kind: Send + Sync {
         self.decode(object)
     }
 
+    /// Why the configuration of an apply cannot be converted to the type of the kind, although it fits the schema: a
+    /// quantity, a time or a base64 string that is malformed.
+    fn malformed(&self, config: &Value) -> Option<String>;
+
     /// Fills in the defaults of a decoded object.
     fn defaulted(&self, object: &Value) -> Value;
 

@@ -51,6 +51,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("pod_template", pods::template),
     ("progress_deadline", workloads::progress_deadline),
     ("replicas", workloads::replicas),
+    ("revision_data", workloads::revision_data),
     ("schedule_name", jobs::schedule_name),
     ("stateful", workloads::stateful),
     ("above_zero", config::above_zero),

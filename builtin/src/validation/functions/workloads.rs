@@ -381,3 +381,13 @@ pub(super) fn collisions(path: &FieldPath, status: &Value, operation: Operation<
         errors.push(FieldError::invalid(path, new.unwrap_or_default(), "cannot be decremented"));
     }
 }
+
+/// Checks the data of a new `ControllerRevision`.
+pub(super) fn revision_data(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Errors) {
+    let revision = Place::new(path, value);
+    match revision.get("data") {
+        Some(Value::Map(_)) => {}
+        None => errors.push(FieldError::required(revision.at("data"), "data is mandatory")),
+        Some(_) => errors.push(FieldError::required(revision.at("data"), "data must be a valid JSON object")),
+    }
+}
