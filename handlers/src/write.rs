@@ -154,7 +154,7 @@ impl<'r> Write<'r> {
         use fieldmanager_managedfields::Error;
         let is_unexpected = match error {
             Error::Invalid { .. } | Error::Merge(_) | Error::Convert { .. } | Error::Entry(_) => true,
-            Error::NotAnObject { found, .. } => *found != ValueKind::List,
+            Error::NotAnObject { found, .. } => *found != ValueKind::List || !self.part.kind.is_builtin(),
             _ => status.code == 500,
         };
         match self.options.server_answers && is_unexpected {
