@@ -16,8 +16,8 @@ use crate::measure::{Prepared, Runner, reused};
 pub const OBJECTS: [&str; 2] = ["deployment", "custom"];
 
 /// The parts of the work of a request: JSON in, an apply, JSON out, by the field manager and by the handlers; decoding and
-/// defaults of the live object and of the new one, with what the kind resets; validation of the new object; its
-/// `x-kubernetes-validations`.
+/// defaults of the live object, the configuration and the new object, with what the kind resets; validation of the new
+/// object; its `x-kubernetes-validations`.
 pub const PARTS: [&str; 5] = ["manager", "apply", "defaults", "validation", "rules"];
 
 const MANAGER: &str = "deployer";
@@ -96,11 +96,15 @@ fn deployment(part: &str) -> Option<Runner> {
     let live = Value::from_json(&text).unwrap();
     let facts = builtin::Kind::of(&kind).unwrap();
     match part {
-        "defaults" => Some(reused(move || {
-            let read = builtin::defaulted(&kind, &facts.decode(&live).unwrap().object);
-            let applied = builtin::defaulted(&kind, &facts.from_unstructured(&live).unwrap().object);
-            (read, applied, builtin::prepare_update(&kind, "", &live, &live))
-        })),
+        "defaults" => {
+            let config = Value::from_json(&config(4)).unwrap();
+            Some(reused(move || {
+                let read = builtin::defaulted(&kind, &facts.decode(&live).unwrap().object);
+                let applied = builtin::defaulted(&kind, &facts.from_unstructured(&live).unwrap().object);
+                let checked = facts.from_unstructured(&config).unwrap();
+                (read, applied, checked, builtin::prepare_update(&kind, "", &live, &live))
+            }))
+        }
         "validation" => Some(reused(move || {
             (builtin::validate_update(&kind, "", &live, &live), builtin::warnings(&kind, &live, Some(&live)))
         })),
