@@ -5,6 +5,11 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{Map, Value};
 
+/// The error of a field that must not change.
+pub(crate) const IMMUTABLE: &str = "field is immutable";
+/// The error of a number below zero.
+pub(crate) const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
+
 /// The errors that were found so far.
 pub(crate) type Errors = Vec<FieldError>;
 
@@ -112,7 +117,7 @@ impl<'v> Place<'v> {
 
     pub(crate) fn non_negative(&self, name: &str, errors: &mut Errors) {
         if self.int(name).is_some_and(|number| number < 0) {
-            self.invalid(name, "must be greater than or equal to 0", errors);
+            self.invalid(name, NOT_NEGATIVE, errors);
         }
     }
 

@@ -39,3 +39,18 @@ fn decoding_costs_in_proportion_to_the_object() {
     cost(1);
     assert!(cost(2_000) < 11 * cost(200), "{} bytes for 200, {} for 2000", cost(200), cost(2_000));
 }
+
+#[test]
+fn validation_of_a_quota_costs_in_proportion_to_the_object() {
+    let cost = |number: usize| {
+        let scopes: Vec<String> = (0..number).map(|at| format!(r#""scope-{}""#, at / 2)).collect();
+        let hard: Vec<String> = (0..number).map(|at| format!(r#""example.com/r{at}": "1""#)).collect();
+        let spec = format!(r#"{{"scopes": [{}], "hard": {{{}}}}}"#, scopes.join(","), hard.join(","));
+        let object =
+            Value::from_json(&format!(r#"{{"metadata": {{"name": "a"}}, "spec": {spec}}}"#)).unwrap();
+        let kind = GroupVersionKind::new("", "v1", "ResourceQuota");
+        measure(|| drop(fieldmanager_builtin::validate_create(&kind, &object))).bytes_total
+    };
+    cost(1);
+    assert!(cost(2_000) < 15 * cost(200), "{} bytes for 200, {} for 2000", cost(200), cost(2_000));
+}

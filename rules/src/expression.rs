@@ -7,7 +7,7 @@ use fieldmanager_value::internal::level;
 use regex::Regex;
 
 use crate::functions::{self, Function};
-use crate::value::Val;
+use crate::literal::Literal;
 
 /// The maximum length of an expression in bytes.
 const LENGTH: usize = 32_768;
@@ -66,18 +66,6 @@ pub(crate) enum Expr {
         other: Box<Expr>,
         is_value: bool,
     },
-}
-
-/// A constant.
-#[derive(Clone, Debug)]
-pub(crate) enum Literal {
-    Null,
-    Bool(bool),
-    Int(i64),
-    Uint(u64),
-    Double(f64),
-    String(Str),
-    Bytes(Vec<u8>),
 }
 
 /// A comprehension. The accumulator has the number `slot`, the variables have the following ones.
@@ -205,7 +193,7 @@ impl Resolver {
         }
         level(|| match parsed {
             Parsed::Unspecified => Err("the expression is empty".to_owned()),
-            Parsed::Literal(literal) => Ok(Expr::Literal(constant(literal))),
+            Parsed::Literal(literal) => Ok(Expr::Literal(Literal::of(literal))),
             Parsed::Ident(name) => self.name(name),
             Parsed::Select(select) => self.select(select, depth),
             Parsed::Call(call) => self.call(call, depth),
@@ -539,32 +527,6 @@ fn negated(expr: Expr) -> Resolved {
     match functions::global_named(operators::LOGICAL_NOT, 1) {
         Some(function) => Ok(Expr::Call { function, arguments: vec![expr], regex: None }),
         None => Err("the operator `!` is unknown".to_owned()),
-    }
-}
-
-fn constant(literal: &LiteralValue) -> Literal {
-    match literal {
-        LiteralValue::Null => Literal::Null,
-        LiteralValue::Boolean(flag) => Literal::Bool(*flag.inner()),
-        LiteralValue::Int(number) => Literal::Int(*number.inner()),
-        LiteralValue::UInt(number) => Literal::Uint(*number.inner()),
-        LiteralValue::Double(number) => Literal::Double(*number.inner()),
-        LiteralValue::String(text) => Literal::String(text.inner().into()),
-        LiteralValue::Bytes(bytes) => Literal::Bytes(bytes.inner().to_vec()),
-    }
-}
-
-impl Literal {
-    pub(crate) fn value<'a>(&self) -> Val<'a> {
-        match self {
-            Literal::Null => Val::Null,
-            Literal::Bool(flag) => Val::Bool(*flag),
-            Literal::Int(number) => Val::Int(*number),
-            Literal::Uint(number) => Val::Uint(*number),
-            Literal::Double(number) => Val::Double(*number),
-            Literal::String(text) => Val::String(text.clone()),
-            Literal::Bytes(bytes) => Val::Bytes(bytes.as_slice().into()),
-        }
     }
 }
 

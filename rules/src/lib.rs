@@ -47,6 +47,7 @@ mod evaluate;
 mod evaluated;
 mod expression;
 mod functions;
+mod literal;
 mod object;
 mod quantity;
 mod rule;

@@ -7,13 +7,12 @@ use fieldmanager_value::{Str, Value};
 
 use super::functions::{FUNCTIONS, Function};
 use super::operation::Operation;
+use crate::place::IMMUTABLE;
 use crate::shown;
 use crate::table::{Path, Step, Test, entries, items};
 
 /// Runs the checks of a type, by its name, on the value at a path.
 pub(super) type Apply<'a> = &'a dyn Fn(&str, &FieldPath, &Value, Operation<'_>, &mut Vec<FieldError>);
-
-const IMMUTABLE: &str = "field is immutable";
 
 #[derive(Debug)]
 pub(super) struct Check {

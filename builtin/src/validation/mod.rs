@@ -83,12 +83,9 @@ pub fn validate_update(
     let path = FieldPath::root("metadata");
     let (new, old) = (object.get("metadata"), live.get("metadata"));
     let mut errors = validate_object_meta(new, is_namespaced(kind, live), NameSyntax::PathSegment, &path);
-    for error in validate_object_meta_update(new, old, &path) {
-        // Both functions check owner references, for example.
-        if !errors.contains(&error) {
-            errors.push(error);
-        }
-    }
+    // Both functions check owner references, for example.
+    errors.extend(validate_object_meta_update(new, old, &path));
+    retain_first(&mut errors);
     let name = match subresource {
         "" => name_of(kind),
         _ => format!("{subresource} {}", name_of(kind)),
@@ -100,10 +97,15 @@ pub fn validate_update(
 /// The errors without those that occur again, which kube-apiserver drops for kinds with declarative validation.
 fn without_duplicates(kind: &GroupVersionKind, mut errors: Vec<FieldError>) -> Vec<FieldError> {
     if kind.group != "apiextensions.k8s.io" {
-        let mut found = BTreeSet::new();
-        errors.retain(|error| found.insert(error.to_string()));
+        retain_first(&mut errors);
     }
     errors
+}
+
+/// Keeps the first of equal errors.
+fn retain_first(errors: &mut Vec<FieldError>) {
+    let mut found = BTreeSet::new();
+    errors.retain(|error| found.insert(error.to_string()));
 }
 
 /// Whether objects of the kind are in namespaces. The object decides for kinds without a resource.

@@ -1,5 +1,7 @@
 //! The conversion between versions.
 
+use std::collections::BTreeSet;
+
 use fieldmanager_structural::internal::label_1035;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Value};
@@ -68,8 +70,9 @@ fn review_versions(conversion: &Map, ratchet: &Ratchet, path: &FieldPath, errors
         errors.push(FieldError::required(path.clone(), ""));
         return;
     }
+    let mut known = BTreeSet::new();
     for (at, version) in found.iter().enumerate() {
-        if found.iter().take(at).any(|other| other == version) {
+        if !known.insert(version) {
             errors.push(FieldError::invalid(path.index(at), *version, "duplicate version"));
             continue;
         }

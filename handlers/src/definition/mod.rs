@@ -20,6 +20,8 @@ mod spec_checks;
 mod warnings;
 mod webhook;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use fieldmanager_structural::internal::{NameSyntax, validate_object_meta, validate_object_meta_update};
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Str, Value};
@@ -119,19 +121,19 @@ fn stored_versions(spec: &Spec<'_>, object: &Value, errors: &mut Vec<FieldError>
         errors.push(invalid("must have at least one stored version".to_owned()));
         return;
     }
-    let mut left = stored.clone();
+    let mut left: BTreeSet<&str> = stored.iter().copied().collect();
     for version in &spec.versions {
         let name = members::text(version, "name");
-        if members::flag(version, "storage") && !left.contains(&name) {
+        if members::flag(version, "storage") && !left.contains(name) {
             errors.push(invalid(format!("must have the storage version {name}")));
         }
         // As in the API server, another version of this name does not find it.
-        left.retain(|other| *other != name);
+        left.remove(name);
     }
-    let known: Vec<&str> = spec.versions.iter().map(|version| members::text(version, "name")).collect();
+    let last: BTreeMap<&str, usize> = stored.iter().enumerate().map(|(at, name)| (*name, at)).collect();
+    let known: BTreeSet<&str> = spec.versions.iter().map(|version| members::text(version, "name")).collect();
     for (at, name) in stored.iter().enumerate() {
-        let is_last = !stored.iter().skip(at + 1).any(|other| other == name);
-        if is_last && !known.contains(name) {
+        if last.get(name) == Some(&at) && !known.contains(name) {
             let detail = format!(
                 "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions \
                  until a storage migration ensures no data remains persisted in {name} and removes {name} from \

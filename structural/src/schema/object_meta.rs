@@ -4,6 +4,7 @@ use fieldmanager_value::internal::write_number;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use super::walk::{Edit, edit_map};
+use crate::go_types::json_kind;
 use crate::time::{Timestamp, TimestampError};
 
 /// The type of a field in the Go struct.
@@ -94,7 +95,7 @@ pub(super) fn decode(metadata: &Value) -> Result<Decoded, String> {
         other => {
             return Err(format!(
                 "json: cannot unmarshal {} into Go value of type v1.ObjectMeta",
-                json_name(other)
+                json_kind(other)
             ));
         }
     };
@@ -184,7 +185,7 @@ impl Decoder {
         place: &Place<'_>,
     ) -> Result<Outcome, String> {
         let mut wrong = |value: &Value, type_name: &str| {
-            let fault = mismatch(&json_name(value), name, type_name, of, place);
+            let fault = mismatch(json_kind(value), name, type_name, of, place);
             self.fault.get_or_insert(fault);
             Ok(Outcome::Keep)
         };
@@ -227,7 +228,7 @@ impl Decoder {
             }
             // A time decodes itself, and its error ends the decoding.
             (Shape::Time | Shape::OptionalTime, other) => {
-                Err(mismatch(&json_name(other), name, "string", of, place))
+                Err(mismatch(json_kind(other), name, "string", of, place))
             }
             (Shape::Texts, Value::List(list)) if list.is_empty() => Ok(Outcome::Remove),
             (Shape::Texts, Value::List(list)) => {
@@ -271,7 +272,7 @@ impl Decoder {
                         }
                         other => {
                             let type_name = format!("v1.{}", inner.name);
-                            let fault = mismatch(&json_name(other), name, &type_name, of, place);
+                            let fault = mismatch(json_kind(other), name, &type_name, of, place);
                             self.fault.get_or_insert(fault);
                         }
                     }
@@ -293,16 +294,4 @@ fn mismatch(found: &str, name: &str, type_name: &str, of: &Struct, place: &Place
         "json: cannot unmarshal {found} into Go struct field {}.{}{dot}{name} of type {type_name}",
         of.name, place.field
     )
-}
-
-fn json_name(value: &Value) -> String {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Int(_) | Value::Float(_) => "number",
-        Value::String(_) => "string",
-        Value::List(_) => "array",
-        Value::Map(_) => "object",
-    }
-    .to_owned()
 }

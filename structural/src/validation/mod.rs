@@ -45,7 +45,6 @@ use crate::{FieldError, FieldPath, Structural};
 
 pub use compile::SchemaError;
 #[doc(hidden)]
-#[doc(hidden)]
 pub use regular::expression;
 
 /// A compiled schema that validates objects.

@@ -9,6 +9,7 @@ use fieldmanager_value::Value;
 use super::field::Field;
 use crate::Kind;
 use crate::amount::Amount;
+use crate::place::NOT_NEGATIVE;
 use crate::validation::operation::Operation;
 
 const METRICS: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
@@ -44,7 +45,7 @@ pub(super) fn autoscaler(path: &FieldPath, object: &Value, _: Operation<'_>, err
     }
     // The generated validation of Kubernetes has its errors at the end.
     if min.number() < 0 {
-        errors.push(min.invalid("must be greater than or equal to 0"));
+        errors.push(min.invalid(NOT_NEGATIVE));
     }
     match max.number() {
         0 => errors.push(max.required("")),
@@ -223,6 +224,6 @@ fn scaling_rules(rules: &Field<'_>, errors: &mut Vec<FieldError>) {
     }
     let tolerance = rules.get("tolerance");
     if Amount::parse(tolerance.text()).is_some_and(|amount| amount < Amount::default()) {
-        errors.push(tolerance.invalid("must be greater than or equal to 0"));
+        errors.push(tolerance.invalid(NOT_NEGATIVE));
     }
 }

@@ -7,7 +7,9 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 use super::field::Field;
+use super::resource_names::{COMPUTE, COUNTED, is_standard};
 use crate::amount::Amount;
+use crate::place::{IMMUTABLE, NOT_NEGATIVE};
 use crate::shown;
 use crate::validation::operation::Operation;
 use crate::validation::syntax;
@@ -200,8 +202,6 @@ fn new_event(object: &Field<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-const IMMUTABLE: &str = "field is immutable";
-
 /// Everything but the series is immutable. Paths and values are those of the internal version.
 fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
     let differs = |name: &str| {
@@ -237,7 +237,6 @@ fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErr
     if count != live.get("deprecatedCount").number() {
         errors.push(FieldError::invalid(FieldPath::root("count"), count, IMMUTABLE));
     }
-    text("reason", "reason", errors);
     text("type", "type", errors);
     value("eventTime", "eventTime", errors);
     text("action", "action", errors);
@@ -248,8 +247,6 @@ fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErr
     text("reportingController", "reportingController", errors);
     text("reportingInstance", "reportingInstance", errors);
 }
-
-const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
 pub(super) fn quota(
     path: &FieldPath,
@@ -264,14 +261,18 @@ pub(super) fn quota(
     }
     let scopes = spec.get("scopes");
     let scope_names: BTreeSet<&str> = scopes.items().map(|scope| scope.text()).collect();
+    // An error shows the whole list and counts once, so that only known scopes are compared with all resources.
+    let mut found = BTreeSet::new();
     for scope in scopes.items() {
-        if !SCOPES.contains(&scope.text()) {
+        let scope = scope.text();
+        let is_known = SCOPES.contains(&scope);
+        if !is_known && found.insert("") {
             errors.push(scopes.invalid("unsupported scope"));
         }
-        for (name, _) in spec.get("hard").entries() {
-            if is_quota_resource(name) && !fits(scope.text(), name) {
-                errors.push(scopes.invalid("unsupported scope applied to resource"));
-            }
+        let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
+        let is_restricted = is_known || scope == "CrossNamespacePodAffinity";
+        if is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits) {
+            errors.push(scopes.invalid("unsupported scope applied to resource"));
         }
     }
     for pair in [["BestEffort", "NotBestEffort"], ["NotTerminating", "Terminating"]] {
@@ -297,29 +298,9 @@ const SCOPES: [&str; 6] = [
     "VolumeAttributesClass",
 ];
 
-/// What pods compute with.
-const COMPUTE: [&str; 6] =
-    ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
-
-const STORED: [&str; 4] =
-    ["ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "requests.storage"];
-
-const COUNTED: [&str; 9] = [
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "persistentvolumeclaims",
-    "configmaps",
-    "services.nodeports",
-    "services.loadbalancers",
-];
-
 fn is_quota_resource(name: &str) -> bool {
-    COMPUTE.contains(&name)
-        || COUNTED.contains(&name)
-        || STORED.contains(&name)
+    is_standard(name)
+        || name == "requests.storage"
         || name.starts_with("hugepages-")
         || name.starts_with("requests.hugepages-")
 }

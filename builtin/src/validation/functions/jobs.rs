@@ -5,11 +5,9 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Str, Value};
 
 use super::{pods, selector, workloads};
-use crate::place::{Errors, Place};
+use crate::place::{Errors, IMMUTABLE, Place};
 use crate::shown;
 use crate::validation::operation::Operation;
-
-const IMMUTABLE: &str = "field is immutable";
 
 /// Checks a job.
 pub(super) fn job(path: &FieldPath, job: &Value, operation: Operation<'_>, errors: &mut Errors) {

@@ -10,6 +10,7 @@ mod jobs;
 mod labels;
 mod network;
 mod pods;
+mod resource_names;
 mod selector;
 mod service;
 mod storage;

@@ -10,6 +10,7 @@ use super::field::Field;
 use super::formats;
 use super::labels::labels;
 use crate::address;
+use crate::place::IMMUTABLE;
 use crate::shown;
 use crate::validation::operation::Operation;
 use crate::validation::syntax;
@@ -44,7 +45,7 @@ pub(super) fn service(
             && checks_health(&live)
             && port.number() != live.get("healthCheckNodePort").number()
         {
-            errors.push(port.forbidden("field is immutable"));
+            errors.push(port.forbidden(IMMUTABLE));
         }
     }
     ports_and_type(&spec, errors);

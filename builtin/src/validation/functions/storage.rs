@@ -9,14 +9,13 @@ use fieldmanager_value::Value;
 use super::field::{Field, duplicate_struct};
 use super::formats;
 use crate::amount::Amount;
-use crate::place::Place;
+use crate::place::{IMMUTABLE, Place};
 use crate::table::{Edit, Path};
 use crate::validation::operation::Operation;
 use crate::{diff, shown};
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const NOT_POSITIVE: &str = "must be greater than zero";
-const IMMUTABLE: &str = "field is immutable";
 
 /// The sources of volumes in the order in which Kubernetes looks for them.
 const SOURCES: [&str; 22] = [

@@ -7,31 +7,8 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 use crate::amount::Amount;
-use crate::place::{Errors, Place, faults};
-
-const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
-
-/// The resources that have no prefix.
-const STANDARD: &[&str] = &[
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "persistentvolumeclaims",
-    "configmaps",
-    "services.nodeports",
-    "services.loadbalancers",
-];
+use crate::place::{Errors, NOT_NEGATIVE, Place, faults};
+use crate::validation::functions::resource_names::is_standard;
 
 pub(super) fn of_container(requirements: &Place<'_>, claims: &BTreeSet<&str>, errors: &mut Errors) {
     check(requirements, container_resource, errors);
@@ -74,7 +51,7 @@ fn resource(name: &str, path: &FieldPath, errors: &mut Errors) -> bool {
     let is_valid = found.is_empty();
     faults(path, name, found, errors);
     let is_quota = is_huge_page(name) || name.starts_with("requests.hugepages-");
-    if is_valid && !name.contains('/') && !STANDARD.contains(&name) && !is_quota {
+    if is_valid && !name.contains('/') && !is_standard(name) && !is_quota {
         let detail = "must be a standard resource type or fully qualified";
         errors.push(FieldError::invalid(path.clone(), name, detail));
         return false;

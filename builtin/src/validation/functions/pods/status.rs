@@ -6,7 +6,7 @@ use fieldmanager_structural::internal::qualified_name;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
-use crate::place::{Errors, Place, faults};
+use crate::place::{Errors, IMMUTABLE, Place, faults};
 use crate::shown;
 use crate::validation::operation::Operation;
 use crate::validation::syntax;
@@ -38,7 +38,7 @@ pub(in super::super) fn pod_status(
     }
     if status.text("qosClass") != live.text("qosClass") {
         let class = status.text("qosClass");
-        errors.push(FieldError::invalid(status.at("qosClass"), class, "field is immutable"));
+        errors.push(FieldError::invalid(status.at("qosClass"), class, IMMUTABLE));
     }
     addresses(&status, &live, errors);
 }

@@ -1,0 +1,26 @@
+//! The names of resources without a prefix.
+
+/// What pods compute with.
+pub(super) const COMPUTE: [&str; 6] =
+    ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
+
+pub(super) const EPHEMERAL: [&str; 3] =
+    ["ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage"];
+
+/// The objects that quotas count.
+pub(super) const COUNTED: [&str; 9] = [
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "persistentvolumeclaims",
+    "configmaps",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+
+/// Whether the name is one of these.
+pub(super) fn is_standard(name: &str) -> bool {
+    COMPUTE.contains(&name) || EPHEMERAL.contains(&name) || COUNTED.contains(&name)
+}
