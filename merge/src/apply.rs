@@ -36,7 +36,7 @@ impl<'r> Apply<'r> {
 
     /// Adapts the sets of all managers to the current types.
     fn reconcile(settings: &'r Settings, request: &'r ApplyRequest<'r>) -> Result<Self, Error> {
-        let mut live = Versions::new(settings.converter(), &request.version, request.live.clone());
+        let mut live = Versions::new(settings.converter(), &request.version, request.live);
         let owners = reconcile(&mut live, request.owners)?;
         Ok(Apply { settings, request, live, owners })
     }
@@ -106,7 +106,7 @@ impl<'r> Apply<'r> {
     /// Takes the changed fields from their other owners. Without force they are conflicts.
     fn take_from_others(self, new: &TypedValue, cleared: Cleared) -> Result<Owners, Error> {
         let Apply { settings, request, live, owners } = self;
-        let change = ObjectChange::new(settings, &request.version, live, new).clearing(cleared);
+        let change = ObjectChange::new(settings, &request.version, live, new).clearing(&cleared);
         let mut owners =
             change.take_from_others(&owners, request.manager, request.force, Wanted::Owners)?.owners;
         if owners.get(request.manager).is_some_and(|entry| entry.set().is_empty()) {

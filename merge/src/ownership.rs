@@ -104,18 +104,19 @@ impl<'o> ObjectChange<'o> {
         settings: &'o Settings,
         version: &'o ApiVersion,
         live: Versions<'o>,
-        new: &TypedValue,
+        new: &'o TypedValue,
     ) -> Self {
-        let new = Versions::new(settings.converter(), version, new.clone());
+        let new = Versions::new(settings.converter(), version, new);
         ObjectChange { settings, version, live, new, cleared: None }
     }
 
     /// Counts the members of unions that were cleared as taken from their owners.
-    pub(crate) fn clearing(mut self, cleared: Cleared) -> Self {
+    pub(crate) fn clearing(mut self, cleared: &'o Cleared) -> Self {
         let versions = |object| Versions::new(self.settings.converter(), self.version, object);
         self.cleared = cleared
             .before
-            .map(|before| ClearedVersions { before: versions(before), after: versions(cleared.after) });
+            .as_ref()
+            .map(|before| ClearedVersions { before: versions(before), after: versions(&cleared.after) });
         self
     }
 
@@ -128,9 +129,15 @@ impl<'o> ObjectChange<'o> {
         force: bool,
         wanted: Wanted,
     ) -> Result<Taken, Error> {
-        let alone = owners.iter().all(|(name, _)| name == manager);
-        if alone && wanted == Wanted::Owners && self.cannot_fail()? {
-            return Ok(Taken { owners: owners.clone(), comparison: None });
+        if owners.iter().all(|(name, _)| name == manager) {
+            let comparison = match wanted {
+                Wanted::Owners if self.cannot_fail() => None,
+                _ => {
+                    self.cleared_at(self.version)?;
+                    Some(self.settings.compare(self.live.object, self.new.object, self.version)?)
+                }
+            };
+            return Ok(Taken { owners: owners.clone(), comparison });
         }
         let mut changes = vec![self.at_version(self.version, &[])?];
         let mut positions = BTreeMap::new();
@@ -181,20 +188,22 @@ impl<'o> ObjectChange<'o> {
     }
 
     /// Whether comparing the object before and after cannot find a fault: every item has its key.
-    fn cannot_fail(&mut self) -> Result<bool, Error> {
-        let (live, new) = (self.live.at(self.version)?, self.new.at(self.version)?);
-        Ok(live.is_none_or(|live| live.has_all_keys()) && new.is_none_or(|new| new.has_all_keys()))
+    fn cannot_fail(&self) -> bool {
+        self.live.object.has_all_keys() && self.new.object.has_all_keys()
+    }
+
+    /// The members of unions that were cleared, at a version.
+    fn cleared_at(&mut self, version: &ApiVersion) -> Result<Set, Error> {
+        let Some(ClearedVersions { before, after }) = &mut self.cleared else { return Ok(Set::new()) };
+        Ok(match (before.at(version)?, after.at(version)?) {
+            (Some(before), Some(after)) => self.settings.compare(before, after, version)?.removed,
+            _ => Set::new(),
+        })
     }
 
     /// The change at a version. If the object is the same at another version, so is the change.
     fn at_version(&mut self, version: &ApiVersion, others: &[VersionChange]) -> Result<VersionChange, Error> {
-        let cleared = match &mut self.cleared {
-            Some(ClearedVersions { before, after }) => match (before.at(version)?, after.at(version)?) {
-                (Some(before), Some(after)) => self.settings.compare(&before, &after, version)?.removed,
-                _ => Set::new(),
-            },
-            None => Set::new(),
-        };
+        let cleared = self.cleared_at(version)?;
         let difference = match (self.live.at(version)?, self.new.at(version)?) {
             (Some(old), Some(new)) => {
                 let same = |object: &TypedValue, other: &TypedValue| {
@@ -204,14 +213,14 @@ impl<'o> ObjectChange<'o> {
                     let known = other.difference.as_ref()?;
                     let filtered =
                         [version, &other.version].iter().any(|at| self.settings.filter(at).is_some());
-                    (!filtered && same(&old, &known.old) && same(&new, &known.new)).then_some(known)
+                    (!filtered && same(old, &known.old) && same(new, &known.new)).then_some(known)
                 });
                 let comparison = match known {
                     Some(known) => known.comparison.clone(),
-                    None => self.settings.compare(&old, &new, version)?,
+                    None => self.settings.compare(old, new, version)?,
                 };
                 let touched = comparison.modified.union(&comparison.added);
-                Some(Difference { touched, cleared, comparison, old, new })
+                Some(Difference { touched, cleared, comparison, old: old.clone(), new: new.clone() })
             }
             _ => None,
         };

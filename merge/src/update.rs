@@ -18,7 +18,7 @@ pub(crate) struct Update<'r> {
 impl<'r> Update<'r> {
     pub(crate) fn run(settings: &'r Settings, request: &'r UpdateRequest<'r>) -> Result<Updated, Error> {
         let update = Update { settings, request };
-        let mut live = Versions::new(settings.converter(), &request.version, request.live.clone());
+        let mut live = Versions::new(settings.converter(), &request.version, request.live);
         let owners = reconcile(&mut live, request.owners)?;
         let new = update.normalize()?;
         let change = ObjectChange::new(settings, &request.version, live, &new);

@@ -11,7 +11,8 @@ use crate::converter::{ConvertError, Converter, MAX_VERSIONS};
 pub(crate) struct Versions<'o> {
     converter: &'o dyn Converter,
     own: &'o ApiVersion,
-    object: TypedValue,
+    /// The object at `own`.
+    pub(crate) object: &'o TypedValue,
     converted: BTreeMap<ApiVersion, Option<TypedValue>>,
     /// The number of conversions to versions that exist.
     existing: usize,
@@ -19,25 +20,24 @@ pub(crate) struct Versions<'o> {
 
 impl<'o> Versions<'o> {
     /// An object that is at version `own`.
-    pub(crate) fn new(converter: &'o dyn Converter, own: &'o ApiVersion, object: TypedValue) -> Self {
+    pub(crate) fn new(converter: &'o dyn Converter, own: &'o ApiVersion, object: &'o TypedValue) -> Self {
         Versions { converter, own, object, converted: BTreeMap::new(), existing: 0 }
     }
 
     /// The object at a version; `None` if the version does not exist.
-    pub(crate) fn at(&mut self, version: &ApiVersion) -> Result<Option<TypedValue>, ConvertError> {
+    pub(crate) fn at(&mut self, version: &ApiVersion) -> Result<Option<&TypedValue>, ConvertError> {
         if version == self.own {
-            return Ok(Some(self.object.clone()));
+            return Ok(Some(self.object));
         }
-        if let Some(known) = self.converted.get(version) {
-            return Ok(known.clone());
+        if !self.converted.contains_key(version) {
+            if self.existing >= MAX_VERSIONS {
+                return Err(ConvertError::TooManyVersions { limit: MAX_VERSIONS });
+            }
+            let converted = optional(self.converter.convert(self.object, version))?;
+            self.existing += usize::from(converted.is_some());
+            self.converted.insert(version.clone(), converted);
         }
-        if self.existing >= MAX_VERSIONS {
-            return Err(ConvertError::TooManyVersions { limit: MAX_VERSIONS });
-        }
-        let converted = optional(self.converter.convert(&self.object, version))?;
-        self.existing += usize::from(converted.is_some());
-        self.converted.insert(version.clone(), converted.clone());
-        Ok(converted)
+        Ok(self.converted.get(version).and_then(Option::as_ref))
     }
 }
 

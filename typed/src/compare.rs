@@ -248,9 +248,16 @@ impl Compare<'_> {
     /// `similar`. Inlined to avoid a call for each scalar.
     #[inline]
     fn all(&mut self, ty: TypeId, value: &Value, similar: &Set) -> Set {
-        match (shape(self.schema.atom(ty), Some(value)).1, value) {
-            (Shape::List(list), Value::List(items)) if !list.atomic => self.all_items(list, items),
-            (Shape::Map(map), Value::Map(entries)) if !map.atomic => self.all_entries(map, entries, similar),
+        let atom = self.schema.atom(ty);
+        match value {
+            Value::List(items) => match &atom.list {
+                Some(list) if !list.atomic => self.all_items(list, items),
+                _ => Set::new(),
+            },
+            Value::Map(entries) => match &atom.map {
+                Some(map) if !map.atomic => self.all_entries(map, entries, similar),
+                _ => Set::new(),
+            },
             _ => Set::new(),
         }
     }

@@ -42,6 +42,7 @@ impl InternTable {
         InternTable { hasher, strings: HashTable::new() }
     }
 
+    #[inline(always)]
     fn hash(&self, text: &str) -> u64 {
         hash(&self.hasher, text)
     }
@@ -56,6 +57,8 @@ impl InternTable {
     }
 }
 
+/// Inlined into the lookups, because hashing a name takes about as many instructions as the call.
+#[inline(always)]
 fn hash(hasher: &RandomState, text: &str) -> u64 {
     let mut hasher = hasher.build_hasher();
     hasher.write(text.as_bytes());
@@ -82,6 +85,7 @@ impl DocumentNames {
     }
 
     /// Returns the static name, the name interned earlier in this document, or a new string.
+    #[inline(always)]
     pub(crate) fn intern(&mut self, name: &str) -> ArcStr {
         if name.len() > LONGEST {
             return ArcStr::from(name);
@@ -90,6 +94,12 @@ impl DocumentNames {
         if let Some(known) = self.shared.get(hash, name).or_else(|| self.own.get(hash, name)) {
             return known.clone();
         }
+        self.add(hash, name)
+    }
+
+    /// Returns a new string for a name that occurs for the first time.
+    #[inline(never)]
+    fn add(&mut self, hash: u64, name: &str) -> ArcStr {
         let string = ArcStr::from(name);
         if self.own.strings.len() < NAMES_PER_DOCUMENT {
             self.own.insert(hash, string.clone());

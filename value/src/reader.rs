@@ -181,19 +181,19 @@ impl<'de, P: Destination> Visitor<'de> for At<'_, P> {
         if reader.entries.capacity() == 0 {
             reader.entries.reserve(ROOM);
         }
-        let (mut sorted, mut names) = (true, Names::default());
+        let mut names = Names::default();
         deep::level(|| {
             while let Some(name) = entries.next_key_seed(Name(&mut reader.names))? {
-                let before = reader.entries.get(start..).unwrap_or_default();
-                if reader.strict && !names.add(before, &name) {
+                let before = || reader.entries.get(start..).unwrap_or_default();
+                if reader.strict && !names.add(before(), &name) {
                     return Err(serde::de::Error::custom(format_args!("duplicate key `{name}`")));
                 }
-                sorted = sorted && before.last().is_none_or(|(last, _)| *last < name);
                 entries.next_value_seed(At { reader: &mut *reader, place: name })?;
             }
             Ok(())
         })?;
         reader.depth -= 1;
+        let sorted = reader.entries.get(start..).unwrap_or_default().is_sorted_by(|(a, _), (b, _)| a < b);
         let map = Map::from_exact(reader.entries.drain(start..), sorted);
         place.put(reader, Value::Map(map));
         Ok(())

@@ -291,6 +291,10 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
 
     /// Sets the value of a key and returns the old one.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        if self.is_empty() {
+            *self = SortedMap::single(key, value);
+            return None;
+        }
         let old = self.get(&key).cloned();
         *self = self.with_edits(vec![(key, Some(value))]);
         old

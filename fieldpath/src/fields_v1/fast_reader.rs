@@ -19,39 +19,25 @@ pub(super) fn read(document: &[u8]) -> Option<Set> {
         return Some(Set::new());
     }
     let mut reader = Reader {
-        document,
-        at: 0,
         // Keys of 24 bytes or more are rare.
         builder: SetBuilder::with_capacity((document.len() / 24).clamp(4, 31)),
-        cache: LevelCache::new(document.as_bytes()),
+        cache: LevelCache::new(document),
     };
-    let level = reader.level(0)?;
-    (reader.at == document.len()).then_some(level.set)
+    let (level, rest) = reader.level(document, 0)?;
+    rest.is_empty().then_some(level.set)
 }
 
+/// Reads levels. Its functions take the part of the document that is not read yet, and return the part after what they
+/// have read.
 struct Reader<'t> {
-    document: &'t str,
-    at: usize,
     builder: SetBuilder,
     cache: LevelCache<'t>,
 }
 
 impl<'t> Reader<'t> {
-    #[inline(always)]
-    fn rest(&self) -> &'t [u8] {
-        self.document.as_bytes().get(self.at..).unwrap_or_default()
-    }
-
-    #[inline(always)]
-    fn skip(&mut self, expected: &[u8]) -> bool {
-        let found = self.rest().starts_with(expected);
-        self.at += if found { expected.len() } else { 0 };
-        found
-    }
-
     /// Reads one non-empty level, including its braces. `depth` is the number of path elements above it.
-    fn level(&mut self, depth: usize) -> Option<Level> {
-        self.skip(b"{").then_some(())?;
+    fn level(&mut self, document: &'t str, depth: usize) -> Option<(Level, &'t str)> {
+        let mut rest = document.strip_prefix('{')?;
         // The paths of this level are longer by one element.
         (depth < MAX_PATH_LENGTH).then_some(())?;
         let start = self.builder.start();
@@ -59,68 +45,75 @@ impl<'t> Reader<'t> {
         // The prefix of the previous name, or `None` once the order is not known to be ascending.
         let mut last = Some(0);
         loop {
-            if self.skip(b"\"f:") {
-                let end = plain_end(self.document.as_bytes(), self.at)?;
-                let name = self.document.get(self.at..end)?;
-                let prefix = prefix(self.rest(), name.len());
+            if let Some(field) = rest.strip_prefix("\"f:") {
+                let (name, after) = field.split_at_checked(plain_end(field.as_bytes())?)?;
+                let prefix = prefix(field.as_bytes(), name.len());
                 last = last.filter(|last| *last < prefix).and(Some(prefix));
-                self.at = end;
                 self.builder.push_leaf(|| PathElement::Field(Str::from(name)));
-            } else if self.skip(b"\".\":{}") {
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix("\".\":{}") {
                 itself = true;
-                match self.next()? {
-                    b',' => continue,
-                    b'}' => break,
-                    _ => return None,
+                let (after, more) = next_key(after)?;
+                rest = after;
+                if more {
+                    continue;
                 }
+                break;
             } else {
-                self.item()?;
+                rest = self.item(rest)?;
                 last = None;
             }
-            if !self.skip(b"\":{}") {
-                self.skip(b"\":").then_some(())?;
-                let below = self.below(depth + 1)?;
-                height = height.max(below.height + 1);
-                self.builder.set_below_last(below.itself || below.set.is_empty(), below.height, below.set);
-            }
-            match self.next()? {
-                b',' => {}
-                b'}' => break,
-                _ => return None,
+            rest = match rest.strip_prefix("\":{}") {
+                Some(after) => after,
+                None => {
+                    let (below, after) = self.below(rest.strip_prefix("\":")?, depth + 1)?;
+                    height = height.max(below.height + 1);
+                    self.builder.set_below_last(
+                        below.itself || below.set.is_empty(),
+                        below.height,
+                        below.set,
+                    );
+                    after
+                }
+            };
+            let (after, more) = next_key(rest)?;
+            rest = after;
+            if !more {
+                break;
             }
         }
         let set = if last.is_some() { self.builder.close_sorted(start) } else { self.builder.close(start) };
-        Some(Level { set, itself, height })
-    }
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u8> {
-        let byte = self.document.as_bytes().get(self.at)?;
-        self.at += 1;
-        Some(*byte)
+        Some((Level { set, itself, height }, rest))
     }
 
     /// Reads the key of a list item up to its closing quote.
     #[inline(never)]
-    fn item(&mut self) -> Option<()> {
-        self.skip(b"\"").then_some(())?;
-        let (element, end) = path_element::read_in_document(self.document, self.at)?;
+    fn item(&mut self, document: &'t str) -> Option<&'t str> {
+        let (element, rest) = path_element::read_in_document(document.strip_prefix('"')?)?;
         self.builder.push_leaf(|| element);
-        self.at = end;
-        Some(())
+        Some(rest)
     }
 
     /// Reads one level, or takes it from the cache.
-    fn below(&mut self, depth: usize) -> Option<Level> {
-        let start = self.at;
-        let Some(bucket) = self.cache.bucket(start) else { return self.level(depth) };
-        if let Some((level, end)) = self.cache.find(bucket, start) {
-            self.at = end;
-            return (depth + usize::from(level.height) <= MAX_PATH_LENGTH).then(|| level.clone());
+    fn below(&mut self, document: &'t str, depth: usize) -> Option<(Level, &'t str)> {
+        let Some(bucket) = self.cache.bucket(document) else { return self.level(document, depth) };
+        if let Some((level, rest)) = self.cache.find(bucket, document) {
+            let fits = depth + usize::from(level.height) <= MAX_PATH_LENGTH;
+            return fits.then(|| (level.clone(), rest));
         }
-        let level = self.level(depth)?;
-        self.cache.insert(bucket, start, self.at, &level);
-        Some(level)
+        let (level, rest) = self.level(document, depth)?;
+        let text = document.get(..document.len() - rest.len())?;
+        self.cache.insert(bucket, text, rest, &level);
+        Some((level, rest))
+    }
+}
+
+/// Skips the comma before another key, or the brace after the last one. Returns whether there is another key.
+#[inline(always)]
+fn next_key(rest: &str) -> Option<(&str, bool)> {
+    match rest.strip_prefix(',') {
+        Some(after) => Some((after, true)),
+        None => rest.strip_prefix('}').map(|after| (after, false)),
     }
 }
 

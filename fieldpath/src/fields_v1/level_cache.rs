@@ -25,36 +25,35 @@ pub(super) struct Level {
     pub(super) height: u16,
 }
 
-struct Slot {
+struct Slot<'t> {
     level: Level,
-    start: usize,
-    end: usize,
+    /// The level as it is written, from brace to brace.
+    text: &'t str,
 }
 
 pub(super) struct LevelCache<'t> {
-    document: &'t [u8],
     /// The hash has random keys, so input cannot fill one bucket on purpose.
     hasher: Option<RandomState>,
     /// Buckets of [`WAYS`] slots.
-    slots: Vec<Option<Slot>>,
+    slots: Vec<Option<Slot<'t>>>,
     insertions: usize,
 }
 
 impl<'t> LevelCache<'t> {
-    pub(super) fn new(document: &'t [u8]) -> Self {
+    pub(super) fn new(document: &'t str) -> Self {
         let mut slots = Vec::new();
         let hasher = (document.len() >= MIN_DOCUMENT).then(RandomState::new);
         if hasher.is_some() {
             slots.resize_with(WAYS * (document.len() / 256).next_power_of_two().min(64), || None);
         }
-        LevelCache { document, hasher, slots, insertions: 0 }
+        LevelCache { hasher, slots, insertions: 0 }
     }
 
-    /// The bucket of the level that starts at `start`, or `None` if the cache does not apply.
+    /// The bucket of the level at the start of `rest`, or `None` if the cache does not apply.
     #[inline]
-    pub(super) fn bucket(&self, start: usize) -> Option<usize> {
+    pub(super) fn bucket(&self, rest: &str) -> Option<usize> {
         let hasher = self.hasher.as_ref()?;
-        let rest = self.document.get(start..)?;
+        let rest = rest.as_bytes();
         // Most items own themselves, so this prefix does not distinguish levels.
         let first = rest.strip_prefix(ITSELF).unwrap_or(rest).first_chunk()?;
         // The number of slots is a power of two, so the remainder is the start of a bucket.
@@ -62,24 +61,21 @@ impl<'t> LevelCache<'t> {
         Some(hash.wrapping_mul(WAYS) & (self.slots.len() - 1))
     }
 
-    /// Returns the level that starts at `start` and its end position, if an equal level is cached.
+    /// Returns the level at the start of `rest` and the part after it, if an equal level is cached.
     ///
-    /// A cached level is complete, from brace to brace, so an equal byte sequence is also a complete level.
-    pub(super) fn find(&self, bucket: usize, start: usize) -> Option<(&Level, usize)> {
-        let rest = self.document.get(start..)?;
-        self.slots.get(bucket..bucket + WAYS)?.iter().flatten().find_map(|slot| {
-            let equal = rest.starts_with(self.document.get(slot.start..slot.end)?);
-            equal.then(|| (&slot.level, start + (slot.end - slot.start)))
-        })
+    /// A cached level is complete, so an equal string is also a complete level.
+    pub(super) fn find<'d>(&self, bucket: usize, rest: &'d str) -> Option<(&Level, &'d str)> {
+        let mut slots = self.slots.get(bucket..bucket + WAYS)?.iter().flatten();
+        slots.find_map(|slot| Some((&slot.level, rest.strip_prefix(slot.text)?)))
     }
 
-    /// Adds a level, unless the rest of the document is too short to repeat it.
-    pub(super) fn insert(&mut self, bucket: usize, start: usize, end: usize, level: &Level) {
-        if self.document.len() - end < end - start {
+    /// Adds a level, unless the rest of the document, which follows it, is too short to repeat it.
+    pub(super) fn insert(&mut self, bucket: usize, text: &'t str, rest: &str, level: &Level) {
+        if rest.len() < text.len() {
             return;
         }
         if let Some(slot) = self.slots.get_mut(bucket + self.insertions % WAYS) {
-            *slot = Some(Slot { level: level.clone(), start, end });
+            *slot = Some(Slot { level: level.clone(), text });
         }
         self.insertions += 1;
     }

@@ -31,14 +31,14 @@ pub(super) fn read(key: &str) -> Result<Key, Error> {
     };
     let content = key.get(2..).unwrap_or_default();
     let json = || Value::from_json(content).map_err(|error| fault(error.to_string()));
-    let mut usual = Usual::<false> { document: key, at: 2 };
+    let mut usual = Usual::<false> { rest: content };
     Ok(Key::Element(match kind {
         b'f' => PathElement::field(content),
-        b'v' => match usual.scalar().filter(|_| usual.at == key.len()) {
+        b'v' => match usual.scalar().filter(|_| usual.rest.is_empty()) {
             Some(value) => PathElement::Value(value),
             None => PathElement::Value(json()?),
         },
-        b'k' => match usual.fields().filter(|_| usual.at == key.len()) {
+        b'k' => match usual.fields().filter(|_| usual.rest.is_empty()) {
             Some(fields) => PathElement::Key(fields),
             None => match json()? {
                 Value::Map(fields) => PathElement::Key(fields),
@@ -56,61 +56,57 @@ pub(super) fn read(key: &str) -> Result<Key, Error> {
     }))
 }
 
-/// Parses a `k:` or `v:` key within a JSON document. `start` is the position after the opening quote. Returns the
-/// element and the position of the closing quote, or `None` if the key does not have the usual format.
-pub(super) fn read_in_document(document: &str, start: usize) -> Option<(PathElement, usize)> {
-    let mut usual = Usual::<true> { document, at: start + 2 };
-    let element = match document.as_bytes().get(start..start + 2)? {
-        b"k:" => PathElement::Key(usual.fields()?),
-        b"v:" => PathElement::Value(usual.scalar()?),
+/// Parses a `k:` or `v:` key within a JSON document, of which `rest` is the part after the opening quote. Returns the
+/// element and the part from the closing quote on, or `None` if the key does not have the usual format.
+pub(super) fn read_in_document(rest: &str) -> Option<(PathElement, &str)> {
+    let (kind, rest) = rest.split_at_checked(2)?;
+    let mut usual = Usual::<true> { rest };
+    let element = match kind {
+        "k:" => PathElement::Key(usual.fields()?),
+        "v:" => PathElement::Value(usual.scalar()?),
         _ => return None,
     };
-    Some((element, usual.at))
+    Some((element, usual.rest))
 }
 
 /// A parser of keys in the format that API servers write: without whitespace, and without escapes inside strings.
 /// Returns `None` for any other format. With `QUOTED`, the key is part of a JSON document, so each quote follows a
 /// backslash.
 struct Usual<'t, const QUOTED: bool> {
-    document: &'t str,
-    at: usize,
+    /// The part of the key, and of the document around it, that is not read yet.
+    rest: &'t str,
 }
 
 impl<'t, const QUOTED: bool> Usual<'t, QUOTED> {
     #[inline(always)]
-    fn rest(&self) -> &'t [u8] {
-        self.document.as_bytes().get(self.at..).unwrap_or_default()
-    }
-
-    #[inline(always)]
-    fn expect(&mut self, expected: &[u8]) -> Option<()> {
-        self.rest().starts_with(expected).then(|| self.at += expected.len())
+    fn expect(&mut self, expected: &str) -> Option<()> {
+        self.rest = self.rest.strip_prefix(expected)?;
+        Some(())
     }
 
     #[inline(always)]
     fn string(&mut self) -> Option<&'t str> {
-        let quote: &[u8] = if QUOTED { b"\\\"" } else { b"\"" };
+        let quote = if QUOTED { "\\\"" } else { "\"" };
         self.expect(quote)?;
-        let end = plain_end(self.document.as_bytes(), self.at)?;
-        let string = self.document.get(self.at..end)?;
-        self.at = end;
+        let (string, rest) = self.rest.split_at_checked(plain_end(self.rest.as_bytes())?)?;
+        self.rest = rest;
         self.expect(quote)?;
         Some(string)
     }
 
     /// A string, a boolean, or a positive integer of at most 15 digits.
     fn scalar(&mut self) -> Option<Value> {
-        match self.rest() {
+        match self.rest.as_bytes() {
             [b'\\' | b'"', ..] => self.string().map(Value::from),
-            [b't', ..] => self.expect(b"true").map(|()| Value::Bool(true)),
-            [b'f', ..] => self.expect(b"false").map(|()| Value::Bool(false)),
+            [b't', ..] => self.expect("true").map(|()| Value::Bool(true)),
+            [b'f', ..] => self.expect("false").map(|()| Value::Bool(false)),
             rest @ [b'1'..=b'9', ..] => {
                 let n = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
                 let digits = rest.get(..n).filter(|digits| digits.len() <= 15)?;
                 if matches!(rest.get(n), Some(b'.' | b'e' | b'E')) {
                     return None;
                 }
-                self.at += n;
+                self.rest = self.rest.get(n..)?;
                 Some(Value::Int(digits.iter().fold(0, |all, digit| all * 10 + i64::from(digit - b'0'))))
             }
             _ => None,
@@ -119,17 +115,17 @@ impl<'t, const QUOTED: bool> Usual<'t, QUOTED> {
 
     /// An object of scalars with at least one field and no duplicates.
     fn fields(&mut self) -> Option<Map> {
-        self.expect(b"{")?;
+        self.expect("{")?;
         let (name, value) = self.field()?;
-        if self.expect(b"}").is_some() {
+        if self.expect("}").is_some() {
             return Some(Map::single(name, value));
         }
         let mut fields = Vec::with_capacity(4);
         fields.push((name, value));
-        while self.expect(b",").is_some() {
+        while self.expect(",").is_some() {
             fields.push(self.field()?);
         }
-        self.expect(b"}")?;
+        self.expect("}")?;
         let n = fields.len();
         Some(Map::from_iter(fields)).filter(|fields| fields.len() == n)
     }
@@ -137,7 +133,7 @@ impl<'t, const QUOTED: bool> Usual<'t, QUOTED> {
     #[inline(always)]
     fn field(&mut self) -> Option<(Str, Value)> {
         let name = Str::from(self.string()?);
-        self.expect(b":")?;
+        self.expect(":")?;
         Some((name, self.scalar()?))
     }
 }
