@@ -101,13 +101,7 @@ fn compare_errors(kind: &str, reference: &Value, candidate: &Value, out: &mut Ve
     let empty = Vec::new();
     let (go, own) = (reference.as_array().unwrap_or(&empty), candidate.as_array().unwrap_or(&empty));
     let mut rest = go.iter();
-    // Go checks the metadata of budgets and events only if it finds no other error.
-    let is_hidden = |error: &Value| {
-        matches!(kind, "policy/v1/PodDisruptionBudget" | "v1/Event" | "events.k8s.io/v1/Event")
-            && !go.is_empty()
-            && text(error, "field").starts_with("metadata")
-    };
-    let extra = own.iter().find(|error| !is_hidden(error) && !rest.any(|other| same_error(other, error)));
+    let extra = own.iter().find(|error| !rest.any(|other| same_error(other, error)));
     match extra {
         Some(extra) => {
             out.difference = Some(Difference {
@@ -119,6 +113,17 @@ fn compare_errors(kind: &str, reference: &Value, candidate: &Value, out: &mut Ve
             });
         }
         None if own != go => {
+            let mut left = own.iter().peekable();
+            for error in go {
+                if left.peek().is_some_and(|own| same_error(error, own)) {
+                    left.next();
+                } else {
+                    let digits = |text: &str| -> String {
+                        text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()
+                    };
+                    out.tally.count("missing", format!("{kind} {} {}", digits(text(error, "field")), digits(text(error, "body"))));
+                }
+            }
             out.deviations.push(FEWER_ERRORS);
             out.tally.count(
                 "verdicts",

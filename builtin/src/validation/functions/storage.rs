@@ -19,6 +19,32 @@ use crate::{diff, shown};
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const NOT_POSITIVE: &str = "must be greater than zero";
 
+/// The sources of volumes in the order in which Kubernetes looks for them.
+const SOURCES: [&str; 22] = [
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+];
+
 /// The modes must be known, and one of them excludes the others.
 fn access_modes(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
     let modes = spec.get("accessModes");
@@ -66,7 +92,7 @@ pub(super) fn volume(
         node_affinity(&affinity.get("required"), errors);
     }
     let mut count = 0;
-    for name in volume_source::SOURCES {
+    for name in SOURCES {
         let source = spec.get(name);
         if !source.is_set() {
             continue;
@@ -74,8 +100,10 @@ pub(super) fn volume(
         count += 1;
         match count {
             1 => {
-                volume_source::check(name, &source, errors);
-                if name == "local" && affinity.get("required").get("nodeSelectorTerms").is_empty() {
+                if let Some(value) = source.value {
+                    volume_source::persistent(name, &Place::new(&source.path, value), errors);
+                }
+                if name == "local" && !affinity.is_set() {
                     errors.push(affinity.required("Local volume requires node affinity"));
                 }
             }

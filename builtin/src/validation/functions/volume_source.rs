@@ -1,40 +1,13 @@
-//! The sources of persistent volumes.
+//! The sources of volumes that pods and persistent volumes have.
 
 use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::{FieldError, FieldPath};
 
-use super::field::Field;
-
-/// The sources in the order in which Kubernetes looks for them.
-pub(super) const SOURCES: [&str; 22] = [
-    "hostPath",
-    "gcePersistentDisk",
-    "awsElasticBlockStore",
-    "glusterfs",
-    "flocker",
-    "nfs",
-    "rbd",
-    "quobyte",
-    "cephfs",
-    "iscsi",
-    "cinder",
-    "fc",
-    "flexVolume",
-    "azureFile",
-    "vsphereVolume",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "azureDisk",
-    "scaleIO",
-    "local",
-    "storageos",
-    "csi",
-];
+use crate::place::{Errors, Place};
+use crate::validation::syntax;
 
 /// The fields that sources require.
 const REQUIRED: &[(&str, &[&str])] = &[
-    ("hostPath", &["path"]),
-    ("local", &["path"]),
     ("nfs", &["server", "path"]),
     ("gcePersistentDisk", &["pdName"]),
     ("awsElasticBlockStore", &["volumeID"]),
@@ -53,191 +26,193 @@ const REQUIRED: &[(&str, &[&str])] = &[
     ("storageos", &["volumeName"]),
 ];
 
-/// Checks the source with a name.
-pub(super) fn check(name: &str, source: &Field<'_>, errors: &mut Vec<FieldError>) {
+/// Checks what a source with a name has in pods and in persistent volumes.
+pub(super) fn check(name: &str, source: &Place<'_>, is_persistent: bool, errors: &mut Errors) {
     let required = REQUIRED.iter().find(|(source, _)| *source == name);
-    for field in required.into_iter().flat_map(|(_, fields)| *fields).map(|field| source.get(field)) {
-        if field.is_empty() {
-            let path = match name {
-                "gcePersistentDisk" => FieldPath::root("spec").child("persistentDisk").child("pdName"),
-                _ => field.path.clone(),
-            };
-            errors.push(FieldError::required(path, ""));
-        }
+    for field in required.into_iter().flat_map(|(_, fields)| *fields) {
+        source.require(field, "", errors);
     }
     match name {
-        "hostPath" | "local" => local_path(name, source, errors),
+        "hostPath" => host_path(source, errors),
         "nfs" => {
-            let path = source.get("path");
-            if !path.text().starts_with('/') {
-                errors.push(path.invalid_text("must be an absolute path"));
+            let path = source.text("path");
+            if !path.starts_with('/') {
+                errors.push(FieldError::invalid(source.at("path"), path, "must be an absolute path"));
             }
         }
-        "glusterfs" => endpoints_namespace(&source.get("endpointsNamespace"), errors),
         "flocker" => flocker(source, errors),
         "quobyte" => quobyte(source, errors),
-        "iscsi" => iscsi(source, errors),
+        "iscsi" => iscsi(source, is_persistent, errors),
         "fc" => fibre_channel(source, errors),
-        "azureFile" => {
-            let namespace = source.get("secretNamespace");
-            if namespace.is_set() && namespace.is_empty() {
-                errors.push(namespace.required(""));
-            }
-        }
-        "azureDisk" => {
-            for (name, accepted) in [
-                ("cachingMode", ["None", "ReadOnly", "ReadWrite"]),
-                ("kind", ["Dedicated", "Managed", "Shared"]),
-            ] {
-                let field = source.get(name);
-                if field.is_set() {
-                    errors.extend(field.one_of(&accepted));
-                }
-            }
-        }
+        "azureDisk" => azure_disk(source, errors),
         "storageos" => {
-            for name in ["volumeName", "volumeNamespace"] {
-                let field = source.get(name);
-                if !field.is_empty() {
-                    errors.extend(field.faults(NameSyntax::Label.faults(field.text(), false)));
-                }
-            }
-            named_secret(&source.get("secretRef"), errors);
+            source.label("volumeName", errors);
+            source.label("volumeNamespace", errors);
         }
-        "cinder" => named_secret(&source.get("secretRef"), errors),
+        _ => {}
+    }
+}
+
+fn host_path(source: &Place<'_>, errors: &mut Errors) {
+    const TYPES: &[&str] = &[
+        "",
+        "BlockDevice",
+        "CharDevice",
+        "Directory",
+        "DirectoryOrCreate",
+        "File",
+        "FileOrCreate",
+        "Socket",
+    ];
+    if source.require("path", "", errors) {
+        source.faults("path", syntax::no_backsteps, errors);
+        source.one_of("type", TYPES, errors);
+    }
+}
+
+fn flocker(source: &Place<'_>, errors: &mut Errors) {
+    match (source.text("datasetName"), source.text("datasetUUID")) {
+        ("", "") => {
+            let detail = "one of datasetName and datasetUUID is required";
+            errors.push(FieldError::required(source.path.clone(), detail));
+        }
+        ("", _) | (_, "") => {}
+        _ => {
+            let detail = "datasetName and datasetUUID can not be specified simultaneously";
+            errors.push(FieldError::invalid(source.path.clone(), "resource", detail));
+        }
+    }
+    if source.text("datasetName").contains('/') {
+        source.invalid("datasetName", "must not contain '/'", errors);
+    }
+}
+
+fn quobyte(source: &Place<'_>, errors: &mut Errors) {
+    let has_registry =
+        source.require("registry", "must be a host:port pair or multiple pairs separated by commas", errors);
+    if has_registry && source.text("tenant").len() >= 65 {
+        let detail = "must be a UUID and may not exceed a length of 64 characters";
+        errors.push(FieldError::required(source.at("tenant"), detail));
+    }
+    source.require("volume", "", errors);
+}
+
+fn iscsi(source: &Place<'_>, is_persistent: bool, errors: &mut Errors) {
+    let name = source.text("iqn");
+    if !name.is_empty() && !["iqn", "eui", "naa"].iter().any(|start| name.starts_with(start)) {
+        let accepted = if is_persistent { "" } else { " starting with iqn, eui, or naa" };
+        source.invalid("iqn", &format!("must be valid format{accepted}"), errors);
+    }
+    source.in_range("lun", 0, 255, errors);
+    let needs_secret = source.flag("chapAuthDiscovery") || source.flag("chapAuthSession");
+    if needs_secret && source.get("secretRef").is_none() {
+        errors.push(FieldError::required(source.at("secretRef"), ""));
+    }
+    secret_name(source, errors);
+}
+
+fn fibre_channel(source: &Place<'_>, errors: &mut Errors) {
+    let has_names = source.len("targetWWNs") > 0;
+    match (has_names, source.len("wwids") > 0) {
+        (false, false) => {
+            let detail = "must specify either targetWWNs or wwids, but not both";
+            errors.push(FieldError::required(source.at("targetWWNs"), detail));
+        }
+        (true, true) => {
+            source.invalid("targetWWNs", "targetWWNs and wwids can not be specified simultaneously", errors);
+        }
+        _ => {}
+    }
+    if has_names && source.get("lun").is_none() {
+        errors.push(FieldError::required(source.at("lun"), "lun is required if targetWWNs is specified"));
+    } else if has_names {
+        source.in_range("lun", 0, 255, errors);
+    }
+}
+
+fn azure_disk(source: &Place<'_>, errors: &mut Errors) {
+    source.one_of("cachingMode", &["None", "ReadOnly", "ReadWrite"], errors);
+    source.one_of("kind", &["Dedicated", "Managed", "Shared"], errors);
+    let (start, form) = match source.text("kind") {
+        _ if source.get("kind").is_none() => return,
+        "Managed" => (
+            "/subscriptions/",
+            "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}",
+        ),
+        _ => ("https://", "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"),
+    };
+    let uri = source.text("diskURI");
+    if !uri.starts_with(start) {
+        errors.push(FieldError::not_supported(source.at("diskURI"), uri, &[form]));
+    }
+}
+
+/// Requires the name of a secret, if there is one.
+pub(super) fn secret_name(source: &Place<'_>, errors: &mut Errors) {
+    if let Some(secret) = source.child("secretRef") {
+        secret.require("name", "", errors);
+    }
+}
+
+/// Checks the source of a persistent volume.
+pub(super) fn persistent(name: &str, source: &Place<'_>, errors: &mut Errors) {
+    match name {
+        "gcePersistentDisk" => {
+            let path = FieldPath::root("spec").child("persistentDisk");
+            check(name, &Place::new(&path, source.value), true, errors);
+        }
+        _ => check(name, source, true, errors),
+    }
+    match name {
+        "local" => {
+            if source.require("path", "", errors) {
+                source.faults("path", syntax::no_backsteps, errors);
+            }
+        }
+        "glusterfs" => {
+            if source.get("endpointsNamespace").is_some() && source.text("endpointsNamespace").is_empty() {
+                let detail = "if the endpointnamespace is set, it must be a valid namespace name";
+                source.invalid("endpointsNamespace", detail, errors);
+            }
+            source.label("endpointsNamespace", errors);
+        }
+        "azureFile" => {
+            if source.get("secretNamespace").is_some() {
+                source.require("secretNamespace", "", errors);
+            }
+        }
+        "cinder" | "storageos" => {
+            secret_name(source, errors);
+            if let Some(secret) = source.child("secretRef") {
+                secret.require("namespace", "", errors);
+            }
+        }
         "csi" => csi(source, errors),
         _ => {}
     }
 }
 
-fn local_path(name: &str, source: &Field<'_>, errors: &mut Vec<FieldError>) {
-    let (path, ty) = (source.get("path"), source.get("type"));
-    if path.text().split('/').any(|part| part == "..") {
-        errors.push(path.invalid("must not contain '..'"));
-    }
-    if name == "hostPath" && ty.is_set() {
-        errors.extend(ty.one_of(&[
-            "",
-            "BlockDevice",
-            "CharDevice",
-            "Directory",
-            "DirectoryOrCreate",
-            "File",
-            "FileOrCreate",
-            "Socket",
-        ]));
-    }
-}
-
-fn endpoints_namespace(namespace: &Field<'_>, errors: &mut Vec<FieldError>) {
-    match namespace.text() {
-        _ if !namespace.is_set() => {}
-        "" => {
-            let detail = "if the endpointnamespace is set, it must be a valid namespace name";
-            errors.push(namespace.invalid(detail));
+fn csi(source: &Place<'_>, errors: &mut Errors) {
+    if source.require("driver", "", errors) {
+        if source.text("driver").len() > 63 {
+            errors.push(FieldError::too_long(source.at("driver"), 63));
         }
-        text => errors.extend(namespace.faults(NameSyntax::Label.faults(text, false))),
+        source.faults(
+            "driver",
+            |name| NameSyntax::Subdomain.faults(&name.to_lowercase(), false),
+            errors,
+        );
     }
-}
-
-fn flocker(source: &Field<'_>, errors: &mut Vec<FieldError>) {
-    let name = source.get("datasetName");
-    match (name.is_empty(), source.get("datasetUUID").is_empty()) {
-        (true, true) => errors.push(source.required("one of datasetName and datasetUUID is required")),
-        (false, false) => {
-            let detail = "datasetName and datasetUUID can not be specified simultaneously";
-            errors.push(FieldError::invalid(source.path.clone(), "resource", detail));
+    source.require("volumeHandle", "", errors);
+    for name in
+        ["controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef"]
+    {
+        let Some(secret) = source.child(name) else { continue };
+        if secret.require("name", "", errors) {
+            secret.subdomain("name", errors);
         }
-        _ => {}
-    }
-    if name.text().contains('/') {
-        errors.push(name.invalid("must not contain '/'"));
-    }
-}
-
-fn quobyte(source: &Field<'_>, errors: &mut Vec<FieldError>) {
-    let (registry, tenant, volume) = (source.get("registry"), source.get("tenant"), source.get("volume"));
-    if registry.is_empty() {
-        errors.push(registry.required("must be a host:port pair or multiple pairs separated by commas"));
-    } else if tenant.text().len() >= 65 {
-        errors.push(tenant.required("must be a UUID and may not exceed a length of 64 characters"));
-    }
-    if volume.is_empty() {
-        errors.push(volume.required(""));
-    }
-}
-
-fn iscsi(source: &Field<'_>, errors: &mut Vec<FieldError>) {
-    let (iqn, lun, secret) = (source.get("iqn"), source.get("lun"), source.get("secretRef"));
-    if !iqn.is_empty() && !["iqn", "eui", "naa"].iter().any(|start| iqn.text().starts_with(start)) {
-        errors.push(iqn.invalid("must be valid format"));
-    }
-    if !(0..=255).contains(&lun.number()) {
-        errors.push(lun.invalid("must be between 0 and 255, inclusive"));
-    }
-    let is_true = |name: &str| source.get(name).value.is_some_and(|value| value.as_bool() == Some(true));
-    if (is_true("chapAuthDiscovery") || is_true("chapAuthSession")) && !secret.is_set() {
-        errors.push(secret.required(""));
-    }
-    if secret.is_set() && secret.get("name").is_empty() {
-        errors.push(secret.get("name").required(""));
-    }
-}
-
-fn fibre_channel(source: &Field<'_>, errors: &mut Vec<FieldError>) {
-    let (names, ids, lun) = (source.get("targetWWNs"), source.get("wwids"), source.get("lun"));
-    match (names.is_empty(), ids.is_empty()) {
-        (true, true) => errors.push(names.required("must specify either targetWWNs or wwids, but not both")),
-        (false, false) => {
-            errors.push(names.invalid("targetWWNs and wwids can not be specified simultaneously"));
-        }
-        _ => {}
-    }
-    if !names.is_empty() && !lun.is_set() {
-        errors.push(lun.required("lun is required if targetWWNs is specified"));
-    } else if !names.is_empty() && !(0..=255).contains(&lun.number()) {
-        errors.push(lun.invalid("must be between 0 and 255, inclusive"));
-    }
-}
-
-/// Requires the name and the namespace of a secret, if there is one.
-fn named_secret(secret: &Field<'_>, errors: &mut Vec<FieldError>) {
-    if secret.is_set() {
-        let fields = ["name", "namespace"].map(|name| secret.get(name));
-        errors.extend(fields.iter().filter(|field| field.is_empty()).map(|field| field.required("")));
-    }
-}
-
-fn csi(source: &Field<'_>, errors: &mut Vec<FieldError>) {
-    driver_name(&source.get("driver"), errors);
-    if source.get("volumeHandle").is_empty() {
-        errors.push(source.get("volumeHandle").required(""));
-    }
-    for name in [
-        "controllerPublishSecretRef",
-        "controllerExpandSecretRef",
-        "nodePublishSecretRef",
-        "nodeExpandSecretRef",
-    ] {
-        let reference = source.get(name);
-        for (name, syntax) in [("name", NameSyntax::Subdomain), ("namespace", NameSyntax::Label)] {
-            let field = reference.get(name);
-            match field.text() {
-                _ if !reference.is_set() => {}
-                "" => errors.push(field.required("")),
-                text => errors.extend(field.faults(syntax.faults(text, false))),
-            }
+        if secret.require("namespace", "", errors) {
+            secret.label("namespace", errors);
         }
     }
-}
-
-fn driver_name(name: &Field<'_>, errors: &mut Vec<FieldError>) {
-    if name.is_empty() {
-        errors.push(name.required(""));
-        return;
-    }
-    if name.text().len() > 63 {
-        errors.push(FieldError::too_long(name.path.clone(), 63));
-    }
-    errors.extend(name.faults(NameSyntax::Subdomain.faults(&name.text().to_lowercase(), false)));
 }
