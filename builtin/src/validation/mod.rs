@@ -37,7 +37,7 @@ use crate::Kind;
 use crate::table::name_of;
 
 /// The kinds of which the metadata of a new object is checked only if there is no other error.
-const LATE_METADATA: [&str; 3] = ["policy/v1/PodDisruptionBudget", "v1/Event", "events.k8s.io/v1/Event"];
+const LATE_METADATA: [&str; 2] = ["policy/v1/PodDisruptionBudget", "v1/Event"];
 
 /// The errors of a new object, [prepared](crate::prepare_create) for creation, in the order of kube-apiserver.
 ///
@@ -58,7 +58,8 @@ const LATE_METADATA: [&str; 3] = ["policy/v1/PodDisruptionBudget", "v1/Event", "
 /// ```
 pub fn validate_create(kind: &GroupVersionKind, object: &Value) -> Vec<FieldError> {
     let name = name_of(kind);
-    let mut errors = if LATE_METADATA.contains(&name.as_str()) { Vec::new() } else { metadata(kind, &name, object) };
+    let mut errors =
+        if LATE_METADATA.contains(&name.as_str()) { Vec::new() } else { metadata(kind, &name, object) };
     table().run_kind(&name, object, Operation::Create, &mut errors);
     if errors.is_empty() && LATE_METADATA.contains(&name.as_str()) {
         errors = metadata(kind, &name, object);
@@ -131,13 +132,23 @@ fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldErr
         Some("path") => NameSyntax::PathSegment,
         _ => NameSyntax::Subdomain,
     };
-    validate_object_meta(
-        object.get("metadata"),
-        is_namespaced(kind, object),
-        syntax,
-        &FieldPath::root("metadata"),
-    )
+    let (metadata, path) = (object.get("metadata"), FieldPath::root("metadata"));
+    let mut errors = validate_object_meta(metadata, is_namespaced(kind, object), syntax, &path);
+    if !GENERIC_METADATA.contains(&kind.group.as_str()) && !LATE_METADATA.contains(&name) {
+        let finalizers = metadata.and_then(|metadata| metadata.get("finalizers")).and_then(Value::as_list);
+        for (at, finalizer) in finalizers.into_iter().flatten().enumerate() {
+            let finalizer = finalizer.as_str().unwrap_or_default();
+            let path = path.child("finalizers").index(at);
+            let faults = syntax::finalizer(finalizer).into_iter();
+            errors.extend(faults.map(|fault| FieldError::invalid(path.clone(), finalizer, fault)));
+        }
+    }
+    errors
 }
+
+/// The groups whose kinds may have any finalizer.
+const GENERIC_METADATA: [&str; 3] =
+    ["admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"];
 
 #[cfg(test)]
 mod tests {

@@ -28,6 +28,14 @@ pub(super) fn port_name(name: &str) -> Vec<String> {
     faults.into_iter().map(str::to_owned).collect()
 }
 
+/// The fault of a finalizer of a built-in kind that has no prefix, and is none of Kubernetes.
+pub(super) fn finalizer(name: &str) -> Vec<String> {
+    match name.contains('/') || matches!(name, "kubernetes" | "orphan" | "foregroundDeletion") {
+        true => Vec::new(),
+        false => vec!["name is neither a standard finalizer name nor is it fully qualified".to_owned()],
+    }
+}
+
 /// The fault of the name of an environment variable.
 pub(super) fn variable_name(name: &str) -> Vec<String> {
     if name.bytes().all(|letter| (b' '..=b'~').contains(&letter) && letter != b'=') {

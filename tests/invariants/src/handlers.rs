@@ -69,7 +69,8 @@ spec:
 static RESOURCES: LazyLock<Vec<Resource>> = LazyLock::new(|| {
     let kinds = KINDS.iter().map(|(version, kind)| GroupVersionKind::from_api_version_kind(version, kind));
     let builtin = kinds.filter_map(|kind| Resource::builtin(&kind).ok());
-    let definition = Value::from_yaml(DEFINITION).ok().and_then(|value| CustomResource::from_value(&value).ok());
+    let definition =
+        Value::from_yaml(DEFINITION).ok().and_then(|value| CustomResource::from_value(&value).ok());
     let custom = definition.and_then(|definition| Resource::custom(&definition, "v1").ok());
     builtin.chain(custom).collect()
 });
@@ -123,8 +124,11 @@ fn send(
     second: usize,
 ) -> Result<Result<Outcome, Refused>, String> {
     let mut parts = line.splitn(3, ' ');
-    let (verb, query, body) =
-        (parts.next().unwrap_or_default(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (verb, query, body) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
     let (verb, subresource) = verb.split_once('/').unwrap_or((verb, ""));
     let content_type = match verb {
         "apply" => "application/apply-patch+yaml",

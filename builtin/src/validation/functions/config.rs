@@ -444,15 +444,14 @@ pub(super) fn namespace(path: &FieldPath, value: &Value, _: Operation<'_>, error
     for finalizer in Field::new(path, value).items() {
         let name = finalizer.text();
         let mut faults = qualified_name(name);
-        if !name.contains('/') && !matches!(name, "kubernetes" | "orphan" | "foregroundDeletion") {
-            faults.push("name is neither a standard finalizer name nor is it fully qualified".to_owned());
-        }
+        faults.extend(syntax::finalizer(name));
         errors.extend(faults.into_iter().map(|fault| FieldError::invalid(path.clone(), name, fault)));
     }
 }
 
 /// Compares the values of a limit, in the order of their names; the order of Kubernetes is random.
 fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Vec<FieldError>) {
+    let one = Amount::parse("1").unwrap_or_default();
     let mut names = BTreeSet::new();
     for member in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
         names.extend(limit.get(member).entries().map(|(name, _)| name));
@@ -481,6 +480,10 @@ fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Vec<FieldError>) {
                 let detail = format!("{low_name} value {low} is greater than {high_name} value {high}");
                 errors.push(FieldError::invalid(limit.path.child(at).key(name), shown, detail));
             }
+        }
+        if let Some((ratio, _)) = of("maxLimitRequestRatio").filter(|(_, amount)| *amount < one) {
+            let path = limit.path.child("maxLimitRequestRatio").key(name);
+            errors.push(FieldError::invalid(path, ratio, format!("ratio {ratio} is less than 1")));
         }
     }
 }

@@ -197,16 +197,15 @@ fn csi(source: &Place<'_>, errors: &mut Errors) {
         if source.text("driver").len() > 63 {
             errors.push(FieldError::too_long(source.at("driver"), 63));
         }
-        source.faults(
-            "driver",
-            |name| NameSyntax::Subdomain.faults(&name.to_lowercase(), false),
-            errors,
-        );
+        source.faults("driver", |name| NameSyntax::Subdomain.faults(&name.to_lowercase(), false), errors);
     }
     source.require("volumeHandle", "", errors);
-    for name in
-        ["controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef"]
-    {
+    for name in [
+        "controllerPublishSecretRef",
+        "controllerExpandSecretRef",
+        "nodePublishSecretRef",
+        "nodeExpandSecretRef",
+    ] {
         let Some(secret) = source.child(name) else { continue };
         if secret.require("name", "", errors) {
             secret.subdomain("name", errors);
