@@ -79,7 +79,7 @@ impl Resource {
             }
             Ok(Part {
                 gvk: kind.clone(),
-                kind: Arc::new(facts.clone()),
+                kind: facts.kind(),
                 manager: built(manager)?,
                 patches: fieldmanager_patch::builtin::types().for_kind(&kind.api_version(), &kind.kind),
             })

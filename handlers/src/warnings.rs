@@ -1,18 +1,23 @@
 //! The warnings of a request.
 
-/// The warnings of a request in progress. A text that occurs again is dropped.
+use std::collections::BTreeSet;
+
+/// The warnings of a request in progress. A string that occurs again is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Warnings(Vec<String>);
+pub(crate) struct Warnings {
+    all: Vec<String>,
+    known: BTreeSet<String>,
+}
 
 impl Warnings {
     pub(crate) fn add(&mut self, text: impl Into<String>) {
         let text = text.into();
-        if !self.0.contains(&text) {
-            self.0.push(text);
+        if self.known.insert(text.clone()) {
+            self.all.push(text);
         }
     }
 
     pub(crate) fn into_vec(self) -> Vec<String> {
-        self.0
+        self.all
     }
 }

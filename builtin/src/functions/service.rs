@@ -1,7 +1,7 @@
 //! The steps of the storage of services before an object is prepared: it keeps allocated addresses and ports, and brings
 //! both fields of cluster IPs in line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_value::{List, Value};
 
@@ -82,11 +82,12 @@ fn kept_node_ports(service: &Value, live: &Value) -> Option<Value> {
         list.into_iter().flatten().cloned().collect()
     };
     let (new, old) = (ports(service), ports(live));
+    let used: BTreeSet<i64> = new.iter().map(node_port).collect();
     let known: BTreeMap<&str, i64> = old.iter().map(|port| (text(port, "name"), node_port(port))).collect();
     Path::parse("spec.ports[]").edit(service, false, &mut |port| {
         let Some(port) = port else { return Edit::Keep };
         let number = known.get(text(port, "name")).copied().unwrap_or_default();
-        if node_port(port) != 0 || number == 0 || new.iter().any(|port| node_port(port) == number) {
+        if node_port(port) != 0 || number == 0 || used.contains(&number) {
             return Edit::Keep;
         }
         with(port, "nodePort", number).map_or(Edit::Keep, Edit::Set)

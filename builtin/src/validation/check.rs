@@ -21,7 +21,7 @@ pub(super) struct Check {
     of_updates: Option<bool>,
     when: Vec<(Path, Test)>,
     live: Vec<(Path, Test)>,
-    /// Another path for the error of a changed field.
+    /// Another path for the error of a changed field, or of an item that occurs again.
     shown: Option<Path>,
     rule: Rule,
 }
@@ -142,7 +142,8 @@ impl Check {
                     if let Some(value) = key.get(item)
                         && !seen.insert(value)
                     {
-                        errors.push(FieldError::duplicate(below_path(&path.index(at), key), value.clone()));
+                        let shown = self.shown.as_ref().unwrap_or(key);
+                        errors.push(FieldError::duplicate(below_path(&path.index(at), shown), value.clone()));
                     }
                 }
             }

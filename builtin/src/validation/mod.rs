@@ -12,7 +12,7 @@
 //! | `unique: PATH` | an item of the list has the value of an earlier one at the path; the empty path is the item itself |
 //! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, `reference` a role reference as its Go struct, and a type of `data/internal.json` that type |
 //! | `forbidden: DETAIL` | an update changes the value |
-//! | `shown: PATH` | the path of the error of a changed field, if it is another one than that of the field |
+//! | `shown: PATH` | the path of the error of a changed field, or in an item that occurs again, if it is another one than that of the field |
 //! | `apply: TYPE` | those of the checks of a type, whose paths start at the value |
 //! | `call: NAME` | those of a function |
 //! | `on: create` or `on: update` | no error: the check applies to this operation alone |
@@ -36,6 +36,9 @@ use self::table::table;
 use crate::Kind;
 use crate::table::name_of;
 
+/// The kinds of which the metadata of a new object is checked only if there is no other error.
+const LATE_METADATA: [&str; 2] = ["policy/v1/PodDisruptionBudget", "v1/Event"];
+
 /// The errors of a new object, [prepared](crate::prepare_create) for creation, in the order of kube-apiserver.
 ///
 /// Metadata, required fields, enumerations, ranges and the like are checked as far as a table describes them;
@@ -55,8 +58,12 @@ use crate::table::name_of;
 /// ```
 pub fn validate_create(kind: &GroupVersionKind, object: &Value) -> Vec<FieldError> {
     let name = name_of(kind);
-    let mut errors = metadata(kind, &name, object);
+    let mut errors =
+        if LATE_METADATA.contains(&name.as_str()) { Vec::new() } else { metadata(kind, &name, object) };
     table().run_kind(&name, object, Operation::Create, &mut errors);
+    if errors.is_empty() && LATE_METADATA.contains(&name.as_str()) {
+        errors = metadata(kind, &name, object);
+    }
     without_duplicates(kind, errors)
 }
 
@@ -116,18 +123,32 @@ fn is_namespaced(kind: &GroupVersionKind, object: &Value) -> bool {
 }
 
 fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldError> {
+    // That of a `Scale` is dropped.
+    if name == "autoscaling/v1/Scale" {
+        return Vec::new();
+    }
     let syntax = match table().name_syntax(name) {
         Some("label") => NameSyntax::Label,
         Some("path") => NameSyntax::PathSegment,
         _ => NameSyntax::Subdomain,
     };
-    validate_object_meta(
-        object.get("metadata"),
-        is_namespaced(kind, object),
-        syntax,
-        &FieldPath::root("metadata"),
-    )
+    let (metadata, path) = (object.get("metadata"), FieldPath::root("metadata"));
+    let mut errors = validate_object_meta(metadata, is_namespaced(kind, object), syntax, &path);
+    if !GENERIC_METADATA.contains(&kind.group.as_str()) && !LATE_METADATA.contains(&name) {
+        let finalizers = metadata.and_then(|metadata| metadata.get("finalizers")).and_then(Value::as_list);
+        for (at, finalizer) in finalizers.into_iter().flatten().enumerate() {
+            let finalizer = finalizer.as_str().unwrap_or_default();
+            let path = path.child("finalizers").index(at);
+            let faults = syntax::finalizer(finalizer).into_iter();
+            errors.extend(faults.map(|fault| FieldError::invalid(path.clone(), finalizer, fault)));
+        }
+    }
+    errors
 }
+
+/// The groups whose kinds may have any finalizer.
+const GENERIC_METADATA: [&str; 3] =
+    ["admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"];
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! Warnings about objects of built-in kinds, which the API server sends in `Warning` headers.
 
+mod bounded;
 mod fields;
 mod network;
 mod paths;

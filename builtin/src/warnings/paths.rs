@@ -1,12 +1,12 @@
 //! Warnings about files of one volume at the same path.
 
+use std::collections::BTreeMap;
+
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
+use super::bounded::Bounded;
 use crate::place::{Place, quoted};
-
-/// The most files of a volume that are compared with each other. The cost grows with the square of them.
-const MAX_FILES: usize = 200;
 
 /// A file, and the source that has it if the volume has several.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,41 +22,103 @@ impl File {
             source => format!("{} ({source})", quote(&self.path)),
         }
     }
+}
 
-    fn overlaps(&self, other: &File) -> bool {
-        let (one, two) = (format!("{}/", self.path), format!("{}/", other.path));
-        !self.path.is_empty() && !other.path.is_empty() && (one.starts_with(&two) || two.starts_with(&one))
+/// A folder or file of a volume.
+#[derive(Default)]
+struct Node {
+    children: BTreeMap<String, usize>,
+    /// The positions of the files with this path.
+    files: Vec<usize>,
+}
+
+/// The files of a volume, also by the parts of their paths: the cost of adding one does not grow with their number.
+struct Files {
+    all: Vec<File>,
+    nodes: Vec<Node>,
+}
+
+impl Files {
+    fn new() -> Self {
+        Files { all: Vec::new(), nodes: vec![Node::default()] }
+    }
+
+    /// Adds a file, and returns the positions of the earlier files that hide it or that it hides, at most `limit`.
+    fn insert(&mut self, file: &File, limit: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut node = 0;
+        for part in file.path.split('/') {
+            found.extend(self.at(node));
+            let next = self.nodes.len();
+            let child =
+                self.nodes.get_mut(node).map(|node| *node.children.entry(part.to_owned()).or_insert(next));
+            node = child.unwrap_or(next);
+            if node == next {
+                self.nodes.push(Node::default());
+            }
+        }
+        let mut below = vec![node];
+        while let Some(node) = below.pop().filter(|_| found.len() < limit) {
+            found.extend(self.at(node));
+            below.extend(self.nodes.get(node).into_iter().flat_map(|node| node.children.values()));
+        }
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.files.push(self.all.len());
+        }
+        self.all.push(file.clone());
+        found.sort_unstable();
+        found.truncate(limit);
+        found
+    }
+
+    /// The positions of the files at a node.
+    fn at(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        self.nodes.get(node).into_iter().flat_map(|node| node.files.iter().copied())
+    }
+
+    /// Adds files, and the warnings about those that hide each other.
+    fn add(&mut self, files: Vec<File>, volume: &str, source: &str, out: &mut Bounded<'_>) {
+        for file in files.into_iter().filter(|file| !file.path.is_empty()) {
+            if out.left() == 0 {
+                return;
+            }
+            for other in self.insert(&file, out.left()) {
+                if out.left() == 0 {
+                    return;
+                }
+                let other = self.all.get(other).map(File::shown).unwrap_or_default();
+                let overlap = format!("{} with {other}", file.shown());
+                out.push(format!("volume {volume} ({source}): overlapping paths: {overlap}"));
+            }
+        }
     }
 }
 
 /// Adds the warnings about files that hide each other.
 pub(super) fn overlapping(spec: &Place<'_>, out: &mut Vec<String>) {
+    let mut out = Bounded::new(out);
     for volume in spec.items("volumes") {
         let name = quoted(&volume, "name");
-        let mut warn = |source: &str, files: Vec<File>| {
-            for (at, file) in files.iter().enumerate().take(MAX_FILES) {
-                for other in files.iter().take(at).filter(|other| file.overlaps(other)) {
-                    let overlap = format!("{} with {}", file.shown(), other.shown());
-                    out.push(format!("volume {name} ({source}): overlapping paths: {overlap}"));
-                }
+        for (member, words, named) in [
+            ("configMap", "ConfigMap", "name"),
+            ("secret", "Secret", "secretName"),
+            ("downwardAPI", "DownwardAPI", ""),
+        ] {
+            let Some(source) = volume.child(member) else { continue };
+            let words = if named.is_empty() {
+                words.to_owned()
+            } else {
+                format!("{words} {}", quoted(&source, named))
+            };
+            Files::new().add(files(&source, ""), &name, &words, &mut out);
+        }
+        let Some(source) = volume.child("projected") else { continue };
+        let mut files = Files::new();
+        for part in source.items("sources") {
+            if part.value.as_map().is_none_or(|map| map.is_empty()) {
+                out.all.push(format!("volume {name} (Projected) has no sources provided"));
             }
-        };
-        if let Some(source) = volume.child("configMap") {
-            warn(&format!("ConfigMap {}", quoted(&source, "name")), files(&source, ""));
-        }
-        if let Some(source) = volume.child("secret") {
-            warn(&format!("Secret {}", quoted(&source, "secretName")), files(&source, ""));
-        }
-        if let Some(source) = volume.child("downwardAPI") {
-            warn("DownwardAPI", files(&source, ""));
-        }
-        if let Some(source) = volume.child("projected") {
-            let parts: Vec<_> = source.items("sources").collect();
-            let is_empty = |part: &Place<'_>| part.value.as_map().is_none_or(|map| map.is_empty());
-            warn("Projected", parts.iter().flat_map(projected).collect());
-            for _ in parts.iter().filter(|part| is_empty(part)) {
-                out.push(format!("volume {name} (Projected) has no sources provided"));
-            }
+            files.add(projected(&part), &name, "Projected", &mut out);
         }
     }
 }

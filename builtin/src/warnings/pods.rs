@@ -7,12 +7,10 @@ use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
+use super::bounded::Bounded;
 use super::paths;
 use crate::amount::Amount;
 use crate::place::{Place, quoted};
-
-/// The most warnings about ports. Two lists of ports may overlap in as many ways as the product of their lengths.
-const MAX_PORTS: usize = 1000;
 
 const NO_SELECTOR: &str = "a null labelSelector results in matching no pod";
 
@@ -290,9 +288,67 @@ fn variables(container: &Place<'_>, out: &mut Vec<String>) {
     }
 }
 
+/// The ports with one number and protocol, by what decides whether two of them overlap.
+#[derive(Default)]
+struct Ports<'v> {
+    all: Vec<FieldPath>,
+    /// The ports without a port of the host.
+    without_host: Vec<usize>,
+    /// The other ports, by the port and the address of the host.
+    by_host: BTreeMap<(i64, &'v str), Vec<usize>>,
+    /// The other ports with an address, by the port of the host.
+    with_ip: BTreeMap<i64, Vec<usize>>,
+}
+
+impl<'v> Ports<'v> {
+    /// Adds a port, and returns the earlier ones with which it overlaps, in their order.
+    fn insert(
+        &mut self,
+        port: &Place<'v>,
+        host: i64,
+        ip: &'v str,
+        limit: usize,
+    ) -> Vec<(usize, &'static str)> {
+        const SAME: &str = "duplicate";
+        const SOME: &str = "overlapping";
+        const UNCLEAR: &str = "dangerously ambiguous";
+        let at = self.all.len();
+        self.all.push(port.path.clone());
+        let mut found: Vec<(usize, &'static str)> = Vec::new();
+        if host == 0 {
+            let same = self.by_host.get(&(0, ip)).into_iter().flatten();
+            let same: BTreeSet<usize> = same.copied().take(limit).collect();
+            found.extend(
+                (0..at.min(limit)).map(|other| (other, if same.contains(&other) { SAME } else { SOME })),
+            );
+            self.without_host.push(at);
+        } else {
+            let other_ips = match ip {
+                "" => self.with_ip.get(&host),
+                _ => self.by_host.get(&(host, "")),
+            };
+            let parts = [
+                (self.by_host.get(&(host, ip)), SAME),
+                (other_ips, UNCLEAR),
+                (Some(&self.without_host), SOME),
+            ];
+            for (others, words) in parts {
+                found.extend(others.into_iter().flatten().take(limit).map(|other| (*other, words)));
+            }
+            found.sort_unstable();
+            found.truncate(limit);
+            if !ip.is_empty() {
+                self.with_ip.entry(host).or_default().push(at);
+            }
+        }
+        self.by_host.entry((host, ip)).or_default().push(at);
+        found
+    }
+}
+
 fn ports(spec: &Place<'_>, out: &mut Vec<String>) {
-    let before = out.len();
-    let mut all: BTreeMap<(i64, &str), Vec<Place<'_>>> = BTreeMap::new();
+    let mut out = Bounded::new(out);
+    let mut all: BTreeMap<(i64, &str), Ports<'_>> = BTreeMap::new();
     for container in containers(spec) {
         for port in container.items("ports") {
             let (host, ip) = (port.int("hostPort").unwrap_or_default(), port.text("hostIP"));
@@ -303,33 +359,17 @@ fn ports(spec: &Place<'_>, out: &mut Vec<String>) {
                     port.int("containerPort").unwrap_or_default(),
                     port.text("protocol")
                 );
-                out.push(format!("{}: hostIP set without hostPort: {shown}", port.path));
+                out.all.push(format!("{}: hostIP set without hostPort: {shown}", port.path));
             }
             let key = (port.int("containerPort").unwrap_or_default(), port.text("protocol"));
             let others = all.entry(key).or_default();
-            for other in others.iter() {
-                if out.len() - before >= MAX_PORTS {
-                    break;
-                }
-                let (other_host, other_ip) =
-                    (other.int("hostPort").unwrap_or_default(), other.text("hostIP"));
-                let detail = if (host, ip) == (other_host, other_ip) {
-                    "duplicate"
-                } else if host == 0 || other_host == 0 {
-                    "overlapping"
-                } else if host == other_host && ip.is_empty() != other_ip.is_empty() {
-                    "dangerously ambiguous"
-                } else {
-                    continue;
-                };
-                out.push(format!("{}: {detail} port definition with {}", port.path, other.path));
-            }
-            // More ports with one number have no more kinds of overlap.
-            if others.len() < MAX_PORTS {
-                others.push(port);
+            for (other, words) in others.insert(&port, host, ip, out.left()) {
+                let other = others.all.get(other).cloned().unwrap_or_default();
+                out.push(format!("{}: {words} port definition with {other}", port.path));
             }
         }
     }
+    let out = out.all;
     let mut names: BTreeMap<&str, FieldPath> = BTreeMap::new();
     for container in containers(spec) {
         for port in container.items("ports") {
@@ -398,6 +438,7 @@ pub(super) fn address(path: &FieldPath, text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bounded::MAX_PAIRS;
     use super::*;
 
     fn warnings(spec: &str) -> Vec<String> {
@@ -460,6 +501,6 @@ mod tests {
     fn the_number_of_warnings_about_ports_is_bounded() {
         let ports = vec!["{containerPort: 1, protocol: TCP}"; 3000].join(", ");
         let found = warnings(&format!("{{containers: [{{ports: [{ports}]}}]}}"));
-        assert_eq!(found.len(), MAX_PORTS);
+        assert_eq!(found.len(), MAX_PAIRS);
     }
 }

@@ -1,34 +1,24 @@
 //! Random objects of built-in kinds, from the table of Go types.
 
-use std::sync::LazyLock;
-
 use serde_json::{Map, Value, json};
 
+use crate::generate::go_types::{GoKind, GoType};
 use crate::generate::random::Random;
-use crate::json::{items, text};
-
-static TYPES: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../../builtin/src/data/types.json")).unwrap_or_default()
-});
-static KINDS: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../../builtin/src/data/kinds.json")).unwrap_or_default()
-});
 
 /// The request of a seed.
 pub(super) fn request(seed: u64) -> Value {
     let mut random = Random::new(seed);
-    let kinds = items(&KINDS, "kinds");
+    let kinds = GoKind::all();
     // Each kind in turn, so that every run has all.
     let kind = usize::try_from(seed).ok().and_then(|seed| kinds.get(seed % kinds.len().max(1)));
-    let kind = kind.unwrap_or(&Value::Null);
-    let (group, version, name) = (text(kind, "group"), text(kind, "version"), text(kind, "kind"));
+    let Some(kind) = kind else { return Value::Null };
+    let (group, version, name) = (kind.group, kind.version, kind.kind);
     let converts = random.chance(40) && group != "meta.k8s.io";
     let faults = if converts { 0 } else { random.weighted(&[(50, 0), (30, 1), (15, 4), (5, 20)], 0) };
     let mut objects = Objects { random, faults, left: 400 };
-    let mut object = objects.value(kind.get("type").and_then(Value::as_u64).unwrap_or_default(), 0);
+    let mut object = objects.value(kind.ty, 0);
     if let Some(members) = object.as_object_mut().filter(|_| converts || objects.random.chance(90)) {
-        let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
-        members.insert("apiVersion".to_owned(), json!(api_version));
+        members.insert("apiVersion".to_owned(), json!(kind.api_version()));
         members.insert("kind".to_owned(), json!(name));
     }
     if !converts {
@@ -42,15 +32,14 @@ pub(super) fn request(seed: u64) -> Value {
         }
     }
     drop_empty(&mut object);
-    let is_version = |other: &&Value| {
-        text(other, "kind") == name
-            && (text(other, "group") == group
-                || name == "Event" && ["", "events.k8s.io"].contains(&text(other, "group")))
+    let is_version = |other: &&GoKind| {
+        other.kind == name
+            && (other.group == group || name == "Event" && ["", "events.k8s.io"].contains(&other.group))
     };
-    let versions: Vec<&Value> = kinds.iter().filter(is_version).collect();
+    let versions: Vec<&GoKind> = kinds.iter().filter(is_version).collect();
     let to = objects.random.pick(&versions).copied().unwrap_or(kind);
     json!({
-        "op": "convert", "group": group, "version": version, "kind": name, "toGroup": text(to, "group"), "to": text(to, "version"),
+        "op": "convert", "group": group, "version": version, "kind": name, "toGroup": to.group, "to": to.version,
         "object": object,
     })
 }
@@ -107,7 +96,7 @@ struct Objects {
 }
 
 impl Objects {
-    fn value(&mut self, ty: u64, depth: usize) -> Value {
+    fn value(&mut self, ty: Option<GoType>, depth: usize) -> Value {
         self.left = self.left.saturating_sub(1);
         if self.random.chance(self.faults) {
             return self.other();
@@ -115,11 +104,8 @@ impl Objects {
         if self.random.chance(2) {
             return Value::Null;
         }
-        let Some(ty) = usize::try_from(ty).ok().and_then(|at| items(&TYPES, "types").get(at)) else {
-            return json!(1);
-        };
-        let part = |at: usize| ty.get(at).and_then(Value::as_u64).unwrap_or_default();
-        match ty.get(0).and_then(Value::as_str).unwrap_or_default() {
+        let Some(ty) = ty else { return json!(1) };
+        match ty.sort() {
             "bool" => json!(self.random.chance(50)),
             "string" => json!(self.random.name(STRINGS)),
             "int32" => self.integer(i64::from(i32::MAX)),
@@ -132,16 +118,16 @@ impl Objects {
             "IntOrString" if self.random.chance(50) => self.integer(i64::from(i32::MAX)),
             "IntOrString" => json!(self.random.name(&["50%", "http", "", "0", "100"])),
             "RawExtension" | "FieldsV1" | "JSON" => self.other(),
-            "pointer" => self.value(part(2), depth),
+            "pointer" => self.value(ty.item(), depth),
             "slice" => {
                 let length = self.length(depth);
-                (0..length).map(|_| self.value(part(2), depth + 1)).collect()
+                (0..length).map(|_| self.value(ty.item(), depth + 1)).collect()
             }
             "map" => {
                 let length = self.length(depth);
                 let entries = (0..length).map(|_| {
                     let key = self.random.name(KEYS);
-                    (key.to_owned(), self.value(part(3), depth + 1))
+                    (key.to_owned(), self.value(ty.entry(), depth + 1))
                 });
                 Value::Object(entries.collect())
             }
@@ -159,46 +145,29 @@ impl Objects {
             "SchemaOrBool" if self.random.chance(40) => json!(self.random.chance(50)),
             "SchemaOrArray" if self.random.chance(40) => {
                 let length = self.length(depth);
-                (0..length).map(|_| self.value(part(2), depth + 1)).collect()
+                (0..length).map(|_| self.value(ty.item(), depth + 1)).collect()
             }
             "SchemaOrStrings" if self.random.chance(60) => {
                 let length = self.length(depth);
                 (0..length).map(|_| json!(self.random.name(STRINGS))).collect()
             }
-            "SchemaOrBool" | "SchemaOrArray" | "SchemaOrStrings" => self.value(part(2), depth + 1),
+            "SchemaOrBool" | "SchemaOrArray" | "SchemaOrStrings" => self.value(ty.item(), depth + 1),
             _ => Value::Null,
         }
     }
 
-    fn fields(&mut self, ty: &Value, members: &mut Map<String, Value>, depth: usize) {
-        let names = items(&TYPES, "names");
-        let fields = ty.get(2).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        // Few fields of large structs, and fewer of deep ones.
-        let percent = match (depth, fields.len()) {
-            _ if self.left == 0 => 0,
-            (0, _) => 90,
-            (_, 0..=4) => 60,
-            (_, 5..=12) => 35,
-            _ => 15,
-        };
-        for field in fields {
-            let part = |at: usize| field.get(at).and_then(Value::as_u64).unwrap_or_default();
-            let Some(name) = usize::try_from(part(0)).ok().and_then(|at| names.get(at)?.as_str()) else {
-                continue;
-            };
-            if part(2) & 4 != 0 {
-                let embedded = usize::try_from(part(1)).ok().and_then(|at| items(&TYPES, "types").get(at));
-                self.fields(embedded.unwrap_or(&Value::Null), members, depth);
-            } else if self.random.chance(percent) {
-                let value = self.value(part(1), depth + 1);
-                members.insert(name.to_owned(), value);
+    fn fields(&mut self, ty: GoType, members: &mut Map<String, Value>, depth: usize) {
+        let is_full = self.left == 0;
+        for field in ty.fields() {
+            if self.random.chance(if is_full { 0 } else { field.share(depth) }) {
+                let value = self.value(field.ty, depth + 1);
+                members.insert(field.name.to_owned(), value);
             }
         }
     }
 
     /// The annotations that conversions of a kind read.
     fn annotations(&mut self, kind: &str) -> Map<String, Value> {
-        let parts = KINDS.get("parts");
         let mut annotations = Map::new();
         let mut add = |name: &str, value: String| {
             annotations.insert(name.to_owned(), json!(value));
@@ -211,10 +180,8 @@ impl Objects {
                     ("conditions", "conditions"),
                     ("behavior", "behavior"),
                 ] {
-                    let ty =
-                        parts.and_then(|parts| parts.get(part)).and_then(Value::as_u64).unwrap_or_default();
                     let value = match self.random.below(5) {
-                        0..=2 => self.value(ty, 1).to_string(),
+                        0..=2 => self.value(GoType::of_part(part), 1).to_string(),
                         3 => self
                             .random
                             .name(&[

@@ -5,21 +5,12 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
+use crate::generate::go_types::{GoKind, GoType};
 use crate::generate::random::Random;
-use crate::json::{items, text};
 
-static TYPES: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../../builtin/src/data/types.json")).unwrap_or_default()
-});
-static KINDS: LazyLock<HashMap<String, u64>> = LazyLock::new(|| {
-    let kinds: Value =
-        serde_json::from_str(include_str!("../../../builtin/src/data/kinds.json")).unwrap_or_default();
-    let entry = |kind: &Value| {
-        let group = Some(text(kind, "group")).filter(|group| !group.is_empty());
-        let parts: Vec<&str> = group.into_iter().chain([text(kind, "version"), text(kind, "kind")]).collect();
-        (parts.join("/"), kind.get("type").and_then(Value::as_u64).unwrap_or_default())
-    };
-    items(&kinds, "kinds").iter().map(entry).collect()
+static KINDS: LazyLock<HashMap<String, GoType>> = LazyLock::new(|| {
+    let kinds = GoKind::all().into_iter();
+    kinds.filter_map(|kind| Some((format!("{}/{}", kind.api_version(), kind.kind), kind.ty?))).collect()
 });
 static HINTS: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("hints.json")).unwrap_or_default());
@@ -142,7 +133,7 @@ struct Objects {
 
 impl Objects {
     fn object(&mut self, kind: &str) -> Value {
-        let mut object = self.value(KINDS.get(kind).copied().unwrap_or_default(), "", 0);
+        let mut object = self.value(KINDS.get(kind).copied(), "", 0);
         let (api_version, name) = kind.rsplit_once('/').unwrap_or_default();
         if let Some(members) = object.as_object_mut() {
             members.insert("apiVersion".to_owned(), json!(api_version));
@@ -179,19 +170,16 @@ impl Objects {
         Value::Object(out)
     }
 
-    fn value(&mut self, ty: u64, place: &str, depth: usize) -> Value {
+    fn value(&mut self, ty: Option<GoType>, place: &str, depth: usize) -> Value {
         self.left = self.left.saturating_sub(1);
         if let Some(hint) = HINTS.get(place).and_then(Value::as_array) {
             return self.random.pick(hint).cloned().unwrap_or_default();
         }
-        let Some(ty) = usize::try_from(ty).ok().and_then(|at| items(&TYPES, "types").get(at)) else {
-            return json!(1);
-        };
-        let part = |at: usize| ty.get(at).and_then(Value::as_u64).unwrap_or_default();
+        let Some(ty) = ty else { return json!(1) };
         let length = |objects: &mut Self| {
             if objects.left == 0 || depth > 10 { 1 } else { objects.random.between(1, 2) }
         };
-        match ty.get(0).and_then(Value::as_str).unwrap_or_default() {
+        match ty.sort() {
             "bool" => json!(self.random.chance(50)),
             "string" => json!(self.random.name(STRINGS)),
             "int32" | "int64" if self.random.chance(5) => json!(-1),
@@ -203,14 +191,13 @@ impl Objects {
             "IntOrString" if self.random.chance(50) => json!(self.random.below(200)),
             "IntOrString" => json!(self.random.name(&["50%", "http"])),
             "RawExtension" | "FieldsV1" | "JSON" => json!({"a": 1}),
-            "pointer" => self.value(part(2), place, depth),
-            "slice" => (0..length(self)).map(|_| self.value(part(2), place, depth + 1)).collect(),
+            "pointer" => self.value(ty.item(), place, depth),
+            "slice" => (0..length(self)).map(|_| self.value(ty.item(), place, depth + 1)).collect(),
             "map" => {
-                let of = usize::try_from(part(3)).ok().and_then(|at| items(&TYPES, "types").get(at));
-                let is_resources = of.and_then(|of| of.get(0)).and_then(Value::as_str) == Some("Quantity");
+                let is_resources = ty.entry().is_some_and(|entry| entry.sort() == "Quantity");
                 let entries = (0..length(self)).map(|_| {
                     let key = self.random.name(if is_resources { RESOURCES } else { KEYS });
-                    (key.to_owned(), self.value(part(3), place, depth + 1))
+                    (key.to_owned(), self.value(ty.entry(), place, depth + 1))
                 });
                 Value::Object(entries.collect())
             }
@@ -219,44 +206,25 @@ impl Objects {
                 self.fields(ty, &mut members, depth);
                 Value::Object(members)
             }
-            "SchemaOrBool" | "SchemaOrArray" | "SchemaOrStrings" => self.value(part(2), place, depth + 1),
+            "SchemaOrBool" | "SchemaOrArray" | "SchemaOrStrings" => self.value(ty.item(), place, depth + 1),
             _ => Value::Null,
         }
     }
 
-    fn fields(&mut self, ty: &Value, members: &mut Map<String, Value>, depth: usize) {
-        let names = items(&TYPES, "names");
-        let type_name = ty.get(1).and_then(Value::as_str).unwrap_or_default();
-        let fields = ty.get(2).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        // Few fields of large structs.
-        let percent = match (depth, fields.len()) {
-            _ if self.left == 0 => 0,
-            (0, _) => 90,
-            (_, 0..=4) => 60,
-            (_, 5..=12) => 35,
-            _ => 15,
-        };
-        for field in fields {
-            let part = |at: usize| field.get(at).and_then(Value::as_u64).unwrap_or_default();
-            let Some(name) = usize::try_from(part(0)).ok().and_then(|at| names.get(at)?.as_str()) else {
-                continue;
-            };
-            if part(2) & 4 != 0 {
-                let embedded = usize::try_from(part(1)).ok().and_then(|at| items(&TYPES, "types").get(at));
-                self.fields(embedded.unwrap_or(&Value::Null), members, depth);
-                continue;
-            }
+    fn fields(&mut self, ty: GoType, members: &mut Map<String, Value>, depth: usize) {
+        for field in ty.fields() {
+            let share = field.share(depth);
             // The most important parts are frequent.
-            let percent = match name {
+            let share = match field.name {
                 "spec" | "template" | "containers" => 95,
-                "type" | "kind" => percent.max(70),
-                "volumes" | "initContainers" | "livenessProbe" | "resources" | "image" => percent.max(30),
-                _ => percent,
+                "type" | "kind" => share.max(70),
+                "volumes" | "initContainers" | "livenessProbe" | "resources" | "image" => share.max(30),
+                _ => share,
             };
-            let place = format!("{type_name}.{name}");
-            if self.left > 0 && !OMITTED.contains(&place.as_str()) && self.random.chance(percent) {
-                let value = self.value(part(1), &place, depth + 1);
-                members.insert(name.to_owned(), value);
+            let place = format!("{}.{}", field.of, field.name);
+            if self.left > 0 && !OMITTED.contains(&place.as_str()) && self.random.chance(share) {
+                let value = self.value(field.ty, &place, depth + 1);
+                members.insert(field.name.to_owned(), value);
             }
         }
     }

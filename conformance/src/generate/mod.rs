@@ -4,6 +4,7 @@
 //! objects are created by changing an earlier one, so that most of an object stays equal.
 
 pub(crate) mod fields;
+pub(crate) mod go_types;
 mod kubernetes;
 pub(crate) mod objects;
 pub(crate) mod random;

@@ -174,7 +174,7 @@ fn sorted(status: &Json) -> Json {
 fn is_other_validation(real: &Json, ours: &Answer) -> bool {
     let causes = |status: &Json| items(member(status, "details"), "causes").to_vec();
     let our = if ours.code == 422 { causes(&ours.body) } else { Vec::new() };
-    if !ours.is_success() && ours.code != 422 {
+    if !ours.is_success() && !matches!(ours.code, 409 | 422) {
         return false;
     }
     let theirs = causes(real);

@@ -15,6 +15,9 @@ use crate::json::{set, text};
 /// The names of managers.
 const MANAGERS: &[&str] = &["a", "b", "c", "kubectl"];
 
+/// The percentage of requests on built-in kinds that get a value which the kind refuses.
+const USUAL_FAULTS: u64 = 15;
+
 /// The sequence of a seed, with an object of a kind if one is given.
 pub(super) fn sequence(seed: u64, kind: Option<&str>) -> Result<Json, Error> {
     let catalog = Catalog::get()?;
@@ -110,9 +113,10 @@ impl Story<'_> {
         step
     }
 
-    /// A fault of the kind, for kinds that are mostly faulty.
+    /// A fault of the kind, most often for kinds that are mostly faulty.
     fn known_fault(&mut self, step: &mut Json) {
-        let percent = self.kind.rest.get("faults").and_then(Json::as_u64).unwrap_or_default();
+        let usual = if self.kind.definition.is_some() { 0 } else { USUAL_FAULTS };
+        let percent = self.kind.rest.get("faults").and_then(Json::as_u64).unwrap_or(usual);
         let percent = u32::try_from(percent).unwrap_or_default();
         let takes_object = matches!(text(step, "verb"), "create" | "update" | "apply" | "merge");
         if percent > 0 && takes_object && step.get("text").is_none() && self.rng.chance(percent) {

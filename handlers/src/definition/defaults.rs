@@ -1,5 +1,7 @@
 //! The defaults of a schema: they must be valid objects without unknown fields.
 
+use std::collections::BTreeSet;
+
 use fieldmanager_rules::{BUDGET, Rules};
 use fieldmanager_structural::validation::Validator;
 use fieldmanager_structural::{Error, FieldError, FieldPath, Structural};
@@ -148,9 +150,9 @@ impl Walk {
         // As an update that changes nothing, and as a new value.
         let errors = rules.validate(path, value, Some(value), BUDGET).errors;
         let new = rules.validate(path, value, None, BUDGET).errors;
-        let new: Vec<FieldError> = new.into_iter().filter(|error| !errors.contains(error)).collect();
+        let known: BTreeSet<String> = errors.iter().map(ToString::to_string).collect();
         self.errors.extend(errors);
-        self.errors.extend(new);
+        self.errors.extend(new.into_iter().filter(|error| !known.contains(&error.to_string())));
     }
 }
 

@@ -44,6 +44,7 @@ const STRING_FORMATS: &[&str] = &[
 pub(crate) fn warnings(object: &Value, live: Option<&Value>) -> Vec<String> {
     let (mut formats, sets) = found(object);
     let (old_formats, old_sets) = live.map(found).unwrap_or_default();
+    let old_formats: BTreeSet<String> = old_formats.into_iter().collect();
     formats.retain(|warning| !old_formats.contains(warning));
     formats.extend(sets.into_iter().filter(|warning| !old_sets.contains(warning)));
     formats

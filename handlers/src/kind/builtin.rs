@@ -1,6 +1,7 @@
 //! Built-in kinds.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use fieldmanager_builtin as facts;
 use fieldmanager_fieldpath::{ApiVersion, Filter};
@@ -10,9 +11,9 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Str, Value};
 
+use super::definition::Definition;
 use super::{Checked, Decoded, Kind};
 use crate::body::fields_of;
-use crate::definition;
 use crate::request::Subresource;
 
 /// A built-in kind at one version.
@@ -25,6 +26,14 @@ impl Builtin {
     /// The facts about a kind; `None` if it is not built in.
     pub(crate) fn of(kind: &GroupVersionKind) -> Option<Self> {
         Some(Builtin { kind: facts::Kind::of(kind)? })
+    }
+
+    /// What the handlers ask about the kind.
+    pub(crate) fn kind(&self) -> Arc<dyn Kind> {
+        match Definition::is_of(self.kind.gvk()) {
+            true => Arc::new(Definition(self.clone())),
+            false => Arc::new(self.clone()),
+        }
     }
 
     /// The name of the resource in paths.
@@ -63,17 +72,15 @@ impl Builtin {
             .defaulter(move |object| applied.applied(object))
     }
 
-    /// Whether objects define custom resources.
-    fn is_definition(&self) -> bool {
-        let gvk = self.kind.gvk();
-        gvk.group == "apiextensions.k8s.io" && gvk.kind == "CustomResourceDefinition"
+    pub(super) fn gvk(&self) -> &GroupVersionKind {
+        self.kind.gvk()
     }
 
     /// The object without what the format of the store loses: whether a list is empty or null.
     fn as_stored(&self, object: &Value) -> Value {
         match self.kind.gvk().kind.as_str() {
-            // Their JSON is stored as it is.
-            "ControllerRevision" | "CustomResourceDefinition" => object.clone(),
+            // Its data is stored as JSON.
+            "ControllerRevision" => object.clone(),
             _ => without_empty_lists(object).unwrap_or_else(|| object.clone()),
         }
     }
@@ -177,11 +184,7 @@ impl Kind for Builtin {
     }
 
     fn stored(&self, object: &Value) -> Value {
-        // A status without stored versions gets the default when it is read back.
-        match self.is_definition() {
-            true => self.defaulted(object),
-            false => object.clone(),
-        }
+        object.clone()
     }
 
     fn tracks(&self, _: &str) -> bool {
@@ -203,19 +206,11 @@ impl Kind for Builtin {
     }
 
     fn validate_create(&self, object: &Value) -> Checked {
-        let errors = facts::validate_create(self.kind.gvk(), object);
-        match self.is_definition() {
-            true => definition::validate_create(object, errors),
-            false => errors.into(),
-        }
+        facts::validate_create(self.kind.gvk(), object).into()
     }
 
     fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Checked {
-        match (self.is_definition(), subresource) {
-            (true, Subresource::Status) => definition::validate_status(object, live),
-            (true, _) => definition::validate_update(object, live),
-            (false, _) => facts::validate_update(self.kind.gvk(), subresource.segment(), object, live).into(),
-        }
+        facts::validate_update(self.kind.gvk(), subresource.segment(), object, live).into()
     }
 
     fn deprecation(&self) -> Option<&str> {
@@ -229,7 +224,6 @@ impl Kind for Builtin {
         match subresource {
             // Strategies have no warnings about status.
             Subresource::Status => Vec::new(),
-            Subresource::Object if self.is_definition() => definition::warnings(object, live),
             _ => facts::warnings(self.kind.gvk(), object, live),
         }
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod builtin;
 pub(crate) mod custom;
+mod definition;
 mod deprecated;
 
 use fieldmanager_managedfields::Time;

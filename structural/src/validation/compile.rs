@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ahash::AHashSet;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 use regex::Regex;
@@ -66,6 +67,8 @@ pub(super) struct Node {
     pub(super) min_properties: Option<i64>,
     pub(super) required: Vec<Str>,
     pub(super) enumeration: Vec<Value>,
+    /// The strings of the enumeration.
+    pub(super) accepted: AHashSet<String>,
     pub(super) properties: BTreeMap<Str, Node>,
     pub(super) additional: Additional,
     pub(super) items: Option<Box<Node>>,
@@ -199,6 +202,7 @@ impl<'v> Compiler<'v> {
         };
         if let Some(Value::List(values)) = schema.get("enum") {
             node.enumeration = values.iter().cloned().collect();
+            node.accepted = values.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         }
         if let Some(Value::List(names)) = schema.get("required") {
             node.required = names.iter().filter_map(Value::as_str).map(Str::from).collect();

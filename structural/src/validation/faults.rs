@@ -7,7 +7,7 @@ use fieldmanager_value::{Text, Value};
 use crate::{FieldError, FieldErrorKind, FieldPath};
 
 /// The maximum number of errors listed for one object. A single error may list every value of an enumeration.
-const LISTED: usize = 100;
+pub(super) const LISTED: usize = 100;
 
 /// A number as the verb `%v` of Go writes it.
 pub(super) fn shown(number: f64) -> String {
@@ -168,20 +168,30 @@ fn count(number: usize) -> Value {
 
 /// The outcome of checking a value: the first faults, the number of all faults, and the number of successful checks,
 /// by which the API server chooses the alternative that it reports.
-#[derive(Default)]
 pub(super) struct Outcome {
     listed: Vec<FieldError>,
+    /// The most faults that are listed: the others are counted without an error, which may be as long as the schema.
+    most: usize,
     faults: usize,
     pub(super) matches: u64,
 }
 
 impl Outcome {
+    pub(super) fn new(most: usize) -> Self {
+        Outcome { listed: Vec::new(), most, faults: 0, matches: 0 }
+    }
+
+    /// How many more faults are listed.
+    pub(super) fn room(&self) -> usize {
+        self.most.saturating_sub(self.listed.len())
+    }
+
     pub(super) fn is_valid(&self) -> bool {
         self.faults == 0
     }
 
     pub(super) fn push(&mut self, fault: impl FnOnce() -> FieldError) {
-        if self.listed.len() < LISTED {
+        if self.room() > 0 {
             let fault = fault();
             if self.listed.contains(&fault) {
                 return;

@@ -5,7 +5,7 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, MAX_DEPTH, Map, Text, Value};
 
 use super::compile::{Additional, Node};
-use super::faults::{Outcome, Place};
+use super::faults::{LISTED, Outcome, Place};
 use super::{formats, numbers};
 use crate::correlation::{Correlated, Correlations};
 use crate::{FieldError, FieldPath};
@@ -15,7 +15,7 @@ type Old<'o, 'c> = Option<(Correlated<'o>, &'c mut Correlations<'o>)>;
 
 /// The faults of an object.
 pub(super) fn validate(node: &Node, path: &FieldPath, object: &Value, old: Old<'_, '_>) -> Vec<FieldError> {
-    let outcome = is_bounded(object, 0).then(|| check(node, object, &Place::Root(path), 0, old));
+    let outcome = is_bounded(object, 0).then(|| check(node, object, &Place::Root(path), 0, LISTED, old));
     match outcome.flatten() {
         Some(outcome) => outcome.finish(),
         None => {
@@ -34,17 +34,18 @@ fn is_bounded(value: &Value, depth: usize) -> bool {
     })
 }
 
-/// Checks a value; `None` if it nests too deeply.
+/// Checks a value, and lists as many faults as there is room for; `None` if it nests too deeply.
 fn check(
     node: &Node,
     value: &Value,
     place: &Place<'_>,
     depth: usize,
+    room: usize,
     mut old: Old<'_, '_>,
 ) -> Option<Outcome> {
     level(|| {
         let correlated = old.as_ref().map(|(correlated, _)| *correlated);
-        let mut out = Outcome::default();
+        let mut out = Outcome::new(room);
         if value.is_null() {
             types(node, value, place, &mut out);
             enumeration(node, value, place, &mut out);
@@ -161,7 +162,11 @@ fn enumeration(node: &Node, value: &Value, place: &Place<'_>, out: &mut Outcome)
         (Value::Int(number), Value::Float(accepted)) => *number as f64 == *accepted,
         (value, accepted) => value.strict_eq(accepted),
     };
-    if !node.enumeration.is_empty() && !node.enumeration.iter().any(is_one) {
+    let is_accepted = || match value {
+        Value::String(text) => node.accepted.contains(text.as_str()),
+        _ => node.enumeration.iter().any(is_one),
+    };
+    if !node.enumeration.is_empty() && !is_accepted() {
         out.push(|| place.not_supported(value, &node.enumeration));
     }
 }
@@ -171,7 +176,7 @@ fn junctors(node: &Node, value: &Value, place: &Place<'_>, depth: usize, out: &m
     if !node.any_of.is_empty() {
         let mut best: Option<Outcome> = None;
         for alternative in &node.any_of {
-            let outcome = check(alternative, value, place, depth, None)?;
+            let outcome = check(alternative, value, place, depth, out.room(), None)?;
             let is_valid = outcome.is_valid();
             if is_valid || best.as_ref().is_none_or(|best| outcome.matches > best.matches) {
                 best = Some(outcome);
@@ -188,7 +193,7 @@ fn junctors(node: &Node, value: &Value, place: &Place<'_>, depth: usize, out: &m
     if !node.one_of.is_empty() {
         let (mut valid, mut first, mut best): (usize, Option<Outcome>, Option<Outcome>) = (0, None, None);
         for alternative in &node.one_of {
-            let outcome = check(alternative, value, place, depth, None)?;
+            let outcome = check(alternative, value, place, depth, out.room(), None)?;
             if outcome.is_valid() {
                 valid += 1;
                 first.get_or_insert(outcome);
@@ -211,7 +216,7 @@ fn junctors(node: &Node, value: &Value, place: &Place<'_>, depth: usize, out: &m
     if !node.all_of.is_empty() {
         let mut valid = 0;
         for part in &node.all_of {
-            let outcome = check(part, value, place, depth, None)?;
+            let outcome = check(part, value, place, depth, out.room(), None)?;
             valid += usize::from(outcome.is_valid());
             out.merge(outcome);
         }
@@ -221,7 +226,7 @@ fn junctors(node: &Node, value: &Value, place: &Place<'_>, depth: usize, out: &m
         }
     }
     if let Some(not) = &node.not
-        && check(not, value, place, depth, None)?.is_valid()
+        && check(not, value, place, depth, 0, None)?.is_valid()
     {
         out.push(|| place.junctor("must not validate the schema (not)"));
     }
@@ -244,7 +249,8 @@ fn items(
                 let item = correlated.item(at, known)?;
                 Some((item, &mut **known))
             });
-            out.merge(check(items, item, &Place::Item(place, at), depth + 1, below)?);
+            let room = out.room();
+            out.merge(check(items, item, &Place::Item(place, at), depth + 1, room, below)?);
         }
     }
     let size = i64::try_from(list.len()).unwrap_or(i64::MAX);
@@ -287,7 +293,8 @@ fn fields(
             let field = correlated.field(name)?;
             Some((field, &mut **known))
         });
-        out.merge(check(schema, value, here, depth + 1, below)?);
+        let room = out.room();
+        out.merge(check(schema, value, here, depth + 1, room, below)?);
         Some(())
     };
     for (name, value) in map {

@@ -14,6 +14,7 @@
 //! - [`check_value`], [`check_schema`], [`check_fields_v1`] and [`check_paths`] parse their input. Most inputs are
 //!   rejected, which must not panic. Accepted input must round-trip.
 //! - [`check_patches`] parses objects and patches, one per line.
+//! - [`check_handlers`] sends requests to built-in and custom resources, whose answers must be complete.
 //! - [`check_go_markers`] parses Go source and inserts the unions of its markers into a document.
 //! - [`check_scenario`] derives a schema and a sequence of applies and updates from bytes, and checks every step. It
 //!   also sends requests with objects of any depth, whose results must round-trip and be valid input for further
@@ -36,6 +37,7 @@ mod choices;
 mod cost;
 mod fields_v1;
 mod go;
+mod handlers;
 mod laws;
 mod objects;
 mod patch;
@@ -51,6 +53,7 @@ mod value;
 pub use cost::{Cost, check_cost, run_cost};
 pub use fields_v1::check_fields_v1;
 pub use go::check_go_markers;
+pub use handlers::check_handlers;
 pub use patch::check_patches;
 pub use path::check_paths;
 pub use scenario::check_scenario;

@@ -1,8 +1,8 @@
 //! The invariants as property tests: the checks of the fuzz targets for a bounded number of inputs.
 
 use fieldmanager_invariants::{
-    check_fields_v1, check_go_markers, check_patches, check_paths, check_scenario, check_schema, check_value,
-    texts,
+    check_fields_v1, check_go_markers, check_handlers, check_patches, check_paths, check_scenario,
+    check_schema, check_value, texts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,12 +16,21 @@ fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
+const GO_MARKERS: [&str; 2] = [
+    include_str!("../../../fuzz/seeds/go_markers/deducing"),
+    include_str!("../../../fuzz/seeds/go_markers/respecting"),
+];
+
+const REQUESTS: [&str; 5] = [
+    include_str!("../../../fuzz/seeds/handlers/config_map"),
+    include_str!("../../../fuzz/seeds/handlers/definition"),
+    include_str!("../../../fuzz/seeds/handlers/deployment"),
+    include_str!("../../../fuzz/seeds/handlers/service"),
+    include_str!("../../../fuzz/seeds/handlers/shop"),
+];
+
 /// A fuzz seed in which some parts are copied over others.
-fn rearranged(seed: usize, cuts: &[(usize, usize, usize)]) -> String {
-    let seeds = [
-        include_str!("../../../fuzz/seeds/go_markers/deducing"),
-        include_str!("../../../fuzz/seeds/go_markers/respecting"),
-    ];
+fn rearranged(seeds: &[&str], seed: usize, cuts: &[(usize, usize, usize)]) -> String {
     let mut text: Vec<char> = seeds.get(seed).copied().unwrap_or_default().chars().collect();
     for (from, to, length) in cuts {
         let at = |place: &usize| place % (text.len() + 1);
@@ -84,7 +93,7 @@ proptest! {
 
     #[test]
     fn go_markers_satisfy_the_invariants(seed in 0..2usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..4)) {
-        holds(check_go_markers(rearranged(seed, &cuts).as_bytes()))?;
+        holds(check_go_markers(rearranged(&GO_MARKERS, seed, &cuts).as_bytes()))?;
     }
 
     #[test]
@@ -96,6 +105,11 @@ proptest! {
 
 proptest! {
     #![proptest_config(cases(400))]
+
+    #[test]
+    fn requests_satisfy_the_invariants(seed in 0..5usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..4)) {
+        holds(check_handlers(rearranged(&REQUESTS, seed, &cuts).as_bytes()))?;
+    }
 
     #[test]
     fn scenarios_satisfy_the_invariants(bytes in bytes(250)) {

@@ -41,4 +41,23 @@ pub(super) fn spec(claim: &Place<'_>, errors: &mut Errors) {
     }
     claim.subdomain("storageClassName", errors);
     claim.one_of("volumeMode", &["Block", "Filesystem"], errors);
+    for name in ["dataSource", "dataSourceRef"] {
+        if let Some(source) = claim.child(name) {
+            data_source(&source, errors);
+        }
+    }
+    claim.subdomain("volumeAttributesClassName", errors);
+}
+
+/// Checks a reference to the object that a volume gets its data from.
+fn data_source(source: &Place<'_>, errors: &mut Errors) {
+    source.require("name", "", errors);
+    source.require("kind", "", errors);
+    let kind = source.text("kind");
+    if source.text("apiGroup").is_empty() && kind != "PersistentVolumeClaim" {
+        let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        errors.push(FieldError::invalid(source.path.clone(), kind, detail));
+    }
+    source.subdomain("apiGroup", errors);
+    source.label("namespace", errors);
 }

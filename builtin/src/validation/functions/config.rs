@@ -7,6 +7,7 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 use super::field::Field;
+use super::pods::resources;
 use super::resource_names::{COMPUTE, COUNTED, is_standard};
 use crate::amount::Amount;
 use crate::place::{IMMUTABLE, NOT_NEGATIVE};
@@ -275,11 +276,12 @@ pub(super) fn quota(
             errors.push(scopes.invalid("unsupported scope applied to resource"));
         }
     }
-    for pair in [["BestEffort", "NotBestEffort"], ["NotTerminating", "Terminating"]] {
+    for pair in CONFLICTING {
         if pair.iter().all(|scope| scope_names.contains(scope)) {
             errors.push(scopes.invalid("conflicting scopes"));
         }
     }
+    scope_selector(&spec, errors);
     let live = Field::live(path, operation);
     if live.is_set() {
         let old: BTreeSet<&str> = live.get("spec").get("scopes").items().map(|scope| scope.text()).collect();
@@ -289,6 +291,9 @@ pub(super) fn quota(
     }
 }
 
+/// The scopes that exclude each other.
+const CONFLICTING: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["NotTerminating", "Terminating"]];
+
 const SCOPES: [&str; 6] = [
     "BestEffort",
     "NotBestEffort",
@@ -297,6 +302,58 @@ const SCOPES: [&str; 6] = [
     "Terminating",
     "VolumeAttributesClass",
 ];
+
+/// Checks the terms that select the scopes of a quota, whose errors have the path of the list.
+fn scope_selector(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let selector = spec.get("scopeSelector");
+    let terms = selector.get("matchExpressions");
+    let mut found = BTreeSet::new();
+    for term in terms.items() {
+        let (scope, operator, values) =
+            (term.get("scopeName").text(), term.get("operator"), term.get("values"));
+        let [scope_path, operator_path, values_path] =
+            ["scopeName", "operator", "values"].map(|name| terms.path.child(name));
+        if !SCOPES.contains(&scope) {
+            errors.push(FieldError::invalid(scope_path, scope, "unsupported scope"));
+        }
+        let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
+        let is_restricted = SCOPES.contains(&scope) || scope == "CrossNamespacePodAffinity";
+        if is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits) {
+            let shown = shown::json("ScopeSelector", selector.value);
+            errors.push(shown::invalid(terms.path.clone(), &shown, "unsupported scope applied to resource"));
+        }
+        let is_general = matches!(scope, "PriorityClass" | "VolumeAttributesClass");
+        if is_restricted && !is_general && operator.text() != "Exists" {
+            let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
+                          ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, \
+                          ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+            errors.push(FieldError::invalid(operator_path.clone(), operator.text(), detail));
+        }
+        match operator.text() {
+            "In" | "NotIn" if values.is_empty() => {
+                let detail =
+                    "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+                errors.push(FieldError::required(values_path, detail));
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                let detail =
+                    "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+                errors.push(FieldError::invalid(values_path, values.shown(), detail));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            other => {
+                errors.push(FieldError::invalid(operator_path, other, "not a valid selector operator"));
+            }
+        }
+    }
+    let names: BTreeSet<&str> = terms.items().map(|term| term.get("scopeName").text()).collect();
+    for pair in CONFLICTING {
+        if pair.iter().all(|scope| names.contains(scope)) {
+            let scopes = spec.get("scopes");
+            errors.push(FieldError::invalid(terms.path.clone(), scopes.shown(), "conflicting scopes"));
+        }
+    }
+}
 
 fn is_quota_resource(name: &str) -> bool {
     is_standard(name)
@@ -321,17 +378,10 @@ fn fits(scope: &str, name: &str) -> bool {
 
 fn quota_resource(name: &str, value: &Field<'_>, errors: &mut Vec<FieldError>) {
     let invalid = |fault: String| FieldError::invalid(value.path.clone(), name, fault);
-    let faults = qualified_name(name);
-    if faults.is_empty() {
-        let is_plain = !name.contains('/');
-        if is_plain && !is_quota_resource(name) && !matches!(name, "storage") {
-            errors.push(invalid("must be a standard resource type or fully qualified".to_owned()));
-        }
-        if is_plain && !is_quota_resource(name) {
-            errors.push(invalid("must be a standard resource for quota".to_owned()));
-        }
+    resources::resource(name, &value.path, errors);
+    if !name.contains('/') && !is_quota_resource(name) {
+        errors.push(invalid("must be a standard resource for quota".to_owned()));
     }
-    errors.extend(faults.into_iter().map(invalid));
     let Some(amount) = Amount::parse(value.text()) else { return };
     if amount < Amount::default() {
         errors.push(value.invalid(NOT_NEGATIVE));
@@ -357,9 +407,17 @@ pub(super) fn limits(path: &FieldPath, object: &Value, _: Operation<'_>, errors:
         if !types.insert(ty.text()) {
             errors.push(FieldError::duplicate(ty.path.clone(), ty.text()));
         }
+        let names = |member: &str, errors: &mut Vec<FieldError>| {
+            let check = if matches!(ty.text(), "Pod" | "Container") { container_name } else { any_name };
+            limit.get(member).entries().for_each(|(name, value)| check(name, &value.path, errors));
+        };
+        names("max", errors);
+        names("min", errors);
         for name in ["default", "defaultRequest"] {
             let values = limit.get(name);
-            if ty.text() == "Pod" && !values.is_empty() {
+            if ty.text() != "Pod" {
+                names(name, errors);
+            } else if !values.is_empty() {
                 errors.push(values.forbidden("may not be specified when `type` is 'Pod'"));
             }
         }
@@ -368,12 +426,32 @@ pub(super) fn limits(path: &FieldPath, object: &Value, _: Operation<'_>, errors:
             let detail = "either minimum or maximum storage value is required, but neither was provided";
             errors.push(limit.get("limits").required(detail));
         }
+        names("maxLimitRequestRatio", errors);
         limit_values(&limit, ty.text() == "Pod", errors);
+    }
+}
+
+fn container_name(name: &str, path: &FieldPath, errors: &mut Vec<FieldError>) {
+    resources::container_resource(name, path, errors);
+}
+
+fn any_name(name: &str, path: &FieldPath, errors: &mut Vec<FieldError>) {
+    resources::resource(name, path, errors);
+}
+
+/// Checks the finalizers of a new namespace.
+pub(super) fn namespace(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+    for finalizer in Field::new(path, value).items() {
+        let name = finalizer.text();
+        let mut faults = qualified_name(name);
+        faults.extend(syntax::finalizer(name));
+        errors.extend(faults.into_iter().map(|fault| FieldError::invalid(path.clone(), name, fault)));
     }
 }
 
 /// Compares the values of a limit, in the order of their names; the order of Kubernetes is random.
 fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Vec<FieldError>) {
+    let one = Amount::parse("1").unwrap_or_default();
     let mut names = BTreeSet::new();
     for member in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
         names.extend(limit.get(member).entries().map(|(name, _)| name));
@@ -402,6 +480,10 @@ fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Vec<FieldError>) {
                 let detail = format!("{low_name} value {low} is greater than {high_name} value {high}");
                 errors.push(FieldError::invalid(limit.path.child(at).key(name), shown, detail));
             }
+        }
+        if let Some((ratio, _)) = of("maxLimitRequestRatio").filter(|(_, amount)| *amount < one) {
+            let path = limit.path.child("maxLimitRequestRatio").key(name);
+            errors.push(FieldError::invalid(path, ratio, format!("ratio {ratio} is less than 1")));
         }
     }
 }

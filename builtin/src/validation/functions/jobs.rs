@@ -4,7 +4,7 @@ use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{pods, selector, workloads};
+use super::{network, pods, selector, workloads};
 use crate::place::{Errors, IMMUTABLE, Place};
 use crate::shown;
 use crate::validation::operation::Operation;
@@ -80,6 +80,14 @@ fn job_spec(spec: &Place<'_>, operation: Operation<'_>, errors: &mut Errors) {
         spec.non_negative(name, errors);
     }
     let is_set = |name: &str| spec.get(name).is_some();
+    if is_set("maxFailedIndexes") && !is_set("backoffLimitPerIndex") {
+        let detail = "when maxFailedIndexes is specified";
+        errors.push(FieldError::required(spec.at("backoffLimitPerIndex"), detail));
+    }
+    if let Some(manager) = spec.get("managedBy") {
+        spec.require("managedBy", "", errors);
+        network::domain_path(&spec.at("managedBy"), manager, operation, errors);
+    }
     spec.one_of("completionMode", &["NonIndexed", "Indexed"], errors);
     if spec.text("completionMode") == "Indexed" {
         if !is_set("completions") {

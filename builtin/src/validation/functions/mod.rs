@@ -3,6 +3,7 @@
 mod access;
 mod autoscaling;
 mod claim;
+mod classes;
 mod config;
 mod field;
 mod formats;
@@ -14,6 +15,7 @@ mod resource_names;
 mod selector;
 mod service;
 mod storage;
+mod volume_source;
 mod workloads;
 
 use fieldmanager_structural::{FieldError, FieldPath};
@@ -55,6 +57,10 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("revision_data", workloads::revision_data),
     ("schedule_name", jobs::schedule_name),
     ("stateful", workloads::stateful),
+    ("budget", classes::budget),
+    ("overhead", classes::overhead),
+    ("priority", classes::priority),
+    ("tolerations", classes::tolerations),
     ("above_zero", config::above_zero),
     ("autoscaler", autoscaling::autoscaler),
     ("autoscaler_v1", autoscaling::autoscaler_v1),
@@ -72,6 +78,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("label_map", labels::label_map),
     ("label_selector", labels::label_selector),
     ("limits", config::limits),
+    ("namespace", config::namespace),
     ("namespaced_rule", access::namespaced_rule),
     ("network_policy", network::network_policy),
     ("node", storage::node),

@@ -275,7 +275,7 @@ fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>)
     if policy.is_set() {
         errors.extend(policy.one_of(&["PreferDualStack", "RequireDualStack", "SingleStack"]));
     }
-    let known = texts(&live.get("clusterIPs"));
+    let known: BTreeSet<&str> = texts(&live.get("clusterIPs")).into_iter().collect();
     let mut is_invalid = false;
     for (at, ip) in ips.items().enumerate() {
         if at == 0 && ip.text() == "None" {
@@ -283,7 +283,7 @@ fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>)
                 is_invalid = true;
                 errors.push(ips.invalid("'None' must be the first and only value"));
             }
-        } else if !known.contains(&ip.text()) {
+        } else if !known.contains(ip.text()) {
             let faults = formats::ip_faults(ip.text());
             is_invalid |= !faults.is_empty();
             errors.extend(ip.faults(faults));
@@ -315,10 +315,10 @@ fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>)
 }
 
 fn external_ips(ips: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
-    let known = texts(live);
+    let known: BTreeSet<&str> = texts(live).into_iter().collect();
     for ip in ips.items() {
         match formats::ip_faults(ip.text()) {
-            faults if !faults.is_empty() && !known.contains(&ip.text()) => errors.extend(ip.faults(faults)),
+            faults if !faults.is_empty() && !known.contains(ip.text()) => errors.extend(ip.faults(faults)),
             _ => errors.extend(ip.faults(formats::endpoint_ip(ip.text()))),
         }
     }
@@ -364,11 +364,11 @@ fn load_balancer(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError
         if !is_load_balancer {
             errors.push(FieldError::forbidden(path.clone(), LOAD_BALANCER));
         }
-        let known: Vec<&str> =
+        let known: BTreeSet<&str> =
             live.get("loadBalancerSourceRanges").items().map(|range| range.text().trim()).collect();
         for (at, range) in ranges.items().enumerate() {
             let range = range.text().trim();
-            if !known.contains(&range) {
+            if !known.contains(range) {
                 let faults = formats::cidr_faults(range).into_iter();
                 errors.extend(faults.map(|fault| FieldError::invalid(path.index(at), range, fault)));
             }

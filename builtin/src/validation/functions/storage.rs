@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
-use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
 use fieldmanager_value::Value;
 
 use super::field::{Field, duplicate_struct};
 use super::formats;
+use super::volume_source;
+use crate::address;
 use crate::amount::Amount;
 use crate::place::{IMMUTABLE, Place};
 use crate::table::{Edit, Path};
@@ -97,7 +99,14 @@ pub(super) fn volume(
         }
         count += 1;
         match count {
-            1 => volume_source(name, &source, errors),
+            1 => {
+                if let Some(value) = source.value {
+                    volume_source::persistent(name, &Place::new(&source.path, value), errors);
+                }
+                if name == "local" && !affinity.is_set() {
+                    errors.push(affinity.required("Local volume requires node affinity"));
+                }
+            }
             _ if name == "cephfs" => {
                 let path = spec.path.child("cephFS");
                 errors.push(FieldError::forbidden(path, "may not specify more than 1 volume type"));
@@ -228,94 +237,6 @@ fn node_affinity(required: &Field<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The fields that sources require.
-const REQUIRED: &[(&str, &[&str])] = &[
-    ("hostPath", &["path"]),
-    ("local", &["path"]),
-    ("nfs", &["server", "path"]),
-    ("gcePersistentDisk", &["pdName"]),
-    ("awsElasticBlockStore", &["volumeID"]),
-    ("cephfs", &["monitors"]),
-    ("cinder", &["volumeID"]),
-    ("flexVolume", &["driver"]),
-    ("vsphereVolume", &["volumePath"]),
-    ("photonPersistentDisk", &["pdID"]),
-    ("portworxVolume", &["volumeID"]),
-];
-
-fn volume_source(name: &str, source: &Field<'_>, errors: &mut Vec<FieldError>) {
-    let required = REQUIRED.iter().find(|(source, _)| *source == name);
-    for field in required.into_iter().flat_map(|(_, fields)| *fields).map(|field| source.get(field)) {
-        if field.is_empty() {
-            let path = match name {
-                "gcePersistentDisk" => FieldPath::root("spec").child("persistentDisk").child("pdName"),
-                _ => field.path.clone(),
-            };
-            errors.push(FieldError::required(path, ""));
-        }
-    }
-    let path = source.get("path");
-    match name {
-        "hostPath" | "local" => {
-            if path.text().split('/').any(|part| part == "..") {
-                errors.push(path.invalid("must not contain '..'"));
-            }
-            let ty = source.get("type");
-            if name == "hostPath" && ty.is_set() {
-                let types = [
-                    "",
-                    "DirectoryOrCreate",
-                    "Directory",
-                    "FileOrCreate",
-                    "File",
-                    "Socket",
-                    "CharDevice",
-                    "BlockDevice",
-                ];
-                let mut sorted = types;
-                sorted.sort_unstable();
-                errors.extend(ty.one_of(&sorted));
-            }
-        }
-        "nfs" if !path.text().starts_with('/') => {
-            errors.push(path.invalid_text("must be an absolute path"));
-        }
-        "csi" => {
-            driver_name(&source.get("driver"), errors);
-            if source.get("volumeHandle").is_empty() {
-                errors.push(source.get("volumeHandle").required(""));
-            }
-            for name in [
-                "controllerPublishSecretRef",
-                "controllerExpandSecretRef",
-                "nodePublishSecretRef",
-                "nodeExpandSecretRef",
-            ] {
-                let reference = source.get(name);
-                for field in ["name", "namespace"].map(|field| reference.get(field)) {
-                    match field.text() {
-                        _ if !reference.is_set() => {}
-                        "" => errors.push(field.required("")),
-                        text => errors.extend(field.faults(NameSyntax::Subdomain.faults(text, false))),
-                    }
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn driver_name(name: &Field<'_>, errors: &mut Vec<FieldError>) {
-    if name.is_empty() {
-        errors.push(name.required(""));
-        return;
-    }
-    if name.text().len() > 63 {
-        errors.push(FieldError::too_long(name.path.clone(), 63));
-    }
-    errors.extend(name.faults(NameSyntax::Subdomain.faults(&name.text().to_lowercase(), false)));
-}
-
 pub(super) fn claim(
     path: &FieldPath,
     object: &Value,
@@ -415,8 +336,8 @@ pub(super) fn topologies(
     errors: &mut Vec<FieldError>,
 ) {
     let topologies = Field::new(path, topologies);
-    // Kubernetes compares each term with as many empty ones as there are terms.
-    let mut seen = vec![BTreeMap::new(); topologies.items().count()];
+    // Kubernetes compares each term with empty ones too.
+    let mut seen = BTreeSet::from([BTreeMap::new()]);
     for term in topologies.items() {
         let expressions = term.get("matchLabelExpressions");
         let mut values_by_key: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -436,9 +357,10 @@ pub(super) fn topologies(
                 errors.push(key.duplicate());
             }
         }
-        let same = seen.iter().filter(|other| **other == values_by_key);
-        errors.extend(same.map(|_| FieldError::duplicate(expressions.path.clone(), "")));
-        seen.push(values_by_key);
+        // It reports one error for each equal term, and drops all but the first.
+        if !seen.insert(values_by_key) {
+            errors.push(FieldError::duplicate(expressions.path.clone(), ""));
+        }
     }
 }
 
@@ -483,6 +405,9 @@ pub(super) fn node(path: &FieldPath, object: &Value, operation: Operation<'_>, e
     for range in ranges.items() {
         errors.extend(range.faults(formats::cidr_faults(range.text())));
     }
+    if ranges.items().count() > 1 {
+        pair_of_ranges(&ranges, errors);
+    }
     let mut seen = BTreeSet::new();
     for address in node.get("status").get("addresses").items() {
         if !seen.insert((address.get("type").text(), address.get("address").text())) {
@@ -506,6 +431,25 @@ pub(super) fn node(path: &FieldPath, object: &Value, operation: Operation<'_>, e
     }
     if live.is_set() && spec.get("externalID").text() != live.get("externalID").text() {
         errors.push(spec.get("externalID").forbidden("may not be updated"));
+    }
+}
+
+/// Several ranges of a node are one of each family.
+fn pair_of_ranges(ranges: &Field<'_>, errors: &mut Vec<FieldError>) {
+    let parsed: Vec<_> = ranges.items().map(|range| (address::cidr(range.text()), range.text())).collect();
+    if let Some(at) = parsed.iter().position(|(range, _)| range.is_none()) {
+        let text = parsed.get(at).map(|(_, text)| *text).unwrap_or_default();
+        let detail = format!(
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{at}]: <nil> (invalid CIDR \
+             address: {text})"
+        );
+        let kind = FieldErrorKind::Internal;
+        errors.push(FieldError { path: ranges.path.clone(), kind, value: None, detail });
+    }
+    let families: BTreeSet<bool> =
+        parsed.iter().filter_map(|(range, _)| range.map(|(address, _)| address.is_ipv4())).collect();
+    if parsed.len() > 2 || families.len() < 2 || parsed.iter().any(|(range, _)| range.is_none()) {
+        errors.push(ranges.invalid("may specify no more than one CIDR for each IP family"));
     }
 }
 

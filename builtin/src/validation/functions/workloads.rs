@@ -325,7 +325,7 @@ fn invalid_number(place: &Place<'_>, name: &str, detail: &str, errors: &mut Erro
     errors.push(FieldError::invalid(place.at(name), value, detail));
 }
 
-fn number_or_percent(place: &Place<'_>, name: &str, errors: &mut Errors) {
+pub(super) fn number_or_percent(place: &Place<'_>, name: &str, errors: &mut Errors) {
     match place.get(name) {
         Some(Value::String(text)) => {
             if let Err(fault) = syntax::percent(text) {
@@ -336,7 +336,7 @@ fn number_or_percent(place: &Place<'_>, name: &str, errors: &mut Errors) {
     }
 }
 
-fn at_most_all(place: &Place<'_>, name: &str, errors: &mut Errors) {
+pub(super) fn at_most_all(place: &Place<'_>, name: &str, errors: &mut Errors) {
     if syntax::percent(place.text(name)).is_ok_and(|percent| percent > 100) {
         place.invalid(name, "must not be greater than 100%", errors);
     }

@@ -2,8 +2,8 @@
 
 mod container;
 mod probe;
-mod resources;
-mod scheduling;
+pub(super) mod resources;
+pub(super) mod scheduling;
 mod security;
 mod spec;
 mod status;

@@ -10,7 +10,7 @@ use crate::amount::Amount;
 use crate::place::{Errors, NOT_NEGATIVE, Place, faults};
 use crate::validation::functions::resource_names::is_standard;
 
-pub(super) fn of_container(requirements: &Place<'_>, claims: &BTreeSet<&str>, errors: &mut Errors) {
+pub(in super::super) fn of_container(requirements: &Place<'_>, claims: &BTreeSet<&str>, errors: &mut Errors) {
     check(requirements, container_resource, errors);
     claimed(requirements, claims, errors);
 }
@@ -46,7 +46,7 @@ fn is_extended(name: &str) -> bool {
 }
 
 /// Checks the name of a resource and returns whether it has the syntax of names.
-fn resource(name: &str, path: &FieldPath, errors: &mut Errors) -> bool {
+pub(in super::super) fn resource(name: &str, path: &FieldPath, errors: &mut Errors) -> bool {
     let found = qualified_name(name);
     let is_valid = found.is_empty();
     faults(path, name, found, errors);
@@ -59,7 +59,7 @@ fn resource(name: &str, path: &FieldPath, errors: &mut Errors) -> bool {
     is_valid
 }
 
-fn container_resource(name: &str, path: &FieldPath, errors: &mut Errors) {
+pub(in super::super) fn container_resource(name: &str, path: &FieldPath, errors: &mut Errors) {
     resource(name, path, errors);
     let detail = if !name.contains('/') {
         if matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name) {
@@ -131,6 +131,10 @@ fn check(requirements: &Place<'_>, check_name: fn(&str, &FieldPath, &mut Errors)
     }
 }
 
+/// The number of errors of an object after which an error does not list the names of all claims. The cost would grow with
+/// the product of the names of containers and of the pod.
+const MAX_LISTED: usize = 100;
+
 fn claimed(requirements: &Place<'_>, known: &BTreeSet<&str>, errors: &mut Errors) {
     let mut names: BTreeSet<String> = BTreeSet::new();
     for claim in requirements.items("claims") {
@@ -156,10 +160,13 @@ fn claimed(requirements: &Place<'_>, known: &BTreeSet<&str>, errors: &mut Errors
         if !known.contains(name) {
             let mut error = FieldError::not_found(claim.path.clone(), name);
             error.detail = "must be one of the names in pod.spec.resourceClaims".to_owned();
-            error.detail += &match known.is_empty() {
-                true => " which is empty".to_owned(),
-                false => format!(": {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
-            };
+            match known.is_empty() {
+                true => error.detail += " which is empty",
+                false if errors.len() >= MAX_LISTED => {}
+                false => {
+                    error.detail += &format!(": {}", known.iter().copied().collect::<Vec<_>>().join(", "));
+                }
+            }
             errors.push(error);
         }
     }

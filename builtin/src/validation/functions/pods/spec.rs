@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::{NameSyntax, qualified_name};
 
+use super::super::formats;
 use super::container::Pod;
 use super::{container, resources, scheduling, security, volume};
 use crate::place::{Errors, Place, faults};
 use crate::shown;
-use crate::validation::syntax;
 
 /// Checks the spec of a pod with a name, or that of a template.
 pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
@@ -51,7 +51,7 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
     names(spec, errors);
     scheduling::tolerations(spec, errors);
     for alias in spec.items("hostAliases") {
-        alias.faults("ip", syntax::ip, errors);
+        alias.faults("ip", formats::ip_faults, errors);
         for name in alias.items("hostnames") {
             let text = name.value.as_str().unwrap_or_default();
             let found = NameSyntax::Subdomain.faults(text, false);
@@ -71,7 +71,11 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
     if let Some(os) = spec.child("os")
         && os.require("name", "", errors)
     {
-        os.one_of("name", &["linux", "windows"], errors);
+        let (name, accepted) = (os.text("name"), ["linux", "windows"]);
+        if !accepted.contains(&name) {
+            // The error has the path of the struct, as in Kubernetes.
+            errors.push(FieldError::not_supported(os.path, name, &accepted));
+        }
     }
     container::file_volumes(spec, errors);
 }
@@ -136,7 +140,7 @@ fn dns(spec: &Place<'_>, errors: &mut Errors) {
     }
     for server in config.items("nameservers") {
         let text = server.value.as_str().unwrap_or_default();
-        faults(&server.path, text, syntax::ip(text), errors);
+        faults(&server.path, text, formats::ip_faults(text), errors);
     }
     if config.len("searches") > 32 {
         config.invalid("searches", "must not have more than 32 search paths", errors);

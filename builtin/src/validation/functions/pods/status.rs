@@ -6,10 +6,10 @@ use fieldmanager_structural::internal::qualified_name;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
+use super::super::formats;
 use crate::place::{Errors, IMMUTABLE, Place, faults};
 use crate::shown;
 use crate::validation::operation::Operation;
-use crate::validation::syntax;
 
 /// Checks the status of a pod.
 pub(in super::super) fn pod_status(
@@ -79,6 +79,6 @@ fn ip(address: &Value) -> &str {
 fn added_addresses(status: &Place<'_>, live: &Place<'_>, name: &str, errors: &mut Errors) {
     let old: BTreeSet<&str> = live.values(name).map(ip).collect();
     for address in status.items(name).filter(|address| !old.contains(ip(address.value))) {
-        faults(&address.path, ip(address.value), syntax::ip(ip(address.value)), errors);
+        faults(&address.path, ip(address.value), formats::ip_faults(ip(address.value)), errors);
     }
 }

@@ -9,7 +9,7 @@ use fieldmanager_value::Value;
 use super::container::field_selector;
 use super::resources;
 use crate::place::{Errors, Place};
-use crate::validation::functions::claim;
+use crate::validation::functions::{claim, volume_source};
 use crate::validation::syntax;
 
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
@@ -17,13 +17,18 @@ const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclu
 /// A source of a volume.
 struct Source {
     name: &'static str,
-    /// The strings that it requires.
+    /// The strings that it requires, besides those that all volumes require.
     required: &'static [&'static str],
     check: fn(&Place<'_>, &mut Errors),
 }
 
 const fn source(name: &'static str, required: &'static [&'static str]) -> Source {
     Source { name, required, check: |_, _| {} }
+}
+
+/// A source that persistent volumes have too.
+const fn shared(name: &'static str) -> Source {
+    source(name, &[])
 }
 
 const fn checked(
@@ -37,35 +42,22 @@ const fn checked(
 /// The sources in the order of Kubernetes.
 const SOURCES: &[Source] = &[
     checked("emptyDir", &[], empty_dir),
-    checked("hostPath", &[], host_path),
+    shared("hostPath"),
     checked("gitRepo", &["repository"], |source, errors| {
         source.faults("directory", syntax::descending_path, errors);
     }),
-    source("gcePersistentDisk", &["pdName"]),
-    source("awsElasticBlockStore", &["volumeID"]),
+    shared("gcePersistentDisk"),
+    shared("awsElasticBlockStore"),
     checked("secret", &["secretName"], files),
-    checked("nfs", &["server", "path"], |source, errors| {
-        if !source.text("path").starts_with('/') {
-            let path = source.text("path");
-            errors.push(FieldError::invalid(source.at("path"), path, "must be an absolute path"));
-        }
-    }),
-    checked("iscsi", &["targetPortal", "iqn"], iscsi),
-    source("glusterfs", &["endpoints", "path"]),
-    checked("flocker", &[], |source, errors| {
-        if source.text("datasetName").is_empty() && source.text("datasetUUID").is_empty() {
-            let detail = "one of datasetName and datasetUUID is required";
-            errors.push(FieldError::required(source.path.clone(), detail));
-        }
-    }),
+    shared("nfs"),
+    shared("iscsi"),
+    shared("glusterfs"),
+    shared("flocker"),
     source("persistentVolumeClaim", &["claimName"]),
-    source("rbd", &["monitors", "image"]),
-    checked("cinder", &["volumeID"], secret_reference),
-    source("cephfs", &["monitors"]),
-    checked("quobyte", &[], |source, errors| {
-        source.require("registry", "must be a host:port pair or multiple pairs separated by commas", errors);
-        source.require("volume", "", errors);
-    }),
+    shared("rbd"),
+    checked("cinder", &[], volume_source::secret_name),
+    shared("cephfs"),
+    shared("quobyte"),
     checked("downwardAPI", &[], |source, errors| {
         mode(source, "defaultMode", errors);
         for file in source.values("items") {
@@ -73,31 +65,17 @@ const SOURCES: &[Source] = &[
             downward_file(&Place::new(&source.path, file), errors);
         }
     }),
-    checked("fc", &[], |source, errors| {
-        if source.len("targetWWNs") == 0 && source.len("wwids") == 0 {
-            let detail = "must specify either targetWWNs or wwids, but not both";
-            errors.push(FieldError::required(source.at("targetWWNs"), detail));
-        } else if source.len("targetWWNs") != 0 && source.get("lun").is_none() {
-            errors.push(FieldError::required(source.at("lun"), "lun is required if targetWWNs is specified"));
-        }
-    }),
-    source("flexVolume", &["driver"]),
+    shared("fc"),
+    shared("flexVolume"),
     checked("configMap", &["name"], files),
-    source("azureFile", &["secretName", "shareName"]),
-    source("vsphereVolume", &["volumePath"]),
-    source("photonPersistentDisk", &["pdID"]),
-    source("portworxVolume", &["volumeID"]),
-    checked("azureDisk", &["diskName", "diskURI"], |source, errors| {
-        source.one_of("cachingMode", &["None", "ReadOnly", "ReadWrite"], errors);
-        source.one_of("kind", &["Dedicated", "Managed", "Shared"], errors);
-    }),
-    checked("storageos", &["volumeName"], |source, errors| {
-        source.label("volumeName", errors);
-        source.label("volumeNamespace", errors);
-        secret_reference(source, errors);
-    }),
+    shared("azureFile"),
+    shared("vsphereVolume"),
+    shared("photonPersistentDisk"),
+    shared("portworxVolume"),
+    shared("azureDisk"),
+    checked("storageos", &[], volume_source::secret_name),
     checked("projected", &[], projected),
-    source("scaleIO", &["gateway", "system", "volumeName"]),
+    shared("scaleIO"),
     checked("csi", &["driver"], csi),
     checked("ephemeral", &[], |source, errors| match source.child("volumeClaimTemplate") {
         None => errors.push(FieldError::required(source.at("volumeClaimTemplate"), "")),
@@ -167,6 +145,7 @@ fn sources(volume: &Place<'_>, pod: &str, errors: &mut Errors) {
         for field in *required {
             source.require(field, "", errors);
         }
+        volume_source::check(name, &source, false, errors);
         check(&source, errors);
         if *name == "ephemeral" && !pod.is_empty() && !volume.text("name").is_empty() {
             let claim = format!("{pod}-{}", volume.text("name"));
@@ -189,41 +168,6 @@ fn mode(place: &Place<'_>, name: &str, errors: &mut Errors) {
 fn empty_dir(source: &Place<'_>, errors: &mut Errors) {
     if source.text("sizeLimit").starts_with('-') {
         source.forbid("sizeLimit", "SizeLimit field must be a valid resource quantity", errors);
-    }
-}
-
-fn host_path(source: &Place<'_>, errors: &mut Errors) {
-    const TYPES: &[&str] = &[
-        "",
-        "BlockDevice",
-        "CharDevice",
-        "Directory",
-        "DirectoryOrCreate",
-        "File",
-        "FileOrCreate",
-        "Socket",
-    ];
-    if source.require("path", "", errors) {
-        source.faults("path", syntax::no_backsteps, errors);
-        source.one_of("type", TYPES, errors);
-    }
-}
-
-fn iscsi(source: &Place<'_>, errors: &mut Errors) {
-    let name = source.text("iqn");
-    if !name.is_empty() && !["iqn", "eui", "naa"].iter().any(|start| name.starts_with(start)) {
-        source.invalid("iqn", "must be valid format starting with iqn, eui, or naa", errors);
-    }
-    source.in_range("lun", 0, 255, errors);
-    let needs_secret = source.flag("chapAuthDiscovery") || source.flag("chapAuthSession");
-    if needs_secret && source.get("secretRef").is_none() {
-        errors.push(FieldError::required(source.at("secretRef"), ""));
-    }
-}
-
-fn secret_reference(source: &Place<'_>, errors: &mut Errors) {
-    if let Some(secret) = source.child("secretRef") {
-        secret.require("name", "", errors);
     }
 }
 

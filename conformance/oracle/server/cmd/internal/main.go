@@ -14,10 +14,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/policy"
 )
 
 // pairs are the types that messages show, internal and versioned.
@@ -50,6 +52,9 @@ var pairs = []struct {
 	{"ServicePort", core.ServicePort{}, corev1.ServicePort{}},
 	{"NodeAddress", core.NodeAddress{}, corev1.NodeAddress{}},
 	{"Taint", core.Taint{}, corev1.Taint{}},
+	{"Toleration", core.Toleration{}, corev1.Toleration{}},
+	{"ScopeSelector", &core.ScopeSelector{}, &corev1.ScopeSelector{}},
+	{"PodDisruptionBudgetSpec", policy.PodDisruptionBudgetSpec{}, policyv1.PodDisruptionBudgetSpec{}},
 }
 
 // writer numbers the types. The name of the member of each is its form: a leaf with the value that is written if nothing
