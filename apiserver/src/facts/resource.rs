@@ -1,0 +1,96 @@
+//! Resources as clients find them in discovery documents.
+
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Str;
+
+/// A resource that a server serves at one version, built in or of a CustomResourceDefinition.
+///
+/// ```
+/// use fieldmanager_apiserver::facts::ServedResource;
+/// let shops = ServedResource {
+///     group: "example.com".into(),
+///     version: "v1".into(),
+///     kind: "Shop".into(),
+///     list_kind: "ShopList".into(),
+///     plural: "shops".into(),
+///     singular: "shop".into(),
+///     namespaced: true,
+///     verbs: ["get", "list"].map(Into::into).to_vec(),
+///     ..ServedResource::default()
+/// };
+/// assert_eq!(shops.group_version(), "example.com/v1");
+/// assert_eq!(shops.path(), "apis/example.com/v1");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServedResource {
+    /// The group; empty for the core group.
+    pub group: Str,
+    /// The version in the group.
+    pub version: Str,
+    /// The kind of the objects; empty if only subresources are served.
+    pub kind: Str,
+    /// The kind of lists of the objects.
+    pub list_kind: Str,
+    /// The name of the resource in paths.
+    pub plural: Str,
+    /// The name of one object for people, such as `deployment`.
+    pub singular: Str,
+    /// Abbreviations that clients accept for the plural.
+    pub short_names: Vec<Str>,
+    /// Names that clients accept for several resources, such as `all`.
+    pub categories: Vec<Str>,
+    /// Whether objects are in namespaces.
+    pub namespaced: bool,
+    /// The verbs that the resource supports, sorted.
+    pub verbs: Vec<Str>,
+    /// The subresources, sorted by name.
+    pub subresources: Vec<ServedSubresource>,
+    /// A hash of the kind that is stored, or an empty string if nothing is stored.
+    pub storage_version_hash: Str,
+}
+
+/// A subresource of a [`ServedResource`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServedSubresource {
+    /// The name after the name of the object in paths, such as `status`.
+    pub name: Str,
+    /// The kind of its requests and responses, such as `autoscaling/v1, Kind=Scale`. Group and version are always set
+    /// as those of the objects in requests, also where they equal those of the resource.
+    pub kind: GroupVersionKind,
+    /// Whether discovery documents name the group and version of the kind. They are omitted if they equal those of the
+    /// resource, with some exceptions.
+    pub explicit_group: bool,
+    /// The verbs that the subresource supports, sorted.
+    pub verbs: Vec<Str>,
+}
+
+impl ServedResource {
+    /// The kind of the objects.
+    pub fn group_version_kind(&self) -> GroupVersionKind {
+        GroupVersionKind::new(self.group.clone(), self.version.clone(), self.kind.clone())
+    }
+
+    /// The `apiVersion` of the objects: `v1`, `apps/v1`.
+    pub fn group_version(&self) -> Str {
+        self.group_version_kind().api_version()
+    }
+
+    /// The path of the group and version, without a slash at the start: `api/v1`, `apis/apps/v1`.
+    pub fn path(&self) -> String {
+        if self.group.is_empty() {
+            format!("api/{}", self.version)
+        } else {
+            format!("apis/{}/{}", self.group, self.version)
+        }
+    }
+
+    /// The subresource of a name.
+    pub fn subresource(&self, name: &str) -> Option<&ServedSubresource> {
+        self.subresources.iter().find(|subresource| subresource.name == name)
+    }
+
+    /// Whether the resource supports a verb.
+    pub fn supports(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|supported| supported == verb)
+    }
+}
