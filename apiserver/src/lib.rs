@@ -12,5 +12,28 @@
 //! | `discovery`, `openapi` | the documents that clients read first |
 //! | `http` | paths, content types, tables, streams of watches |
 
+#![expect(
+    clippy::result_large_err,
+    reason = "a failure is the answer to a request, and is made once for each"
+)]
+
+mod bootstrap;
+mod documents;
+mod endpoint;
 pub mod facts;
+mod http;
+mod limits;
+#[cfg(feature = "net")]
+pub mod net;
+mod query;
+mod registry;
+pub mod selector;
+mod server;
+mod source;
 pub mod store;
+pub mod table;
+
+pub use crate::http::Body;
+pub use limits::Limits;
+pub use server::{ApiServer, Builder};
+pub use source::{Random, Source};

@@ -1,0 +1,185 @@
+//! HTTP: from a request to an answer in bytes.
+
+mod negotiate;
+mod render;
+mod route;
+mod watch;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited, combinators::UnsyncBoxBody};
+
+use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
+use crate::facts;
+use crate::limits::Limits;
+use crate::query::Query;
+use negotiate::{Format, Place};
+use route::{ResourcePath, Route};
+
+/// The body of an answer: bytes, or the events of a watch. Dropping it ends the watch.
+pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A body of bytes.
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).boxed_unsync()
+}
+
+/// One HTTP request, without its body.
+struct Head {
+    method: Method,
+    path: String,
+    query: Query,
+    headers: HeaderMap,
+}
+
+impl Head {
+    fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Whether people read the answer: `pretty`, or else the user agents that kube-apiserver takes for people's.
+    fn is_pretty(&self) -> bool {
+        let agent = || self.header(header::USER_AGENT).unwrap_or_default();
+        let for_people = || ["curl", "Wget", "Mozilla/5.0"].iter().any(|prefix| agent().starts_with(prefix));
+        self.query.optional_flag("pretty").unwrap_or_else(for_people)
+    }
+}
+
+/// Answers one request.
+pub(crate) async fn respond<B>(core: &Arc<Core>, limits: &Limits, request: Request<B>) -> Response<Body>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let (parts, body) = request.into_parts();
+    let head = Head {
+        method: parts.method,
+        path: parts.uri.path().to_owned(),
+        query: Query::of(parts.uri.query()),
+        headers: parts.headers,
+    };
+    let body = match Limited::new(body, limits.body).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            let message = format!("limit is {}", limits.body);
+            let failure = Failure::new(413, "RequestEntityTooLarge", format!("Request entity too large: {message}"));
+            return render::failure(&head, failure);
+        }
+        Err(error) => return render::failure(&head, Failure::new(400, "BadRequest", error.to_string())),
+    };
+    match answer(core, &head, &body).await {
+        Ok(response) => response,
+        Err(failure) => render::failure(&head, failure),
+    }
+}
+
+async fn answer(core: &Arc<Core>, head: &Head, body: &[u8]) -> Result<Response<Body>, Failure> {
+    let route = Route::of(&head.path);
+    if let Route::Resource(path) = &route {
+        return resource(core, head, path, body).await;
+    }
+    if route == Route::Unknown {
+        return Err(Failure::path_not_found());
+    }
+    if !matches!(head.method, Method::GET | Method::HEAD) {
+        return Err(Failure::method_not_allowed());
+    }
+    let documents = core.documents();
+    match route {
+        Route::Health { endpoint, check } => render::health(head, endpoint, check.as_deref()),
+        Route::Version => render::json(head, facts::version()),
+        Route::Paths => render::json(head, &documents.paths()),
+        Route::LegacyVersions => render::discovery(head, &documents.legacy_versions(), &documents),
+        Route::Groups => render::discovery(head, &documents.groups(), &documents),
+        Route::Group(group) => render::json(head, &documents.group(&group).ok_or_else(Failure::path_not_found)?),
+        Route::GroupVersion { group, version } => {
+            render::json(head, &documents.group_version(&group, &version).ok_or_else(Failure::path_not_found)?)
+        }
+        Route::OpenApiV2 => {
+            let format = Format::of(head.header(header::ACCEPT), Place::OpenApiV2)?;
+            let document = match format.media {
+                negotiate::Media::OpenApiProtobuf => documents.openapi_v2_protobuf(),
+                _ => documents.openapi_v2(),
+            };
+            Ok(render::document(head, document, &format.content_type()))
+        }
+        Route::OpenApiV3(None) => Ok(render::document(head, documents.openapi_v3_index(), "application/json")),
+        Route::OpenApiV3(Some(path)) => {
+            let document = documents.openapi_v3(&path).ok_or_else(Failure::path_not_found)?;
+            Ok(render::document(head, document, "application/json"))
+        }
+        Route::Metrics | Route::Resource(_) | Route::Unknown => Err(Failure::path_not_found()),
+    }
+}
+
+async fn resource(core: &Arc<Core>, head: &Head, path: &ResourcePath, body: &[u8]) -> Result<Response<Body>, Failure> {
+    let registry = core.registry();
+    let served = registry.get(&path.group, &path.version, &path.plural).ok_or_else(Failure::path_not_found)?;
+    if !served.facts.namespaced && !path.namespace.is_empty() {
+        return Err(Failure::path_not_found());
+    }
+    let verb = verb(head, path)?;
+    // Objects in namespaces are created, changed and read in one of them.
+    let needs_namespace = !matches!(verb, Verb::List | Verb::Watch);
+    if served.facts.namespaced && path.namespace.is_empty() && needs_namespace {
+        return Err(match path.name.is_empty() {
+            true => Failure::method_not_allowed(),
+            false => Failure::path_not_found(),
+        });
+    }
+    let format = match verb {
+        Verb::Watch => watch::format(head)?,
+        _ => Format::of(head.header(header::ACCEPT), Place::Objects)?,
+    };
+    let call = Call {
+        served,
+        verb,
+        namespace: &path.namespace,
+        name: &path.name,
+        subresource: &path.subresource,
+        query: &head.query,
+        content_type: head.header(header::CONTENT_TYPE).unwrap_or_default(),
+        user_agent: head.header(header::USER_AGENT).unwrap_or_default(),
+        body,
+    };
+    let Answer { code, warnings, content } = core.answer(&call).await?;
+    let response = match content {
+        Content::Watch(watch) => watch::respond(core, head, format, watch).await?,
+        Content::Status(status) => render::status(head, code, &status, format)?,
+        Content::Object(object) => render::object(core, head, code, served, &object, format)?,
+        Content::List(list) => render::list(core, head, served, list, format)?,
+    };
+    Ok(render::with_warnings(response, &warnings))
+}
+
+/// The verb of a request to a resource.
+fn verb(head: &Head, path: &ResourcePath) -> Result<Verb, Failure> {
+    let collection = path.name.is_empty();
+    Ok(match head.method {
+        Method::GET | Method::HEAD if path.is_watch => Verb::Watch,
+        Method::GET | Method::HEAD if collection && head.query.flag("watch") => Verb::Watch,
+        Method::GET | Method::HEAD if collection => Verb::List,
+        Method::GET | Method::HEAD => Verb::Get,
+        Method::POST if collection || !path.subresource.is_empty() => Verb::Create,
+        Method::PUT if !collection => Verb::Update,
+        Method::PATCH if !collection => Verb::Patch,
+        Method::DELETE if collection => Verb::DeleteCollection,
+        Method::DELETE => Verb::Delete,
+        _ => return Err(Failure::method_not_allowed()),
+    })
+}
+
+/// A response with a content type.
+fn response(code: u16, content_type: &str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    if let Ok(value) = content_type.parse() {
+        headers.insert(header::CONTENT_TYPE, value);
+    }
+    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
+    response
+}

@@ -1,0 +1,123 @@
+//! The server as a service.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::future::BoxFuture;
+use http::{Request, Response};
+
+use crate::endpoint::Core;
+use crate::http::{Body, respond};
+use crate::limits::Limits;
+use crate::source::{Random, Source};
+use crate::store::{SharedStore, StoreError};
+
+/// A Kubernetes API server, as a [`tower::Service`] of HTTP requests. Cheap to clone: all clones are one server.
+///
+/// ```
+/// # tokio_test::block_on(async {
+/// use fieldmanager_apiserver::ApiServer;
+/// use http_body_util::{BodyExt, Full};
+/// use tower::ServiceExt;
+///
+/// let server = ApiServer::builder().build().await?;
+/// let body = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"color": "red"}}"#;
+/// let request = http::Request::post("/api/v1/namespaces/default/configmaps").body(Full::from(body))?;
+/// let response = server.oneshot(request).await?;
+/// assert_eq!(response.status(), 201);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct ApiServer {
+    core: Arc<Core>,
+    limits: Arc<Limits>,
+}
+
+/// The parts of an [`ApiServer`].
+pub struct Builder {
+    store: Option<SharedStore>,
+    source: Arc<dyn Source>,
+    limits: Limits,
+}
+
+impl ApiServer {
+    /// A server with a store in memory, the clock of the machine, and the default limits.
+    pub fn builder() -> Builder {
+        Builder { store: None, source: Arc::new(Random::system()), limits: Limits::default() }
+    }
+
+    /// The bounds of the server.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Ends all watches and closes the store. Later requests are answered with 503.
+    pub async fn stop(&self) {
+        // A store that cannot be closed has lost its connection: nothing is left to close.
+        let _ = self.core.store.close().await;
+    }
+}
+
+impl Builder {
+    /// The store; a new one in memory by default.
+    #[must_use]
+    pub fn store(mut self, store: SharedStore) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Where times, uids and generated names are from.
+    #[must_use]
+    pub fn source(mut self, source: impl Source) -> Self {
+        self.source = Arc::new(source);
+        self
+    }
+
+    /// The bounds of the server.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Makes the server: creates the namespaces and the other objects that exist from the start, where the store lacks
+    /// them, and serves the definitions that the store has.
+    ///
+    /// # Errors
+    ///
+    /// That of the store.
+    pub async fn build(self) -> Result<ApiServer, StoreError> {
+        let Some(store) = self.store else { return Err(StoreError::Closed) };
+        let core = Arc::new(Core::new(store, self.source));
+        core.bootstrap().await?;
+        Ok(ApiServer { core, limits: Arc::new(self.limits) })
+    }
+}
+
+impl std::fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiServer").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl<B> tower::Service<Request<B>> for ApiServer
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let server = self.clone();
+        Box::pin(async move { Ok(respond(&server.core, &server.limits, request).await) })
+    }
+}
