@@ -12,5 +12,6 @@
 //! | `discovery`, `openapi` | the documents that clients read first |
 //! | `http` | paths, content types, tables, streams of watches |
 
+pub mod discovery;
 pub mod facts;
 pub mod store;
