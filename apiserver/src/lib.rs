@@ -18,6 +18,7 @@
 )]
 
 mod bootstrap;
+pub mod discovery;
 mod documents;
 mod endpoint;
 pub mod facts;

@@ -7,12 +7,13 @@ mod list;
 mod read;
 mod write;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use fieldmanager_handlers::{Refused, Subresource};
 use fieldmanager_managedfields::Status;
 use fieldmanager_value::Value;
 
+use crate::documents::Documents;
 use crate::query::Query;
 use crate::registry::{Registry, Served};
 use crate::source::Source;
@@ -108,6 +109,8 @@ pub(crate) struct Core {
     pub(crate) store: SharedStore,
     registry: RwLock<Arc<Registry>>,
     pub(crate) source: Arc<dyn Source>,
+    /// `None` since the resources changed.
+    documents: Mutex<Option<Arc<Documents>>>,
     /// One definition is changed at a time: its names may be those of another one.
     definitions: tokio::sync::Mutex<()>,
 }
@@ -115,7 +118,7 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(store: SharedStore, source: Arc<dyn Source>) -> Self {
         let registry = RwLock::new(Arc::new(Registry::builtin()));
-        Core { store, registry, source, definitions: tokio::sync::Mutex::default() }
+        Core { store, registry, source, documents: Mutex::default(), definitions: tokio::sync::Mutex::default() }
     }
 
     /// The resources of this moment.
@@ -125,6 +128,13 @@ impl Core {
 
     fn set_registry(&self, registry: Registry) {
         *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+        *self.documents.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The documents for the resources of this moment. They are made when they are first read.
+    pub(crate) fn documents(&self) -> Arc<Documents> {
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.get_or_insert_with(|| Arc::new(Documents::of(&self.registry()))).clone()
     }
 
     /// Answers a request to a resource.

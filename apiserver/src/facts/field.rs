@@ -1,7 +1,6 @@
 //! Fields that field selectors can name.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use fieldmanager_structural::GroupVersionKind;
@@ -77,7 +76,7 @@ fn written(value: &Value) -> Option<Cow<'_, str>> {
 /// ```
 pub fn unsupported_field_label(kind: &GroupVersionKind, label: &str) -> String {
     match (kind.group.as_str(), kind.kind.as_str()) {
-        _ if !FIELDS.contains_key(&key(kind)) => {
+        _ if of_table(kind).is_none() => {
             format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
         }
         ("batch", "Job") => format!("field label {label:?} not supported for Job"),
@@ -90,26 +89,31 @@ pub fn unsupported_field_label(kind: &GroupVersionKind, label: &str) -> String {
 pub(super) fn of_kind(kind: &GroupVersionKind) -> &'static [SelectableField] {
     static DEFAULT: LazyLock<Vec<SelectableField>> =
         LazyLock::new(|| ["metadata.name", "metadata.namespace"].map(SelectableField::new).to_vec());
-    FIELDS.get(&key(kind)).unwrap_or(&*DEFAULT)
+    of_table(kind).unwrap_or(&DEFAULT)
 }
 
-fn key(kind: &GroupVersionKind) -> (&str, &str) {
-    (&kind.group, &kind.kind)
+fn of_table(kind: &GroupVersionKind) -> Option<&'static [SelectableField]> {
+    let found = FIELDS.iter().find(|(group, name, _)| kind.group == *group && kind.kind == *name);
+    found.map(|(_, _, fields)| fields.as_slice())
 }
 
 /// The fields of the kinds that have more than names and namespaces, or less. All versions of a kind have the same.
-static FIELDS: LazyLock<HashMap<(&str, &str), Vec<SelectableField>>> = LazyLock::new(|| {
+static FIELDS: LazyLock<Vec<(&str, &str, Vec<SelectableField>)>> = LazyLock::new(|| {
     let rows = TABLE.iter().map(|(group, kind, labels, others)| {
         let same = labels.iter().map(|label| SelectableField::new(label));
         let others = others.iter().map(|(label, paths, absent)| SelectableField::at(label, paths, absent));
-        ((*group, *kind), same.chain(others).collect())
+        (*group, *kind, same.chain(others).collect())
     });
     rows.collect()
 });
 
 /// Group, kind, labels that are paths, and other labels with their paths and the value of an absent field.
-type Row =
-    (&'static str, &'static str, &'static [&'static str], &'static [(&'static str, &'static [&'static str], &'static str)]);
+type Row = (
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    &'static [(&'static str, &'static [&'static str], &'static str)],
+);
 
 const NAME: &str = "metadata.name";
 const NAMESPACE: &str = "metadata.namespace";

@@ -4,10 +4,9 @@
 //! The program `bundle/` of the repository records these facts from a kube-apiserver into compressed files, which are
 //! compiled in. A file is decompressed when it is first used.
 
+mod data;
 mod field;
 mod resource;
-
-use std::sync::LazyLock;
 
 use bytes::Bytes;
 use fieldmanager_structural::GroupVersionKind;
@@ -43,12 +42,10 @@ pub struct Column {
 /// assert!(deployments.subresource("scale").is_some());
 /// ```
 pub fn resources() -> &'static [ServedResource] {
-    static RESOURCES: LazyLock<Vec<ServedResource>> = LazyLock::new(Vec::new);
-    &RESOURCES
+    &data::BUILTIN.resources
 }
 
-/// The columns of tables of a built-in kind. Kinds that are not built in, and those that kube-apiserver has no own
-/// columns for, have `Name` and `Age`.
+/// The columns of tables of a built-in kind: an empty list for a kind that is not built in.
 ///
 /// ```
 /// use fieldmanager_structural::GroupVersionKind;
@@ -57,14 +54,13 @@ pub fn resources() -> &'static [ServedResource] {
 /// assert_eq!(names, ["Name", "Type", "Data", "Age"]);
 /// ```
 pub fn columns(kind: &GroupVersionKind) -> &'static [Column] {
-    let _ = kind;
-    &[]
+    data::BUILTIN.columns.get(kind).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The fields that a field selector can name for a built-in kind. Every kind has `metadata.name`, and `metadata.namespace`
-/// if its objects are in namespaces.
+/// The fields that a field selector can name for a built-in kind, and for kinds without fields of their own
+/// `metadata.name` and `metadata.namespace`.
 ///
-/// A selector with another field is refused: `field label not supported: FIELD`.
+/// A selector with another field is refused with [`unsupported_field_label`].
 ///
 /// ```
 /// use fieldmanager_structural::GroupVersionKind;
@@ -80,40 +76,87 @@ pub fn field_selectors(kind: &GroupVersionKind) -> &'static [SelectableField] {
 }
 
 /// The objects that kube-apiserver creates when it starts: namespaces, the Service `kubernetes`, priority classes, flow
-/// schemas, roles and their bindings.
+/// schemas, roles and their bindings. Namespaces are first.
 ///
-/// They are complete but for what differs from start to start: `metadata.uid`, `metadata.resourceVersion`,
-/// `metadata.creationTimestamp`, and the times in `metadata.managedFields`. They are in the order in which they can be
-/// created: namespaces first.
-pub fn bootstrap_objects() -> &'static [Value] {
-    static OBJECTS: LazyLock<Vec<Value>> = LazyLock::new(Vec::new);
-    &OBJECTS
+/// `time` is the time of the start, which the objects have as `metadata.creationTimestamp`, in `metadata.managedFields`
+/// and in their conditions. `metadata.uid` and `metadata.resourceVersion` are not set.
+///
+/// ```
+/// use fieldmanager_value::Value;
+/// let objects = fieldmanager_apiserver::facts::bootstrap_objects("2026-11-22T10:00:00Z");
+/// let metadata = objects.first().and_then(|namespace| namespace.get("metadata")).unwrap();
+/// assert_eq!(metadata.get("name").and_then(Value::as_str), Some("default"));
+/// assert_eq!(metadata.get("creationTimestamp").and_then(Value::as_str), Some("2026-11-22T10:00:00Z"));
+/// ```
+pub fn bootstrap_objects(time: &str) -> Vec<Value> {
+    let quoted = Value::from(time).to_json();
+    let day = Value::from(time.split('T').next().unwrap_or_default()).to_json();
+    let text = data::OBJECTS_TEXT.replace(r#""@start""#, &quoted).replace(r#""@day""#, &day);
+    match Value::from_json(&text) {
+        Ok(Value::List(objects)) => objects.iter().cloned().collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// The paths of the OpenAPI v3 documents of the built-in resources, in the order of `/openapi/v3`, and the hash of each
 /// document: `api/v1`, `apis/apps/v1`, and so on.
+///
+/// ```
+/// use fieldmanager_apiserver::{discovery, facts};
+/// let (path, hash) = facts::openapi_v3_paths().find(|(path, _)| *path == "apis/apps/v1").unwrap();
+/// assert_eq!(hash, discovery::hash(&facts::openapi_v3(path).unwrap()));
+/// ```
 pub fn openapi_v3_paths() -> impl Iterator<Item = (&'static str, &'static str)> {
-    std::iter::empty()
+    data::OPENAPI_V3_DOCUMENTS.iter().map(|document| (document.path.as_str(), document.hash.as_str()))
 }
 
-/// The OpenAPI v3 document of a path of [`openapi_v3_paths`], as JSON.
+/// The OpenAPI v3 document of a path of [`openapi_v3_paths`] as JSON, byte by byte as kube-apiserver sends it. It is
+/// decompressed with each call.
 ///
 /// ```
 /// assert!(fieldmanager_apiserver::facts::openapi_v3("apis/apps/v1").is_some());
 /// assert!(fieldmanager_apiserver::facts::openapi_v3("apis/apps/v7").is_none());
 /// ```
 pub fn openapi_v3(path: &str) -> Option<Bytes> {
-    let _ = path;
-    None
+    let document = data::OPENAPI_V3_DOCUMENTS.iter().find(|document| document.path == path)?;
+    Some(document.bytes())
 }
 
-/// The OpenAPI v2 document of the built-in resources, as JSON.
+/// The OpenAPI v2 document of the built-in resources as JSON, byte by byte as kube-apiserver sends it. It is
+/// decompressed with each call.
+///
+/// ```
+/// assert!(fieldmanager_apiserver::facts::openapi_v2().starts_with(br#"{"swagger":"2.0","#));
+/// ```
 pub fn openapi_v2() -> Bytes {
-    Bytes::new()
+    data::openapi_v2()
 }
 
 /// The document of `/version`.
+///
+/// ```
+/// use fieldmanager_value::Value;
+/// let version = fieldmanager_apiserver::facts::version();
+/// assert_eq!(version.get("minor").and_then(Value::as_str), Some("37"));
+/// ```
 pub fn version() -> &'static Value {
-    static VERSION: LazyLock<Value> = LazyLock::new(|| Value::Null);
-    &VERSION
+    &data::VERSION_VALUE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn field_labels_are_those_that_kube_apiserver_accepts() {
+        assert!(data::BUILTIN.labels.len() > 50);
+        for (kind, accepted) in &data::BUILTIN.labels {
+            let mut labels: Vec<&str> =
+                field_selectors(kind).iter().map(|field| field.label.as_str()).collect();
+            labels.sort_unstable();
+            if !accepted.is_empty() {
+                assert_eq!(&labels, accepted, "{kind}");
+            }
+        }
+    }
 }

@@ -41,12 +41,14 @@ pub struct ServedResource {
     pub categories: Vec<Str>,
     /// Whether objects are in namespaces.
     pub namespaced: bool,
-    /// The verbs that the resource supports, sorted.
+    /// The verbs that the resource supports, in the order of discovery documents.
     pub verbs: Vec<Str>,
-    /// The subresources, sorted by name.
+    /// The subresources, in the order of discovery documents.
     pub subresources: Vec<ServedSubresource>,
     /// A hash of the kind that is stored, or an empty string if nothing is stored.
     pub storage_version_hash: Str,
+    /// Whether a CustomResourceDefinition defines the resource. Discovery documents differ in details.
+    pub custom: bool,
 }
 
 /// A subresource of a [`ServedResource`].
@@ -54,13 +56,10 @@ pub struct ServedResource {
 pub struct ServedSubresource {
     /// The name after the name of the object in paths, such as `status`.
     pub name: Str,
-    /// The kind of its requests and responses, such as `autoscaling/v1, Kind=Scale`. Group and version are always set
-    /// as those of the objects in requests, also where they equal those of the resource.
+    /// The kind of its requests and responses, such as `autoscaling/v1, Kind=Scale`. Its group and version are always
+    /// set.
     pub kind: GroupVersionKind,
-    /// Whether discovery documents name the group and version of the kind. They are omitted if they equal those of the
-    /// resource, with some exceptions.
-    pub explicit_group: bool,
-    /// The verbs that the subresource supports, sorted.
+    /// The verbs that the subresource supports, in the order of discovery documents.
     pub verbs: Vec<Str>,
 }
 

@@ -88,23 +88,26 @@ async fn answer(core: &Arc<Core>, head: &Head, body: &[u8]) -> Result<Response<B
         return Err(Failure::method_not_allowed());
     }
     let documents = core.documents();
+    let text = |document: Option<String>| document.ok_or_else(Failure::path_not_found);
     match route {
         Route::Health { endpoint, check } => render::health(head, endpoint, check.as_deref()),
         Route::Version => render::json(head, facts::version()),
-        Route::Paths => render::json(head, &documents.paths()),
-        Route::LegacyVersions => render::discovery(head, &documents.legacy_versions(), &documents),
-        Route::Groups => render::discovery(head, &documents.groups(), &documents),
-        Route::Group(group) => render::json(head, &documents.group(&group).ok_or_else(Failure::path_not_found)?),
+        Route::Paths => render::text(head, documents.paths()),
+        Route::LegacyVersions => {
+            let address = head.header(header::HOST).unwrap_or_default();
+            let aggregated = || documents.discovery.aggregated_api();
+            render::discovery(head, || documents.discovery.api(address), aggregated)
+        }
+        Route::Groups => {
+            render::discovery(head, || documents.discovery.groups(), || documents.discovery.aggregated())
+        }
+        Route::Group(group) => render::text(head, text(documents.discovery.group(&group))?),
         Route::GroupVersion { group, version } => {
-            render::json(head, &documents.group_version(&group, &version).ok_or_else(Failure::path_not_found)?)
+            render::text(head, text(documents.discovery.resources(&group, &version))?)
         }
         Route::OpenApiV2 => {
             let format = Format::of(head.header(header::ACCEPT), Place::OpenApiV2)?;
-            let document = match format.media {
-                negotiate::Media::OpenApiProtobuf => documents.openapi_v2_protobuf(),
-                _ => documents.openapi_v2(),
-            };
-            Ok(render::document(head, document, &format.content_type()))
+            Ok(render::document(head, documents.openapi_v2(), &format.content_type()))
         }
         Route::OpenApiV3(None) => Ok(render::document(head, documents.openapi_v3_index(), "application/json")),
         Route::OpenApiV3(Some(path)) => {

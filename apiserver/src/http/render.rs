@@ -6,12 +6,11 @@ use bytes::Bytes;
 use fieldmanager_value::{List, Map, Str, Value};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http::{HeaderValue, Response, StatusCode, header};
-use sha2::{Digest, Sha256};
+use http::{HeaderValue, Response, header};
 
 use super::negotiate::{Form, Format, Media, Place};
 use super::{Body, Head, full, response};
-use crate::documents::Documents;
+use crate::discovery::Hashed;
 use crate::endpoint::{Core, Failure, Listed};
 use crate::registry::Served;
 
@@ -60,15 +59,31 @@ pub(super) fn json(head: &Head, value: &Value) -> Result<Response<Body>, Failure
     Ok(sized(head, 200, &format.content_type(), bytes(head, value, format.media)))
 }
 
+/// A document in JSON.
+pub(super) fn text(head: &Head, document: String) -> Result<Response<Body>, Failure> {
+    let format = Format::of(head.header(header::ACCEPT), Place::Plain)?;
+    match format.media {
+        Media::Yaml => {
+            let value = Value::from_json(&document).map_err(|error| Failure::new(500, "InternalError", error.to_string()))?;
+            json(head, &value)
+        }
+        _ => Ok(sized(head, 200, &format.content_type(), document.into())),
+    }
+}
+
 /// The documents of `/api` and `/apis`, or the aggregated one.
-pub(super) fn discovery(head: &Head, plain: &Value, documents: &Documents) -> Result<Response<Body>, Failure> {
+pub(super) fn discovery(
+    head: &Head,
+    plain: impl FnOnce() -> String,
+    aggregated: impl FnOnce() -> Hashed,
+) -> Result<Response<Body>, Failure> {
     let format = Format::of(head.header(header::ACCEPT), Place::Discovery)?;
     let mut response = match format.form {
         Form::AggregatedDiscovery => {
-            let document = documents.aggregated(head.path.trim_end_matches('/') == "/api");
-            self::document(head, bytes(head, &document, format.media), &format.content_type())
+            let Hashed { document, etag } = aggregated();
+            tagged(head, document.into(), &etag, &format.content_type())
         }
-        _ => sized(head, 200, &format.content_type(), bytes(head, plain, format.media)),
+        _ => text(head, plain())?,
     };
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     Ok(response)
@@ -76,16 +91,14 @@ pub(super) fn discovery(head: &Head, plain: &Value, documents: &Documents) -> Re
 
 /// A document with an `ETag`; 304 if the client has it.
 pub(super) fn document(head: &Head, body: Bytes, content_type: &str) -> Response<Body> {
-    let hash = Sha256::digest(&body);
-    let hash: String = hash.iter().map(|byte| format!("{byte:02X}")).collect();
-    let etag = format!("\"{hash}\"");
+    let etag = format!("\"{}\"", crate::discovery::hash(&body));
+    tagged(head, body, &etag, content_type)
+}
+
+fn tagged(head: &Head, body: Bytes, etag: &str, content_type: &str) -> Response<Body> {
     let known = head.header(header::IF_NONE_MATCH).is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == etag));
     let mut response = match known {
-        true => {
-            let mut response = response(200, content_type, full(Bytes::new()));
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-            response
-        }
+        true => response(304, content_type, full(Bytes::new())),
         false => sized(head, 200, content_type, body),
     };
     if let Ok(value) = etag.parse() {
