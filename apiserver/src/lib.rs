@@ -22,6 +22,7 @@ pub mod discovery;
 mod documents;
 mod endpoint;
 pub mod facts;
+mod gate;
 mod http;
 mod limits;
 #[cfg(feature = "net")]
@@ -36,5 +37,5 @@ pub mod table;
 
 pub use crate::http::Body;
 pub use limits::Limits;
-pub use server::{ApiServer, Builder};
+pub use server::{ApiServer, Builder, LoadError};
 pub use source::{Random, Source};

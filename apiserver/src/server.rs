@@ -1,17 +1,20 @@
 //! The server as a service.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 use http::{Request, Response};
 
 use crate::endpoint::Core;
+use crate::gate::Gate;
 use crate::http::{Body, respond};
 use crate::limits::Limits;
 use crate::source::{Random, Source};
-use crate::store::{SharedStore, StoreError};
+use crate::store::{Memory, SharedStore, StoreError};
 
 /// A Kubernetes API server, as a [`tower::Service`] of HTTP requests. Cheap to clone: all clones are one server.
 ///
@@ -32,25 +35,40 @@ use crate::store::{SharedStore, StoreError};
 #[derive(Clone)]
 pub struct ApiServer {
     core: Arc<Core>,
-    limits: Arc<Limits>,
+    gate: Arc<Gate>,
 }
+
+/// The error of an object that cannot be created.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LoadError(String);
 
 /// The parts of an [`ApiServer`].
 pub struct Builder {
     store: Option<SharedStore>,
     source: Arc<dyn Source>,
     limits: Limits,
+    tokens: BTreeMap<String, String>,
 }
 
 impl ApiServer {
     /// A server with a store in memory, the clock of the machine, and the default limits.
     pub fn builder() -> Builder {
-        Builder { store: None, source: Arc::new(Random::system()), limits: Limits::default() }
+        Builder { store: None, source: Arc::new(Random::system()), limits: Limits::default(), tokens: BTreeMap::new() }
     }
 
     /// The bounds of the server.
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        &self.gate.limits
+    }
+
+    /// Creates an object, as a request to create it does.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] with the message of the answer.
+    pub async fn load(&self, object: &Value) -> Result<(), LoadError> {
+        self.core.load(object).await.map_err(LoadError)
     }
 
     /// Ends all watches and closes the store. Later requests are answered with 503.
@@ -82,6 +100,14 @@ impl Builder {
         self
     }
 
+    /// The bearer tokens that are accepted, and the users that they name. Requests without one of them are answered with
+    /// 401, but for those of health. Without tokens, which is the default, everybody is admin.
+    #[must_use]
+    pub fn tokens(mut self, tokens: BTreeMap<String, String>) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
     /// Makes the server: creates the namespaces and the other objects that exist from the start, where the store lacks
     /// them, and serves the definitions that the store has.
     ///
@@ -89,16 +115,16 @@ impl Builder {
     ///
     /// That of the store.
     pub async fn build(self) -> Result<ApiServer, StoreError> {
-        let Some(store) = self.store else { return Err(StoreError::Closed) };
+        let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
         let core = Arc::new(Core::new(store, self.source));
         core.bootstrap().await?;
-        Ok(ApiServer { core, limits: Arc::new(self.limits) })
+        Ok(ApiServer { core, gate: Arc::new(Gate::new(self.limits, self.tokens)) })
     }
 }
 
 impl std::fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ApiServer").field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("ApiServer").field("limits", self.limits()).finish_non_exhaustive()
     }
 }
 
@@ -118,6 +144,6 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let server = self.clone();
-        Box::pin(async move { Ok(respond(&server.core, &server.limits, request).await) })
+        Box::pin(async move { Ok(respond(&server.core, &server.gate, request).await) })
     }
 }

@@ -61,8 +61,8 @@ impl Selection {
 pub(crate) struct WatchOptions {
     /// `None`: from now, with what exists; as `resourceVersion` unset or 0.
     pub(crate) from: Option<Revision>,
-    /// `sendInitialEvents`.
-    pub(crate) initial: bool,
+    /// `sendInitialEvents`, if it is given.
+    pub(crate) initial: Option<bool>,
     pub(crate) bookmarks: bool,
     pub(crate) timeout: Option<Duration>,
 }
@@ -161,13 +161,13 @@ impl Core {
         Ok(self.store.list(List::new(served.prefix(namespace)?)).await?.entries)
     }
 
-    pub(super) fn watch(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+    pub(super) fn watched(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let selection = Selection::of(call)?;
         check_options(call.query, true)?;
         let timeout = call.query.number("timeoutSeconds")?;
         let options = WatchOptions {
             from: self.wanted_revision(call)?,
-            initial: call.query.flag("sendInitialEvents"),
+            initial: call.query.optional_flag("sendInitialEvents"),
             bookmarks: call.query.flag("allowWatchBookmarks"),
             timeout: timeout.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0).map(Duration::from_secs),
         };

@@ -5,6 +5,7 @@ mod failure;
 mod lifecycle;
 mod list;
 mod read;
+pub(crate) mod watch;
 mod write;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -145,7 +146,7 @@ impl Core {
         match call.verb {
             Verb::Get => self.get(call).await,
             Verb::List => self.list(call).await,
-            Verb::Watch => self.watch(call),
+            Verb::Watch => self.watched(call),
             Verb::Create => self.create(call).await,
             Verb::Update | Verb::Patch => self.change(call).await,
             Verb::Delete => self.delete(call).await,

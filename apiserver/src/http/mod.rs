@@ -14,7 +14,7 @@ use http_body_util::{BodyExt, Full, Limited, combinators::UnsyncBoxBody};
 
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
 use crate::facts;
-use crate::limits::Limits;
+use crate::gate::Gate;
 use crate::query::Query;
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
@@ -49,7 +49,7 @@ impl Head {
 }
 
 /// Answers one request.
-pub(crate) async fn respond<B>(core: &Arc<Core>, limits: &Limits, request: Request<B>) -> Response<Body>
+pub(crate) async fn respond<B>(core: &Arc<Core>, gate: &Arc<Gate>, request: Request<B>) -> Response<Body>
 where
     B: http_body::Body,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -61,27 +61,49 @@ where
         query: Query::of(parts.uri.query()),
         headers: parts.headers,
     };
-    let body = match Limited::new(body, limits.body).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-            let message = format!("limit is {}", limits.body);
-            let failure = Failure::new(413, "RequestEntityTooLarge", format!("Request entity too large: {message}"));
-            return render::failure(&head, failure);
-        }
-        Err(error) => return render::failure(&head, Failure::new(400, "BadRequest", error.to_string())),
-    };
-    match answer(core, &head, &body).await {
+    let response = match admitted(core, gate, &head, body).await {
         Ok(response) => response,
         Err(failure) => render::failure(&head, failure),
-    }
+    };
+    tracing::info!(method = %head.method, path = head.path, status = response.status().as_u16());
+    response
 }
 
-async fn answer(core: &Arc<Core>, head: &Head, body: &[u8]) -> Result<Response<Body>, Failure> {
+async fn admitted<B>(core: &Arc<Core>, gate: &Arc<Gate>, head: &Head, body: B) -> Result<Response<Body>, Failure>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     let route = Route::of(&head.path);
-    if let Route::Resource(path) = &route {
+    if !matches!(route, Route::Health { .. }) {
+        gate.authenticate(head.header(header::AUTHORIZATION))?;
+    }
+    let is_watch = matches!(&route, Route::Resource(path) if verb(head, path).is_ok_and(|verb| verb == Verb::Watch));
+    let pass = gate.pass(is_watch)?;
+    let body = match Limited::new(body, gate.limits.body).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            let message = format!("Request entity too large: limit is {}", gate.limits.body);
+            return Err(Failure::new(413, "RequestEntityTooLarge", message));
+        }
+        Err(error) => return Err(Failure::new(400, "BadRequest", error.to_string())),
+    };
+    let response = answer(core, head, &route, &body).await?;
+    // A watch counts until its body is dropped.
+    Ok(match is_watch {
+        true => response.map(|body| BodyExt::boxed_unsync(body.map_frame(move |frame| {
+            let _ = &pass;
+            frame
+        }))),
+        false => response,
+    })
+}
+
+async fn answer(core: &Arc<Core>, head: &Head, route: &Route, body: &[u8]) -> Result<Response<Body>, Failure> {
+    if let Route::Resource(path) = route {
         return resource(core, head, path, body).await;
     }
-    if route == Route::Unknown {
+    if *route == Route::Unknown {
         return Err(Failure::path_not_found());
     }
     if !matches!(head.method, Method::GET | Method::HEAD) {
@@ -101,9 +123,9 @@ async fn answer(core: &Arc<Core>, head: &Head, body: &[u8]) -> Result<Response<B
         Route::Groups => {
             render::discovery(head, || documents.discovery.groups(), || documents.discovery.aggregated())
         }
-        Route::Group(group) => render::text(head, text(documents.discovery.group(&group))?),
+        Route::Group(group) => render::text(head, text(documents.discovery.group(group))?),
         Route::GroupVersion { group, version } => {
-            render::text(head, text(documents.discovery.resources(&group, &version))?)
+            render::text(head, text(documents.discovery.resources(group, version))?)
         }
         Route::OpenApiV2 => {
             let format = Format::of(head.header(header::ACCEPT), Place::OpenApiV2)?;
@@ -111,7 +133,7 @@ async fn answer(core: &Arc<Core>, head: &Head, body: &[u8]) -> Result<Response<B
         }
         Route::OpenApiV3(None) => Ok(render::document(head, documents.openapi_v3_index(), "application/json")),
         Route::OpenApiV3(Some(path)) => {
-            let document = documents.openapi_v3(&path).ok_or_else(Failure::path_not_found)?;
+            let document = documents.openapi_v3(path).ok_or_else(Failure::path_not_found)?;
             Ok(render::document(head, document, "application/json"))
         }
         Route::Metrics | Route::Resource(_) | Route::Unknown => Err(Failure::path_not_found()),
@@ -150,7 +172,7 @@ async fn resource(core: &Arc<Core>, head: &Head, path: &ResourcePath, body: &[u8
     };
     let Answer { code, warnings, content } = core.answer(&call).await?;
     let response = match content {
-        Content::Watch(watch) => watch::respond(core, head, format, watch).await?,
+        Content::Watch(watch) => watch::respond(core, head, format, watch)?,
         Content::Status(status) => render::status(head, code, &status, format)?,
         Content::Object(object) => render::object(core, head, code, served, &object, format)?,
         Content::List(list) => render::list(core, head, served, list, format)?,

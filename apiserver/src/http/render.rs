@@ -80,8 +80,8 @@ pub(super) fn discovery(
     let format = Format::of(head.header(header::ACCEPT), Place::Discovery)?;
     let mut response = match format.form {
         Form::AggregatedDiscovery => {
-            let Hashed { document, etag } = aggregated();
-            tagged(head, document.into(), &etag, &format.content_type())
+            let Hashed { body, etag } = aggregated();
+            tagged(head, body.into(), &format!("\"{etag}\""), &format.content_type())
         }
         _ => text(head, plain())?,
     };
@@ -123,7 +123,7 @@ pub(super) fn object(
     format: Format,
 ) -> Result<Response<Body>, Failure> {
     let value = match format.form {
-        Form::Metadata => metadata_of(object, format.version, true),
+        Form::Metadata => metadata_of(object, format.version),
         Form::Table => {
             let metadata = object.get("metadata");
             let version = metadata.and_then(|metadata| metadata.get("resourceVersion")).and_then(Value::as_str);
@@ -161,7 +161,7 @@ pub(super) fn list(
     let value = match format.form {
         Form::Table => table(core, head, served, &list.items, &metadata, format.version)?,
         Form::Metadata => {
-            let items = list.items.iter().map(|item| metadata_of(item, format.version, true)).collect();
+            let items = list.items.iter().map(|item| metadata_of(item, format.version)).collect();
             of("PartialObjectMetadataList", &format!("meta.k8s.io/{}", format.version), items)
         }
         // The items of a list of a built-in kind do not repeat the kind.
@@ -189,14 +189,10 @@ fn without_kind(object: &Value) -> Value {
 }
 
 /// The metadata of an object as `PartialObjectMetadata`.
-pub(super) fn metadata_of(object: &Value, version: &str, with_kind: bool) -> Value {
+pub(super) fn metadata_of(object: &Value, version: &str) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_else(|| map([]));
-    let mut fields = vec![("metadata", metadata)];
-    if with_kind {
-        fields.push(("kind", "PartialObjectMetadata".into()));
-        fields.push(("apiVersion", format!("meta.k8s.io/{version}").into()));
-    }
-    map(fields)
+    let api_version = format!("meta.k8s.io/{version}");
+    map([("metadata", metadata), ("kind", "PartialObjectMetadata".into()), ("apiVersion", api_version.into())])
 }
 
 /// The objects as a table.
@@ -208,10 +204,30 @@ pub(super) fn table(
     metadata: &[(&str, Value)],
     version: &str,
 ) -> Result<Value, Failure> {
-    let include = crate::table::IncludeObject::of(head.query.text("includeObject"))
-        .map_err(|message| Failure::new(400, "BadRequest", message))?;
+    let include = included(head)?;
     let table = crate::table::table(served.kind(), &served.columns(), objects, include, core.source.now());
     Ok(crate::table::document(table, map(metadata.iter().map(|(name, value)| (*name, value.clone()))), version))
+}
+
+/// What the rows of tables have of their objects.
+pub(super) fn included(head: &Head) -> Result<crate::table::IncludeObject, Failure> {
+    let include = crate::table::IncludeObject::of(head.query.text("includeObject"));
+    include.map_err(|message| Failure::new(400, "BadRequest", message))
+}
+
+/// The object of an event as a table with one row.
+pub(super) fn event_table(
+    core: &Core,
+    served: &Served,
+    event: &crate::endpoint::watch::WatchEvent,
+    include: crate::table::IncludeObject,
+    version: &str,
+    with_columns: bool,
+) -> Value {
+    let _ = with_columns;
+    let objects = std::slice::from_ref(&event.object);
+    let table = crate::table::table(served.kind(), &served.columns(), objects, include, core.source.now());
+    crate::table::document(table, map([]), version)
 }
 
 /// The answer to a request that failed.

@@ -1,4 +1,89 @@
-//! stub
-use std::sync::Arc; use http::Response; use super::{Body, Head, negotiate::Format}; use crate::endpoint::{Core, Failure, WatchCall};
-pub(super) fn format(_: &Head) -> Result<Format, Failure> { Ok(Format::JSON) }
-pub(super) async fn respond(_: &Arc<Core>, _: &Head, _: Format, _: WatchCall) -> Result<Response<Body>, Failure> { Err(Failure::path_not_found()) }
+//! Watches: a response whose body is one event on each line.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use fieldmanager_value::Value;
+use futures::StreamExt;
+use http::Response;
+use http::header;
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+
+use super::negotiate::{Form, Format, Media, Place};
+use super::{Body, Head, render, response};
+use crate::endpoint::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, watch};
+use crate::endpoint::{Core, Failure, WatchCall};
+
+/// The format of the events: always JSON. Parameters such as `stream=watch` are ignored.
+pub(super) fn format(head: &Head) -> Result<Format, Failure> {
+    let format = Format::of(head.header(header::ACCEPT), Place::Objects)?;
+    Ok(Format { media: Media::Json, ..format })
+}
+
+/// The response to a watch. Its events are written as they take place; dropping the body ends the watch.
+pub(super) fn respond(core: &Arc<Core>, head: &Head, format: Format, call: WatchCall) -> Result<Response<Body>, Failure> {
+    let WatchCall { served, prefix, selection, options } = call;
+    let start = match (options.initial, options.from) {
+        (Some(true), from) => Start::Initial(from),
+        (None, None) => Start::Initial(None),
+        (Some(false), None) => Start::Now,
+        (_, Some(revision)) => Start::After(revision),
+    };
+    let present = served.clone();
+    let request = WatchRequest {
+        prefix,
+        start,
+        selected: (!selection.is_everything()).then(|| {
+            let selected: crate::endpoint::watch::Predicate = Arc::new(move |object| selection.matches(object));
+            selected
+        }),
+        present: Arc::new(move |object, revision| present.present(object, revision)),
+        bookmark: options.bookmarks.then(|| {
+            render::map([
+                ("kind", served.facts.kind.as_str().into()),
+                ("apiVersion", served.facts.group_version().as_str().into()),
+                ("metadata", render::map([("creationTimestamp", Value::Null)])),
+            ])
+        }),
+        bookmark_interval: BOOKMARK_INTERVAL,
+        timeout: options.timeout,
+    };
+    let events = watch(core.store.clone(), request);
+    let mut lines = Lines {
+        core: core.clone(),
+        format,
+        served,
+        include: super::render::included(head)?,
+        first: true,
+    };
+    let frames = events.map(move |event| Ok(Frame::data(lines.line(event))));
+    Ok(response(200, &format.content_type(), BodyExt::boxed_unsync(StreamBody::new(frames))))
+}
+
+/// Writes events.
+struct Lines {
+    core: Arc<Core>,
+    format: Format,
+    served: Arc<crate::registry::Served>,
+    include: crate::table::IncludeObject,
+    /// The columns of a table are in its first event.
+    first: bool,
+}
+
+impl Lines {
+    fn line(&mut self, event: WatchEvent) -> Bytes {
+        let object = match (self.format.form, event.kind) {
+            (_, EventKind::Error) => event.object,
+            (Form::Metadata, _) => render::metadata_of(&event.object, self.format.version),
+            (Form::Table, _) => {
+                let first = std::mem::take(&mut self.first);
+                render::event_table(&self.core, &self.served, &event, self.include, self.format.version, first)
+            }
+            _ => event.object,
+        };
+        let mut line = render::map([("type", event.kind.name().into()), ("object", object)]).to_json();
+        line.push('\n');
+        line.into()
+    }
+}

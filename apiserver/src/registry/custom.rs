@@ -44,18 +44,17 @@ impl Definition {
     fn facts(&self, version: &Version) -> ServedResource {
         let names = &self.resource.names;
         let own = GroupVersionKind::new(self.resource.group.clone(), version.name.clone(), names.kind.clone());
-        let subresource = |name: &str, kind: GroupVersionKind, explicit_group: bool| ServedSubresource {
+        let subresource = |name: &str, kind: GroupVersionKind| ServedSubresource {
             name: name.into(),
             kind,
-            explicit_group,
             verbs: ["get", "patch", "update"].map(Str::from).to_vec(),
         };
         let mut subresources = Vec::new();
         if version.scale.is_some() {
-            subresources.push(subresource("scale", GroupVersionKind::new("autoscaling", "v1", "Scale"), true));
+            subresources.push(subresource("scale", GroupVersionKind::new("autoscaling", "v1", "Scale")));
         }
         if version.status {
-            subresources.push(subresource("status", own, false));
+            subresources.push(subresource("status", own));
         }
         ServedResource {
             group: self.resource.group.clone(),
@@ -70,6 +69,7 @@ impl Definition {
             verbs: VERBS.map(Str::from).to_vec(),
             subresources,
             storage_version_hash: Str::default(),
+            custom: true,
         }
     }
 
