@@ -12,4 +12,5 @@
 //! | `discovery`, `openapi` | the documents that clients read first |
 //! | `http` | paths, content types, tables, streams of watches |
 
+pub mod endpoint;
 pub mod store;

@@ -1,0 +1,3 @@
+//! Requests as a program sees them: verb, resource, options, body; no HTTP.
+
+pub mod watch;
