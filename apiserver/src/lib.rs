@@ -13,4 +13,5 @@
 //! | `http` | paths, content types, tables, streams of watches |
 
 pub mod endpoint;
+pub mod selector;
 pub mod store;
