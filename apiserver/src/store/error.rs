@@ -46,7 +46,7 @@ pub enum StoreError {
     /// The store has no room left. Nothing was written.
     #[error("the store is full: {0}")]
     Full(String),
-    /// The store was closed or replaced by another state. A watch ends with this error.
+    /// The store was closed. A watch ends with this error.
     #[error("the store was closed")]
     Closed,
     /// The store cannot be reached or failed. Whether a write took place is unknown.

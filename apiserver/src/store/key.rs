@@ -1,6 +1,6 @@
 //! Names of stored objects.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{borrow::Borrow, fmt, str::FromStr, sync::Arc};
 
 /// The first segment of all keys.
 const ROOT: &str = "/registry/";
@@ -70,6 +70,18 @@ impl Key {
     /// Returns the key as a path.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The smallest key of a prefix that ends with a slash, or the key of one object. It is only compared.
+    pub(super) fn first_of(prefix: &Prefix) -> Self {
+        Self(Arc::clone(&prefix.0))
+    }
+
+    /// The paths of all prefixes that contain the key.
+    pub(super) fn prefixes(&self) -> impl Iterator<Item = &str> {
+        let path = &*self.0;
+        let slashes = path.match_indices('/').map(|(at, _)| at + 1).filter(|&end| end >= ROOT.len());
+        slashes.chain([path.len()]).filter_map(|end| path.get(..end))
     }
 
     /// Splits the key into its segments.
@@ -170,6 +182,12 @@ impl Prefix {
     /// Reports whether a key belongs to this set.
     pub fn contains(&self, key: &Key) -> bool {
         if self.0.ends_with('/') { key.0.starts_with(&*self.0) } else { key.0 == self.0 }
+    }
+}
+
+impl Borrow<str> for Prefix {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

@@ -29,6 +29,8 @@
 
 mod error;
 mod key;
+mod log;
+mod memory;
 mod revision;
 
 use std::{pin::Pin, sync::Arc};
@@ -38,6 +40,8 @@ use futures::{Stream, future::BoxFuture};
 
 pub use error::StoreError;
 pub use key::{InvalidKey, Key, KeyParts, Prefix};
+pub use log::{HistoryLimits, MemoryStats};
+pub use memory::{Memory, Snapshot};
 pub use revision::Revision;
 
 /// The result of an operation of a store.
