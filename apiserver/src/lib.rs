@@ -14,4 +14,5 @@
 
 pub mod discovery;
 pub mod facts;
+pub mod openapi;
 pub mod store;
