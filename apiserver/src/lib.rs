@@ -27,6 +27,7 @@ mod http;
 mod limits;
 #[cfg(feature = "net")]
 pub mod net;
+pub mod openapi;
 mod query;
 mod registry;
 pub mod selector;

@@ -91,7 +91,7 @@ fn record(
     out: &Path,
     check: bool,
 ) -> Result<Result<String, String>, apiserver::Error> {
-    let files = apiserver::record(program, release)?;
+    let files = apiserver::record(program, release, out)?;
     if !check {
         return Ok(Ok(files.write(out)?.join("\n")));
     }

@@ -49,6 +49,13 @@ struct ServedVersion {
     resources: Vec<ServedResource>,
 }
 
+impl ServedGroup {
+    /// Whether all resources of the group are custom.
+    fn is_custom(&self) -> bool {
+        self.versions.iter().flat_map(|version| &version.resources).all(|resource| resource.custom)
+    }
+}
+
 /// A document with the hash of its content, for the header `ETag`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hashed {
@@ -95,7 +102,13 @@ impl Discovery {
 
     /// `/apis`: all groups but the core group.
     pub fn groups(&self) -> String {
-        json(&Groups::document(self.named().map(group).collect()))
+        let mut groups: Vec<&ServedGroup> = self.named().collect();
+        // Groups of custom resources are sorted by the name of their first APIService, `VERSION.GROUP`.
+        groups.sort_by_cached_key(|group| {
+            let names = group.versions.iter().map(|version| format!("{}.{}", version.name, group.name));
+            if group.is_custom() { names.min() } else { None }
+        });
+        json(&Groups::document(groups.into_iter().map(group).collect()))
     }
 
     /// `/apis/GROUP`: one group; `None` if it is not served.

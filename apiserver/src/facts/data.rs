@@ -14,6 +14,7 @@ use super::{Column, ServedResource, ServedSubresource};
 
 const RESOURCES: &[u8] = include_bytes!("data/resources.json.gz");
 const OBJECTS: &[u8] = include_bytes!("data/objects.json.gz");
+const DEFINITIONS: &[u8] = include_bytes!("data/definitions.json.gz");
 const VERSION: &[u8] = include_bytes!("data/version.json.gz");
 const OPENAPI_V2: &[u8] = include_bytes!("data/openapi_v2.json.gz");
 const OPENAPI_V3_INDEX: &[u8] = include_bytes!("data/openapi_v3.json.gz");
@@ -160,6 +161,10 @@ impl Document {
     pub(super) fn bytes(&self) -> Bytes {
         decompressed(self.compressed).into()
     }
+}
+
+pub(super) fn definitions() -> String {
+    text(DEFINITIONS)
 }
 
 pub(super) fn openapi_v2() -> Bytes {

@@ -132,6 +132,11 @@ pub fn openapi_v2() -> Bytes {
     data::openapi_v2()
 }
 
+/// The OpenAPI documents of two sample CustomResourceDefinitions.
+pub(crate) fn definitions() -> String {
+    data::definitions()
+}
+
 /// The document of `/version`.
 ///
 /// ```

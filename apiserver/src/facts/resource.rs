@@ -1,7 +1,15 @@
 //! Resources as clients find them in discovery documents.
 
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::crd::{CrdError, CustomResource, Scope};
 use fieldmanager_value::Str;
+
+use crate::discovery::storage_version_hash;
+
+/// The verbs of custom resources and of their subresources, in the order of discovery documents.
+const CUSTOM_VERBS: [&str; 8] =
+    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// A resource that a server serves at one version, built in or of a CustomResourceDefinition.
 ///
@@ -64,6 +72,61 @@ pub struct ServedSubresource {
 }
 
 impl ServedResource {
+    /// The resource of a CustomResourceDefinition at a version.
+    ///
+    /// # Errors
+    ///
+    /// [`CrdError::UnknownVersion`].
+    ///
+    /// ```
+    /// use fieldmanager_apiserver::facts::ServedResource;
+    /// use fieldmanager_structural::crd::CustomResource;
+    /// use fieldmanager_value::Value;
+    /// let definition = CustomResource::from_value(&Value::from_yaml("
+    /// apiVersion: apiextensions.k8s.io/v1
+    /// kind: CustomResourceDefinition
+    /// spec:
+    ///   group: example.com
+    ///   names: {kind: Shop, plural: shops}
+    ///   scope: Namespaced
+    ///   versions:
+    ///   - {name: v1, served: true, storage: true, subresources: {status: {}}}
+    /// ")?)?;
+    /// let shops = ServedResource::of_definition(&definition, "v1")?;
+    /// assert!(shops.custom && shops.namespaced && shops.supports("watch"));
+    /// assert!(shops.subresource("status").is_some() && shops.subresource("scale").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_definition(definition: &CustomResource, version: &str) -> Result<Self, CrdError> {
+        let served = definition.version(version)?;
+        let names = &definition.names;
+        let subresource = |name: &str, kind| ServedSubresource {
+            name: name.into(),
+            kind,
+            verbs: SUBRESOURCE_VERBS.map(Str::from).to_vec(),
+        };
+        let status = served.status.then(|| subresource("status", definition.kind(version)));
+        let scale = GroupVersionKind::new("autoscaling", "v1", "Scale");
+        let scale = served.scale.is_some().then(|| subresource("scale", scale));
+        let stored = definition.versions.iter().find(|version| version.storage && version.served);
+        let stored = stored.map(|version| storage_version_hash(&definition.kind(&version.name)));
+        Ok(ServedResource {
+            group: definition.group.clone(),
+            version: version.into(),
+            kind: names.kind.clone(),
+            list_kind: names.list_kind.clone(),
+            plural: names.plural.clone(),
+            singular: names.singular.clone(),
+            short_names: names.short_names.clone(),
+            categories: names.categories.clone(),
+            namespaced: definition.scope == Scope::Namespaced,
+            verbs: CUSTOM_VERBS.map(Str::from).to_vec(),
+            subresources: status.into_iter().chain(scale).collect(),
+            storage_version_hash: stored.unwrap_or_default().into(),
+            custom: true,
+        })
+    }
+
     /// The kind of the objects.
     pub fn group_version_kind(&self) -> GroupVersionKind {
         GroupVersionKind::new(self.group.clone(), self.version.clone(), self.kind.clone())

@@ -1,5 +1,6 @@
 //! Records what a kube-apiserver serves, for the crate `fieldmanager-apiserver`.
 
+mod definitions;
 mod files;
 mod objects;
 mod resources;
@@ -54,11 +55,12 @@ pub enum Error {
 }
 
 /// Starts a kube-apiserver of a release, such as `v1.37.1`, from a program file and records what it serves.
+/// The folder of the crate has the definitions that tests use.
 ///
 /// # Errors
 ///
 /// [`Error`].
-pub fn record(program: &Path, release: &str) -> Result<Files, Error> {
+pub fn record(program: &Path, release: &str, out: &Path) -> Result<Files, Error> {
     let process = Process::start(program)?;
     let server = Server { client: Client::new(process.url()) };
     let mut files = Files::default();
@@ -74,6 +76,7 @@ pub fn record(program: &Path, release: &str) -> Result<Files, Error> {
     }
     files.json("version.json", &version);
     openapi(&server, &mut files)?;
+    definitions::record(&server, &mut files, out)?;
     Ok(files)
 }
 
