@@ -1,43 +1,40 @@
 //! The documents that clients read first, for the resources of one moment.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
+use std::sync::{Arc, OnceLock};
 
 use crate::discovery::Discovery;
+use crate::openapi::OpenApi;
 use crate::registry::Registry;
 
 /// The documents of one registry.
 pub(crate) struct Documents {
+    registry: Arc<Registry>,
     pub(crate) discovery: Discovery,
+    openapi: OnceLock<OpenApi>,
 }
 
+/// The paths of a server, apart from those of its resources.
+const PATHS: [&str; 8] =
+    ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
+
 impl Documents {
-    pub(crate) fn of(registry: &Arc<Registry>) -> Self {
-        Documents { discovery: Discovery::new(registry.all().map(|served| served.facts.clone())) }
+    pub(crate) fn of(registry: Arc<Registry>) -> Self {
+        let discovery = Discovery::new(registry.all().map(|served| served.facts.clone()));
+        Documents { registry, discovery, openapi: OnceLock::new() }
+    }
+
+    /// The OpenAPI documents. Clients that never read them do not wait for them.
+    pub(crate) fn openapi(&self) -> &OpenApi {
+        self.openapi.get_or_init(|| OpenApi::new(self.registry.definitions().map(|definition| definition.object())))
     }
 
     /// `/`: the paths of the server, as `{"paths": [...]}`.
     pub(crate) fn paths(&self) -> String {
-        let mut paths: Vec<&str> =
-            vec!["/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
-        paths.sort_unstable();
+        let resources = self.registry.all().map(|served| format!("/{}", served.facts.path()));
+        let groups = self.registry.all().filter(|served| !served.facts.group.is_empty());
+        let groups = groups.map(|served| format!("/apis/{}", served.facts.group));
+        let own = PATHS.iter().map(|path| (*path).to_owned());
+        let paths: std::collections::BTreeSet<String> = own.chain(groups).chain(resources).collect();
         serde_json::json!({ "paths": paths }).to_string()
-    }
-
-    pub(crate) fn openapi_v2(&self) -> Bytes {
-        crate::facts::openapi_v2()
-    }
-
-    pub(crate) fn openapi_v3(&self, path: &str) -> Option<Bytes> {
-        crate::facts::openapi_v3(path)
-    }
-
-    /// `/openapi/v3`: the paths of the documents with their hashes.
-    pub(crate) fn openapi_v3_index(&self) -> Bytes {
-        let paths = crate::facts::openapi_v3_paths().map(|(path, hash)| {
-            (path.to_owned(), serde_json::json!({ "serverRelativeURL": format!("/openapi/v3/{path}?hash={hash}") }))
-        });
-        serde_json::json!({ "paths": paths.collect::<serde_json::Map<_, _>>() }).to_string().into()
     }
 }

@@ -135,7 +135,7 @@ impl Core {
     /// The documents for the resources of this moment. They are made when they are first read.
     pub(crate) fn documents(&self) -> Arc<Documents> {
         let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        documents.get_or_insert_with(|| Arc::new(Documents::of(&self.registry()))).clone()
+        documents.get_or_insert_with(|| Arc::new(Documents::of(self.registry()))).clone()
     }
 
     /// Answers a request to a resource.

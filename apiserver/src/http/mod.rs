@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited, combinators::UnsyncBoxBody};
 
+use crate::discovery::Hashed;
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
 use crate::facts;
 use crate::gate::Gate;
@@ -129,12 +130,20 @@ async fn answer(core: &Arc<Core>, head: &Head, route: &Route, body: &[u8]) -> Re
         }
         Route::OpenApiV2 => {
             let format = Format::of(head.header(header::ACCEPT), Place::OpenApiV2)?;
-            Ok(render::document(head, documents.openapi_v2(), &format.content_type()))
+            let openapi = documents.openapi();
+            let document = match format.media {
+                negotiate::Media::OpenApiProtobuf => openapi.v2_protobuf(),
+                _ => openapi.v2(),
+            };
+            Ok(render::document(head, document.body, &document.etag, &format.content_type()))
         }
-        Route::OpenApiV3(None) => Ok(render::document(head, documents.openapi_v3_index(), "application/json")),
+        Route::OpenApiV3(None) => {
+            let Hashed { body, etag } = documents.openapi().v3_index();
+            Ok(render::document(head, body.into(), &etag, "application/json"))
+        }
         Route::OpenApiV3(Some(path)) => {
-            let document = documents.openapi_v3(path).ok_or_else(Failure::path_not_found)?;
-            Ok(render::document(head, document, "application/json"))
+            let document = documents.openapi().v3(path).ok_or_else(Failure::path_not_found)?;
+            Ok(render::document(head, document.body, &document.etag, "application/json"))
         }
         Route::Metrics | Route::Resource(_) | Route::Unknown => Err(Failure::path_not_found()),
     }

@@ -81,7 +81,7 @@ pub(super) fn discovery(
     let mut response = match format.form {
         Form::AggregatedDiscovery => {
             let Hashed { body, etag } = aggregated();
-            tagged(head, body.into(), &format!("\"{etag}\""), &format.content_type())
+            document(head, body.into(), &etag, &format.content_type())
         }
         _ => text(head, plain())?,
     };
@@ -90,12 +90,8 @@ pub(super) fn discovery(
 }
 
 /// A document with an `ETag`; 304 if the client has it.
-pub(super) fn document(head: &Head, body: Bytes, content_type: &str) -> Response<Body> {
-    let etag = format!("\"{}\"", crate::discovery::hash(&body));
-    tagged(head, body, &etag, content_type)
-}
-
-fn tagged(head: &Head, body: Bytes, etag: &str, content_type: &str) -> Response<Body> {
+pub(super) fn document(head: &Head, body: Bytes, etag: &str, content_type: &str) -> Response<Body> {
+    let etag = format!("\"{etag}\"");
     let known = head.header(header::IF_NONE_MATCH).is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == etag));
     let mut response = match known {
         true => response(304, content_type, full(Bytes::new())),

@@ -19,7 +19,8 @@ impl Kubeconfig {
         if let (Some(authority), Some(fields)) = (authority, cluster.as_object_mut()) {
             fields.insert("certificate-authority-data".to_owned(), STANDARD.encode(authority).into());
         }
-        let user = token.map_or_else(|| json!({}), |token| json!({"token": token}));
+        // kubectl asks for a name and a password if there is no token.
+        let user = json!({"token": token.unwrap_or("admin")});
         let name = "fieldmanager";
         Kubeconfig(json!({
             "apiVersion": "v1",

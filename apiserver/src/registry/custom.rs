@@ -73,6 +73,11 @@ impl Definition {
         }
     }
 
+    /// The object.
+    pub(crate) fn object(&self) -> &Value {
+        &self.object
+    }
+
     /// The entry of a version in the object.
     fn version(&self, name: &str) -> Option<&Value> {
         let versions = self.object.get("spec")?.get("versions")?.as_list()?;
