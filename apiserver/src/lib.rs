@@ -12,6 +12,7 @@
 //! | `discovery`, `openapi` | the documents that clients read first |
 //! | `http` | paths, content types, tables, streams of watches |
 
+pub mod collector;
 pub mod endpoint;
 pub mod selector;
 pub mod store;
