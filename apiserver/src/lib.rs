@@ -18,6 +18,7 @@
 )]
 
 mod bootstrap;
+pub mod collector;
 pub mod discovery;
 mod documents;
 mod endpoint;
