@@ -39,5 +39,5 @@ pub mod table;
 
 pub use crate::http::Body;
 pub use limits::Limits;
-pub use server::{ApiServer, Builder, LoadError};
+pub use server::{ApiServer, Builder, Collection, LoadError};
 pub use source::{Random, Source};

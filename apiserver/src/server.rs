@@ -9,7 +9,8 @@ use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 use http::{Request, Response};
 
-use crate::endpoint::Core;
+use crate::collector::{Collector, Step};
+use crate::endpoint::{Core, Deletions};
 use crate::gate::Gate;
 use crate::http::{Body, respond};
 use crate::limits::Limits;
@@ -36,6 +37,7 @@ use crate::store::{Memory, SharedStore, StoreError};
 pub struct ApiServer {
     core: Arc<Core>,
     gate: Arc<Gate>,
+    collector: Arc<tokio::sync::Mutex<Collector<Deletions>>>,
 }
 
 /// The error of an object that cannot be created.
@@ -49,12 +51,23 @@ pub struct Builder {
     source: Arc<dyn Source>,
     limits: Limits,
     tokens: BTreeMap<String, String>,
+    collection: Collection,
+}
+
+/// When the server deletes what deleted owners and namespaces leave behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Collection {
+    /// As it becomes necessary.
+    #[default]
+    On,
+    /// Only when the program calls [`ApiServer::collect`] or [`ApiServer::collect_step`].
+    Stepped,
 }
 
 impl ApiServer {
     /// A server with a store in memory, the clock of the machine, and the default limits.
     pub fn builder() -> Builder {
-        Builder { store: None, source: Arc::new(Random::system()), limits: Limits::default(), tokens: BTreeMap::new() }
+        Builder { store: None, source: Arc::new(Random::system()), limits: Limits::default(), tokens: BTreeMap::new(), collection: Collection::On }
     }
 
     /// The bounds of the server.
@@ -69,6 +82,24 @@ impl ApiServer {
     /// [`LoadError`] with the message of the answer.
     pub async fn load(&self, object: &Value) -> Result<(), LoadError> {
         self.core.load(object).await.map_err(LoadError)
+    }
+
+    /// Makes one change of the collector, and returns it; `None` if there is nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// That of the store.
+    pub async fn collect_step(&self) -> Result<Option<Step>, StoreError> {
+        self.collector.lock().await.step().await
+    }
+
+    /// Makes all changes of the collector, and returns them in order.
+    ///
+    /// # Errors
+    ///
+    /// That of the store.
+    pub async fn collect(&self) -> Result<Vec<Step>, StoreError> {
+        self.collector.lock().await.settle().await
     }
 
     /// Ends all watches and closes the store. Later requests are answered with 503.
@@ -108,17 +139,39 @@ impl Builder {
         self
     }
 
+    /// When dependents of deleted objects, and the objects of deleted namespaces, are deleted. As it becomes necessary by
+    /// default.
+    #[must_use]
+    pub fn collection(mut self, collection: Collection) -> Self {
+        self.collection = collection;
+        self
+    }
+
     /// Makes the server: creates the namespaces and the other objects that exist from the start, where the store lacks
     /// them, and serves the definitions that the store has.
     ///
     /// # Errors
     ///
     /// That of the store.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime, unless the collector is [stepped](Collection::Stepped).
     pub async fn build(self) -> Result<ApiServer, StoreError> {
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
         let core = Arc::new(Core::new(store, self.source));
         core.bootstrap().await?;
-        Ok(ApiServer { core, gate: Arc::new(Gate::new(self.limits, self.tokens)) })
+        let new = || Collector::new(core.store.clone(), Deletions(core.clone()));
+        if self.collection == Collection::On {
+            let collector = new();
+            tokio::spawn(async move {
+                if let Err(error) = collector.run().await {
+                    tracing::warn!(%error, "the collector ended");
+                }
+            });
+        }
+        let collector = Arc::new(tokio::sync::Mutex::new(new()));
+        Ok(ApiServer { core, gate: Arc::new(Gate::new(self.limits, self.tokens)), collector })
     }
 }
 

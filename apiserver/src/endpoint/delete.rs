@@ -6,13 +6,14 @@ use fieldmanager_value::{List, Map, Str, Value};
 use futures::future::BoxFuture;
 
 use super::{Answer, Call, Content, Core, Failure};
+use crate::collector::Propagation;
 use crate::registry::custom::text;
 use crate::registry::{Served, with_metadata};
 use crate::store::{Entry, StoreError, Write};
 
 /// The finalizers by which the collector finds its work.
-pub(crate) const FOREGROUND: &str = "foregroundDeletion";
-pub(crate) const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
 
 /// The kinds whose deletion answers with the object instead of a `Status`.
 const RETURNED: [(&str, &[&str]); 4] = [
@@ -24,14 +25,6 @@ const RETURNED: [(&str, &[&str]); 4] = [
 
 /// The namespaces that cannot be deleted.
 const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
-
-/// What happens to the dependents of a deleted object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Propagation {
-    Background,
-    Foreground,
-    Orphan,
-}
 
 /// The options of a deletion.
 #[derive(Clone, Debug, Default)]
@@ -125,25 +118,23 @@ impl Core {
         Ok(Answer { code: 200, warnings: Vec::new(), content: Content::List(listed) })
     }
 
-    /// Deletes an object in the background, as the collector does.
+    /// Deletes an object that is at the revision of the entry, as a request with this propagation policy does.
     pub(crate) fn collect<'a>(
         &'a self,
         served: &'a Served,
         entry: &'a Entry,
-    ) -> BoxFuture<'a, Result<(), Failure>> {
+        propagation: Propagation,
+    ) -> BoxFuture<'a, Result<(), Deletion>> {
         // The end of a definition deletes its objects, so deletions are nested.
         Box::pin(async move {
-            let options = Options { propagation: Some(Propagation::Background), ..Options::default() };
-            match self.delete_entry(served, entry, &options).await {
-                Ok(_) | Err(Deletion::Overtaken(_)) => Ok(()),
-                Err(Deletion::Failed(failure)) => Err(failure),
-            }
+            let options = Options { propagation: Some(propagation), ..Options::default() };
+            self.delete_entry(served, entry, &options).await.map(|_| ())
         })
     }
 }
 
 /// Why a deletion did not take place.
-enum Deletion {
+pub(crate) enum Deletion {
     /// Another write was first; this is the object now.
     Overtaken(Option<Entry>),
     Failed(Failure),

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use fieldmanager_handlers::{Action, Outcome, Refused};
 use fieldmanager_value::{List, Map, Value};
 
-use super::delete::with_field;
+use super::delete::{Deletion, with_field};
 use super::{Answer, Call, Core, Failure};
+use crate::collector::Propagation;
 use crate::registry::custom::text;
 use crate::registry::{Definition, Served, with_metadata};
 use crate::store::{Key, Prefix, StoreError, Write};
@@ -68,13 +69,11 @@ impl Core {
 
     /// What follows from a write of an object.
     pub(super) async fn written(&self, served: &Served, key: &Key, outcome: &Outcome) -> Result<(), Failure> {
-        if served.is_definition() {
-            match outcome.action {
-                Action::Delete => self.undefine(text(&outcome.object, &["metadata", "name"])).await,
-                _ => self.define(key).await?,
-            }
+        match outcome.action {
+            Action::Delete => self.removed(served, &outcome.object).await,
+            _ if served.is_definition() => self.define(key).await,
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// What follows from a deletion that waits for finalizers.
@@ -89,6 +88,14 @@ impl Core {
     pub(super) async fn removed(&self, served: &Served, object: &Value) -> Result<(), Failure> {
         if served.is_definition() {
             self.undefine(text(object, &["metadata", "name"])).await;
+        }
+        // The last object of a terminating definition ends the definition.
+        if let Some(definition) = served.definition() {
+            let key = Key::new("apiextensions.k8s.io", "customresourcedefinitions", None, &definition.name)?;
+            let entry = self.store.get(&key, None).await?.entry;
+            if entry.is_some_and(|entry| !text(&entry.object, &["metadata", "deletionTimestamp"]).is_empty()) {
+                self.end_definition(&key).await?;
+            }
         }
         Ok(())
     }
@@ -124,7 +131,9 @@ impl Core {
         let mut is_empty = true;
         if let Some(served) = served {
             for object in self.entries(served, "").await? {
-                self.collect(served, &object).await?;
+                if let Err(Deletion::Failed(failure)) = self.collect(served, &object, Propagation::Background).await {
+                    return Err(failure);
+                }
             }
             is_empty = self.entries(served, "").await?.is_empty();
         }

@@ -1,10 +1,12 @@
 //! Requests as a program sees them: a verb, a resource, options and a body; no HTTP.
 
+mod collect;
 mod delete;
 mod failure;
 mod lifecycle;
 mod list;
 mod read;
+mod review;
 pub(crate) mod watch;
 mod write;
 
@@ -20,6 +22,7 @@ use crate::registry::{Registry, Served};
 use crate::source::Source;
 use crate::store::{Prefix, Revision, SharedStore};
 
+pub(crate) use collect::Deletions;
 pub(crate) use failure::Failure;
 pub(crate) use list::Selection;
 

@@ -24,6 +24,9 @@ impl Core {
             let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
             let made = handlers.create(&request, None, call.body);
             let outcome = self.admitted(call, made).await?;
+            if !call.served.is_stored() {
+                return self.review(call, &outcome.object, outcome.warnings);
+            }
             let outcome = self.with_server_state(call, None, outcome).await?;
             let name = text(&outcome.object, &["metadata", "name"]);
             let key = call.served.key(call.namespace, name)?;
