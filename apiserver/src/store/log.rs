@@ -39,7 +39,7 @@ pub struct HistoryLimits {
     /// The maximum number of events. Default: 100,000.
     pub events: usize,
     /// The maximum memory that the history keeps alive, in bytes. Default: 64 MiB. Old and new objects share what did not
-    /// change, so an event costs about 2 KiB and the fields that it replaced.
+    /// change, so an event costs about 1.5 KiB and the fields that it replaced.
     pub bytes: usize,
 }
 
@@ -316,8 +316,9 @@ impl State {
     }
 }
 
-/// The memory of one record, in bytes: the event, and about four nodes of the map of objects.
-const RECORD: usize = 2048;
+/// The memory of one record, in bytes: the event, and about three nodes of the map of objects. Measured with 100 and 10,000
+/// objects: 1,350 and 1,100 bytes.
+const RECORD: usize = 1536;
 
 /// The number of records that a watch passes before it lets writers have the lock, about three microseconds.
 const RECORDS_PER_STEP: usize = 256;
