@@ -471,8 +471,25 @@ const INLINE: usize = 14;
 
 #[cfg(test)]
 mod tests {
-    use super::unshared_bytes;
-    use fieldmanager_value::Value;
+    use super::*;
+    use futures::StreamExt;
+    use std::task::Waker;
+
+    #[test]
+    fn nothing_is_kept_for_a_dropped_watch() {
+        let shared = Shared::new(State::new(Objects::new(), Revision::FIRST, HistoryLimits::default()));
+        let mut watches: Vec<LogWatch> =
+            (0..3).map(|_| shared.watch(Prefix::all(), Revision::FIRST).unwrap()).collect();
+        for watch in &mut watches {
+            assert!(watch.poll_next_unpin(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        let wakers = || shared.lock().slots.values().map(|slot| slot.wakers.len()).sum::<usize>();
+        assert_eq!(wakers(), 3);
+        watches.pop();
+        assert_eq!((wakers(), shared.lock().slots.len()), (2, 1));
+        watches.clear();
+        assert!(shared.lock().slots.is_empty());
+    }
 
     #[test]
     fn shared_parts_of_an_object_cost_nothing() {
