@@ -52,6 +52,10 @@ pub struct WatchEvent {
     /// The object as it is presented; of a bookmark, an object with little more than a `resourceVersion`; of an error, a
     /// `Status`.
     pub object: Value,
+    /// The revision of the write, or of the object if it existed when the watch began; `None` of bookmarks and errors.
+    /// Events with equal revisions and types have equal objects if they are presented in the same way, so that a server
+    /// can encode them once for many watches.
+    pub revision: Option<Revision>,
 }
 
 /// Where a watch begins.
@@ -174,7 +178,7 @@ impl Watcher {
         match self.try_next().await {
             Ok(next) => next,
             Err(StoreError::Closed) => None,
-            Err(error) => Some(WatchEvent { kind: EventKind::Error, object: status(&error) }),
+            Err(error) => Some(WatchEvent { kind: EventKind::Error, object: status(&error), revision: None }),
         }
     }
 
@@ -189,7 +193,8 @@ impl Watcher {
                     if let Some(entry) = initial.entries.next() {
                         let object = (self.request.present)(&entry.object, entry.revision);
                         if self.request.selects(&object) {
-                            return Ok(Some(WatchEvent { kind: EventKind::Added, object }));
+                            let revision = Some(entry.revision);
+                            return Ok(Some(WatchEvent { kind: EventKind::Added, object, revision }));
                         }
                     } else if let Some(key) = initial.next.take() {
                         let list = List::new(self.request.prefix.clone()).after(key).at(initial.revision);
@@ -310,7 +315,7 @@ impl WatchRequest {
             (None, Some(previous)) => (EventKind::Deleted, (self.present)(&previous.object, event.revision)),
             (None, None) => return None,
         };
-        Some(WatchEvent { kind, object })
+        Some(WatchEvent { kind, object, revision: Some(event.revision) })
     }
 }
 
@@ -330,7 +335,7 @@ fn bookmark_event(bookmark: &Value, revision: Revision, ends_initial_events: boo
         metadata.insert("annotations", Value::Map(Map::single(INITIAL_EVENTS_END, "true")));
     }
     object.insert("metadata", Value::Map(metadata));
-    WatchEvent { kind: EventKind::Bookmark, object: Value::Map(object) }
+    WatchEvent { kind: EventKind::Bookmark, object: Value::Map(object), revision: None }
 }
 
 /// The `Status` of an error, as the object of an event.

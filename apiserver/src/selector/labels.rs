@@ -192,7 +192,7 @@ impl<'s> Token<'s> {
 /// All symbols; one that begins with another comes before it.
 const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
 
-/// Splits a selector into tokens. A zero byte ends a word or, before a word, the selector.
+/// Splits a selector into tokens. A zero byte ends a token or, elsewhere, the selector.
 fn tokens(selector: &str) -> Vec<Token<'_>> {
     const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
     let ends_word =
@@ -205,16 +205,14 @@ fn tokens(selector: &str) -> Vec<Token<'_>> {
             tokens.push(Token::End);
             return tokens;
         }
-        if let Some((symbol, after)) =
-            SYMBOLS.iter().find_map(|symbol| Some((symbol, rest.strip_prefix(symbol)?)))
-        {
-            tokens.push(Token::Symbol(symbol));
-            rest = after;
-        } else {
+        let symbol =
+            SYMBOLS.iter().find_map(|symbol| Some((Token::Symbol(symbol), rest.strip_prefix(symbol)?)));
+        let (token, after) = symbol.unwrap_or_else(|| {
             let (word, after) = rest.split_at(rest.find(ends_word).unwrap_or(rest.len()));
-            tokens.push(Token::Word(word));
-            rest = after.strip_prefix('\0').unwrap_or(after);
-        }
+            (Token::Word(word), after)
+        });
+        tokens.push(token);
+        rest = after.strip_prefix('\0').unwrap_or(after);
     }
 }
 

@@ -215,3 +215,55 @@ fn segment(segment: &str) -> Result<&str, InvalidKey> {
     }
     Ok(segment)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_that_would_reach_another_object_are_refused() {
+        for segment in ["", "a/b", "/", "../x"] {
+            let error = Err(InvalidKey::Segment(segment.into()));
+            assert_eq!(Key::new("", "pods", Some("a"), segment), error);
+            assert_eq!(Key::new("", "pods", Some(segment), "x"), error);
+            assert_eq!(Key::new("", segment, None, "x"), error);
+            assert_eq!(Prefix::namespace("", "pods", segment), Err(InvalidKey::Segment(segment.into())));
+        }
+        assert!(Key::new("a/b", "pods", None, "x").is_err());
+    }
+
+    #[test]
+    fn keys_are_read_from_their_paths() {
+        for key in [Key::new("", "nodes", None, "a"), Key::new("apps", "deployments", Some("b"), "a:c")] {
+            let key = key.unwrap();
+            assert_eq!(key.as_str().parse(), Ok(key.clone()));
+            let parts = key.parts();
+            assert_eq!(Key::new(parts.group, parts.plural, parts.namespace, parts.name), Ok(key.clone()));
+        }
+        for path in [
+            "",
+            "/registry/",
+            "/registry/core/pods/",
+            "/registry/core/pods/a/",
+            "/registry/a/b/c/d/e",
+            "core/pods/a/b",
+        ] {
+            assert_eq!(path.parse::<Key>(), Err(InvalidKey::Path(path.into())));
+        }
+    }
+
+    #[test]
+    fn prefixes_of_a_key_are_those_that_contain_it() {
+        let key = Key::new("", "pods", Some("a"), "x").unwrap();
+        let found: Vec<&str> = key.prefixes().collect();
+        let prefixes = [
+            Prefix::all(),
+            Prefix::resource("", "pods").unwrap(),
+            Prefix::namespace("", "pods", "a").unwrap(),
+            Prefix::object(&key),
+        ];
+        assert!(prefixes.iter().all(|prefix| found.contains(&prefix.as_str()) && prefix.contains(&key)));
+        assert_eq!(prefixes[3].as_key(), Some(key));
+        assert_eq!(prefixes[2].as_key(), None);
+    }
+}

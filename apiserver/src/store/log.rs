@@ -39,7 +39,7 @@ pub struct HistoryLimits {
     /// The maximum number of events. Default: 100,000.
     pub events: usize,
     /// The maximum memory that the history keeps alive, in bytes. Default: 64 MiB. Old and new objects share what did not
-    /// change, so an event costs about 2 KiB and the fields that it replaced.
+    /// change, so an event costs about 1.5 KiB and the fields that it replaced.
     pub bytes: usize,
 }
 
@@ -316,8 +316,9 @@ impl State {
     }
 }
 
-/// The memory of one record, in bytes: the event, and about four nodes of the map of objects.
-const RECORD: usize = 2048;
+/// The memory of one record, in bytes: the event, and about three nodes of the map of objects. Measured with 100 and 10,000
+/// objects: 1,350 and 1,100 bytes.
+const RECORD: usize = 1536;
 
 /// The number of records that a watch passes before it lets writers have the lock, about three microseconds.
 const RECORDS_PER_STEP: usize = 256;
@@ -470,8 +471,25 @@ const INLINE: usize = 14;
 
 #[cfg(test)]
 mod tests {
-    use super::unshared_bytes;
-    use fieldmanager_value::Value;
+    use super::*;
+    use futures::StreamExt;
+    use std::task::Waker;
+
+    #[test]
+    fn nothing_is_kept_for_a_dropped_watch() {
+        let shared = Shared::new(State::new(Objects::new(), Revision::FIRST, HistoryLimits::default()));
+        let mut watches: Vec<LogWatch> =
+            (0..3).map(|_| shared.watch(Prefix::all(), Revision::FIRST).unwrap()).collect();
+        for watch in &mut watches {
+            assert!(watch.poll_next_unpin(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        let wakers = || shared.lock().slots.values().map(|slot| slot.wakers.len()).sum::<usize>();
+        assert_eq!(wakers(), 3);
+        watches.pop();
+        assert_eq!((wakers(), shared.lock().slots.len()), (2, 1));
+        watches.clear();
+        assert!(shared.lock().slots.is_empty());
+    }
 
     #[test]
     fn shared_parts_of_an_object_cost_nothing() {

@@ -105,6 +105,7 @@ impl Watching {
                 format!("BOOKMARK {revision} {}", annotations.unwrap_or_default()).trim_end().into()
             }
             kind => {
+                assert_eq!(event.revision.map(|revision| revision.to_string()).as_deref(), Some(revision));
                 let number = at(&event.object, &["spec", "number"]).and_then(Value::as_i64).unwrap();
                 format!("{} {} {revision} {number}", kind.name(), text(&["metadata", "name"]))
             }
