@@ -16,3 +16,4 @@ pub mod discovery;
 pub mod facts;
 pub mod openapi;
 pub mod store;
+pub mod table;
