@@ -265,8 +265,8 @@ mod tests {
             "
             status:
               conditions:
-              - {type: Ready, status: 'True', n: 1}
-              - {type: Live, status: 'False', n: 2}
+              - {type: Ready, status: 'True', num: 1}
+              - {type: Live, status: 'False', num: 2}
             tags: [a, b, c]
             labels: {example.com/owner: me, x: null}
             ",
@@ -286,9 +286,9 @@ mod tests {
             (r".labels.example\.com/owner", r#""me""#),
             (".labels['example\\.com/owner']", r#""me""#),
             (r#".status.conditions[?(@.type=="Live")].status"#, r#""False""#),
-            (r#".status.conditions[?(@.n>1)].type"#, r#""Live""#),
+            (r#".status.conditions[?(@.num>1)].type"#, r#""Live""#),
             (r#".status.conditions[?(@.type!="Ready")].status"#, r#""False""#),
-            (r#".status.conditions[?(@.n)].type"#, r#""Ready""#),
+            (r#".status.conditions[?(@.num)].type"#, r#""Ready""#),
             (".status.conditions[*].type", r#""Ready""#),
             (".labels.x", "null"),
         ] {
