@@ -4,6 +4,7 @@ mod definitions;
 mod files;
 mod objects;
 mod resources;
+mod tables;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -77,6 +78,7 @@ pub fn record(program: &Path, release: &str, out: &Path) -> Result<Files, Error>
     files.json("version.json", &version);
     openapi(&server, &mut files)?;
     definitions::record(&server, &mut files, out)?;
+    files.sample("tables.json", &tables::record(&server)?);
     Ok(files)
 }
 
