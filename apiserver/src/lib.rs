@@ -36,6 +36,7 @@ mod server;
 mod source;
 pub mod store;
 pub mod table;
+pub mod watch;
 
 pub use crate::http::Body;
 pub use limits::Limits;

@@ -221,10 +221,11 @@ async fn s16_missing_objects() {
     let path = format!("{CONFIG_MAPS}/a");
     client.merge(&path, &json!({"data": {}})).await.expect(404);
     client.put(&path, &config_map("a")).await.expect(404);
+    // The version of a configuration is no precondition while there is no object.
     let mut config = config_map("a");
     config["metadata"]["resourceVersion"] = json!("1");
+    client.apply(&path, "ci", &config).await.expect(201);
     client.apply(&path, "ci", &config).await.expect(409);
-    client.apply(&path, "ci", &config_map("a")).await.expect(201);
     let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}, "spec": {}});
     client.put("/apis/coordination.k8s.io/v1/namespaces/default/leases/l", &lease).await.expect(201);
 }
@@ -295,8 +296,11 @@ async fn s21_stored_custom_resources_are_read_with_the_schema_of_today() {
     let client = Client::new().await;
     client.post(CRDS, &shops()).await.expect(201);
     let created = client.post(SHOPS, &shop("s")).await.expect(201);
-    let size = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
-    let patch = json!([{"op": "add", "path": format!("{size}/open"), "value": {"type": "boolean", "default": true}}]);
+    let add = |version: usize| {
+        let path = format!("/spec/versions/{version}/schema/openAPIV3Schema/properties/spec/properties/open");
+        json!({"op": "add", "path": path, "value": {"type": "boolean", "default": true}})
+    };
+    let patch = json!([add(0), add(1)]);
     let headers = [("content-type", "application/json-patch+json")];
     client.send("PATCH", &format!("{CRDS}/shops.example.com"), &headers, patch.to_string()).await.expect(200);
     let read = client.get(&format!("{SHOPS}/s")).await.expect(200);

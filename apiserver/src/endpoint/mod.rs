@@ -7,7 +7,6 @@ mod lifecycle;
 mod list;
 mod read;
 mod review;
-pub(crate) mod watch;
 mod write;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

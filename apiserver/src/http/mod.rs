@@ -181,7 +181,7 @@ async fn resource(core: &Arc<Core>, head: &Head, path: &ResourcePath, body: &[u8
     };
     let Answer { code, warnings, content } = core.answer(&call).await?;
     let response = match content {
-        Content::Watch(watch) => watch::respond(core, head, format, watch)?,
+        Content::Watch(watch) => watch::respond(core, head, format, watch).await?,
         Content::Status(status) => render::status(head, code, &status, format)?,
         Content::Object(object) => render::object(core, head, code, served, &object, format)?,
         Content::List(list) => render::list(core, head, served, list, format)?,

@@ -13,6 +13,7 @@ use super::{Body, Head, full, response};
 use crate::discovery::Hashed;
 use crate::endpoint::{Core, Failure, Listed};
 use crate::registry::Served;
+use crate::table::{self, IncludeObject};
 
 /// The size from which answers are compressed.
 const COMPRESSED: usize = 128 * 1024;
@@ -121,10 +122,8 @@ pub(super) fn object(
     let value = match format.form {
         Form::Metadata => metadata_of(object, format.version),
         Form::Table => {
-            let metadata = object.get("metadata");
-            let version = metadata.and_then(|metadata| metadata.get("resourceVersion")).and_then(Value::as_str);
-            let listed = [("resourceVersion", version.unwrap_or_default().into())];
-            table(core, head, served, std::slice::from_ref(object), &listed, format.version)?
+            let options = table_options(core, included(head)?).list(false);
+            table_of(served, object, options, format.version)
         }
         _ => object.clone(),
     };
@@ -155,7 +154,11 @@ pub(super) fn list(
         ])
     };
     let value = match format.form {
-        Form::Table => table(core, head, served, &list.items, &metadata, format.version)?,
+        Form::Table => {
+            let metadata = metadata.iter().map(|(name, value)| (Str::from(*name), value.clone())).collect();
+            let options = table_options(core, included(head)?);
+            at_version(served.printer().table(&list.items, &metadata, &options), format.version)
+        }
         Form::Metadata => {
             let items = list.items.iter().map(|item| metadata_of(item, format.version)).collect();
             of("PartialObjectMetadataList", &format!("meta.k8s.io/{}", format.version), items)
@@ -191,39 +194,36 @@ pub(super) fn metadata_of(object: &Value, version: &str) -> Value {
     map([("metadata", metadata), ("kind", "PartialObjectMetadata".into()), ("apiVersion", api_version.into())])
 }
 
-/// The objects as a table.
-pub(super) fn table(
-    core: &Core,
-    head: &Head,
-    served: &Served,
-    objects: &[Value],
-    metadata: &[(&str, Value)],
-    version: &str,
-) -> Result<Value, Failure> {
-    let include = included(head)?;
-    let table = crate::table::table(served.kind(), &served.columns(), objects, include, core.source.now());
-    Ok(crate::table::document(table, map(metadata.iter().map(|(name, value)| (*name, value.clone()))), version))
+/// What a table has beside its rows, at this moment.
+pub(super) fn table_options(core: &Core, include: IncludeObject) -> table::Options {
+    let now = jiff::Timestamp::from_second(core.source.now().unix_seconds()).unwrap_or_default();
+    table::Options::new(now).include(include)
+}
+
+/// One object as a table.
+pub(super) fn table_of(served: &Served, object: &Value, options: table::Options, version: &str) -> Value {
+    let metadata = object.get("metadata").and_then(|metadata| metadata.get("resourceVersion")).cloned();
+    let metadata: Map = metadata.map(|version| (Str::from("resourceVersion"), version)).into_iter().collect();
+    let table = served.printer().table(std::slice::from_ref(object), &metadata, &options);
+    at_version(table, version)
+}
+
+/// A table at a version of `meta.k8s.io`.
+fn at_version(table: Value, version: &str) -> Value {
+    match table {
+        Value::Map(mut fields) if version != "v1" => {
+            fields.insert("apiVersion", format!("meta.k8s.io/{version}"));
+            Value::Map(fields)
+        }
+        table => table,
+    }
 }
 
 /// What the rows of tables have of their objects.
-pub(super) fn included(head: &Head) -> Result<crate::table::IncludeObject, Failure> {
-    let include = crate::table::IncludeObject::of(head.query.text("includeObject"));
-    include.map_err(|message| Failure::new(400, "BadRequest", message))
-}
-
-/// The object of an event as a table with one row.
-pub(super) fn event_table(
-    core: &Core,
-    served: &Served,
-    event: &crate::endpoint::watch::WatchEvent,
-    include: crate::table::IncludeObject,
-    version: &str,
-    with_columns: bool,
-) -> Value {
-    let _ = with_columns;
-    let objects = std::slice::from_ref(&event.object);
-    let table = crate::table::table(served.kind(), &served.columns(), objects, include, core.source.now());
-    crate::table::document(table, map([]), version)
+pub(super) fn included(head: &Head) -> Result<IncludeObject, Failure> {
+    let text = head.query.text("includeObject");
+    IncludeObject::from_parameter(text)
+        .ok_or_else(|| Failure::new(400, "BadRequest", format!("unrecognized includeObject value: {text:?}")))
 }
 
 /// The answer to a request that failed.

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, StreamBody};
 
 use super::negotiate::{Form, Format, Media, Place};
 use super::{Body, Head, render, response};
-use crate::endpoint::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, watch};
+use crate::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, watch};
 use crate::endpoint::{Core, Failure, WatchCall};
 
 /// The format of the events: always JSON. Parameters such as `stream=watch` are ignored.
@@ -22,7 +22,7 @@ pub(super) fn format(head: &Head) -> Result<Format, Failure> {
 }
 
 /// The response to a watch. Its events are written as they take place; dropping the body ends the watch.
-pub(super) fn respond(core: &Arc<Core>, head: &Head, format: Format, call: WatchCall) -> Result<Response<Body>, Failure> {
+pub(super) async fn respond(core: &Arc<Core>, head: &Head, format: Format, call: WatchCall) -> Result<Response<Body>, Failure> {
     let WatchCall { served, prefix, selection, options } = call;
     let start = match (options.initial, options.from) {
         (Some(true), from) => Start::Initial(from),
@@ -35,7 +35,7 @@ pub(super) fn respond(core: &Arc<Core>, head: &Head, format: Format, call: Watch
         prefix,
         start,
         selected: (!selection.is_everything()).then(|| {
-            let selected: crate::endpoint::watch::Predicate = Arc::new(move |object| selection.matches(object));
+            let selected: crate::watch::Predicate = Arc::new(move |object| selection.matches(object));
             selected
         }),
         present: Arc::new(move |object, revision| present.present(object, revision)),
@@ -49,7 +49,7 @@ pub(super) fn respond(core: &Arc<Core>, head: &Head, format: Format, call: Watch
         bookmark_interval: BOOKMARK_INTERVAL,
         timeout: options.timeout,
     };
-    let events = watch(core.store.clone(), request);
+    let events = watch(core.store.clone(), request).await;
     let mut lines = Lines {
         core: core.clone(),
         format,
@@ -77,8 +77,9 @@ impl Lines {
             (_, EventKind::Error) => event.object,
             (Form::Metadata, _) => render::metadata_of(&event.object, self.format.version),
             (Form::Table, _) => {
-                let first = std::mem::take(&mut self.first);
-                render::event_table(&self.core, &self.served, &event, self.include, self.format.version, first)
+                let options = render::table_options(&self.core, self.include).list(false);
+                let options = options.headers(std::mem::take(&mut self.first));
+                render::table_of(&self.served, &event.object, options, self.format.version)
             }
             _ => event.object,
         };

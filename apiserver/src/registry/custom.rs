@@ -7,7 +7,7 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Str, Value};
 
 use super::Served;
-use crate::facts::{Column, SelectableField, ServedResource, ServedSubresource};
+use crate::facts::{SelectableField, ServedResource, ServedSubresource};
 
 /// The verbs of custom resources.
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -84,10 +84,10 @@ impl Definition {
         versions.iter().find(|version| text(version, &["name"]) == name)
     }
 
-    /// The columns of a version.
-    pub(crate) fn columns(&self, version: &str) -> Vec<Column> {
-        let _ = version;
-        Vec::new()
+    /// The `additionalPrinterColumns` of a version.
+    pub(crate) fn columns(&self, version: &str) -> impl Iterator<Item = &Value> {
+        let columns = self.version(version).and_then(|version| version.get("additionalPrinterColumns")?.as_list());
+        columns.into_iter().flatten()
     }
 
     /// The fields of a version that field selectors can name.

@@ -7,7 +7,8 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::{Definition, storage_of};
-use crate::facts::{self, Column, SelectableField, ServedResource};
+use crate::facts::{self, SelectableField, ServedResource};
+use crate::table::Printer;
 use crate::store::{Entry, InvalidKey, Key, Prefix, Revision};
 
 /// A resource at one version.
@@ -19,6 +20,7 @@ pub(crate) struct Served {
     /// Made at the first request that writes: most kinds are never used.
     handlers: OnceLock<Result<Resource, String>>,
     storage_handlers: OnceLock<Option<Resource>>,
+    printer: OnceLock<Printer>,
     /// The definition of a custom resource.
     definition: Option<Arc<Definition>>,
 }
@@ -38,7 +40,7 @@ impl Served {
 
     fn new(facts: ServedResource, kind: GroupVersionKind, definition: Option<Arc<Definition>>) -> Self {
         let (handlers, storage_handlers) = (OnceLock::new(), OnceLock::new());
-        Served { facts, kind, storage: None, handlers, storage_handlers, definition }
+        Served { facts, kind, storage: None, handlers, storage_handlers, printer: OnceLock::new(), definition }
     }
 
     /// The kind of the objects.
@@ -136,12 +138,12 @@ impl Served {
         handlers.as_ref().map_or_else(|| object.clone(), |handlers| handlers.read(&object))
     }
 
-    /// The columns of tables.
-    pub(crate) fn columns(&self) -> Vec<Column> {
-        match &self.definition {
-            Some(definition) => definition.columns(&self.kind.version),
-            None => facts::columns(&self.kind).to_vec(),
-        }
+    /// What makes tables of the objects.
+    pub(crate) fn printer(&self) -> &Printer {
+        self.printer.get_or_init(|| match &self.definition {
+            Some(definition) => Printer::of_definition(definition.columns(&self.kind.version)),
+            None => Printer::of_kind(&self.kind),
+        })
     }
 
     /// The fields that field selectors can name.

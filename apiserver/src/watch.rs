@@ -120,7 +120,10 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 /// The stream ends after the time-out, after an event of kind [`EventKind::Error`], or when the store is closed. It holds
 /// no events: a client that reads slowly delays no writer, and its watch ends with an error once the store no longer has
 /// the events that it has not read. Time is that of tokio.
-pub fn watch(store: SharedStore, request: WatchRequest) -> BoxStream<'static, WatchEvent> {
+///
+/// When the future is ready, the position of the watch is fixed: later writes are events. Why a watch cannot begin is its
+/// first event.
+pub async fn watch(store: SharedStore, request: WatchRequest) -> BoxStream<'static, WatchEvent> {
     let deadline = request.timeout.map(|timeout| Instant::now() + timeout);
     let mut watcher = Watcher {
         store,
@@ -131,6 +134,14 @@ pub fn watch(store: SharedStore, request: WatchRequest) -> BoxStream<'static, Wa
         bookmark: None,
     };
     watcher.schedule_bookmark();
+    match watcher.open().await {
+        Ok(phase) => watcher.phase = phase,
+        Err(StoreError::Closed) => return stream::empty().boxed(),
+        Err(error) => {
+            let event = WatchEvent { kind: EventKind::Error, object: status(&error), revision: None };
+            return stream::iter([event]).boxed();
+        }
+    }
     let events = stream::unfold(Some(watcher), |watcher| async {
         let mut watcher = watcher?;
         let event = watcher.next().await?;
@@ -188,7 +199,7 @@ impl Watcher {
                 return Ok(None);
             }
             match &mut self.phase {
-                Phase::Start => self.phase = self.open().await?,
+                Phase::Start => return Ok(None),
                 Phase::Initial(initial) => {
                     if let Some(entry) = initial.entries.next() {
                         let object = (self.request.present)(&entry.object, entry.revision);

@@ -73,7 +73,7 @@ impl Pods {
         };
         options(&mut request);
         let store: SharedStore = self.0.clone();
-        Watching(watch(store, request))
+        Watching(watch(store, request).flatten_stream().boxed())
     }
 }
 
