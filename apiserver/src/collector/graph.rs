@@ -45,10 +45,11 @@ impl Graph {
             field(old) == field(new)
         };
         let is_changed = !["ownerReferences", "deletionTimestamp", "finalizers"].into_iter().all(is_same);
-        if let Some(new) = new
-            && (is_changed || self.is_in_terminating_namespace(&event.key))
-            && (is_terminating(new) || owners(new).next().is_some() || old.is_none())
-        {
+        let is_concerned = |new| {
+            let may_change = is_terminating(new) || owners(new).next().is_some();
+            is_changed && may_change || self.is_in_terminating_namespace(&event.key)
+        };
+        if new.is_some_and(is_concerned) {
             self.add_pending(event.key.clone());
         }
         // The dependents of an owner that ended, or that began to wait for them.
@@ -128,5 +129,13 @@ impl Graph {
     /// Reports whether the namespace of an object is terminating.
     pub(super) fn is_in_terminating_namespace(&self, key: &Key) -> bool {
         key.parts().namespace.is_some_and(|namespace| self.terminating_namespaces.contains_key(namespace))
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.dependents.is_empty()
+            && self.waiting.is_empty()
+            && self.terminating_namespaces.is_empty()
+            && self.pending.is_empty()
     }
 }

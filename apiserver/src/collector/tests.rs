@@ -556,9 +556,10 @@ async fn check(operations: Vec<Operation>) {
     let mut test = Test::new();
     test.namespace("a").namespace("b");
     let name = |at: usize| format!("secrets/{}", NAMES[at]);
+    let namespace = |at: usize| if NAMES[at].starts_with('a') { "namespaces/a" } else { "namespaces/b" };
     for operation in operations {
         match operation {
-            Operation::Create(at, owners) if !test.exists(&name(at)) => {
+            Operation::Create(at, owners) if !test.exists(&name(at)) && test.exists(namespace(at)) => {
                 let owners = owners.into_iter().filter(|(owner, _)| *owner < at);
                 let owners = owners.map(|(at, blocks)| name(at) + if blocks { "!" } else { "" });
                 let owners: Vec<String> = owners.collect();
@@ -592,6 +593,12 @@ async fn check(operations: Vec<Operation>) {
     // What the collector follows by events equals what it finds when it reads everything.
     test.collector.reset();
     assert!(test.settle().await.is_empty());
+    // Nothing is kept of objects that ended.
+    for namespace in ["namespaces/a", "namespaces/b"].into_iter().filter(|namespace| test.exists(namespace)) {
+        test.delete(namespace, Background);
+    }
+    test.settle().await;
+    assert!(test.store.snapshot().is_empty() && test.collector.graph.is_empty());
 }
 
 proptest! {

@@ -232,6 +232,18 @@ async fn semantic_7_without_bookmarks_a_watch_only_ends() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn semantic_7_a_watch_ends_in_time_although_initial_events_wait() {
+    let pods = Pods::new();
+    pods.create("a", "web");
+    pods.create("b", "web");
+    let mut watch =
+        pods.watch(Start::Initial(None), |request| request.timeout = Some(Duration::from_secs(10)));
+    watch.expect(["ADDED a 2 0"]).await;
+    tokio::time::advance(Duration::from_secs(11)).await;
+    watch.expect(["end"]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn semantic_7_a_bookmark_is_never_ahead_of_an_event() {
     let pods = Pods::new();
     let mut watch = pods.watch(Start::After(Revision::FIRST), with_bookmarks);
