@@ -16,9 +16,13 @@ impl Core {
         let registry = self.registry();
         let now = self.source.now().to_string();
         for object in &facts::bootstrap_objects(&now) {
-            let kind = GroupVersionKind::from_api_version_kind(text(object, &["apiVersion"]), text(object, &["kind"]));
+            let kind = GroupVersionKind::from_api_version_kind(
+                text(object, &["apiVersion"]),
+                text(object, &["kind"]),
+            );
             let Some(served) = registry.of_kind(&kind) else { continue };
-            let (namespace, name) = (text(object, &["metadata", "namespace"]), text(object, &["metadata", "name"]));
+            let (namespace, name) =
+                (text(object, &["metadata", "namespace"]), text(object, &["metadata", "name"]));
             let Ok(key) = served.key(namespace, name) else { continue };
             let object = with_metadata(object, "uid", Some(self.source.uid().into()));
             match self.store.write(&key, Write::Create(served.to_stored(&object))).await {
@@ -31,7 +35,8 @@ impl Core {
 
     /// Creates an object. The error is the message of the answer.
     pub(crate) async fn load(&self, object: &Value) -> Result<(), String> {
-        let kind = GroupVersionKind::from_api_version_kind(text(object, &["apiVersion"]), text(object, &["kind"]));
+        let kind =
+            GroupVersionKind::from_api_version_kind(text(object, &["apiVersion"]), text(object, &["kind"]));
         let registry = self.registry();
         let served = registry.of_kind(&kind).ok_or_else(|| format!("the kind {kind} is not served"))?;
         let namespace = match text(object, &["metadata", "namespace"]) {

@@ -25,7 +25,8 @@ impl Documents {
 
     /// The OpenAPI documents. Clients that never read them do not wait for them.
     pub(crate) fn openapi(&self) -> &OpenApi {
-        self.openapi.get_or_init(|| OpenApi::new(self.registry.definitions().map(|definition| definition.object())))
+        self.openapi
+            .get_or_init(|| OpenApi::new(self.registry.definitions().map(|definition| definition.object())))
     }
 
     /// `/`: the paths of the server, as `{"paths": [...]}`.

@@ -1,4 +1,4 @@
-//! What a request passes before it is read: its token, and the number of requests at once.
+//! The checks before a request is read: its token, and the number of requests at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The bounds of a server.
 
-/// What a server accepts at most. Each bound has a default that kube-apiserver has too, where it has one.
+/// The bounds of a server. The defaults are those of kube-apiserver where it has a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

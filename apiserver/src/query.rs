@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn first_values_count() {
-        let query = Query::of(Some("force=1&fieldManager=a%20b&fieldManager=c&dryRun=All&dryRun=x&watch=False"));
+        let query =
+            Query::of(Some("force=1&fieldManager=a%20b&fieldManager=c&dryRun=All&dryRun=x&watch=False"));
         let options = query.request_options();
         assert_eq!((options.field_manager.as_str(), options.force), ("a b", Some(true)));
         assert_eq!(options.dry_run, ["All", "x"]);
@@ -79,7 +80,10 @@ mod tests {
     fn malformed_numbers_are_refused_with_words_of_go() {
         let refused = |text: &str| Query::of(Some(text)).number("limit").unwrap_err().message;
         assert_eq!(refused("limit=x"), r#"strconv.ParseInt: parsing "x": invalid syntax"#);
-        assert_eq!(refused("limit=99999999999999999999"), r#"strconv.ParseInt: parsing "99999999999999999999": value out of range"#);
+        assert_eq!(
+            refused("limit=99999999999999999999"),
+            r#"strconv.ParseInt: parsing "99999999999999999999": value out of range"#
+        );
         assert_eq!(Query::of(Some("limit=5")).number("limit").ok(), Some(Some(5)));
     }
 }

@@ -67,7 +67,13 @@ pub enum Collection {
 impl ApiServer {
     /// A server with a store in memory, the clock of the machine, and the default limits.
     pub fn builder() -> Builder {
-        Builder { store: None, source: Arc::new(Random::system()), limits: Limits::default(), tokens: BTreeMap::new(), collection: Collection::On }
+        Builder {
+            store: None,
+            source: Arc::new(Random::system()),
+            limits: Limits::default(),
+            tokens: BTreeMap::new(),
+            collection: Collection::On,
+        }
     }
 
     /// The bounds of the server.

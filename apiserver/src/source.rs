@@ -73,6 +73,8 @@ impl Source for Random {
     }
 
     fn suffix(&self) -> String {
-        self.numbers(|numbers| (0..5).filter_map(|_| numbers.choice(CHARACTERS)).map(|byte| char::from(*byte)).collect())
+        self.numbers(|numbers| {
+            (0..5).filter_map(|_| numbers.choice(CHARACTERS)).map(|byte| char::from(*byte)).collect()
+        })
     }
 }

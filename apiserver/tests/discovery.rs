@@ -1,5 +1,13 @@
 //! Discovery documents are those that a kube-apiserver sent.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
 use std::collections::BTreeMap;
 use std::io::Read;
 

@@ -1,5 +1,13 @@
 //! OpenAPI documents are those that a kube-apiserver sent.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
 use std::io::Read;
 
 use fieldmanager_apiserver::openapi::OpenApi;

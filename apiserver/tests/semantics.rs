@@ -1,5 +1,13 @@
 //! Behaviour of kube-apiserver that is easily implemented wrong, by number.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
 mod common;
 
 use common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
@@ -22,7 +30,12 @@ async fn s01_version_of_a_list_is_the_revision_of_the_store() {
     let empty = client.get(CONFIG_MAPS).await.expect(200);
     assert!(version(&empty) > 0);
     client.config_map("a").await;
-    let written = version(&client.post("/api/v1/namespaces/default/secrets", &json!({"metadata": {"name": "s"}})).await.expect(201));
+    let written = version(
+        &client
+            .post("/api/v1/namespaces/default/secrets", &json!({"metadata": {"name": "s"}}))
+            .await
+            .expect(201),
+    );
     assert_eq!(version(&client.get(CONFIG_MAPS).await.expect(200)), written);
 }
 
@@ -40,7 +53,12 @@ async fn s02_pages_are_parts_of_one_snapshot() {
     let second = client.get(&format!("{CONFIG_MAPS}?limit=2&continue={next}")).await.expect(200);
     assert_eq!(version(&first), version(&second));
     let names = |list: &Json| -> Vec<String> {
-        list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+        list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(names(&second), ["c", "d"]);
     assert_eq!(second["metadata"].get("continue"), None);
@@ -50,11 +68,19 @@ async fn s02_pages_are_parts_of_one_snapshot() {
 async fn s03_future_version_times_out() {
     let client = Client::new().await;
     client.config_map("a").await;
-    for path in [format!("{CONFIG_MAPS}?resourceVersion=99999999"), format!("{CONFIG_MAPS}/a?resourceVersion=99999999")] {
+    for path in [
+        format!("{CONFIG_MAPS}?resourceVersion=99999999"),
+        format!("{CONFIG_MAPS}/a?resourceVersion=99999999"),
+    ] {
         let status = client.get(&path).await.expect(504);
         assert_eq!(status["reason"], "Timeout", "{path}");
         assert_eq!(status["details"]["causes"][0]["reason"], "ResourceVersionTooLarge", "{path}");
-        assert!(status["message"].as_str().unwrap().starts_with("Timeout: Too large resource version: 99999999, current: "));
+        assert!(
+            status["message"]
+                .as_str()
+                .unwrap()
+                .starts_with("Timeout: Too large resource version: 99999999, current: ")
+        );
     }
 }
 
@@ -107,7 +133,8 @@ async fn s09_deleted_has_the_last_state_and_the_version_of_the_deletion() {
     let mut object = config_map("a");
     object["metadata"]["finalizers"] = json!(["example.com/x"]);
     let created = client.post(CONFIG_MAPS, &object).await.expect(201);
-    let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", version(&created))).await;
+    let mut watch =
+        client.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", version(&created))).await;
     let path = format!("{CONFIG_MAPS}/a");
     let terminating = client.delete(&path).await.expect(200);
     assert_eq!(terminating["kind"], "ConfigMap");
@@ -125,7 +152,10 @@ async fn s10_finished_deletion_answers_a_status_or_the_object() {
     let object = client.config_map("a").await;
     let status = client.delete(&format!("{CONFIG_MAPS}/a")).await.expect(200);
     assert_eq!((&status["kind"], &status["status"]), (&json!("Status"), &json!("Success")));
-    assert_eq!(status["details"], json!({"name": "a", "kind": "configmaps", "uid": object["metadata"]["uid"]}));
+    assert_eq!(
+        status["details"],
+        json!({"name": "a", "kind": "configmaps", "uid": object["metadata"]["uid"]})
+    );
     client.post(PODS, &pod("p")).await.expect(201);
     assert_eq!(client.delete(&format!("{PODS}/p")).await.expect(200)["kind"], "Pod");
 }
@@ -139,11 +169,17 @@ async fn s11_grace_period_of_a_pod_only_becomes_shorter() {
     let path = format!("{PODS}/p");
     let grace = |object: &Json| object["metadata"]["deletionGracePeriodSeconds"].as_i64();
     let terminating = client.delete(&path).await.expect(200);
-    assert_eq!((grace(&terminating), &terminating["metadata"]["deletionTimestamp"]), (Some(30), &json!("2026-01-31T12:00:30Z")));
+    assert_eq!(
+        (grace(&terminating), &terminating["metadata"]["deletionTimestamp"]),
+        (Some(30), &json!("2026-01-31T12:00:30Z"))
+    );
     let longer = client.delete(&format!("{path}?gracePeriodSeconds=60")).await.expect(200);
     assert_eq!(grace(&longer), Some(30));
     let shorter = client.delete(&format!("{path}?gracePeriodSeconds=5")).await.expect(200);
-    assert_eq!((grace(&shorter), &shorter["metadata"]["deletionTimestamp"]), (Some(5), &json!("2026-01-31T12:00:05Z")));
+    assert_eq!(
+        (grace(&shorter), &shorter["metadata"]["deletionTimestamp"]),
+        (Some(5), &json!("2026-01-31T12:00:05Z"))
+    );
     client.delete(&format!("{path}?gracePeriodSeconds=0")).await.expect(200);
     client.get(&path).await.expect(404);
 }
@@ -156,9 +192,15 @@ async fn s12_last_finalizer_ends_the_object() {
     client.post(CONFIG_MAPS, &object).await.expect(201);
     let path = format!("{CONFIG_MAPS}/a");
     client.delete(&path).await.expect(200);
-    let status = client.merge(&path, &json!({"metadata": {"finalizers": ["example.com/x", "example.com/y"]}})).await.expect(422);
+    let status = client
+        .merge(&path, &json!({"metadata": {"finalizers": ["example.com/x", "example.com/y"]}}))
+        .await
+        .expect(422);
     assert!(status["message"].as_str().unwrap().contains("no new finalizers can be added"));
-    assert_eq!(client.merge(&path, &json!({"metadata": {"finalizers": null}})).await.expect(200)["kind"], "ConfigMap");
+    assert_eq!(
+        client.merge(&path, &json!({"metadata": {"finalizers": null}})).await.expect(200)["kind"],
+        "ConfigMap"
+    );
     client.get(&path).await.expect(404);
 }
 
@@ -247,11 +289,18 @@ async fn s18_version_of_an_update_is_a_precondition() {
     client.put(&path, &config_map("a")).await.expect(200);
     client.merge(&path, &json!({"data": {"color": "blue"}})).await.expect(200);
     let status = client.put(&path, &created).await.expect(409);
-    assert!(status["message"].as_str().unwrap().ends_with("the object has been modified; please apply your changes to the latest version and try again"));
+    assert!(status["message"].as_str().unwrap().ends_with(
+        "the object has been modified; please apply your changes to the latest version and try again"
+    ));
     client.post(CRDS, &shops()).await.expect(201);
     client.post(SHOPS, &shop("s")).await.expect(201);
     let status = client.put(&format!("{SHOPS}/s"), &shop("s")).await.expect(422);
-    assert!(status["message"].as_str().unwrap().contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update"));
+    assert!(
+        status["message"]
+            .as_str()
+            .unwrap()
+            .contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update")
+    );
 }
 
 #[tokio::test]
@@ -265,8 +314,12 @@ async fn s19_status_and_spec_are_written_apart() {
     let path = format!("{SHOPS}/s");
     let patch = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"size": 3}, "status": {"open": true}});
     let status = client.merge(&format!("{path}/status"), &patch).await.expect(200);
-    assert_eq!((&status["status"]["open"], status["spec"].get("size"), status["metadata"].get("labels")), (&json!(true), None, None));
-    let spec = client.merge(&path, &json!({"spec": {"size": 3}, "status": {"open": false}})).await.expect(200);
+    assert_eq!(
+        (&status["status"]["open"], status["spec"].get("size"), status["metadata"].get("labels")),
+        (&json!(true), None, None)
+    );
+    let spec =
+        client.merge(&path, &json!({"spec": {"size": 3}, "status": {"open": false}})).await.expect(200);
     assert_eq!((&spec["status"]["open"], &spec["metadata"]["generation"]), (&json!(true), &json!(2)));
 }
 

@@ -28,13 +28,17 @@ impl Cluster for Deletions {
         collected.collect()
     }
 
-    fn delete<'a>(&'a self, entry: &'a Entry, propagation: Propagation) -> BoxFuture<'a, Result<Reply, StoreError>> {
+    fn delete<'a>(
+        &'a self,
+        entry: &'a Entry,
+        propagation: Propagation,
+    ) -> BoxFuture<'a, Result<Reply, StoreError>> {
         Box::pin(async move {
             let registry = self.0.registry();
             let parts = entry.key.parts();
-            let served = registry.stored().find(|served| {
-                served.storage_group() == parts.group && served.facts.plural == parts.plural
-            });
+            let served = registry
+                .stored()
+                .find(|served| served.storage_group() == parts.group && served.facts.plural == parts.plural);
             let Some(served) = served else { return Ok(Reply::Refused("the kind is not served".to_owned())) };
             Ok(match self.0.collect(served, entry, propagation).await {
                 Ok(()) => Reply::Done,
@@ -47,7 +51,8 @@ impl Cluster for Deletions {
     fn update<'a>(&'a self, entry: &'a Entry, object: Value) -> BoxFuture<'a, Result<Reply, StoreError>> {
         Box::pin(async move {
             let is_empty = |path: [&str; 2]| {
-                let list = path.iter().try_fold(&object, |value, name| value.get(name)).and_then(Value::as_list);
+                let list =
+                    path.iter().try_fold(&object, |value, name| value.get(name)).and_then(Value::as_list);
                 list.is_none_or(|list| list.is_empty())
             };
             let ends = !text(&object, &["metadata", "deletionTimestamp"]).is_empty()

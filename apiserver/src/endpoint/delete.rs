@@ -17,9 +17,27 @@ const ORPHAN: &str = "orphan";
 
 /// The kinds whose deletion answers with the object instead of a `Status`.
 const RETURNED: [(&str, &[&str]); 4] = [
-    ("", &["Pod", "Service", "ServiceAccount", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "ResourceQuota", "PodTemplate"]),
-    ("resource.k8s.io", &["DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"]),
-    ("storage.k8s.io", &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"]),
+    (
+        "",
+        &[
+            "Pod",
+            "Service",
+            "ServiceAccount",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Namespace",
+            "ResourceQuota",
+            "PodTemplate",
+        ],
+    ),
+    (
+        "resource.k8s.io",
+        &["DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"],
+    ),
+    (
+        "storage.k8s.io",
+        &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"],
+    ),
     ("certificates.k8s.io", &[]),
 ];
 
@@ -38,7 +56,7 @@ struct Options {
     dry_run: bool,
 }
 
-/// What a deletion does to one object.
+/// The effect of a deletion on one object.
 enum Step {
     /// The object waits for finalizers or for its grace period.
     Mark(Value),
@@ -63,7 +81,12 @@ impl Core {
     }
 
     /// Deletes one stored object, or marks it as terminating.
-    async fn delete_entry(&self, served: &Served, entry: &Entry, options: &Options) -> Result<Answer, Deletion> {
+    async fn delete_entry(
+        &self,
+        served: &Served,
+        entry: &Entry,
+        options: &Options,
+    ) -> Result<Answer, Deletion> {
         let live = served.read(entry);
         options.check(served, &live)?;
         let is_namespace = served.kind().kind == "Namespace" && served.facts.group.is_empty();
@@ -84,13 +107,15 @@ impl Core {
             Step::Remove => {
                 let mut object = live.clone();
                 if !options.dry_run {
-                    let revision = self.store.write(&entry.key, Write::Delete { expected: entry.revision }).await?;
+                    let revision =
+                        self.store.write(&entry.key, Write::Delete { expected: entry.revision }).await?;
                     object = with_metadata(&live, "resourceVersion", Some(revision.to_string().into()));
                     self.removed(served, &live).await?;
                 }
-                let returned = served.is_builtin() && RETURNED.iter().any(|(group, kinds)| {
-                    served.facts.group == **group && kinds.contains(&served.facts.kind.as_str())
-                });
+                let returned = served.is_builtin()
+                    && RETURNED.iter().any(|(group, kinds)| {
+                        served.facts.group == **group && kinds.contains(&served.facts.kind.as_str())
+                    });
                 let content = match returned {
                     true => Content::Object(object),
                     false => Content::Status(success(served, &live)),
@@ -165,12 +190,17 @@ impl Options {
             Some(value) => value.as_i64(),
             None => query.number("gracePeriodSeconds")?,
         };
-        let orphan = own("orphanDependents").and_then(Value::as_bool).or(query.optional_flag("orphanDependents"));
+        let orphan =
+            own("orphanDependents").and_then(Value::as_bool).or(query.optional_flag("orphanDependents"));
         let policy = own("propagationPolicy").and_then(Value::as_str).or(query.get("propagationPolicy"));
         let mut errors = Vec::new();
         if policy.is_some() && orphan.is_some() {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
-            errors.push(FieldError::invalid(FieldPath::root("propagationPolicy"), policy.unwrap_or_default(), detail));
+            errors.push(FieldError::invalid(
+                FieldPath::root("propagationPolicy"),
+                policy.unwrap_or_default(),
+                detail,
+            ));
         }
         let propagation = match (policy, orphan) {
             (Some("Background"), _) => Some(Propagation::Background),
@@ -180,7 +210,11 @@ impl Options {
             (None, None) => None,
             (Some(other), _) => {
                 let accepted = ["Background", "Foreground", "Orphan"];
-                errors.push(FieldError::not_supported(FieldPath::root("propagationPolicy"), other, &accepted));
+                errors.push(FieldError::not_supported(
+                    FieldPath::root("propagationPolicy"),
+                    other,
+                    &accepted,
+                ));
                 None
             }
         };
@@ -195,7 +229,9 @@ impl Options {
             let kind = GroupVersionKind::new("meta.k8s.io", "", "DeleteOptions");
             return Err(Status::invalid(&kind, "", &errors).into());
         }
-        let precondition = |name: &str| Some(text(own("preconditions")?, &[name]).to_owned()).filter(|text| !text.is_empty());
+        let precondition = |name: &str| {
+            Some(text(own("preconditions")?, &[name]).to_owned()).filter(|text| !text.is_empty())
+        };
         Ok(Options {
             grace,
             uid: precondition("uid"),
@@ -232,18 +268,26 @@ impl Options {
         Ok(())
     }
 
-    /// What the deletion does to an object.
+    /// The effect of the deletion on an object.
     ///
     /// Behaviour: `BeforeDelete` of `k8s.io/apiserver/pkg/registry/rest`, and `Delete` of the generic registry.
     fn step(&self, served: &Served, live: &Value, now: Time) -> Step {
-        let field = |name: &str| live.get("metadata").and_then(|metadata| metadata.get(name)).filter(|value| !value.is_null());
-        let finalizers: Vec<&str> =
-            field("finalizers").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).collect();
+        let field = |name: &str| {
+            live.get("metadata").and_then(|metadata| metadata.get(name)).filter(|value| !value.is_null())
+        };
+        let finalizers: Vec<&str> = field("finalizers")
+            .and_then(Value::as_list)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let wanted = self.finalizers(served, &finalizers);
         let changed = wanted != finalizers;
-        let terminating = field("deletionTimestamp").and_then(Value::as_str).and_then(|time| time.parse::<Time>().ok());
+        let terminating =
+            field("deletionTimestamp").and_then(Value::as_str).and_then(|time| time.parse::<Time>().ok());
         let own_grace = field("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
-        let pending_namespace = served.is_builtin() && served.kind().kind == "Namespace" && spec_finalizers(live);
+        let pending_namespace =
+            served.is_builtin() && served.kind().kind == "Namespace" && spec_finalizers(live);
         let grace = self.grace(served, live);
 
         let mut object = live.clone();
@@ -283,7 +327,10 @@ impl Options {
         if !(served.is_builtin() && served.facts.group.is_empty() && served.kind().kind == "Pod") {
             return None;
         }
-        let own = live.get("spec").and_then(|spec| spec.get("terminationGracePeriodSeconds")).and_then(Value::as_i64);
+        let own = live
+            .get("spec")
+            .and_then(|spec| spec.get("terminationGracePeriodSeconds"))
+            .and_then(Value::as_i64);
         let grace = self.grace.or(own).unwrap_or(30);
         let ended = ["Failed", "Succeeded"].contains(&text(live, &["status", "phase"]));
         Some(match text(live, &["spec", "nodeName"]).is_empty() || ended {
@@ -304,13 +351,18 @@ impl Options {
             None if own.contains(&FOREGROUND) => Propagation::Foreground,
             None => default,
         };
-        let mut wanted: Vec<&str> = own.iter().copied().filter(|name| ![ORPHAN, FOREGROUND].contains(name)).collect();
+        let mut wanted: Vec<&str> =
+            own.iter().copied().filter(|name| ![ORPHAN, FOREGROUND].contains(name)).collect();
         match propagation {
             Propagation::Orphan => wanted.push(ORPHAN),
             Propagation::Foreground => wanted.push(FOREGROUND),
             Propagation::Background => {}
         }
-        if wanted.len() == own.len() && own.iter().all(|name| wanted.contains(name)) { own.to_vec() } else { wanted }
+        if wanted.len() == own.len() && own.iter().all(|name| wanted.contains(name)) {
+            own.to_vec()
+        } else {
+            wanted
+        }
     }
 }
 
@@ -349,7 +401,8 @@ pub(super) fn with_field(object: &Value, map: &str, name: &str, value: Value) ->
 
 /// The body of a deletion, as `DeleteOptions`.
 fn read_body(call: &Call<'_>) -> Result<Value, Failure> {
-    let text = std::str::from_utf8(call.body).map_err(|error| Failure::new(400, "BadRequest", error.to_string()))?;
+    let text =
+        std::str::from_utf8(call.body).map_err(|error| Failure::new(400, "BadRequest", error.to_string()))?;
     let read = match call.content_type.split(';').next().unwrap_or_default().trim() {
         "" | "application/json" => Value::from_json(text),
         "application/yaml" => Value::from_yaml(text),

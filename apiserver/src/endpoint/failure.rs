@@ -78,11 +78,9 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Compacted { .. } => Failure::new(
-                410,
-                "Expired",
-                "The resourceVersion for the provided list is too old.",
-            ),
+            StoreError::Compacted { .. } => {
+                Failure::new(410, "Expired", "The resourceVersion for the provided list is too old.")
+            }
             StoreError::Future { requested, current } => {
                 let message = format!("Too large resource version: {requested}, current: {current}");
                 let failure = Failure::new(504, "Timeout", format!("Timeout: {message}"));

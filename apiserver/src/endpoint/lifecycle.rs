@@ -1,4 +1,4 @@
-//! What the server does around a write: namespaces must exist, definitions are served, terminating objects end.
+//! The steps around a write: namespaces must exist, definitions are served, terminating objects end.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use fieldmanager_handlers::{Action, Outcome, Refused};
 use fieldmanager_value::{List, Map, Value};
 
 use super::delete::{Deletion, with_field};
-use super::{Answer, Call, Core, Failure};
+use super::{Call, Core, Failure};
 use crate::collector::Propagation;
 use crate::registry::custom::text;
 use crate::registry::{Definition, Served, with_metadata};
@@ -17,13 +17,20 @@ const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 impl Core {
     /// The outcome of a request that creates an object, unless its namespace does not exist or is terminating. Faults of
-    /// the body come first, those of the object later.
-    pub(super) async fn admitted(&self, call: &Call<'_>, made: Result<Outcome, Refused>) -> Result<Outcome, Failure> {
+    /// the body are reported before that, those of the object after it.
+    pub(super) async fn admitted(
+        &self,
+        call: &Call<'_>,
+        made: Result<Outcome, Refused>,
+    ) -> Result<Outcome, Failure> {
         let creates = match &made {
             Ok(outcome) => outcome.action == Action::Create,
             Err(refused) => refused.status.reason == "Invalid" && is_of_object(&refused.status),
         };
-        if creates && call.served.facts.namespaced && let Some(failure) = self.refused_namespace(call).await? {
+        if creates
+            && call.served.facts.namespaced
+            && let Some(failure) = self.refused_namespace(call).await?
+        {
             return Err(failure);
         }
         Ok(made?)
@@ -45,29 +52,14 @@ impl Core {
         let namespace = call.namespace;
         let terminating = format!("namespace {namespace} is being terminated");
         let failure = Failure::of_object(403, "Forbidden", call, |resource, name| {
-            format!("{resource} {name} is forbidden: unable to create new content in namespace {namespace} because it is being terminated")
+            format!(
+                "{resource} {name} is forbidden: unable to create new content in namespace {namespace} because it is being terminated"
+            )
         });
         Ok(Some(failure.cause("NamespaceTerminating", &terminating, "metadata.namespace")))
     }
 
-    /// The outcome with what only the server can choose, such as the address of a Service.
-    pub(super) async fn with_server_state(
-        &self,
-        call: &Call<'_>,
-        live: Option<&Value>,
-        outcome: Outcome,
-    ) -> Result<Outcome, Failure> {
-        let _ = (call, live);
-        Ok(outcome)
-    }
-
-    /// A request to a subresource that the handlers do not know.
-    pub(super) async fn change_other(&self, call: &Call<'_>) -> Result<Answer, Failure> {
-        let message = format!("the subresource {} of {} is not served", call.subresource, call.served.facts.plural);
-        Err(Failure::new(501, "NotImplemented", message))
-    }
-
-    /// What follows from a write of an object.
+    /// The consequences of a write of an object.
     pub(super) async fn written(&self, served: &Served, key: &Key, outcome: &Outcome) -> Result<(), Failure> {
         match outcome.action {
             Action::Delete => self.removed(served, &outcome.object).await,
@@ -76,7 +68,7 @@ impl Core {
         }
     }
 
-    /// What follows from a deletion that waits for finalizers.
+    /// The consequences of a deletion that waits for finalizers.
     pub(super) async fn marked(&self, served: &Served, key: &Key) -> Result<(), Failure> {
         if served.is_definition() {
             self.end_definition(key).await?;
@@ -84,7 +76,7 @@ impl Core {
         Ok(())
     }
 
-    /// What follows from the end of an object.
+    /// The consequences of the end of an object.
     pub(super) async fn removed(&self, served: &Served, object: &Value) -> Result<(), Failure> {
         if served.is_definition() {
             self.undefine(text(object, &["metadata", "name"])).await;
@@ -93,7 +85,8 @@ impl Core {
         if let Some(definition) = served.definition() {
             let key = Key::new("apiextensions.k8s.io", "customresourcedefinitions", None, &definition.name)?;
             let entry = self.store.get(&key, None).await?.entry;
-            if entry.is_some_and(|entry| !text(&entry.object, &["metadata", "deletionTimestamp"]).is_empty()) {
+            if entry.is_some_and(|entry| !text(&entry.object, &["metadata", "deletionTimestamp"]).is_empty())
+            {
                 self.end_definition(&key).await?;
             }
         }
@@ -109,7 +102,9 @@ impl Core {
             let object = with_conditions(&entry.object, &accepted, &self.source.now().to_string());
             let object = with_stored_version(&object);
             let object = with_finalizer(&object);
-            if accepted.is_ok() && let Ok(definition) = Definition::of(&object) {
+            if accepted.is_ok()
+                && let Ok(definition) = Definition::of(&object)
+            {
                 self.set_registry(self.registry().with_definition(Arc::new(definition)));
             }
             if object == entry.object {
@@ -127,11 +122,15 @@ impl Core {
         let Some(entry) = self.store.get(key, None).await?.entry else { return Ok(()) };
         let name = text(&entry.object, &["metadata", "name"]).to_owned();
         let registry = self.registry();
-        let served = registry.definition(&name).and_then(|definition| registry.all().find(|served| served.is_of(definition)));
+        let served = registry
+            .definition(&name)
+            .and_then(|definition| registry.all().find(|served| served.is_of(definition)));
         let mut is_empty = true;
         if let Some(served) = served {
             for object in self.entries(served, "").await? {
-                if let Err(Deletion::Failed(failure)) = self.collect(served, &object, Propagation::Background).await {
+                if let Err(Deletion::Failed(failure)) =
+                    self.collect(served, &object, Propagation::Background).await
+                {
                     return Err(failure);
                 }
             }
@@ -143,7 +142,8 @@ impl Core {
         let mut entry = entry;
         loop {
             let finalizers = finalizers(&entry.object);
-            let others: List = finalizers.iter().filter(|name| **name != CLEANUP).map(|name| Value::from(*name)).collect();
+            let others: List =
+                finalizers.iter().filter(|name| **name != CLEANUP).map(|name| Value::from(*name)).collect();
             let write = match others.is_empty() {
                 true => Write::Delete { expected: entry.revision },
                 false => {
@@ -223,17 +223,21 @@ fn accepted(object: &Value, registry: &crate::registry::Registry) -> Result<(), 
             }
             let facts = &other.facts;
             let taken = match name {
-                "kind" | "listKind" => [&facts.kind, &facts.list_kind].into_iter().any(|taken| *taken == wanted),
-                _ => [&facts.plural, &facts.singular].into_iter().chain(&facts.short_names).any(|taken| *taken == wanted),
+                "kind" | "listKind" => {
+                    [&facts.kind, &facts.list_kind].into_iter().any(|taken| *taken == wanted)
+                }
+                _ => [&facts.plural, &facts.singular]
+                    .into_iter()
+                    .chain(&facts.short_names)
+                    .any(|taken| *taken == wanted),
             };
             if taken && !wanted.is_empty() {
-                let (kind, reason) = match name {
-                    "plural" => ("plural", "PluralConflict"),
-                    "singular" => ("singular", "SingularConflict"),
-                    "kind" => ("kind", "KindConflict"),
-                    _ => ("listKind", "ListKindConflict"),
+                let reason = match name {
+                    "plural" => "PluralConflict",
+                    "singular" => "SingularConflict",
+                    "kind" => "KindConflict",
+                    _ => "ListKindConflict",
                 };
-                let _ = kind;
                 return Err((reason, format!("{wanted:?} is already in use")));
             }
         }
@@ -246,7 +250,12 @@ fn with_conditions(object: &Value, accepted: &Result<(), (&'static str, String)>
     let conditions = match accepted {
         Ok(()) => [
             ("NamesAccepted", "True", "NoConflicts", "no conflicts found".to_owned()),
-            ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted".to_owned()),
+            (
+                "Established",
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted".to_owned(),
+            ),
         ],
         Err((reason, message)) => [
             ("NamesAccepted", "False", *reason, message.clone()),
@@ -259,7 +268,10 @@ fn with_conditions(object: &Value, accepted: &Result<(), (&'static str, String)>
     for (kind, state, reason, message) in conditions {
         let old = all.iter_mut().find(|condition| text(condition, &["type"]) == kind);
         // An established definition stays established when a change of its names is refused.
-        if kind == "Established" && state == "False" && old.as_ref().is_some_and(|old| text(old, &["status"]) == "True") {
+        if kind == "Established"
+            && state == "False"
+            && old.as_ref().is_some_and(|old| text(old, &["status"]) == "True")
+        {
             continue;
         }
         let since = match &old {

@@ -14,7 +14,7 @@ use super::{Answer, Call, Content, Core, Failure, Listed, WatchCall};
 use crate::facts::{SelectableField, unsupported_field_label};
 use crate::query::Query;
 use crate::registry::Served;
-use crate::selector::{FieldSelector, LabelSelector};
+use crate::selector::{FieldSelector, LabelSelector, SelectorError};
 use crate::store::{Entry, Key, List, Revision, StoreError};
 
 /// The objects that a list or a watch covers, within its collection.
@@ -27,18 +27,17 @@ pub(crate) struct Selection {
 
 impl Selection {
     fn of(call: &Call<'_>) -> Result<Self, Failure> {
-        let labels = LabelSelector::parse(call.query.text("labelSelector")).map_err(|error| {
-            Failure::new(400, "BadRequest", format!("unable to parse requirement: {error}"))
-        })?;
-        let fields = FieldSelector::parse(call.query.text("fieldSelector"))
-            .map_err(|error| Failure::new(400, "BadRequest", error.to_string()))?;
+        let refused = |error: SelectorError| Failure::new(400, "BadRequest", error.to_string());
+        let labels = LabelSelector::parse(call.query.text("labelSelector")).map_err(refused)?;
+        let fields = FieldSelector::parse(call.query.text("fieldSelector")).map_err(refused)?;
         let known = call.served.selectable_fields();
         let is_known = |label: &str| known.iter().any(|field| field.label == label);
         if let Some(label) = fields.labels().find(|label| !is_known(label)) {
             return Err(Failure::new(400, "BadRequest", unsupported_field_label(call.served.kind(), label)));
         }
         // The path of one object selects it by its name.
-        let fields = if call.name.is_empty() { fields } else { fields.and_equals("metadata.name", call.name) };
+        let fields =
+            if call.name.is_empty() { fields } else { fields.and_equals("metadata.name", call.name) };
         Ok(Selection { labels, fields, known })
     }
 
@@ -50,7 +49,10 @@ impl Selection {
     /// Whether an object, at the version of the resource, is selected.
     pub(crate) fn matches(&self, object: &Value) -> bool {
         let value = |label: &str| {
-            self.known.iter().find(|field| field.label == label).map_or_else(Default::default, |field| field.value(object))
+            self.known
+                .iter()
+                .find(|field| field.label == label)
+                .map_or_else(Default::default, |field| field.value(object))
         };
         self.labels.matches(object) && self.fields.matches(|label| value(label))
     }
@@ -97,8 +99,9 @@ impl Core {
                     let message = "specifying resource version is not allowed when using continue";
                     return Err(Failure::new(400, "BadRequest", message));
                 }
-                let (key, at) = read_token(next, prefix.as_str())
-                    .map_err(|message| Failure::new(400, "BadRequest", format!("invalid continue token: {message}")))?;
+                let (key, at) = read_token(next, prefix.as_str()).map_err(|message| {
+                    Failure::new(400, "BadRequest", format!("invalid continue token: {message}"))
+                })?;
                 (Some(key), at)
             }
         };
@@ -123,7 +126,8 @@ impl Core {
                 limit => Some(limit.max(500)),
             };
             let list = List { prefix: prefix.clone(), after: after.clone(), limit: wanted, at };
-            let page = self.store.list(list).await.map_err(|error| compacted(error, next, prefix.as_str()))?;
+            let page =
+                self.store.list(list).await.map_err(|error| compacted(error, next, prefix.as_str()))?;
             let revision = page.revision;
             at = Some(revision);
             let count = page.entries.len();
@@ -135,7 +139,8 @@ impl Core {
                 items.push(object);
                 if limit > 0 && items.len() == limit {
                     let more = page.remaining > 0 || index + 1 < count;
-                    let next = if more { token(&entry.key, revision, prefix.as_str()) } else { String::new() };
+                    let next =
+                        if more { token(&entry.key, revision, prefix.as_str()) } else { String::new() };
                     let remaining = (everything && more).then_some(page.remaining);
                     return Ok(listed(Listed { items, revision, next, remaining }));
                 }
@@ -169,7 +174,10 @@ impl Core {
             from: self.wanted_revision(call)?,
             initial: call.query.optional_flag("sendInitialEvents"),
             bookmarks: call.query.flag("allowWatchBookmarks"),
-            timeout: timeout.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0).map(Duration::from_secs),
+            timeout: timeout
+                .and_then(|seconds| u64::try_from(seconds).ok())
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs),
         };
         let prefix = call.served.prefix(call.namespace)?;
         let watch = WatchCall { served: call.served.clone(), prefix, selection, options };
@@ -196,7 +204,10 @@ fn read_token(token: &str, prefix: &str) -> Result<(Key, Option<Revision>), Stri
     let bytes = bytes.map_err(|error| invalid(&error.to_string()))?;
     let token: Token = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
     if token.version != TOKEN_VERSION {
-        return Err(format!("continue key is not valid: server does not recognize this encoded version {}", token.version));
+        return Err(format!(
+            "continue key is not valid: server does not recognize this encoded version {}",
+            token.version
+        ));
     }
     let start = token.start.trim_end_matches('\0');
     if start.is_empty() {
@@ -204,7 +215,10 @@ fn read_token(token: &str, prefix: &str) -> Result<(Key, Option<Revision>), Stri
     }
     let key: Key = format!("{prefix}{start}").parse().map_err(|_| invalid(&token.start))?;
     match token.revision {
-        0 => Err("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)".to_owned()),
+        0 => {
+            Err("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
+                .to_owned())
+        }
         revision => Ok((key, u64::try_from(revision).ok().and_then(Revision::new))),
     }
 }
@@ -213,7 +227,8 @@ fn read_token(token: &str, prefix: &str) -> Result<(Key, Option<Revision>), Stri
 fn compacted(error: StoreError, token_of: &str, prefix: &str) -> Failure {
     let is_compacted = matches!(error, StoreError::Compacted { .. });
     let failure = Failure::from(error);
-    let Some(Ok((key, _))) = (is_compacted && !token_of.is_empty()).then(|| read_token(token_of, prefix)) else {
+    let Some(Ok((key, _))) = (is_compacted && !token_of.is_empty()).then(|| read_token(token_of, prefix))
+    else {
         return failure;
     };
     let start = format!("{}\0", key.as_str().strip_prefix(prefix).unwrap_or_default());
@@ -263,10 +278,16 @@ fn check_options(query: &Query, is_watch: bool) -> Result<(), Failure> {
         errors.push(FieldError::not_supported(path(name), matching, accepted));
     }
     if is_watch && !matching.is_empty() && continued {
-        errors.push(FieldError::forbidden(path(name), "resourceVersionMatch is forbidden when continue is provided"));
+        errors.push(FieldError::forbidden(
+            path(name),
+            "resourceVersionMatch is forbidden when continue is provided",
+        ));
     }
     if !is_watch && initial {
-        errors.push(FieldError::forbidden(path("sendInitialEvents"), "sendInitialEvents is forbidden for list"));
+        errors.push(FieldError::forbidden(
+            path("sendInitialEvents"),
+            "sendInitialEvents is forbidden for list",
+        ));
     }
     match errors.is_empty() {
         true => Ok(()),

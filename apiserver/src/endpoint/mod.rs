@@ -25,7 +25,7 @@ pub(crate) use collect::Deletions;
 pub(crate) use failure::Failure;
 pub(crate) use list::Selection;
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Get,
@@ -121,7 +121,13 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(store: SharedStore, source: Arc<dyn Source>) -> Self {
         let registry = RwLock::new(Arc::new(Registry::builtin()));
-        Core { store, registry, source, documents: Mutex::default(), definitions: tokio::sync::Mutex::default() }
+        Core {
+            store,
+            registry,
+            source,
+            documents: Mutex::default(),
+            definitions: tokio::sync::Mutex::default(),
+        }
     }
 
     /// The resources of this moment.
@@ -144,6 +150,11 @@ impl Core {
     pub(crate) async fn answer(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         if !call.served.supports(call.subresource, call.verb.name()) {
             return Err(self.unsupported(call));
+        }
+        if call.part().is_none() {
+            let (subresource, plural) = (call.subresource, &call.served.facts.plural);
+            let message = format!("{plural}/{subresource} is not implemented by this server");
+            return Err(Failure::new(501, "NotImplemented", message));
         }
         match call.verb {
             Verb::Get => self.get(call).await,

@@ -17,12 +17,22 @@ fn all() -> Value {
 
 impl Core {
     /// `POST` of a review. Everybody may do everything.
-    pub(super) fn review(&self, call: &Call<'_>, object: &Value, warnings: Vec<String>) -> Result<Answer, Failure> {
+    pub(super) fn review(
+        &self,
+        call: &Call<'_>,
+        object: &Value,
+        warnings: Vec<String>,
+    ) -> Result<Answer, Failure> {
         // The object never existed.
-        let object = ["uid", "creationTimestamp"].iter().fold(object.clone(), |object, name| with_metadata(&object, name, None));
+        let object = ["uid", "creationTimestamp"]
+            .iter()
+            .fold(object.clone(), |object, name| with_metadata(&object, name, None));
         let user = map([
             ("username", "admin".into()),
-            ("groups", Value::List(List::from_iter(["system:masters", "system:authenticated"].map(Value::from)))),
+            (
+                "groups",
+                Value::List(List::from_iter(["system:masters", "system:authenticated"].map(Value::from))),
+            ),
         ]);
         let object = match call.served.facts.kind.as_str() {
             "SelfSubjectRulesReview" => {

@@ -27,7 +27,6 @@ impl Core {
             if !call.served.is_stored() {
                 return self.review(call, &outcome.object, outcome.warnings);
             }
-            let outcome = self.with_server_state(call, None, outcome).await?;
             let name = text(&outcome.object, &["metadata", "name"]);
             let key = call.served.key(call.namespace, name)?;
             let written = match options.dry_run.is_empty() {
@@ -50,7 +49,9 @@ impl Core {
                         return Err(refused.into());
                     }
                     if attempt >= ATTEMPTS {
-                        return Err(internal("the object was created and deleted again and again".to_owned()));
+                        return Err(internal(
+                            "the object was created and deleted again and again".to_owned(),
+                        ));
                     }
                 }
                 Err(error) => return Err(error.into()),
@@ -61,9 +62,6 @@ impl Core {
     /// `PUT` and `PATCH`. A write that another one overtook is done again on the new object.
     pub(super) async fn change(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let handlers = call.served.handlers().map_err(internal)?;
-        if call.part().is_none() {
-            return self.change_other(call).await;
-        }
         let (now, uid) = (self.source.now(), self.source.uid());
         let options = call.query.request_options();
         let request = self.request(call, &options, now, &uid);
@@ -76,7 +74,6 @@ impl Core {
                 None => self.admitted(call, made).await?,
                 Some(_) => made?,
             };
-            let outcome = self.with_server_state(call, live.as_ref(), outcome).await?;
             if outcome.action == Action::Nothing || !options.dry_run.is_empty() {
                 return Ok(answer(outcome));
             }

@@ -70,7 +70,12 @@ where
     response
 }
 
-async fn admitted<B>(core: &Arc<Core>, gate: &Arc<Gate>, head: &Head, body: B) -> Result<Response<Body>, Failure>
+async fn admitted<B>(
+    core: &Arc<Core>,
+    gate: &Arc<Gate>,
+    head: &Head,
+    body: B,
+) -> Result<Response<Body>, Failure>
 where
     B: http_body::Body,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -79,7 +84,8 @@ where
     if !matches!(route, Route::Health { .. }) {
         gate.authenticate(head.header(header::AUTHORIZATION))?;
     }
-    let is_watch = matches!(&route, Route::Resource(path) if verb(head, path).is_ok_and(|verb| verb == Verb::Watch));
+    let is_watch =
+        matches!(&route, Route::Resource(path) if verb(head, path).is_ok_and(|verb| verb == Verb::Watch));
     let pass = gate.pass(is_watch)?;
     let body = match Limited::new(body, gate.limits.body).collect().await {
         Ok(body) => body.to_bytes(),
@@ -92,15 +98,22 @@ where
     let response = answer(core, head, &route, &body).await?;
     // A watch counts until its body is dropped.
     Ok(match is_watch {
-        true => response.map(|body| BodyExt::boxed_unsync(body.map_frame(move |frame| {
-            let _ = &pass;
-            frame
-        }))),
+        true => response.map(|body| {
+            BodyExt::boxed_unsync(body.map_frame(move |frame| {
+                let _ = &pass;
+                frame
+            }))
+        }),
         false => response,
     })
 }
 
-async fn answer(core: &Arc<Core>, head: &Head, route: &Route, body: &[u8]) -> Result<Response<Body>, Failure> {
+async fn answer(
+    core: &Arc<Core>,
+    head: &Head,
+    route: &Route,
+    body: &[u8],
+) -> Result<Response<Body>, Failure> {
     if let Route::Resource(path) = route {
         return resource(core, head, path, body).await;
     }
@@ -149,9 +162,15 @@ async fn answer(core: &Arc<Core>, head: &Head, route: &Route, body: &[u8]) -> Re
     }
 }
 
-async fn resource(core: &Arc<Core>, head: &Head, path: &ResourcePath, body: &[u8]) -> Result<Response<Body>, Failure> {
+async fn resource(
+    core: &Arc<Core>,
+    head: &Head,
+    path: &ResourcePath,
+    body: &[u8],
+) -> Result<Response<Body>, Failure> {
     let registry = core.registry();
-    let served = registry.get(&path.group, &path.version, &path.plural).ok_or_else(Failure::path_not_found)?;
+    let served =
+        registry.get(&path.group, &path.version, &path.plural).ok_or_else(Failure::path_not_found)?;
     if !served.facts.namespaced && !path.namespace.is_empty() {
         return Err(Failure::path_not_found());
     }

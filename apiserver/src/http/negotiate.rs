@@ -13,7 +13,7 @@ pub(crate) enum Media {
     OpenApiProtobuf,
 }
 
-/// What is made of an object or a list.
+/// The representation of an object or a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The object itself.
@@ -87,7 +87,9 @@ impl Format {
         let media = match self.media {
             Media::Json => "application/json",
             Media::Yaml => "application/yaml",
-            Media::OpenApiProtobuf => return "application/com.github.proto-openapi.spec.v2.v1.0+protobuf".to_owned(),
+            Media::OpenApiProtobuf => {
+                return "application/com.github.proto-openapi.spec.v2.v1.0+protobuf".to_owned();
+            }
         };
         match self.form {
             Form::AggregatedDiscovery => {
@@ -130,12 +132,15 @@ impl<'a> Clause<'a> {
                     "PartialObjectMetadata" | "PartialObjectMetadataList" => Form::Metadata,
                     _ => return None,
                 };
-                let version = ["v1", "v1beta1"].into_iter().find(|version| self.parameter("v") == *version)?;
+                let version =
+                    ["v1", "v1beta1"].into_iter().find(|version| self.parameter("v") == *version)?;
                 (self.parameter("g") == "meta.k8s.io").then_some((form, version))?
             }
             ("APIGroupDiscoveryList", Place::Discovery) => {
-                let version = ["v2", "v2beta1"].into_iter().find(|version| self.parameter("v") == *version)?;
-                (self.parameter("g") == "apidiscovery.k8s.io").then_some((Form::AggregatedDiscovery, version))?
+                let version =
+                    ["v2", "v2beta1"].into_iter().find(|version| self.parameter("v") == *version)?;
+                (self.parameter("g") == "apidiscovery.k8s.io")
+                    .then_some((Form::AggregatedDiscovery, version))?
             }
             _ => return None,
         };

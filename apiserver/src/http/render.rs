@@ -38,7 +38,8 @@ fn bytes(head: &Head, value: &Value, media: Media) -> Bytes {
 /// An answer whose body is compressed if it is large and the client accepts that.
 fn sized(head: &Head, code: u16, content_type: &str, body: Bytes) -> Response<Body> {
     let accepted = head.header(header::ACCEPT_ENCODING).unwrap_or_default();
-    let gzip = body.len() > COMPRESSED && accepted.split(',').any(|one| one.trim().split(';').next() == Some("gzip"));
+    let gzip = body.len() > COMPRESSED
+        && accepted.split(',').any(|one| one.trim().split(';').next() == Some("gzip"));
     let compressed = gzip.then(|| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(&body).and_then(|()| encoder.finish()).ok()
@@ -65,7 +66,8 @@ pub(super) fn text(head: &Head, document: String) -> Result<Response<Body>, Fail
     let format = Format::of(head.header(header::ACCEPT), Place::Plain)?;
     match format.media {
         Media::Yaml => {
-            let value = Value::from_json(&document).map_err(|error| Failure::new(500, "InternalError", error.to_string()))?;
+            let value = Value::from_json(&document)
+                .map_err(|error| Failure::new(500, "InternalError", error.to_string()))?;
             json(head, &value)
         }
         _ => Ok(sized(head, 200, &format.content_type(), document.into())),
@@ -93,7 +95,8 @@ pub(super) fn discovery(
 /// A document with an `ETag`; 304 if the client has it.
 pub(super) fn document(head: &Head, body: Bytes, etag: &str, content_type: &str) -> Response<Body> {
     let etag = format!("\"{etag}\"");
-    let known = head.header(header::IF_NONE_MATCH).is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == etag));
+    let known =
+        head.header(header::IF_NONE_MATCH).is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == etag));
     let mut response = match known {
         true => response(304, content_type, full(Bytes::new())),
         false => sized(head, 200, content_type, body),
@@ -105,7 +108,12 @@ pub(super) fn document(head: &Head, body: Bytes, etag: &str, content_type: &str)
 }
 
 /// A `Status` of success.
-pub(super) fn status(head: &Head, code: u16, status: &Value, format: Format) -> Result<Response<Body>, Failure> {
+pub(super) fn status(
+    head: &Head,
+    code: u16,
+    status: &Value,
+    format: Format,
+) -> Result<Response<Body>, Failure> {
     let format = Format { form: Form::Object, version: "", ..format };
     Ok(sized(head, code, &format.content_type(), bytes(head, status, format.media)))
 }
@@ -191,10 +199,14 @@ fn without_kind(object: &Value) -> Value {
 pub(super) fn metadata_of(object: &Value, version: &str) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_else(|| map([]));
     let api_version = format!("meta.k8s.io/{version}");
-    map([("metadata", metadata), ("kind", "PartialObjectMetadata".into()), ("apiVersion", api_version.into())])
+    map([
+        ("metadata", metadata),
+        ("kind", "PartialObjectMetadata".into()),
+        ("apiVersion", api_version.into()),
+    ])
 }
 
-/// What a table has beside its rows, at this moment.
+/// The options of a table at this moment.
 pub(super) fn table_options(core: &Core, include: IncludeObject) -> table::Options {
     let now = jiff::Timestamp::from_second(core.source.now().unix_seconds()).unwrap_or_default();
     table::Options::new(now).include(include)
@@ -219,7 +231,7 @@ fn at_version(table: Value, version: &str) -> Value {
     }
 }
 
-/// What the rows of tables have of their objects.
+/// The part of the objects that the rows of tables have.
 pub(super) fn included(head: &Head) -> Result<IncludeObject, Failure> {
     let text = head.query.text("includeObject");
     IncludeObject::from_parameter(text)

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fieldmanager_value::Value;
 use futures::StreamExt;
 use http::Response;
 use http::header;
@@ -12,8 +11,8 @@ use http_body_util::{BodyExt, StreamBody};
 
 use super::negotiate::{Form, Format, Media, Place};
 use super::{Body, Head, render, response};
-use crate::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, watch};
 use crate::endpoint::{Core, Failure, WatchCall};
+use crate::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, watch};
 
 /// The format of the events: always JSON. Parameters such as `stream=watch` are ignored.
 pub(super) fn format(head: &Head) -> Result<Format, Failure> {
@@ -22,7 +21,12 @@ pub(super) fn format(head: &Head) -> Result<Format, Failure> {
 }
 
 /// The response to a watch. Its events are written as they take place; dropping the body ends the watch.
-pub(super) async fn respond(core: &Arc<Core>, head: &Head, format: Format, call: WatchCall) -> Result<Response<Body>, Failure> {
+pub(super) async fn respond(
+    core: &Arc<Core>,
+    head: &Head,
+    format: Format,
+    call: WatchCall,
+) -> Result<Response<Body>, Failure> {
     let WatchCall { served, prefix, selection, options } = call;
     let start = match (options.initial, options.from) {
         (Some(true), from) => Start::Initial(from),
@@ -39,24 +43,13 @@ pub(super) async fn respond(core: &Arc<Core>, head: &Head, format: Format, call:
             selected
         }),
         present: Arc::new(move |object, revision| present.present(object, revision)),
-        bookmark: options.bookmarks.then(|| {
-            render::map([
-                ("kind", served.facts.kind.as_str().into()),
-                ("apiVersion", served.facts.group_version().as_str().into()),
-                ("metadata", render::map([("creationTimestamp", Value::Null)])),
-            ])
-        }),
+        bookmark: options.bookmarks.then(|| served.bookmark()),
         bookmark_interval: BOOKMARK_INTERVAL,
         timeout: options.timeout,
     };
     let events = watch(core.store.clone(), request).await;
-    let mut lines = Lines {
-        core: core.clone(),
-        format,
-        served,
-        include: super::render::included(head)?,
-        first: true,
-    };
+    let mut lines =
+        Lines { core: core.clone(), format, served, include: super::render::included(head)?, first: true };
     let frames = events.map(move |event| Ok(Frame::data(lines.line(event))));
     Ok(response(200, &format.content_type(), BodyExt::boxed_unsync(StreamBody::new(frames))))
 }

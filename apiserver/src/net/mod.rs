@@ -95,7 +95,10 @@ impl Listening {
     pub async fn run(self, server: ApiServer, stop: impl Future<Output = ()> + Send) -> io::Result<()> {
         let mut http = Builder::new(TokioExecutor::new());
         http.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-        http.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS).max_header_list_size(server.limits().headers);
+        http.http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS)
+            .max_header_list_size(server.limits().headers);
         let http = Arc::new(http);
         let acceptor = self.tls.as_ref().map(Tls::acceptor);
         let graceful = GracefulShutdown::new();
@@ -152,6 +155,6 @@ async fn connection<S>(
 {
     let service = TowerToHyperService::new(server);
     let connection = http.serve_connection(TokioIo::new(stream), service).into_owned();
-    // A connection that breaks is the client's: there is nobody to answer to.
+    // A connection that breaks has no client that could be told.
     let _ = watcher.watch(connection).await;
 }

@@ -40,7 +40,7 @@ pub enum TlsError {
     Pem {
         /// The file.
         path: String,
-        /// What the file should have.
+        /// The accepted content.
         expected: &'static str,
         /// What was found.
         found: String,
@@ -66,7 +66,8 @@ impl Tls {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        let own = ["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc"].map(str::to_owned);
+        let own =
+            ["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc"].map(str::to_owned);
         let names: Vec<String> = own.into_iter().chain(names.iter().cloned()).collect();
         let mut params = CertificateParams::new(names)?;
         params.distinguished_name.push(DnType::CommonName, "fieldmanager");
@@ -91,7 +92,8 @@ impl Tls {
             move |found: String| TlsError::Pem { path, expected, found }
         };
         let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
-        let certificates = certificates.map_err(|error| expected(certificate, "a certificate")(error.to_string()))?;
+        let certificates =
+            certificates.map_err(|error| expected(certificate, "a certificate")(error.to_string()))?;
         if certificates.is_empty() {
             return Err(expected(certificate, "a certificate")("no certificate".to_owned()));
         }

@@ -127,7 +127,7 @@ impl OpenApi {
         for (name, added) in [("paths", &self.paths), ("definitions", &self.definitions)] {
             let mut members = document.get(name).and_then(Value::as_map).cloned().unwrap_or_default();
             for (name, value) in added {
-                // What is built in is not replaced.
+                // Built-in paths and definitions are not replaced.
                 if !members.contains(name) {
                     members.insert(name.clone(), value.clone());
                 }

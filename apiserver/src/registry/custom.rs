@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use fieldmanager_structural::crd::{CrdError, CustomResource, Scope, Version};
-use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::crd::{CrdError, CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 
 use super::Served;
-use crate::facts::{SelectableField, ServedResource, ServedSubresource};
-
-/// The verbs of custom resources.
-const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+use crate::facts::{SelectableField, ServedResource};
 
 /// A definition whose resources are served.
 pub(crate) struct Definition {
@@ -32,45 +28,15 @@ impl Definition {
     /// The resources at the versions that are served.
     pub(super) fn served(self: &Arc<Self>) -> Vec<Served> {
         let versions = self.resource.versions.iter().filter(|version| version.served);
-        versions.map(|version| Served::custom(self.facts(version), self.clone())).collect()
+        let facts =
+            versions.filter_map(|version| ServedResource::of_definition(&self.resource, &version.name).ok());
+        facts.map(|facts| Served::custom(facts, self.clone())).collect()
     }
 
     /// The version at which objects are stored.
     pub(crate) fn storage_version(&self) -> Str {
         let storage = self.resource.versions.iter().find(|version| version.storage);
         storage.map(|version| version.name.clone()).unwrap_or_default()
-    }
-
-    fn facts(&self, version: &Version) -> ServedResource {
-        let names = &self.resource.names;
-        let own = GroupVersionKind::new(self.resource.group.clone(), version.name.clone(), names.kind.clone());
-        let subresource = |name: &str, kind: GroupVersionKind| ServedSubresource {
-            name: name.into(),
-            kind,
-            verbs: ["get", "patch", "update"].map(Str::from).to_vec(),
-        };
-        let mut subresources = Vec::new();
-        if version.scale.is_some() {
-            subresources.push(subresource("scale", GroupVersionKind::new("autoscaling", "v1", "Scale")));
-        }
-        if version.status {
-            subresources.push(subresource("status", own));
-        }
-        ServedResource {
-            group: self.resource.group.clone(),
-            version: version.name.clone(),
-            kind: names.kind.clone(),
-            list_kind: names.list_kind.clone(),
-            plural: names.plural.clone(),
-            singular: names.singular.clone(),
-            short_names: names.short_names.clone(),
-            categories: names.categories.clone(),
-            namespaced: self.resource.scope == Scope::Namespaced,
-            verbs: VERBS.map(Str::from).to_vec(),
-            subresources,
-            storage_version_hash: Str::default(),
-            custom: true,
-        }
     }
 
     /// The object.
@@ -86,7 +52,8 @@ impl Definition {
 
     /// The `additionalPrinterColumns` of a version.
     pub(crate) fn columns(&self, version: &str) -> impl Iterator<Item = &Value> {
-        let columns = self.version(version).and_then(|version| version.get("additionalPrinterColumns")?.as_list());
+        let columns =
+            self.version(version).and_then(|version| version.get("additionalPrinterColumns")?.as_list());
         columns.into_iter().flatten()
     }
 

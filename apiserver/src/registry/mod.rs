@@ -28,7 +28,10 @@ impl Registry {
     /// The resources that kube-apiserver serves by default.
     pub(crate) fn builtin() -> Self {
         let resources = facts::resources().iter().map(|facts| Served::builtin(facts.clone()));
-        Registry { resources: resources.map(|served| (place(&served.facts), Arc::new(served))).collect(), ..Registry::default() }
+        Registry {
+            resources: resources.map(|served| (place(&served.facts), Arc::new(served))).collect(),
+            ..Registry::default()
+        }
     }
 
     /// The resource at a group, version and plural.
@@ -38,9 +41,12 @@ impl Registry {
 
     /// The resource of a kind.
     pub(crate) fn of_kind(&self, kind: &GroupVersionKind) -> Option<&Arc<Served>> {
-        let of_group = self.resources.range((kind.group.to_string(), kind.version.to_string(), String::new())..);
+        let of_group =
+            self.resources.range((kind.group.to_string(), kind.version.to_string(), String::new())..);
         of_group
-            .take_while(|((group, version, _), _)| *group == kind.group.as_str() && *version == kind.version.as_str())
+            .take_while(|((group, version, _), _)| {
+                *group == kind.group.as_str() && *version == kind.version.as_str()
+            })
             .map(|(_, served)| served)
             .find(|served| served.facts.kind == kind.kind)
     }
@@ -53,7 +59,10 @@ impl Registry {
     /// One resource for each that is stored: of several versions, the first.
     pub(crate) fn stored(&self) -> impl Iterator<Item = &Arc<Served>> {
         let mut known = std::collections::BTreeSet::new();
-        self.all().filter(move |served| served.is_stored() && known.insert((served.storage_group().to_owned(), served.facts.plural.clone())))
+        self.all().filter(move |served| {
+            served.is_stored()
+                && known.insert((served.storage_group().to_owned(), served.facts.plural.clone()))
+        })
     }
 
     /// The definitions that are served.

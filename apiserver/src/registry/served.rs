@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
+use fieldmanager_builtin::Kind;
 use fieldmanager_handlers::Resource;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::{Definition, storage_of};
 use crate::facts::{self, SelectableField, ServedResource};
-use crate::table::Printer;
 use crate::store::{Entry, InvalidKey, Key, Prefix, Revision};
+use crate::table::Printer;
 
 /// A resource at one version.
 pub(crate) struct Served {
@@ -40,7 +41,15 @@ impl Served {
 
     fn new(facts: ServedResource, kind: GroupVersionKind, definition: Option<Arc<Definition>>) -> Self {
         let (handlers, storage_handlers) = (OnceLock::new(), OnceLock::new());
-        Served { facts, kind, storage: None, handlers, storage_handlers, printer: OnceLock::new(), definition }
+        Served {
+            facts,
+            kind,
+            storage: None,
+            handlers,
+            storage_handlers,
+            printer: OnceLock::new(),
+            definition,
+        }
     }
 
     /// The kind of the objects.
@@ -133,7 +142,9 @@ impl Served {
     /// An object of an answer as it is stored: at the storage version, without a resource version.
     pub(crate) fn to_stored(&self, object: &Value) -> Value {
         let object = with_metadata(object, "resourceVersion", None);
-        let Some(storage) = self.storage.as_ref().filter(|storage| **storage != self.kind) else { return object };
+        let Some(storage) = self.storage.as_ref().filter(|storage| **storage != self.kind) else {
+            return object;
+        };
         let handlers = self.storage_handlers.get_or_init(|| self.resource(storage).ok());
         handlers.as_ref().map_or_else(|| object.clone(), |handlers| handlers.read(&object))
     }
@@ -152,6 +163,16 @@ impl Served {
             Some(definition) => definition.selectable_fields(&self.kind.version),
             None => facts::field_selectors(&self.kind).to_vec(),
         }
+    }
+
+    /// The object of a bookmark: what Go writes of an empty object of the kind.
+    pub(crate) fn bookmark(&self) -> Value {
+        let zero = Kind::of(&self.kind).filter(|_| self.is_builtin()).map(|kind| kind.zero());
+        let mut fields = zero.as_ref().and_then(Value::as_map).cloned().unwrap_or_default();
+        fields.insert("kind", &self.facts.kind);
+        fields.insert("apiVersion", self.facts.group_version());
+        fields.insert("metadata", Map::new());
+        Value::Map(fields)
     }
 
     /// Whether the resource or a subresource of it supports a verb.

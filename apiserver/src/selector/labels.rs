@@ -189,7 +189,7 @@ impl<'s> Token<'s> {
     }
 }
 
-/// All symbols; one that begins with another comes before it.
+/// All symbols; one that begins with another precedes it.
 const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
 
 /// Splits a selector into tokens. A zero byte ends a token or, elsewhere, the selector.

@@ -95,7 +95,7 @@ pub(super) struct State {
     closed: bool,
 }
 
-/// What a change of the state leaves to do without the lock: to wake watches, and to free what is no longer kept.
+/// The work after a change of the state that needs no lock: waking watches, and freeing the entries that are no longer kept.
 #[must_use]
 #[derive(Default)]
 pub(super) struct Aftermath {

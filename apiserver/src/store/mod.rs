@@ -204,7 +204,7 @@ pub trait Store: Send + Sync + 'static {
     fn watch(&self, prefix: Prefix, after: Revision) -> BoxFuture<'_, Result<BoxWatch>>;
 
     /// Forgets the history before a revision, which becomes the oldest one. Does nothing if it is older than the oldest
-    /// one. Objects stay as they are; watches go on unless they have not yet read an event that is forgotten.
+    /// one. Objects stay as they are; watches continue unless they have not yet read an event that is forgotten.
     ///
     /// # Errors
     /// [`StoreError::Future`].

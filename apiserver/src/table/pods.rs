@@ -24,7 +24,7 @@ pub(super) fn row_condition(object: &Object<'_>) -> Option<Value> {
     Some(condition.into())
 }
 
-/// What the cells of a pod are counted from.
+/// The counts in the cells of a pod.
 #[derive(Default)]
 struct Summary {
     reason: String,

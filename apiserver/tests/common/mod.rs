@@ -50,7 +50,13 @@ impl Client {
         Client { server: builder.build().await.unwrap() }
     }
 
-    pub(crate) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -90,7 +96,8 @@ impl Client {
     pub(crate) async fn apply(&self, path: &str, manager: &str, config: &Json) -> Answer {
         let separator = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{separator}fieldManager={manager}");
-        self.send("PATCH", &path, &[("content-type", "application/apply-patch+yaml")], config.to_string()).await
+        self.send("PATCH", &path, &[("content-type", "application/apply-patch+yaml")], config.to_string())
+            .await
     }
 
     /// A watch.

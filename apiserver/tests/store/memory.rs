@@ -1,4 +1,4 @@
-//! What only the store in memory has: limits of the history, snapshots and forks.
+//! Features of the store in memory: limits of the history, snapshots and forks.
 
 use fieldmanager_apiserver::store::{
     HistoryLimits, Key, List, Memory, Prefix, Revision, Store, StoreError, Write,

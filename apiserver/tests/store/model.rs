@@ -190,7 +190,7 @@ struct OpenWatch {
 struct OpenList {
     list: List,
     revision: Revision,
-    /// What the pages so far have left of the whole list.
+    /// The part of the whole list that follows the pages so far.
     expected: Vec<(Key, Revision)>,
 }
 
@@ -358,7 +358,7 @@ async fn page(store: &dyn Store, model: &Model, lists: &mut Vec<OpenList>, mut o
     }
 }
 
-/// Reads at most a number of events and returns whether the watch goes on.
+/// Reads at most a number of events and returns whether the watch continues.
 async fn read_watch(model: &Model, open: &mut OpenWatch, count: usize) -> bool {
     let pending = model.events(&open.prefix, open.position);
     let lost = model.lost(&open.prefix, open.position);

@@ -44,7 +44,8 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
 
     let address = SocketAddr::new(args.listen, args.port);
     let listening = Listening::bind(address, tls).await;
-    let listening = listening.map_err(|error| Failure::Other(format!("cannot listen on {address}: {error}")))?;
+    let listening =
+        listening.map_err(|error| Failure::Other(format!("cannot listen on {address}: {error}")))?;
     let path = match &args.kubeconfig {
         Some(path) => path.clone(),
         None => std::env::temp_dir().join(format!("fieldmanager-{}.kubeconfig", std::process::id())),
@@ -80,7 +81,7 @@ fn log(args: &ServeArgs) {
         1 => tracing::Level::INFO,
         _ => tracing::Level::DEBUG,
     };
-    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(output::log).with_target(false);
     if args.log_json {
         log.json().init();
     } else {
@@ -157,7 +158,8 @@ fn documents_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
-        let is_document = |ending: &std::ffi::OsStr| ["yaml", "yml", "json"].iter().any(|known| ending == *known);
+        let is_document =
+            |ending: &std::ffi::OsStr| ["yaml", "yml", "json"].iter().any(|known| ending == *known);
         if entry.extension().is_some_and(is_document) {
             found.push(entry);
         }
