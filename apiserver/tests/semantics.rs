@@ -422,3 +422,62 @@ async fn s25_names_and_namespaces_agree_with_the_path() {
     client.get("/api/v1/namespaces/shop").await.expect(404);
     assert_eq!(client.get("/api/v1/namespaces/shop/configmaps").await.expect(200)["items"], json!([]));
 }
+
+#[tokio::test]
+async fn actions_on_pods_and_namespaces() {
+    let client = Client::new().await;
+    client.post(PODS, &pod("p")).await.expect(201);
+    let binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
+    client.post(&format!("{PODS}/p/binding"), &binding).await.expect(201);
+    assert_eq!(client.get(&format!("{PODS}/p")).await.expect(200)["spec"]["nodeName"], "n");
+    client.post(&format!("{PODS}/p/binding"), &binding).await.expect(409);
+    let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}, "deleteOptions": {"gracePeriodSeconds": 0}});
+    client.post(&format!("{PODS}/p/eviction"), &eviction).await.expect(201);
+    client.get(&format!("{PODS}/p")).await.expect(404);
+    client.get(&format!("{PODS}/p/log")).await.expect(501);
+
+    client.post("/api/v1/namespaces", &json!({"metadata": {"name": "shop"}})).await.expect(201);
+    client.delete("/api/v1/namespaces/shop").await.expect(200);
+    let finalized = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}, "spec": {}});
+    client.put("/api/v1/namespaces/shop/finalize", &finalized).await.expect(200);
+    client.get("/api/v1/namespaces/shop").await.expect(404);
+}
+
+#[tokio::test]
+async fn reviews_answer_yes() {
+    let client = Client::new().await;
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let review = json!({"spec": {"resourceAttributes": {"verb": "create", "resource": "pods"}}});
+    let answer = client.post(path, &review).await.expect(201);
+    assert_eq!(answer["status"]["allowed"], true);
+    let rules = client.post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", &json!({"spec": {"namespace": "a"}})).await;
+    assert_eq!(rules.expect(201)["status"]["incomplete"], false);
+}
+
+#[tokio::test]
+async fn answers_in_the_forms_that_clients_ask_for() {
+    let client = Client::new().await;
+    client.config_map("a").await;
+    let accept = |form: &str| format!("application/json;as={form};v=v1;g=meta.k8s.io,application/json");
+    let table = client.send("GET", CONFIG_MAPS, &[("accept", accept("Table").as_str())], "").await.expect(200);
+    assert_eq!((&table["kind"], &table["rows"][0]["cells"][0]), (&json!("Table"), &json!("a")));
+    let form = accept("PartialObjectMetadataList");
+    let list = client.send("GET", CONFIG_MAPS, &[("accept", form.as_str())], "").await.expect(200);
+    assert_eq!((&list["kind"], &list["items"][0]["kind"]), (&json!("PartialObjectMetadataList"), &json!("PartialObjectMetadata")));
+    assert_eq!(list["items"][0].get("data"), None);
+    let yaml = client.send("GET", &format!("{CONFIG_MAPS}/a"), &[("accept", "application/yaml")], "").await;
+    assert!(yaml.bytes.starts_with(b"apiVersion: v1\n"));
+    client.send("GET", CONFIG_MAPS, &[("accept", "text/plain")], "").await.expect(406);
+}
+
+#[tokio::test]
+async fn appliers_conflict_and_share() {
+    let client = Client::new().await;
+    let path = format!("{CONFIG_MAPS}/a");
+    client.apply(&path, "one", &config_map("a")).await.expect(201);
+    let mut other = config_map("a");
+    other["data"]["color"] = json!("blue");
+    let status = client.apply(&path, "two", &other).await.expect(409);
+    assert_eq!(status["message"], "Apply failed with 1 conflict: conflict with \"one\": .data.color");
+    client.apply(&format!("{path}?force=true"), "two", &other).await.expect(200);
+}

@@ -16,7 +16,7 @@ impl Core {
             ("Pod", "binding", Verb::Create) => {
                 let node = text(&read_body(call)?, &["target", "name"]).to_owned();
                 self.changed(call, |pod| bound(call, pod, &node)).await?;
-                Ok(Answer { code: 201, ..done(201) })
+                Ok(done(201))
             }
             ("Pod", "eviction", Verb::Create) => {
                 let body = read_body(call)?;
@@ -82,7 +82,7 @@ impl Core {
 }
 
 /// Whether a terminating object has no finalizers left.
-fn ends(object: &Value) -> bool {
+pub(super) fn ends(object: &Value) -> bool {
     let is_empty = |path: [&str; 2]| {
         let list = path.iter().try_fold(object, |value, name| value.get(name)).and_then(Value::as_list);
         list.is_none_or(|list| list.is_empty())

@@ -6,9 +6,9 @@ use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
 use super::Core;
+use super::actions::ends;
 use super::delete::Deletion;
 use crate::collector::{Cluster, Collected, Propagation, Reply};
-use crate::registry::custom::text;
 use crate::store::{Entry, StoreError, Write};
 
 /// A server, for its collector.
@@ -50,16 +50,8 @@ impl Cluster for Deletions {
 
     fn update<'a>(&'a self, entry: &'a Entry, object: Value) -> BoxFuture<'a, Result<Reply, StoreError>> {
         Box::pin(async move {
-            let is_empty = |path: [&str; 2]| {
-                let list =
-                    path.iter().try_fold(&object, |value, name| value.get(name)).and_then(Value::as_list);
-                list.is_none_or(|list| list.is_empty())
-            };
-            let ends = !text(&object, &["metadata", "deletionTimestamp"]).is_empty()
-                && is_empty(["metadata", "finalizers"])
-                && is_empty(["spec", "finalizers"]);
             let expected = entry.revision;
-            let write = if ends { Write::Delete { expected } } else { Write::Update { expected, object } };
+            let write = if ends(&object) { Write::Delete { expected } } else { Write::Update { expected, object } };
             match self.0.store.write(&entry.key, write).await {
                 Ok(_) => Ok(Reply::Done),
                 Err(StoreError::Conflict { .. }) => Ok(Reply::Overtaken),

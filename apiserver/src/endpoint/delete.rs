@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 
 use super::{Answer, Call, Content, Core, Failure};
 use crate::collector::Propagation;
+use crate::query::Query;
 use crate::registry::custom::text;
 use crate::registry::{Served, with_metadata};
 use crate::store::{Entry, StoreError, Write};
@@ -143,6 +144,17 @@ impl Core {
         Ok(Answer { code: 200, warnings: Vec::new(), content: Content::List(listed) })
     }
 
+    /// Deletes an object that is at the revision of the entry, with `DeleteOptions`.
+    pub(super) async fn delete_by_options(
+        &self,
+        call: &Call<'_>,
+        entry: &Entry,
+        options: &Value,
+    ) -> Result<(), Deletion> {
+        let options = Options::read(options, call.query)?;
+        self.delete_entry(call.served, entry, &options).await.map(|_| ())
+    }
+
     /// Deletes an object that is at the revision of the entry, as a request with this propagation policy does.
     pub(crate) fn collect<'a>(
         &'a self,
@@ -184,7 +196,10 @@ impl Options {
     /// The options of the body, or else of the query.
     fn of(call: &Call<'_>) -> Result<Self, Failure> {
         let body = if call.body.is_empty() { Value::Null } else { read_body(call)? };
-        let query = call.query;
+        Self::read(&body, call.query)
+    }
+
+    fn read(body: &Value, query: &Query) -> Result<Self, Failure> {
         let own = |name: &str| body.get(name).filter(|value| !value.is_null());
         let grace = match own("gracePeriodSeconds") {
             Some(value) => value.as_i64(),
@@ -400,7 +415,7 @@ pub(super) fn with_field(object: &Value, map: &str, name: &str, value: Value) ->
 }
 
 /// The body of a deletion, as `DeleteOptions`.
-fn read_body(call: &Call<'_>) -> Result<Value, Failure> {
+pub(super) fn read_body(call: &Call<'_>) -> Result<Value, Failure> {
     let text =
         std::str::from_utf8(call.body).map_err(|error| Failure::new(400, "BadRequest", error.to_string()))?;
     let read = match call.content_type.split(';').next().unwrap_or_default().trim() {

@@ -1,5 +1,6 @@
 //! Requests as a program sees them: a verb, a resource, options and a body; no HTTP.
 
+mod actions;
 mod collect;
 mod delete;
 mod failure;
@@ -152,9 +153,7 @@ impl Core {
             return Err(self.unsupported(call));
         }
         if call.part().is_none() {
-            let (subresource, plural) = (call.subresource, &call.served.facts.plural);
-            let message = format!("{plural}/{subresource} is not implemented by this server");
-            return Err(Failure::new(501, "NotImplemented", message));
+            return self.act(call).await;
         }
         match call.verb {
             Verb::Get => self.get(call).await,
