@@ -31,6 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod apiserver;
 mod corrections;
 mod patches;
 mod select;

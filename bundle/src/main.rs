@@ -1,12 +1,12 @@
-//! `fieldmanager-bundle`: writes the schema that `fieldmanager-openapi` bundles, and the strategies of
-//! `fieldmanager-patch`.
+//! `fieldmanager-bundle`: writes the schema that `fieldmanager-openapi` bundles, the strategies of
+//! `fieldmanager-patch`, and the facts of `fieldmanager-apiserver`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
-use fieldmanager_bundle::{Corrections, bundle, patches};
+use clap::{Parser, Subcommand};
+use fieldmanager_bundle::{Corrections, apiserver, bundle, patches};
 use fieldmanager_openapi::Types;
 use fieldmanager_value::Value;
 
@@ -14,7 +14,35 @@ use fieldmanager_value::Value;
 ///
 /// Also writes `release.txt` with the name of the release, in the folder of FILE.
 #[derive(Parser)]
+#[command(subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
 struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    bundle: Option<Bundle>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Records what a kube-apiserver serves, for the crate fieldmanager-apiserver
+    Apiserver {
+        /// The program, which `conformance/` builds
+        #[arg(long, value_name = "FILE")]
+        kube_apiserver: PathBuf,
+        /// The release of the program, which it does not know
+        #[arg(long, value_name = "VERSION", default_value = "v1.37.1")]
+        release: String,
+        /// The folder of the crate
+        #[arg(long, value_name = "FOLDER", default_value = "apiserver")]
+        out: PathBuf,
+        /// Write no files: say what differs from them
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+#[derive(clap::Args)]
+struct Bundle {
     /// The OpenAPI document of the release, version 2 or 3, or a JSON schema with `$defs`
     #[arg(long, value_name = "FILE")]
     openapi: PathBuf,
@@ -47,6 +75,31 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<String, String> {
+    match (&args.command, &args.bundle) {
+        (Some(Command::Apiserver { kube_apiserver, release, out, check }), _) => {
+            record(kube_apiserver, release, out, *check).map_err(|error| error.to_string())?
+        }
+        (None, Some(args)) => write_bundle(args),
+        (None, None) => Err("nothing to do".to_owned()),
+    }
+}
+
+/// Records facts; the inner error says which of them changed.
+fn record(
+    program: &Path,
+    release: &str,
+    out: &Path,
+    check: bool,
+) -> Result<Result<String, String>, apiserver::Error> {
+    let files = apiserver::record(program, release, out)?;
+    if !check {
+        return Ok(Ok(files.write(out)?.join("\n")));
+    }
+    let changes = files.changes(out)?;
+    Ok(if changes.is_empty() { Ok("nothing changed".to_owned()) } else { Err(changes.join("\n")) })
+}
+
+fn write_bundle(args: &Bundle) -> Result<String, String> {
     let openapi = read(&args.openapi)?;
     let openapi = Value::from_json(&openapi).or_else(|_| Value::from_yaml(&openapi));
     let openapi = openapi.map_err(|error| at(&args.openapi, error))?;

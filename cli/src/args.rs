@@ -3,6 +3,7 @@
 mod common;
 mod managed;
 mod patch;
+mod serve;
 mod unions;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub(crate) use managed::{
     OwnedArgs, RequestArgs, StripArgs, UpdateArgs, WriteArgs,
 };
 pub(crate) use patch::{DiffArgs, PatchArgs, PatchKind};
+pub(crate) use serve::ServeArgs;
 pub(crate) use unions::UnionsArgs;
 
 /// Server-side apply on files: merge configurations, track who owns which field, find conflicts.
@@ -83,6 +85,10 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
     /// Run scenario files
     Test(TestArgs),
+    /// Run a Kubernetes API server: objects, custom resources, server-side apply and watches, in memory
+    ///
+    /// Prints `serving URL; kubeconfig FILE` when it is ready. Stops at SIGTERM or Ctrl-C.
+    Serve(ServeArgs),
 }
 
 #[derive(Subcommand)]

@@ -34,6 +34,11 @@ pub(crate) fn err() -> Printer<impl Write> {
     Printer(anstream::stderr().lock())
 }
 
+/// Where `serve` writes its log: lines that the logger has escaped.
+pub(crate) fn log() -> impl Write {
+    anstream::stderr()
+}
+
 impl<W: Write> Printer<W> {
     pub(crate) fn line(&mut self, line: impl Into<Line>) -> Result<(), Failure> {
         writeln!(self.0, "{}", line.into())?;

@@ -8,6 +8,7 @@ pub(crate) mod lint;
 pub(crate) mod managers;
 pub(crate) mod patch;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod test;
 pub(crate) mod unions;
 pub(crate) mod write;

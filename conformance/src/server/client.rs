@@ -19,6 +19,17 @@ pub struct Client {
     agent: Agent,
 }
 
+/// A document as the server sends it.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The status code.
+    pub code: u16,
+    /// The header `ETag`, or an empty string.
+    pub etag: String,
+    /// The body.
+    pub bytes: Vec<u8>,
+}
+
 impl Client {
     /// Creates a client; it connects with the first request. The certificate of a server on the loopback interface is
     /// not checked, since a server that was started for a comparison has one that it signed itself.
@@ -43,6 +54,23 @@ impl Client {
     /// If the server cannot be reached.
     pub fn get(&self, path: &str) -> Result<Answer, Error> {
         self.send(&Request { method: "GET", path: path.to_owned(), ..Request::default() })
+    }
+
+    /// The document at a path, with its query, in a format that `accept` names.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be reached.
+    pub fn document(&self, path: &str, accept: &str) -> Result<Document, Error> {
+        let url = format!("{}/{}", self.url, path.trim_start_matches('/'));
+        let failed = |source: ureq::Error| Error::Http { url: url.clone(), message: source.to_string() };
+        let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));
+        let mut response = request.header("Accept", accept).call().map_err(failed)?;
+        let etag = response.headers().get("etag").and_then(|etag| etag.to_str().ok());
+        let etag = etag.unwrap_or_default().trim_matches('"').to_owned();
+        let code = response.status().as_u16();
+        let bytes = response.body_mut().with_config().limit(LIMIT).read_to_vec().map_err(failed)?;
+        Ok(Document { code, etag, bytes })
     }
 
     /// Sends a request.

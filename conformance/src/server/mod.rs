@@ -24,7 +24,7 @@ mod story;
 mod template;
 
 pub use check::{Recorded, Requests};
-pub use client::Client;
+pub use client::{Client, Document};
 pub use library::{Library, Server};
 pub use live::Live;
 pub use process::{Process, build};

@@ -77,6 +77,26 @@ impl CustomResource {
         definitions
     }
 
+    /// The schema of a version as the API server publishes it, before `apiVersion`, `kind` and `metadata` are added;
+    /// `None` if the version has no structural schema.
+    ///
+    /// # Errors
+    ///
+    /// [`CrdError::UnknownVersion`].
+    ///
+    /// ```
+    /// # use fieldmanager_structural::crd::CustomResource;
+    /// # let versions = "[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]";
+    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
+    /// let schema = shop.published_schema("v1")?;
+    /// assert_eq!(schema.map(|schema| schema.to_json()), Some(r#"{"type":"object"}"#.to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn published_schema(&self, version: &str) -> Result<Option<Value>, CrdError> {
+        Ok(self.version(version)?.schema.as_ref().and_then(unfolded))
+    }
+
     /// Adds the definitions of a version.
     fn add_definitions(&self, version: &Version, to: &mut Map) {
         let (kind, list_kind) = (self.kind(&version.name), self.list_kind(&version.name));
@@ -118,18 +138,20 @@ fn published(schema: Option<&Value>, kind: &GroupVersionKind) -> Value {
 
 /// The published form of a structural schema; `None` if the schema is not structural.
 fn structural(schema: &Value) -> Option<Map> {
-    if has_invalid_types(schema) {
-        return None;
-    }
-    let structural = Structural::from_value(schema).ok()?;
-    if !structural.validate(&FieldPath::empty()).is_empty() {
-        return None;
-    }
-    let Value::Map(mut root) = complete(&structural.unfold().to_value()) else {
+    let Value::Map(mut root) = complete(&unfolded(schema)?) else {
         return None;
     };
     set_identity(&mut root);
     Some(root)
+}
+
+/// A structural schema with `anyOf` for what is an integer or a string; `None` if the schema is not structural.
+fn unfolded(schema: &Value) -> Option<Value> {
+    if has_invalid_types(schema) {
+        return None;
+    }
+    let structural = Structural::from_value(schema).ok()?;
+    structural.validate(&FieldPath::empty()).is_empty().then(|| structural.unfold().to_value())
 }
 
 /// Sets `apiVersion`, `kind` and `metadata` to the definitions of Kubernetes.

@@ -1,0 +1,393 @@
+//! The collector: deletes what namespaces hold, and what was owned by objects that no longer exist.
+//!
+//! Behaviour: the garbage collector and the namespace controller of Kubernetes, without their delays and conditions.
+//!
+//! The collector reads a [store](crate::store) and follows it by a watch. What it changes goes through [`Cluster`], so that
+//! a deletion by the collector obeys finalizers and is watched like any other.
+//!
+//! | object | what the collector does |
+//! |---|---|
+//! | a terminating namespace with the finalizer `kubernetes` in its spec | deletes the objects in it; removes the finalizer when there are none |
+//! | a terminating object with the finalizer `orphan` | removes it from the `ownerReferences` of its dependents, then the finalizer |
+//! | a terminating object with the finalizer `foregroundDeletion` | removes the finalizer when no dependent with `blockOwnerDeletion` is left |
+//! | an object whose owners are all absent | deletes it |
+//! | an object whose owners are absent or wait for their dependents | deletes it, in the foreground if it has dependents |
+//! | an object with other owners as well | removes the absent and the waiting ones from its `ownerReferences` |
+//!
+//! An object is left as it is if an owner has a kind that is not served, or if it has no namespace but its owner has.
+//!
+//! # Order
+//!
+//! The collector makes one change at a time, and always the first that it finds in the order of keys; namespaces are last.
+//! Equal stores therefore lead to equal sequences of changes. A test runs it [step by step](Collector::step), or
+//! [to the end](Collector::settle); a server [runs](Collector::run) it in a task, or does not.
+
+mod graph;
+mod object;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use futures::{StreamExt, future::BoxFuture};
+
+use crate::store::{BoxWatch, Entry, Key, List, Prefix, Result, SharedStore, StoreError};
+use graph::Graph;
+use object::{
+    FOREGROUND, KUBERNETES, ORPHAN, Owner, has_finalizer, holds_namespace, is_terminating, owners, uid,
+    unblocked, without_finalizer, without_namespace_finalizer, without_owners,
+};
+
+/// A resource whose objects are collected.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Collected {
+    /// The API group by which `ownerReferences` name the resource; empty for the core group.
+    pub group: String,
+    /// The kind by which they name it.
+    pub kind: String,
+    /// The group under which objects are stored.
+    pub storage_group: String,
+    /// The plural name.
+    pub plural: String,
+    /// Whether objects have a namespace.
+    pub namespaced: bool,
+}
+
+/// What happens to the dependents of a deleted object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagation {
+    /// They are deleted after it.
+    Background,
+    /// They are deleted before it.
+    Foreground,
+    /// They remain.
+    Orphan,
+}
+
+/// What became of a request of the collector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The store was changed.
+    Done,
+    /// The object is no longer at the revision of the entry. The collector looks at it again.
+    Overtaken,
+    /// The request failed, for a reason that persists. The collector leaves the object until its metadata or its
+    /// owners change.
+    Refused(String),
+}
+
+/// What the collector needs of a server.
+pub trait Cluster: Send + Sync {
+    /// Returns the resources that are served now. It is called often.
+    fn resources(&self) -> Arc<[Collected]>;
+
+    /// Deletes an object if it still has the revision of the entry, as a request with this propagation policy does: an
+    /// object with finalizers or a grace period becomes terminating.
+    fn delete<'a>(&'a self, entry: &'a Entry, propagation: Propagation) -> BoxFuture<'a, Result<Reply>>;
+
+    /// Replaces an object, in the form in which it is stored, if it still has the revision of the entry. A terminating
+    /// object that has no finalizer left is removed.
+    fn update<'a>(
+        &'a self,
+        entry: &'a Entry,
+        object: fieldmanager_value::Value,
+    ) -> BoxFuture<'a, Result<Reply>>;
+}
+
+/// A change that the collector made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The changed object.
+    pub key: Key,
+    /// What was changed.
+    pub change: Change,
+    /// Why the change was refused, if it was.
+    pub refused: Option<String>,
+}
+
+/// A kind of change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// The object was deleted.
+    Delete(Propagation),
+    /// Owners with these uids were removed from the `ownerReferences` of the object.
+    RemoveOwners(Vec<String>),
+    /// The `ownerReferences` of the object no longer block the deletion of its owners, because they depend on each other.
+    UnblockOwners,
+    /// This finalizer was removed from the metadata, or `kubernetes` from the spec of a namespace.
+    RemoveFinalizer(&'static str),
+}
+
+/// The collector of a server.
+pub struct Collector<C> {
+    store: SharedStore,
+    cluster: C,
+    watch: Option<BoxWatch>,
+    graph: Graph,
+}
+
+/// The number of objects that are read at once.
+const PAGE: usize = 1000;
+
+impl<C: Cluster> Collector<C> {
+    /// Returns a collector that has not read the store.
+    pub fn new(store: SharedStore, cluster: C) -> Self {
+        Self { store, cluster, watch: None, graph: Graph::default() }
+    }
+
+    /// Makes the next change and returns it; `None` if there is nothing to do.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn step(&mut self) -> Result<Option<Step>> {
+        self.follow().await?;
+        while let Some(key) = self.graph.next_pending() {
+            let Some(entry) = self.store.get(&key, None).await?.entry else { continue };
+            let Some((entry, change, object)) = self.decide(entry).await? else { continue };
+            let reply = match (&change, object) {
+                (Change::Delete(propagation), _) => self.cluster.delete(&entry, *propagation).await?,
+                (_, Some(object)) => self.cluster.update(&entry, object).await?,
+                (_, None) => continue,
+            };
+            let refused = match reply {
+                Reply::Done => None,
+                Reply::Refused(reason) => Some(reason),
+                Reply::Overtaken => {
+                    self.graph.add_pending(key);
+                    self.follow().await?;
+                    continue;
+                }
+            };
+            return Ok(Some(Step { key: entry.key, change, refused }));
+        }
+        Ok(None)
+    }
+
+    /// Makes all changes that there are to make, and returns them in order.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn settle(&mut self) -> Result<Vec<Step>> {
+        let mut steps = Vec::new();
+        while let Some(step) = self.step().await? {
+            steps.push(step);
+        }
+        Ok(steps)
+    }
+
+    /// Makes changes as they become necessary, until the store is closed.
+    ///
+    /// # Errors
+    /// Those of the store; [`StoreError::Closed`] is not one.
+    pub async fn run(mut self) -> Result<()> {
+        match self.run_until_error().await {
+            Err(StoreError::Closed) | Ok(()) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Forgets what the collector knows of the store, so that the next step looks at all objects. Call it when a resource
+    /// begins to be served: dependents of objects of an unknown kind are not looked at again otherwise.
+    pub fn reset(&mut self) {
+        self.watch = None;
+    }
+
+    async fn run_until_error(&mut self) -> Result<()> {
+        loop {
+            while self.step().await?.is_some() {
+                tokio::task::yield_now().await;
+            }
+            if let Some(watch) = &mut self.watch {
+                match watch.next().await {
+                    Some(Ok(event)) => self.graph.apply(&event),
+                    Some(Err(StoreError::Compacted { .. })) => self.watch = None,
+                    Some(Err(error)) => return Err(error),
+                    None => return Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Reads the events up to the current revision, or all objects if the events are lost.
+    async fn follow(&mut self) -> Result<()> {
+        let current = self.store.revision().await?;
+        while let Some(watch) = &mut self.watch {
+            if watch.as_mut().progress() >= current {
+                return Ok(());
+            }
+            match watch.next().await {
+                Some(Ok(event)) => self.graph.apply(&event),
+                Some(Err(StoreError::Compacted { .. })) => self.watch = None,
+                Some(Err(error)) => return Err(error),
+                None => return Err(StoreError::Closed),
+            }
+        }
+        self.load().await
+    }
+
+    /// Reads all objects.
+    async fn load(&mut self) -> Result<()> {
+        'state: loop {
+            let mut graph = Graph::default();
+            let mut list = List::new(Prefix::all()).limit(PAGE);
+            let revision = loop {
+                let page = match self.store.list(list.clone()).await {
+                    Err(StoreError::Compacted { .. }) => continue 'state,
+                    page => page?,
+                };
+                page.entries.iter().for_each(|entry| graph.load(entry));
+                match page.next {
+                    Some(key) => list = list.after(key).at(page.revision),
+                    None => break page.revision,
+                }
+            };
+            match self.store.watch(Prefix::all(), revision).await {
+                Err(StoreError::Compacted { .. }) => {}
+                watch => {
+                    (self.watch, self.graph) = (Some(watch?), graph);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Returns the change that an object gives reason for: the changed object, the kind of change and, unless it is a
+    /// deletion, its new state.
+    async fn decide(&mut self, entry: Entry) -> Result<Option<Decision>> {
+        let object = &entry.object;
+        if holds_namespace(&entry.key, object) {
+            return self.empty_namespace(entry).await;
+        }
+        if is_terminating(object) {
+            if has_finalizer(object, ORPHAN) {
+                return self.orphan_dependents(entry).await;
+            }
+            if has_finalizer(object, FOREGROUND) && !self.graph.is_blocked(uid(object)) {
+                return Ok(Some(remove_finalizer(entry, FOREGROUND)));
+            }
+            return Ok(None);
+        }
+        if self.graph.is_in_terminating_namespace(&entry.key) {
+            return Ok(Some((entry, Change::Delete(Propagation::Background), None)));
+        }
+        self.check_owners(entry).await
+    }
+
+    async fn empty_namespace(&mut self, namespace: Entry) -> Result<Option<Decision>> {
+        let name = namespace.key.parts().name.to_owned();
+        let resources = self.cluster.resources();
+        let namespaced = resources.iter().filter(|resource| resource.namespaced);
+        let paths: BTreeSet<_> =
+            namespaced.map(|resource| (&resource.storage_group, &resource.plural)).collect();
+        let mut is_empty = true;
+        for (group, plural) in paths {
+            let Ok(prefix) = Prefix::namespace(group, plural, &name) else { continue };
+            for entry in self.store.list(List::new(prefix)).await?.entries {
+                is_empty = false;
+                if !is_terminating(&entry.object) {
+                    self.graph.add_pending(entry.key);
+                }
+            }
+        }
+        if !is_empty {
+            return Ok(None);
+        }
+        let object = without_namespace_finalizer(&namespace.object);
+        Ok(Some((namespace, Change::RemoveFinalizer(KUBERNETES), Some(object))))
+    }
+
+    /// Removes a terminating owner from its dependents, one after the other, and then its finalizer.
+    async fn orphan_dependents(&mut self, owner: Entry) -> Result<Option<Decision>> {
+        let owner_uid = uid(&owner.object);
+        for key in self.graph.dependents(owner_uid) {
+            let Some(dependent) = self.store.get(&key, None).await?.entry else { continue };
+            if owners(&dependent.object).any(|reference| reference.uid == owner_uid) {
+                let object = without_owners(&dependent.object, &[owner_uid]);
+                return Ok(Some((dependent, Change::RemoveOwners(vec![owner_uid.to_owned()]), Some(object))));
+            }
+        }
+        Ok(Some(remove_finalizer(owner, ORPHAN)))
+    }
+
+    async fn check_owners(&mut self, entry: Entry) -> Result<Option<Decision>> {
+        let object = &entry.object;
+        let mut has_present = false;
+        let (mut absent, mut waiting) = (Vec::new(), Vec::new());
+        for owner in owners(object) {
+            match self.state_of(&entry.key, &owner).await? {
+                OwnerState::Unknown => return Ok(None),
+                OwnerState::Present => has_present = true,
+                OwnerState::Absent => absent.push(owner.uid),
+                OwnerState::Waiting => waiting.push(owner.uid),
+            }
+        }
+        if absent.is_empty() && waiting.is_empty() {
+            return Ok(None);
+        }
+        if has_present {
+            let removed = [absent, waiting].concat();
+            let new = without_owners(object, &removed);
+            let change = Change::RemoveOwners(removed.into_iter().map(str::to_owned).collect());
+            return Ok(Some((entry, change, Some(new))));
+        }
+        let dependents = self.graph.dependents(uid(object));
+        if waiting.is_empty() || dependents.is_empty() {
+            let propagation = match has_finalizer(object, ORPHAN) {
+                true => Propagation::Orphan,
+                false if has_finalizer(object, FOREGROUND) => Propagation::Foreground,
+                false => Propagation::Background,
+            };
+            return Ok(Some((entry, Change::Delete(propagation), None)));
+        }
+        // A dependent that waits for its own dependents may wait for this object: a circle, in which nothing would end.
+        for key in dependents {
+            let dependent = self.store.get(&key, None).await?.entry;
+            if dependent.is_some_and(|dependent| object::is_waiting(&dependent.object))
+                && let Some(object) = unblocked(object)
+            {
+                return Ok(Some((entry, Change::UnblockOwners, Some(object))));
+            }
+        }
+        Ok(Some((entry, Change::Delete(Propagation::Foreground), None)))
+    }
+
+    /// Looks an owner up by its coordinates.
+    async fn state_of(&mut self, dependent: &Key, owner: &Owner<'_>) -> Result<OwnerState> {
+        let resources = self.cluster.resources();
+        let is_owner = |resource: &&Collected| resource.group == owner.group && resource.kind == owner.kind;
+        let Some(resource) = resources.iter().find(is_owner) else { return Ok(OwnerState::Unknown) };
+        let namespace = dependent.parts().namespace;
+        if resource.namespaced && namespace.is_none() {
+            return Ok(OwnerState::Unknown);
+        }
+        let namespace = namespace.filter(|_| resource.namespaced);
+        let Ok(key) = Key::new(&resource.storage_group, &resource.plural, namespace, owner.name) else {
+            return Ok(OwnerState::Absent);
+        };
+        Ok(match self.store.get(&key, None).await?.entry {
+            Some(entry) if uid(&entry.object) != owner.uid => OwnerState::Absent,
+            Some(entry) if object::is_waiting(&entry.object) => OwnerState::Waiting,
+            Some(_) => OwnerState::Present,
+            None => OwnerState::Absent,
+        })
+    }
+}
+
+/// An object as it is stored, what to change, and the new state unless it is to be deleted.
+type Decision = (Entry, Change, Option<fieldmanager_value::Value>);
+
+fn remove_finalizer(entry: Entry, finalizer: &'static str) -> Decision {
+    let object = without_finalizer(&entry.object, finalizer);
+    (entry, Change::RemoveFinalizer(finalizer), Some(object))
+}
+
+enum OwnerState {
+    Present,
+    /// There is no object with the name and the uid.
+    Absent,
+    /// The owner is terminating in the foreground: it waits for its dependents.
+    Waiting,
+    /// The kind is not served, or the reference crosses scopes.
+    Unknown,
+}

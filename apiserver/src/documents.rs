@@ -1,0 +1,41 @@
+//! The documents that clients read first, for the resources of one moment.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::discovery::Discovery;
+use crate::openapi::OpenApi;
+use crate::registry::Registry;
+
+/// The documents of one registry.
+pub(crate) struct Documents {
+    registry: Arc<Registry>,
+    pub(crate) discovery: Discovery,
+    openapi: OnceLock<OpenApi>,
+}
+
+/// The paths of a server, apart from those of its resources.
+const PATHS: [&str; 8] =
+    ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
+
+impl Documents {
+    pub(crate) fn of(registry: Arc<Registry>) -> Self {
+        let discovery = Discovery::new(registry.all().map(|served| served.facts.clone()));
+        Documents { registry, discovery, openapi: OnceLock::new() }
+    }
+
+    /// The OpenAPI documents. Clients that never read them do not wait for them.
+    pub(crate) fn openapi(&self) -> &OpenApi {
+        self.openapi
+            .get_or_init(|| OpenApi::new(self.registry.definitions().map(|definition| definition.object())))
+    }
+
+    /// `/`: the paths of the server, as `{"paths": [...]}`.
+    pub(crate) fn paths(&self) -> String {
+        let resources = self.registry.all().map(|served| format!("/{}", served.facts.path()));
+        let groups = self.registry.all().filter(|served| !served.facts.group.is_empty());
+        let groups = groups.map(|served| format!("/apis/{}", served.facts.group));
+        let own = PATHS.iter().map(|path| (*path).to_owned());
+        let paths: std::collections::BTreeSet<String> = own.chain(groups).chain(resources).collect();
+        serde_json::json!({ "paths": paths }).to_string()
+    }
+}

@@ -1,0 +1,462 @@
+//! `DELETE` of objects and of collections.
+
+use fieldmanager_managedfields::{Status, Time};
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_value::{List, Map, Str, Value};
+use futures::future::BoxFuture;
+
+use super::{Answer, Call, Content, Core, Failure};
+use crate::collector::Propagation;
+use crate::query::Query;
+use crate::registry::custom::text;
+use crate::registry::{Served, with_metadata};
+use crate::store::{Entry, StoreError, Write};
+
+/// The finalizers by which the collector finds its work.
+const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
+
+/// The kinds whose deletion answers with the object instead of a `Status`.
+const RETURNED: [(&str, &[&str]); 4] = [
+    (
+        "",
+        &[
+            "Pod",
+            "Service",
+            "ServiceAccount",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Namespace",
+            "ResourceQuota",
+            "PodTemplate",
+        ],
+    ),
+    (
+        "resource.k8s.io",
+        &["DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"],
+    ),
+    (
+        "storage.k8s.io",
+        &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"],
+    ),
+    ("certificates.k8s.io", &[]),
+];
+
+/// The namespaces that cannot be deleted.
+const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+/// The options of a deletion.
+#[derive(Clone, Debug, Default)]
+struct Options {
+    grace: Option<i64>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    propagation: Option<Propagation>,
+    /// `orphanDependents: false`, which makes the answer 202 while dependents remain.
+    is_cascading: bool,
+    dry_run: bool,
+}
+
+/// The effect of a deletion on one object.
+enum Step {
+    /// The object waits for finalizers or for its grace period.
+    Mark(Value),
+    /// The object waits already, and the request changes nothing.
+    Nothing,
+    Remove,
+}
+
+impl Core {
+    pub(super) async fn delete(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let options = Options::of(call)?;
+        let key = call.served.key(call.namespace, call.name)?;
+        let mut entry = self.store.get(&key, None).await?.entry;
+        loop {
+            let Some(live) = &entry else { return Err(call.not_found()) };
+            match self.delete_entry(call.served, live, &options).await {
+                Err(Deletion::Overtaken(current)) => entry = current,
+                Err(Deletion::Failed(failure)) => return Err(failure),
+                Ok(answer) => return Ok(answer),
+            }
+        }
+    }
+
+    /// Deletes one stored object, or marks it as terminating.
+    async fn delete_entry(
+        &self,
+        served: &Served,
+        entry: &Entry,
+        options: &Options,
+    ) -> Result<Answer, Deletion> {
+        let live = served.read(entry);
+        options.check(served, &live)?;
+        let is_namespace = served.kind().kind == "Namespace" && served.facts.group.is_empty();
+        let name = text(&live, &["metadata", "name"]);
+        if is_namespace && PERMANENT.contains(&name) {
+            return Err(Failure::from(forbidden_namespace(name)).into());
+        }
+        match options.step(served, &live, self.source.now()) {
+            Step::Nothing => Ok(Answer::object(200, live)),
+            Step::Mark(object) if options.dry_run => Ok(Answer::object(200, object)),
+            Step::Mark(object) => {
+                let write = Write::Update { expected: entry.revision, object: served.to_stored(&object) };
+                let revision = self.store.write(&entry.key, write).await?;
+                let object = with_metadata(&object, "resourceVersion", Some(revision.to_string().into()));
+                self.marked(served, &entry.key).await?;
+                Ok(Answer::object(if options.is_cascading { 202 } else { 200 }, object))
+            }
+            Step::Remove => {
+                let mut object = live.clone();
+                if !options.dry_run {
+                    let revision =
+                        self.store.write(&entry.key, Write::Delete { expected: entry.revision }).await?;
+                    object = with_metadata(&live, "resourceVersion", Some(revision.to_string().into()));
+                    self.removed(served, &live).await?;
+                }
+                let returned = served.is_builtin()
+                    && RETURNED.iter().any(|(group, kinds)| {
+                        served.facts.group == **group && kinds.contains(&served.facts.kind.as_str())
+                    });
+                let content = match returned {
+                    true => Content::Object(object),
+                    false => Content::Status(success(served, &live)),
+                };
+                Ok(Answer { code: 200, warnings: Vec::new(), content })
+            }
+        }
+    }
+
+    pub(super) async fn delete_collection(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let options = Options::of(call)?;
+        let (entries, revision) = self.selected(call).await?;
+        let mut items = Vec::new();
+        for entry in entries {
+            let mut current = Some(entry);
+            while let Some(live) = current.take() {
+                match self.delete_entry(call.served, &live, &options).await {
+                    Ok(_) => items.push(call.served.read(&live)),
+                    Err(Deletion::Overtaken(newer)) => current = newer,
+                    Err(Deletion::Failed(failure)) => return Err(failure),
+                }
+            }
+        }
+        let listed = super::Listed { items, revision, next: String::new(), remaining: None };
+        Ok(Answer { code: 200, warnings: Vec::new(), content: Content::List(listed) })
+    }
+
+    /// Deletes an object that is at the revision of the entry, with `DeleteOptions`.
+    pub(super) async fn delete_by_options(
+        &self,
+        call: &Call<'_>,
+        entry: &Entry,
+        options: &Value,
+    ) -> Result<(), Deletion> {
+        let options = Options::read(options, call.query)?;
+        self.delete_entry(call.served, entry, &options).await.map(|_| ())
+    }
+
+    /// Deletes an object that is at the revision of the entry, as a request with this propagation policy does.
+    pub(crate) fn collect<'a>(
+        &'a self,
+        served: &'a Served,
+        entry: &'a Entry,
+        propagation: Propagation,
+    ) -> BoxFuture<'a, Result<(), Deletion>> {
+        // The end of a definition deletes its objects, so deletions are nested.
+        Box::pin(async move {
+            let options = Options { propagation: Some(propagation), ..Options::default() };
+            self.delete_entry(served, entry, &options).await.map(|_| ())
+        })
+    }
+}
+
+/// Why a deletion did not take place.
+pub(crate) enum Deletion {
+    /// Another write was first; this is the object now.
+    Overtaken(Option<Entry>),
+    Failed(Failure),
+}
+
+impl From<Failure> for Deletion {
+    fn from(failure: Failure) -> Self {
+        Deletion::Failed(failure)
+    }
+}
+
+impl From<StoreError> for Deletion {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict { current, .. } => Deletion::Overtaken(current),
+            error => Deletion::Failed(error.into()),
+        }
+    }
+}
+
+impl Options {
+    /// The options of the body, or else of the query.
+    fn of(call: &Call<'_>) -> Result<Self, Failure> {
+        let body = if call.body.is_empty() { Value::Null } else { read_body(call)? };
+        Self::read(&body, call.query)
+    }
+
+    fn read(body: &Value, query: &Query) -> Result<Self, Failure> {
+        let own = |name: &str| body.get(name).filter(|value| !value.is_null());
+        let grace = match own("gracePeriodSeconds") {
+            Some(value) => value.as_i64(),
+            None => query.number("gracePeriodSeconds")?,
+        };
+        let orphan =
+            own("orphanDependents").and_then(Value::as_bool).or(query.optional_flag("orphanDependents"));
+        let policy = own("propagationPolicy").and_then(Value::as_str).or(query.get("propagationPolicy"));
+        let mut errors = Vec::new();
+        if policy.is_some() && orphan.is_some() {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            errors.push(FieldError::invalid(
+                FieldPath::root("propagationPolicy"),
+                policy.unwrap_or_default(),
+                detail,
+            ));
+        }
+        let propagation = match (policy, orphan) {
+            (Some("Background"), _) => Some(Propagation::Background),
+            (Some("Foreground"), _) => Some(Propagation::Foreground),
+            (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
+            (None, Some(false)) => Some(Propagation::Background),
+            (None, None) => None,
+            (Some(other), _) => {
+                let accepted = ["Background", "Foreground", "Orphan"];
+                errors.push(FieldError::not_supported(
+                    FieldPath::root("propagationPolicy"),
+                    other,
+                    &accepted,
+                ));
+                None
+            }
+        };
+        let dry_run: Vec<&str> = match own("dryRun").and_then(Value::as_list) {
+            Some(list) => list.iter().filter_map(Value::as_str).collect(),
+            None => query.all("dryRun").collect(),
+        };
+        if dry_run.iter().any(|value| *value != "All") {
+            errors.push(FieldError::not_supported(FieldPath::root("dryRun"), dry_run.clone(), &["All"]));
+        }
+        if !errors.is_empty() {
+            let kind = GroupVersionKind::new("meta.k8s.io", "", "DeleteOptions");
+            return Err(Status::invalid(&kind, "", &errors).into());
+        }
+        let precondition = |name: &str| {
+            Some(text(own("preconditions")?, &[name]).to_owned()).filter(|text| !text.is_empty())
+        };
+        Ok(Options {
+            grace,
+            uid: precondition("uid"),
+            resource_version: precondition("resourceVersion"),
+            propagation,
+            is_cascading: orphan == Some(false),
+            dry_run: !dry_run.is_empty(),
+        })
+    }
+
+    /// The preconditions.
+    fn check(&self, served: &Served, live: &Value) -> Result<(), Failure> {
+        let failed = |what: &str, wanted: &str, found: &str, since: &str| {
+            let name = text(live, &["metadata", "name"]);
+            let message = format!(
+                "Operation cannot be fulfilled on {} {name:?}: the {what} in the precondition ({wanted}) does not match \
+                 the {what} in record ({found}). The object might have been {since}",
+                served.group_resource(),
+            );
+            let mut details = fieldmanager_managedfields::Details::default();
+            details.name = name.to_owned();
+            details.group = served.facts.group.to_string();
+            details.kind = served.facts.plural.to_string();
+            Failure::from(Status::failure(409, "Conflict", message, Some(details)))
+        };
+        let own = text(live, &["metadata", "uid"]);
+        if let Some(uid) = self.uid.as_deref().filter(|uid| *uid != own) {
+            return Err(failed("UID", uid, own, "deleted and then recreated"));
+        }
+        let own = text(live, &["metadata", "resourceVersion"]);
+        if let Some(version) = self.resource_version.as_deref().filter(|version| *version != own) {
+            return Err(failed("ResourceVersion", version, own, "modified"));
+        }
+        Ok(())
+    }
+
+    /// The effect of the deletion on an object.
+    ///
+    /// Behaviour: `BeforeDelete` of `k8s.io/apiserver/pkg/registry/rest`, and `Delete` of the generic registry.
+    fn step(&self, served: &Served, live: &Value, now: Time) -> Step {
+        let field = |name: &str| {
+            live.get("metadata").and_then(|metadata| metadata.get(name)).filter(|value| !value.is_null())
+        };
+        let finalizers: Vec<&str> = field("finalizers")
+            .and_then(Value::as_list)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let wanted = self.finalizers(served, &finalizers);
+        let changed = wanted != finalizers;
+        let terminating =
+            field("deletionTimestamp").and_then(Value::as_str).and_then(|time| time.parse::<Time>().ok());
+        let own_grace = field("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
+        let pending_namespace =
+            served.is_builtin() && served.kind().kind == "Namespace" && spec_finalizers(live);
+        let grace = self.grace(served, live);
+
+        let mut object = live.clone();
+        if changed {
+            let list: List = wanted.iter().map(|name| Value::from(*name)).collect();
+            object = with_metadata(&object, "finalizers", (!wanted.is_empty()).then(|| Value::List(list)));
+        }
+        match terminating {
+            Some(ends) if own_grace > 0 => {
+                // A grace period can only become shorter.
+                let Some(shorter) = grace.filter(|grace| *grace < own_grace) else { return Step::Nothing };
+                if shorter == 0 && wanted.is_empty() {
+                    return Step::Remove;
+                }
+                let begun = ends.unix_seconds() - own_grace;
+                return Step::Mark(terminating_at(&object, begun + shorter, shorter, false));
+            }
+            Some(_) if changed && !wanted.is_empty() => return Step::Mark(object),
+            Some(_) if wanted.is_empty() && !pending_namespace => return Step::Remove,
+            Some(_) => return Step::Nothing,
+            None => {}
+        }
+        let grace = grace.unwrap_or_default();
+        if grace == 0 && wanted.is_empty() && !pending_namespace {
+            return Step::Remove;
+        }
+        let mut object = terminating_at(&object, now.unix_seconds() + grace, grace, true);
+        if pending_namespace {
+            object = with_field(&object, "status", "phase", Value::from("Terminating"));
+            object = with_metadata(&object, "deletionGracePeriodSeconds", None);
+        }
+        Step::Mark(object)
+    }
+
+    /// The grace period of a kind that has one; `None` for other kinds.
+    fn grace(&self, served: &Served, live: &Value) -> Option<i64> {
+        if !(served.is_builtin() && served.facts.group.is_empty() && served.kind().kind == "Pod") {
+            return None;
+        }
+        let own = live
+            .get("spec")
+            .and_then(|spec| spec.get("terminationGracePeriodSeconds"))
+            .and_then(Value::as_i64);
+        let grace = self.grace.or(own).unwrap_or(30);
+        let ended = ["Failed", "Succeeded"].contains(&text(live, &["status", "phase"]));
+        Some(match text(live, &["spec", "nodeName"]).is_empty() || ended {
+            true => 0,
+            false if grace < 0 => 1,
+            false => grace,
+        })
+    }
+
+    /// The finalizers after the request.
+    ///
+    /// Behaviour: `deletionFinalizersForGarbageCollection` of the generic registry.
+    fn finalizers<'v>(&self, served: &Served, own: &[&'v str]) -> Vec<&'v str> {
+        let default = if orphans_by_default(served) { Propagation::Orphan } else { Propagation::Background };
+        let propagation = match self.propagation {
+            Some(propagation) => propagation,
+            None if own.contains(&ORPHAN) => Propagation::Orphan,
+            None if own.contains(&FOREGROUND) => Propagation::Foreground,
+            None => default,
+        };
+        let mut wanted: Vec<&str> =
+            own.iter().copied().filter(|name| ![ORPHAN, FOREGROUND].contains(name)).collect();
+        match propagation {
+            Propagation::Orphan => wanted.push(ORPHAN),
+            Propagation::Foreground => wanted.push(FOREGROUND),
+            Propagation::Background => {}
+        }
+        if wanted.len() == own.len() && own.iter().all(|name| wanted.contains(name)) {
+            own.to_vec()
+        } else {
+            wanted
+        }
+    }
+}
+
+/// Whether the dependents of a kind remain unless the request says otherwise.
+fn orphans_by_default(served: &Served) -> bool {
+    let kind = (served.facts.group.as_str(), served.facts.kind.as_str());
+    served.is_builtin() && [("", "ReplicationController"), ("batch", "Job")].contains(&kind)
+}
+
+fn spec_finalizers(namespace: &Value) -> bool {
+    let finalizers = namespace.get("spec").and_then(|spec| spec.get("finalizers")?.as_list());
+    finalizers.is_some_and(|list| !list.is_empty())
+}
+
+/// The object, terminating at a time.
+fn terminating_at(object: &Value, ends: i64, grace: i64, raise_generation: bool) -> Value {
+    let time = Time::from_unix_seconds(ends).map(|time| Value::from(time.to_string().as_str())).ok();
+    let object = with_metadata(object, "deletionTimestamp", time);
+    let object = with_metadata(&object, "deletionGracePeriodSeconds", Some(Value::Int(grace)));
+    let generation = object.get("metadata").and_then(|metadata| metadata.get("generation")?.as_i64());
+    match generation.filter(|generation| raise_generation && *generation > 0) {
+        Some(generation) => with_metadata(&object, "generation", Some(Value::Int(generation + 1))),
+        None => object,
+    }
+}
+
+/// The object with a field of a map of it.
+pub(super) fn with_field(object: &Value, map: &str, name: &str, value: Value) -> Value {
+    let Value::Map(fields) = object else { return object.clone() };
+    let mut inner = fields.get(map).and_then(Value::as_map).cloned().unwrap_or_else(Map::new);
+    inner.insert(name, value);
+    let mut fields = fields.clone();
+    fields.insert(map, Value::Map(inner));
+    Value::Map(fields)
+}
+
+/// The body of a deletion, as `DeleteOptions`.
+pub(super) fn read_body(call: &Call<'_>) -> Result<Value, Failure> {
+    let text =
+        std::str::from_utf8(call.body).map_err(|error| Failure::new(400, "BadRequest", error.to_string()))?;
+    let read = match call.content_type.split(';').next().unwrap_or_default().trim() {
+        "" | "application/json" => Value::from_json(text),
+        "application/yaml" => Value::from_yaml(text),
+        _ => {
+            let message = "the body of the request was in an unknown format - accepted media types include: \
+                           application/json, application/yaml, application/vnd.kubernetes.protobuf";
+            return Err(Failure::new(415, "UnsupportedMediaType", message));
+        }
+    };
+    read.map_err(|error| Failure::new(400, "BadRequest", error.to_string()))
+}
+
+fn forbidden_namespace(name: &str) -> Status {
+    let mut details = fieldmanager_managedfields::Details::default();
+    details.name = name.to_owned();
+    details.kind = "namespaces".to_owned();
+    let message = format!("namespaces {name:?} is forbidden: this namespace may not be deleted");
+    Status::failure(403, "Forbidden", message, Some(details))
+}
+
+/// The answer to a deletion that is complete.
+fn success(served: &Served, object: &Value) -> Value {
+    let details = [
+        ("name", text(object, &["metadata", "name"])),
+        ("group", served.facts.group.as_str()),
+        ("kind", served.facts.plural.as_str()),
+        ("uid", text(object, &["metadata", "uid"])),
+    ];
+    let details = details.into_iter().filter(|(_, text)| !text.is_empty());
+    let details: Map = details.map(|(name, text)| (Str::from(name), Value::from(text))).collect();
+    [
+        ("kind", Value::from("Status")),
+        ("apiVersion", "v1".into()),
+        ("metadata", Map::new().into()),
+        ("status", "Success".into()),
+        ("details", details.into()),
+    ]
+    .into_iter()
+    .map(|(name, value)| (Str::from(name), value))
+    .collect::<Map>()
+    .into()
+}

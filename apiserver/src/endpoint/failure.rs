@@ -1,0 +1,104 @@
+//! Answers to requests that failed.
+
+use fieldmanager_managedfields::{Cause, Details, Status};
+
+use fieldmanager_value::Value;
+
+use super::Call;
+use super::delete::with_field;
+use crate::store::{InvalidKey, StoreError};
+
+/// The answer to a request that failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: Box<Status>,
+    pub(crate) warnings: Vec<String>,
+    /// The answer is the message as plain text, as for paths that do not exist.
+    pub(crate) is_text: bool,
+    /// The token of a page that the client can read instead; empty if there is none.
+    pub(crate) next: String,
+    /// The seconds after which the client may try again; 0 if it need not.
+    pub(crate) retry_after: u32,
+}
+
+impl Failure {
+    /// A failure without details.
+    pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Status::failure(code, reason, message.into(), None).into()
+    }
+
+    /// The `Status` of the answer.
+    pub(crate) fn body(&self) -> Value {
+        let json = serde_json::to_value(&*self.status).unwrap_or_default();
+        let mut body: Value = serde_json::from_value(json).unwrap_or_default();
+        if !self.next.is_empty() {
+            body = with_field(&body, "metadata", "continue", self.next.as_str().into());
+        }
+        if self.retry_after > 0 {
+            body = with_field(&body, "details", "retryAfterSeconds", i64::from(self.retry_after).into());
+        }
+        body
+    }
+
+    /// 404 in plain text: the path names nothing.
+    pub(crate) fn path_not_found() -> Self {
+        Failure { is_text: true, ..Failure::new(404, "NotFound", "404 page not found\n") }
+    }
+
+    /// 405.
+    pub(crate) fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        let details = Some(Details::default());
+        Status::failure(405, "MethodNotAllowed", message.to_owned(), details).into()
+    }
+
+    /// A failure about the object of a request. The message gets the resource and the quoted name.
+    pub(crate) fn of_object(
+        code: u16,
+        reason: &'static str,
+        call: &Call<'_>,
+        message: impl FnOnce(&str, &str) -> String,
+    ) -> Self {
+        let mut details = Details::default();
+        details.name = call.name.to_owned();
+        details.group = call.served.facts.group.to_string();
+        details.kind = call.served.facts.plural.to_string();
+        let message = message(&call.served.group_resource(), &format!("{:?}", call.name));
+        Status::failure(code, reason, message, Some(details)).into()
+    }
+
+    /// The failure with a cause.
+    pub(crate) fn cause(mut self, reason: &str, message: &str, field: &str) -> Self {
+        let details = self.status.details.get_or_insert_default();
+        details.causes.push(Cause::new(reason, message, field));
+        self
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Compacted { .. } => {
+                Failure::new(410, "Expired", "The resourceVersion for the provided list is too old.")
+            }
+            StoreError::Future { requested, current } => {
+                let message = format!("Too large resource version: {requested}, current: {current}");
+                let failure = Failure::new(504, "Timeout", format!("Timeout: {message}"));
+                let failure = failure.cause("ResourceVersionTooLarge", "Too large resource version", "");
+                Failure { retry_after: 1, ..failure }
+            }
+            StoreError::TooLarge { .. } => Failure::new(413, "RequestEntityTooLarge", error.to_string()),
+            StoreError::Full(_) => Failure::new(507, "InternalError", error.to_string()),
+            StoreError::Closed | StoreError::Unavailable(_) => {
+                Failure::new(503, "ServiceUnavailable", error.to_string())
+            }
+            error => Failure::new(500, "InternalError", error.to_string()),
+        }
+    }
+}
+
+impl From<InvalidKey> for Failure {
+    fn from(error: InvalidKey) -> Self {
+        Failure::new(400, "BadRequest", error.to_string())
+    }
+}

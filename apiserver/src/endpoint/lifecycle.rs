@@ -1,0 +1,319 @@
+//! The steps around a write: namespaces must exist, definitions are served, terminating objects end.
+
+use std::sync::Arc;
+
+use fieldmanager_handlers::{Action, Outcome, Refused};
+use fieldmanager_value::{List, Map, Value};
+
+use super::delete::{Deletion, with_field};
+use super::{Call, Core, Failure};
+use crate::collector::Propagation;
+use crate::registry::custom::text;
+use crate::registry::{Definition, Served, with_metadata};
+use crate::store::{Key, Prefix, StoreError, Write};
+
+/// The finalizer of definitions, which the server removes after it deleted their objects.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+impl Core {
+    /// The outcome of a request that creates an object, unless its namespace does not exist or is terminating. Faults of
+    /// the body are reported before that, those of the object after it.
+    pub(super) async fn admitted(
+        &self,
+        call: &Call<'_>,
+        made: Result<Outcome, Refused>,
+    ) -> Result<Outcome, Failure> {
+        let creates = match &made {
+            Ok(outcome) => outcome.action == Action::Create,
+            Err(refused) => refused.status.reason == "Invalid" && is_of_object(&refused.status),
+        };
+        if creates
+            && call.served.facts.namespaced
+            && let Some(failure) = self.refused_namespace(call).await?
+        {
+            return Err(failure);
+        }
+        Ok(made?)
+    }
+
+    async fn refused_namespace(&self, call: &Call<'_>) -> Result<Option<Failure>, Failure> {
+        let Ok(key) = Key::new("", "namespaces", None, call.namespace) else { return Ok(None) };
+        let Some(entry) = self.store.get(&key, None).await?.entry else {
+            let mut details = fieldmanager_managedfields::Details::default();
+            details.name = call.namespace.to_owned();
+            details.kind = "namespaces".to_owned();
+            let message = format!("namespaces {:?} not found", call.namespace);
+            let status = fieldmanager_managedfields::Status::failure(404, "NotFound", message, Some(details));
+            return Ok(Some(status.into()));
+        };
+        if text(&entry.object, &["status", "phase"]) != "Terminating" {
+            return Ok(None);
+        }
+        let namespace = call.namespace;
+        let terminating = format!("namespace {namespace} is being terminated");
+        let failure = Failure::of_object(403, "Forbidden", call, |resource, name| {
+            format!(
+                "{resource} {name} is forbidden: unable to create new content in namespace {namespace} because it is being terminated"
+            )
+        });
+        Ok(Some(failure.cause("NamespaceTerminating", &terminating, "metadata.namespace")))
+    }
+
+    /// The consequences of a write of an object.
+    pub(super) async fn written(&self, served: &Served, key: &Key, outcome: &Outcome) -> Result<(), Failure> {
+        match outcome.action {
+            Action::Delete => self.removed(served, &outcome.object).await,
+            _ if served.is_definition() => self.define(key).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// The consequences of a deletion that waits for finalizers.
+    pub(super) async fn marked(&self, served: &Served, key: &Key) -> Result<(), Failure> {
+        if served.is_definition() {
+            self.end_definition(key).await?;
+        }
+        Ok(())
+    }
+
+    /// The consequences of the end of an object.
+    pub(super) async fn removed(&self, served: &Served, object: &Value) -> Result<(), Failure> {
+        if served.is_definition() {
+            self.undefine(text(object, &["metadata", "name"])).await;
+        }
+        // The last object of a terminating definition ends the definition.
+        if let Some(definition) = served.definition() {
+            let key = Key::new("apiextensions.k8s.io", "customresourcedefinitions", None, &definition.name)?;
+            let entry = self.store.get(&key, None).await?.entry;
+            if entry.is_some_and(|entry| !text(&entry.object, &["metadata", "deletionTimestamp"]).is_empty())
+            {
+                self.end_definition(&key).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves the stored definition of a key: gives it its finalizer and its conditions, and changes the registry.
+    async fn define(&self, key: &Key) -> Result<(), Failure> {
+        let _turn = self.definitions.lock().await;
+        loop {
+            let Some(entry) = self.store.get(key, None).await?.entry else { return Ok(()) };
+            let accepted = accepted(&entry.object, &self.registry());
+            let object = with_conditions(&entry.object, &accepted, &self.source.now().to_string());
+            let object = with_stored_version(&object);
+            let object = with_finalizer(&object);
+            if accepted.is_ok()
+                && let Ok(definition) = Definition::of(&object)
+            {
+                self.set_registry(self.registry().with_definition(Arc::new(definition)));
+            }
+            if object == entry.object {
+                return Ok(());
+            }
+            match self.store.write(key, Write::Update { expected: entry.revision, object }).await {
+                Err(StoreError::Conflict { .. }) => {}
+                other => return other.map(|_| ()).map_err(Failure::from),
+            }
+        }
+    }
+
+    /// Ends a terminating definition: deletes its objects, then the definition itself.
+    async fn end_definition(&self, key: &Key) -> Result<(), Failure> {
+        let Some(entry) = self.store.get(key, None).await?.entry else { return Ok(()) };
+        let name = text(&entry.object, &["metadata", "name"]).to_owned();
+        let registry = self.registry();
+        let served = registry
+            .definition(&name)
+            .and_then(|definition| registry.all().find(|served| served.is_of(definition)));
+        let mut is_empty = true;
+        if let Some(served) = served {
+            for object in self.entries(served, "").await? {
+                if let Err(Deletion::Failed(failure)) =
+                    self.collect(served, &object, Propagation::Background).await
+                {
+                    return Err(failure);
+                }
+            }
+            is_empty = self.entries(served, "").await?.is_empty();
+        }
+        if !is_empty {
+            return Ok(());
+        }
+        let mut entry = entry;
+        loop {
+            let finalizers = finalizers(&entry.object);
+            let others: List =
+                finalizers.iter().filter(|name| **name != CLEANUP).map(|name| Value::from(*name)).collect();
+            let write = match others.is_empty() {
+                true => Write::Delete { expected: entry.revision },
+                false => {
+                    let object = with_metadata(&entry.object, "finalizers", Some(Value::List(others)));
+                    Write::Update { expected: entry.revision, object }
+                }
+            };
+            let deletes = matches!(write, Write::Delete { .. });
+            match self.store.write(key, write).await {
+                Ok(_) if deletes => {
+                    self.undefine(&name).await;
+                    return Ok(());
+                }
+                Ok(_) => return Ok(()),
+                Err(StoreError::Conflict { current: Some(current), .. }) => entry = current,
+                Err(StoreError::Conflict { current: None, .. }) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Serves the definitions that the store has.
+    pub(crate) async fn define_stored(&self) -> Result<(), StoreError> {
+        let _turn = self.definitions.lock().await;
+        let prefix = Prefix::resource("apiextensions.k8s.io", "customresourcedefinitions");
+        let Ok(prefix) = prefix else { return Ok(()) };
+        for entry in self.store.list(crate::store::List::new(prefix)).await?.entries {
+            let established = Definition::of(&entry.object).ok().filter(|_| is_established(&entry.object));
+            if let Some(definition) = established {
+                self.set_registry(self.registry().with_definition(Arc::new(definition)));
+            }
+        }
+        Ok(())
+    }
+
+    async fn undefine(&self, name: &str) {
+        let _turn = self.definitions.lock().await;
+        self.set_registry(self.registry().without_definition(name));
+    }
+}
+
+/// Whether a refusal is about the object, and not about the options of the request.
+fn is_of_object(status: &fieldmanager_managedfields::Status) -> bool {
+    status.details.as_ref().is_none_or(|details| details.group != "meta.k8s.io")
+}
+
+fn is_established(definition: &Value) -> bool {
+    let conditions = definition.get("status").and_then(|status| status.get("conditions")?.as_list());
+    conditions.into_iter().flatten().any(|condition| {
+        text(condition, &["type"]) == "Established" && text(condition, &["status"]) == "True"
+    })
+}
+
+fn finalizers(object: &Value) -> Vec<&str> {
+    let list = object.get("metadata").and_then(|metadata| metadata.get("finalizers")?.as_list());
+    list.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn with_finalizer(object: &Value) -> Value {
+    let own = finalizers(object);
+    if own.contains(&CLEANUP) || !text(object, &["metadata", "deletionTimestamp"]).is_empty() {
+        return object.clone();
+    }
+    let list: List = own.iter().copied().chain([CLEANUP]).map(Value::from).collect();
+    with_metadata(object, "finalizers", Some(Value::List(list)))
+}
+
+/// The names that a definition gets. The error is the reason and the message of the condition.
+fn accepted(object: &Value, registry: &crate::registry::Registry) -> Result<(), (&'static str, String)> {
+    let own = text(object, &["metadata", "name"]);
+    let group = text(object, &["spec", "group"]);
+    for name in ["plural", "singular", "kind", "listKind"] {
+        let wanted = text(object, &["spec", "names", name]);
+        for other in registry.all().filter(|served| served.facts.group == group) {
+            if other.definition().is_some_and(|definition| definition.name == own) {
+                continue;
+            }
+            let facts = &other.facts;
+            let taken = match name {
+                "kind" | "listKind" => {
+                    [&facts.kind, &facts.list_kind].into_iter().any(|taken| *taken == wanted)
+                }
+                _ => [&facts.plural, &facts.singular]
+                    .into_iter()
+                    .chain(&facts.short_names)
+                    .any(|taken| *taken == wanted),
+            };
+            if taken && !wanted.is_empty() {
+                let reason = match name {
+                    "plural" => "PluralConflict",
+                    "singular" => "SingularConflict",
+                    "kind" => "KindConflict",
+                    _ => "ListKindConflict",
+                };
+                return Err((reason, format!("{wanted:?} is already in use")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The definition with the conditions `NamesAccepted` and `Established`, and with the accepted names.
+fn with_conditions(object: &Value, accepted: &Result<(), (&'static str, String)>, now: &str) -> Value {
+    let conditions = match accepted {
+        Ok(()) => [
+            ("NamesAccepted", "True", "NoConflicts", "no conflicts found".to_owned()),
+            (
+                "Established",
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted".to_owned(),
+            ),
+        ],
+        Err((reason, message)) => [
+            ("NamesAccepted", "False", *reason, message.clone()),
+            ("Established", "False", "NotAccepted", "not all names are accepted".to_owned()),
+        ],
+    };
+    let status = object.get("status").cloned().unwrap_or_default();
+    let mut all: Vec<Value> =
+        status.get("conditions").and_then(Value::as_list).into_iter().flatten().cloned().collect();
+    for (kind, state, reason, message) in conditions {
+        let old = all.iter_mut().find(|condition| text(condition, &["type"]) == kind);
+        // An established definition stays established when a change of its names is refused.
+        if kind == "Established"
+            && state == "False"
+            && old.as_ref().is_some_and(|old| text(old, &["status"]) == "True")
+        {
+            continue;
+        }
+        let since = match &old {
+            Some(old) if text(old, &["status"]) == state => text(old, &["lastTransitionTime"]).to_owned(),
+            _ => now.to_owned(),
+        };
+        let observed = object.get("metadata").and_then(|metadata| metadata.get("generation")).cloned();
+        let fields = [
+            ("type", Value::from(kind)),
+            ("status", state.into()),
+            ("reason", reason.into()),
+            ("message", message.into()),
+            ("lastTransitionTime", since.into()),
+        ];
+        let new: Map = fields
+            .into_iter()
+            .chain(observed.map(|generation| ("observedGeneration", generation)))
+            .map(|(name, value)| (fieldmanager_value::Str::from(name), value))
+            .collect();
+        match old {
+            Some(old) => *old = Value::Map(new),
+            None => all.push(Value::Map(new)),
+        }
+    }
+    let object = with_field(object, "status", "conditions", Value::List(all.into_iter().collect()));
+    match (accepted, object.get("spec").and_then(|spec| spec.get("names"))) {
+        (Ok(()), Some(names)) => with_field(&object, "status", "acceptedNames", names.clone()),
+        _ => object,
+    }
+}
+
+/// The definition whose `status.storedVersions` has the storage version.
+fn with_stored_version(object: &Value) -> Value {
+    let versions = object.get("spec").and_then(|spec| spec.get("versions")?.as_list());
+    let is_storage = |version: &&Value| version.get("storage").and_then(Value::as_bool) == Some(true);
+    let Some(storage) = versions.into_iter().flatten().find(is_storage) else { return object.clone() };
+    let stored = object.get("status").and_then(|status| status.get("storedVersions")?.as_list());
+    let mut stored: Vec<Value> = stored.into_iter().flatten().cloned().collect();
+    let name = Value::from(text(storage, &["name"]));
+    if stored.contains(&name) {
+        return object.clone();
+    }
+    stored.push(name);
+    with_field(object, "status", "storedVersions", Value::List(stored.into_iter().collect()))
+}

@@ -1,0 +1,47 @@
+//! `GET` of one object.
+
+use fieldmanager_handlers::Subresource;
+
+use super::{Answer, Call, Core, Failure};
+use crate::store::Revision;
+
+impl Core {
+    pub(super) async fn get(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let key = call.served.key(call.namespace, call.name)?;
+        let wanted = self.wanted_revision(call)?;
+        let read = self.store.get(&key, None).await?;
+        if let Some(wanted) = wanted.filter(|wanted| *wanted > read.revision) {
+            return Err(too_large(wanted, read.revision));
+        }
+        let entry = read.entry.ok_or_else(|| call.not_found())?;
+        let object = match call.part() {
+            Some(Subresource::Scale) => {
+                let handlers = call.served.handlers().map_err(internal)?;
+                handlers.scale(&call.served.read(&entry)).ok_or_else(Failure::path_not_found)?
+            }
+            _ => call.served.read(&entry),
+        };
+        Ok(Answer::object(200, object))
+    }
+
+    /// The `resourceVersion` of a read; `None` if any version will do.
+    pub(super) fn wanted_revision(&self, call: &Call<'_>) -> Result<Option<Revision>, Failure> {
+        match call.query.text("resourceVersion") {
+            "" | "0" => Ok(None),
+            text => Revision::parse(text).map(Some).ok_or_else(|| {
+                let message = format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
+                Failure::new(400, "BadRequest", message)
+            }),
+        }
+    }
+}
+
+/// 504: the store has not reached the version that a read asks for.
+pub(super) fn too_large(requested: Revision, current: Revision) -> Failure {
+    crate::store::StoreError::Future { requested, current }.into()
+}
+
+/// 500: a fault of the server.
+pub(super) fn internal(message: String) -> Failure {
+    Failure::new(500, "InternalError", format!("Internal error occurred: {message}"))
+}

@@ -1,0 +1,61 @@
+//! Requests that ask a question: reviews of access and of tokens. Their objects are not stored.
+
+use fieldmanager_value::{List, Map, Str, Value};
+
+use super::delete::with_field;
+use super::{Answer, Call, Content, Core, Failure};
+use crate::registry::with_metadata;
+
+/// A map from its fields.
+fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect::<Map>())
+}
+
+fn all() -> Value {
+    Value::List(List::from_iter([Value::from("*")]))
+}
+
+impl Core {
+    /// `POST` of a review. Everybody may do everything.
+    pub(super) fn review(
+        &self,
+        call: &Call<'_>,
+        object: &Value,
+        warnings: Vec<String>,
+    ) -> Result<Answer, Failure> {
+        // The object never existed.
+        let object = ["uid", "creationTimestamp"]
+            .iter()
+            .fold(object.clone(), |object, name| with_metadata(&object, name, None));
+        let user = map([
+            ("username", "admin".into()),
+            (
+                "groups",
+                Value::List(List::from_iter(["system:masters", "system:authenticated"].map(Value::from))),
+            ),
+        ]);
+        let object = match call.served.facts.kind.as_str() {
+            "SelfSubjectRulesReview" => {
+                let rules = |name| Value::List(List::from_iter([map([("verbs", all()), (name, all())])]));
+                let resources = map([("verbs", all()), ("apiGroups", all()), ("resources", all())]);
+                let status = map([
+                    ("resourceRules", Value::List(List::from_iter([resources]))),
+                    ("nonResourceRules", rules("nonResourceURLs")),
+                    ("incomplete", false.into()),
+                ]);
+                with_status(&object, status)
+            }
+            "SelfSubjectReview" => with_status(&object, map([("userInfo", user)])),
+            "TokenReview" => with_status(&object, map([("authenticated", true.into()), ("user", user)])),
+            _ => with_field(&object, "status", "allowed", true.into()),
+        };
+        Ok(Answer { code: 201, warnings, content: Content::Object(object) })
+    }
+}
+
+fn with_status(object: &Value, status: Value) -> Value {
+    let Value::Map(fields) = object else { return object.clone() };
+    let mut fields = fields.clone();
+    fields.insert("status", status);
+    Value::Map(fields)
+}

@@ -1,0 +1,145 @@
+//! Requests that write: create, update, patch and apply.
+
+use fieldmanager_handlers::{Action, Outcome, Refused, Request, Resource};
+use fieldmanager_value::Value;
+
+use super::read::internal;
+use super::{Answer, Call, Content, Core, Failure, Verb};
+use crate::registry::custom::text;
+use crate::store::{Entry, Key, Revision, StoreError, Write};
+
+/// How often a name is generated for one object.
+const ATTEMPTS: usize = 8;
+
+impl Core {
+    /// `POST` of a collection.
+    pub(super) async fn create(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let handlers = call.served.handlers().map_err(internal)?;
+        let (now, uid) = (self.source.now(), self.source.uid());
+        let options = call.query.request_options();
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let suffix = self.source.suffix();
+            let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
+            let made = handlers.create(&request, None, call.body);
+            let outcome = self.admitted(call, made).await?;
+            if !call.served.is_stored() {
+                return self.review(call, &outcome.object, outcome.warnings);
+            }
+            let name = text(&outcome.object, &["metadata", "name"]);
+            let key = call.served.key(call.namespace, name)?;
+            let written = match options.dry_run.is_empty() {
+                true => self.store.write(&key, Write::Create(call.served.to_stored(&outcome.object))).await,
+                false => match self.store.get(&key, None).await?.entry {
+                    None => return Ok(answer(outcome)),
+                    current => Err(StoreError::Conflict { key: key.clone(), current }),
+                },
+            };
+            match written {
+                Ok(revision) => return self.finish(call, &key, outcome, revision).await,
+                Err(StoreError::Conflict { current, .. }) => {
+                    let generated = !text(&outcome.object, &["metadata", "generateName"]).is_empty();
+                    if generated && attempt < ATTEMPTS {
+                        continue;
+                    }
+                    // The handlers say why an object that exists cannot be created.
+                    let live = current.map(|entry| call.served.read(&entry));
+                    if let Err(refused) = handlers.create(&request, live.as_ref(), call.body) {
+                        return Err(refused.into());
+                    }
+                    if attempt >= ATTEMPTS {
+                        return Err(internal(
+                            "the object was created and deleted again and again".to_owned(),
+                        ));
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// `PUT` and `PATCH`. A write that another one overtook is done again on the new object.
+    pub(super) async fn change(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let handlers = call.served.handlers().map_err(internal)?;
+        let (now, uid) = (self.source.now(), self.source.uid());
+        let options = call.query.request_options();
+        let request = self.request(call, &options, now, &uid);
+        let key = call.served.key(call.namespace, call.name)?;
+        let mut entry = self.store.get(&key, None).await?.entry;
+        loop {
+            let live = entry.as_ref().map(|entry| call.served.read(entry));
+            let made = run(handlers, call.verb, &request, live.as_ref(), call.body);
+            let outcome = match live {
+                None => self.admitted(call, made).await?,
+                Some(_) => made?,
+            };
+            if outcome.action == Action::Nothing || !options.dry_run.is_empty() {
+                return Ok(answer(outcome));
+            }
+            match self.store.write(&key, write(call, &outcome, entry.as_ref())).await {
+                Ok(revision) => return self.finish(call, &key, outcome, revision).await,
+                Err(StoreError::Conflict { current, .. }) => entry = current,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn request<'c>(
+        &self,
+        call: &'c Call<'_>,
+        options: &fieldmanager_managedfields::RequestOptions,
+        now: fieldmanager_managedfields::Time,
+        uid: &'c str,
+    ) -> Request<'c> {
+        Request::new(now)
+            .subresource(call.part().unwrap_or_default())
+            .namespace(call.namespace)
+            .name(call.name)
+            .content_type(call.content_type)
+            .user_agent(call.user_agent)
+            .options(options.clone())
+            .uid(uid)
+    }
+
+    /// The answer after a write, and what the server does because of it.
+    async fn finish(
+        &self,
+        call: &Call<'_>,
+        key: &Key,
+        outcome: Outcome,
+        revision: Revision,
+    ) -> Result<Answer, Failure> {
+        let outcome = outcome.at_resource_version(&revision.to_string());
+        self.written(call.served, key, &outcome).await?;
+        Ok(answer(outcome))
+    }
+}
+
+fn run(
+    handlers: &Resource,
+    verb: Verb,
+    request: &Request<'_>,
+    live: Option<&Value>,
+    body: &[u8],
+) -> Result<Outcome, Refused> {
+    match verb {
+        Verb::Update => handlers.update(request, live, body),
+        _ => handlers.patch(request, live, body),
+    }
+}
+
+/// The write of an outcome, on the object that it was computed from.
+fn write(call: &Call<'_>, outcome: &Outcome, entry: Option<&Entry>) -> Write {
+    let object = || call.served.to_stored(&outcome.object);
+    match (outcome.action, entry) {
+        (Action::Delete, Some(entry)) => Write::Delete { expected: entry.revision },
+        (_, Some(entry)) => Write::Update { expected: entry.revision, object: object() },
+        (_, None) => Write::Create(object()),
+    }
+}
+
+pub(super) fn answer(outcome: Outcome) -> Answer {
+    let (code, content) = (outcome.code(), Content::Object(outcome.answer().clone()));
+    Answer { code, warnings: outcome.warnings, content }
+}

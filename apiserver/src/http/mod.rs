@@ -1,0 +1,238 @@
+//! HTTP: from a request to an answer in bytes.
+
+mod negotiate;
+mod render;
+mod route;
+mod watch;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited, combinators::UnsyncBoxBody};
+
+use crate::discovery::Hashed;
+use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
+use crate::facts;
+use crate::gate::Gate;
+use crate::query::Query;
+use negotiate::{Format, Place};
+use route::{ResourcePath, Route};
+
+/// The body of an answer: bytes, or the events of a watch. Dropping it ends the watch.
+pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A body of bytes.
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).boxed_unsync()
+}
+
+/// One HTTP request, without its body.
+struct Head {
+    method: Method,
+    path: String,
+    query: Query,
+    headers: HeaderMap,
+}
+
+impl Head {
+    fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Whether people read the answer: `pretty`, or else the user agents that kube-apiserver takes for people's.
+    fn is_pretty(&self) -> bool {
+        let agent = || self.header(header::USER_AGENT).unwrap_or_default();
+        let for_people = || ["curl", "Wget", "Mozilla/5.0"].iter().any(|prefix| agent().starts_with(prefix));
+        self.query.optional_flag("pretty").unwrap_or_else(for_people)
+    }
+}
+
+/// Answers one request.
+pub(crate) async fn respond<B>(core: &Arc<Core>, gate: &Arc<Gate>, request: Request<B>) -> Response<Body>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let (parts, body) = request.into_parts();
+    let head = Head {
+        method: parts.method,
+        path: parts.uri.path().to_owned(),
+        query: Query::of(parts.uri.query()),
+        headers: parts.headers,
+    };
+    let response = match admitted(core, gate, &head, body).await {
+        Ok(response) => response,
+        Err(failure) => render::failure(&head, failure),
+    };
+    tracing::info!(method = %head.method, path = head.path, status = response.status().as_u16());
+    response
+}
+
+async fn admitted<B>(
+    core: &Arc<Core>,
+    gate: &Arc<Gate>,
+    head: &Head,
+    body: B,
+) -> Result<Response<Body>, Failure>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let route = Route::of(&head.path);
+    if !matches!(route, Route::Health { .. }) {
+        gate.authenticate(head.header(header::AUTHORIZATION))?;
+    }
+    let is_watch =
+        matches!(&route, Route::Resource(path) if verb(head, path).is_ok_and(|verb| verb == Verb::Watch));
+    let pass = gate.pass(is_watch)?;
+    let body = match Limited::new(body, gate.limits.body).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            let message = format!("Request entity too large: limit is {}", gate.limits.body);
+            return Err(Failure::new(413, "RequestEntityTooLarge", message));
+        }
+        Err(error) => return Err(Failure::new(400, "BadRequest", error.to_string())),
+    };
+    let response = answer(core, head, &route, &body).await?;
+    // A watch counts until its body is dropped.
+    Ok(match is_watch {
+        true => response.map(|body| {
+            BodyExt::boxed_unsync(body.map_frame(move |frame| {
+                let _ = &pass;
+                frame
+            }))
+        }),
+        false => response,
+    })
+}
+
+async fn answer(
+    core: &Arc<Core>,
+    head: &Head,
+    route: &Route,
+    body: &[u8],
+) -> Result<Response<Body>, Failure> {
+    if let Route::Resource(path) = route {
+        return resource(core, head, path, body).await;
+    }
+    if *route == Route::Unknown {
+        return Err(Failure::path_not_found());
+    }
+    if !matches!(head.method, Method::GET | Method::HEAD) {
+        return Err(Failure::method_not_allowed());
+    }
+    let documents = core.documents();
+    let text = |document: Option<String>| document.ok_or_else(Failure::path_not_found);
+    match route {
+        Route::Health { endpoint, check } => render::health(head, endpoint, check.as_deref()),
+        Route::Version => render::json(head, facts::version()),
+        Route::Paths => render::text(head, documents.paths()),
+        Route::LegacyVersions => {
+            let address = head.header(header::HOST).unwrap_or_default();
+            let aggregated = || documents.discovery.aggregated_api();
+            render::discovery(head, || documents.discovery.api(address), aggregated)
+        }
+        Route::Groups => {
+            render::discovery(head, || documents.discovery.groups(), || documents.discovery.aggregated())
+        }
+        Route::Group(group) => render::text(head, text(documents.discovery.group(group))?),
+        Route::GroupVersion { group, version } => {
+            render::text(head, text(documents.discovery.resources(group, version))?)
+        }
+        Route::OpenApiV2 => {
+            let format = Format::of(head.header(header::ACCEPT), Place::OpenApiV2)?;
+            let openapi = documents.openapi();
+            let document = match format.media {
+                negotiate::Media::OpenApiProtobuf => openapi.v2_protobuf(),
+                _ => openapi.v2(),
+            };
+            Ok(render::document(head, document.body, &document.etag, &format.content_type()))
+        }
+        Route::OpenApiV3(None) => {
+            let Hashed { body, etag } = documents.openapi().v3_index();
+            Ok(render::document(head, body.into(), &etag, "application/json"))
+        }
+        Route::OpenApiV3(Some(path)) => {
+            let document = documents.openapi().v3(path).ok_or_else(Failure::path_not_found)?;
+            Ok(render::document(head, document.body, &document.etag, "application/json"))
+        }
+        Route::Metrics | Route::Resource(_) | Route::Unknown => Err(Failure::path_not_found()),
+    }
+}
+
+async fn resource(
+    core: &Arc<Core>,
+    head: &Head,
+    path: &ResourcePath,
+    body: &[u8],
+) -> Result<Response<Body>, Failure> {
+    let registry = core.registry();
+    let served =
+        registry.get(&path.group, &path.version, &path.plural).ok_or_else(Failure::path_not_found)?;
+    if !served.facts.namespaced && !path.namespace.is_empty() {
+        return Err(Failure::path_not_found());
+    }
+    let verb = verb(head, path)?;
+    // Objects in namespaces are created, changed and read in one of them.
+    let needs_namespace = !matches!(verb, Verb::List | Verb::Watch);
+    if served.facts.namespaced && path.namespace.is_empty() && needs_namespace {
+        return Err(match path.name.is_empty() {
+            true => Failure::method_not_allowed(),
+            false => Failure::path_not_found(),
+        });
+    }
+    let format = match verb {
+        Verb::Watch => watch::format(head)?,
+        _ => Format::of(head.header(header::ACCEPT), Place::Objects)?,
+    };
+    let call = Call {
+        served,
+        verb,
+        namespace: &path.namespace,
+        name: &path.name,
+        subresource: &path.subresource,
+        query: &head.query,
+        content_type: head.header(header::CONTENT_TYPE).unwrap_or_default(),
+        user_agent: head.header(header::USER_AGENT).unwrap_or_default(),
+        body,
+    };
+    let Answer { code, warnings, content } = core.answer(&call).await?;
+    let response = match content {
+        Content::Watch(watch) => watch::respond(core, head, format, watch).await?,
+        Content::Status(status) => render::status(head, code, &status, format)?,
+        Content::Object(object) => render::object(core, head, code, served, &object, format)?,
+        Content::List(list) => render::list(core, head, served, list, format)?,
+    };
+    Ok(render::with_warnings(response, &warnings))
+}
+
+/// The verb of a request to a resource.
+fn verb(head: &Head, path: &ResourcePath) -> Result<Verb, Failure> {
+    let collection = path.name.is_empty();
+    Ok(match head.method {
+        Method::GET | Method::HEAD if path.is_watch => Verb::Watch,
+        Method::GET | Method::HEAD if collection && head.query.flag("watch") => Verb::Watch,
+        Method::GET | Method::HEAD if collection => Verb::List,
+        Method::GET | Method::HEAD => Verb::Get,
+        Method::POST if collection || !path.subresource.is_empty() => Verb::Create,
+        Method::PUT if !collection => Verb::Update,
+        Method::PATCH if !collection => Verb::Patch,
+        Method::DELETE if collection => Verb::DeleteCollection,
+        Method::DELETE => Verb::Delete,
+        _ => return Err(Failure::method_not_allowed()),
+    })
+}
+
+/// A response with a content type.
+fn response(code: u16, content_type: &str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    if let Ok(value) = content_type.parse() {
+        headers.insert(header::CONTENT_TYPE, value);
+    }
+    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
+    response
+}

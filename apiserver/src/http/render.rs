@@ -1,0 +1,291 @@
+//! Answers as bytes: objects, lists, metadata, tables, documents and failures.
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+use fieldmanager_value::{List, Map, Str, Value};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderValue, Response, header};
+
+use super::negotiate::{Form, Format, Media, Place};
+use super::{Body, Head, full, response};
+use crate::discovery::Hashed;
+use crate::endpoint::{Core, Failure, Listed};
+use crate::registry::Served;
+use crate::table::{self, IncludeObject};
+
+/// The size from which answers are compressed.
+const COMPRESSED: usize = 128 * 1024;
+
+/// The greatest size of all warnings of an answer.
+const WARNINGS: usize = 4096;
+
+/// A value as bytes.
+fn bytes(head: &Head, value: &Value, media: Media) -> Bytes {
+    let text = match media {
+        Media::Yaml => value.to_yaml(),
+        _ if head.is_pretty() => value.to_json_pretty(),
+        _ => {
+            let mut text = value.to_json();
+            text.push('\n');
+            text
+        }
+    };
+    text.into()
+}
+
+/// An answer whose body is compressed if it is large and the client accepts that.
+fn sized(head: &Head, code: u16, content_type: &str, body: Bytes) -> Response<Body> {
+    let accepted = head.header(header::ACCEPT_ENCODING).unwrap_or_default();
+    let gzip = body.len() > COMPRESSED
+        && accepted.split(',').any(|one| one.trim().split(';').next() == Some("gzip"));
+    let compressed = gzip.then(|| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&body).and_then(|()| encoder.finish()).ok()
+    });
+    match compressed.flatten() {
+        Some(small) => {
+            let mut response = response(code, content_type, full(small));
+            response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+            response
+        }
+        None => response(code, content_type, full(body)),
+    }
+}
+
+/// A document in JSON or YAML.
+pub(super) fn json(head: &Head, value: &Value) -> Result<Response<Body>, Failure> {
+    let format = Format::of(head.header(header::ACCEPT), Place::Plain)?;
+    Ok(sized(head, 200, &format.content_type(), bytes(head, value, format.media)))
+}
+
+/// A document in JSON.
+pub(super) fn text(head: &Head, document: String) -> Result<Response<Body>, Failure> {
+    let format = Format::of(head.header(header::ACCEPT), Place::Plain)?;
+    match format.media {
+        Media::Yaml => {
+            let value = Value::from_json(&document)
+                .map_err(|error| Failure::new(500, "InternalError", error.to_string()))?;
+            json(head, &value)
+        }
+        _ => Ok(sized(head, 200, &format.content_type(), document.into())),
+    }
+}
+
+/// The documents of `/api` and `/apis`, or the aggregated one.
+pub(super) fn discovery(
+    head: &Head,
+    plain: impl FnOnce() -> String,
+    aggregated: impl FnOnce() -> Hashed,
+) -> Result<Response<Body>, Failure> {
+    let format = Format::of(head.header(header::ACCEPT), Place::Discovery)?;
+    let mut response = match format.form {
+        Form::AggregatedDiscovery => {
+            let Hashed { body, etag } = aggregated();
+            document(head, body.into(), &etag, &format.content_type())
+        }
+        _ => text(head, plain())?,
+    };
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
+}
+
+/// A document with an `ETag`; 304 if the client has it.
+pub(super) fn document(head: &Head, body: Bytes, etag: &str, content_type: &str) -> Response<Body> {
+    let etag = format!("\"{etag}\"");
+    let known =
+        head.header(header::IF_NONE_MATCH).is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == etag));
+    let mut response = match known {
+        true => response(304, content_type, full(Bytes::new())),
+        false => sized(head, 200, content_type, body),
+    };
+    if let Ok(value) = etag.parse() {
+        response.headers_mut().insert(header::ETAG, value);
+    }
+    response
+}
+
+/// A `Status` of success.
+pub(super) fn status(
+    head: &Head,
+    code: u16,
+    status: &Value,
+    format: Format,
+) -> Result<Response<Body>, Failure> {
+    let format = Format { form: Form::Object, version: "", ..format };
+    Ok(sized(head, code, &format.content_type(), bytes(head, status, format.media)))
+}
+
+/// An object in the form that was asked for.
+pub(super) fn object(
+    core: &Core,
+    head: &Head,
+    code: u16,
+    served: &Served,
+    object: &Value,
+    format: Format,
+) -> Result<Response<Body>, Failure> {
+    let value = match format.form {
+        Form::Metadata => metadata_of(object, format.version),
+        Form::Table => {
+            let options = table_options(core, included(head)?).list(false);
+            table_of(served, object, options, format.version)
+        }
+        _ => object.clone(),
+    };
+    Ok(sized(head, code, &format.content_type(), bytes(head, &value, format.media)))
+}
+
+/// A list in the form that was asked for.
+pub(super) fn list(
+    core: &Core,
+    head: &Head,
+    served: &Served,
+    list: Listed,
+    format: Format,
+) -> Result<Response<Body>, Failure> {
+    let mut metadata = vec![("resourceVersion", Value::from(list.revision.to_string().as_str()))];
+    if !list.next.is_empty() {
+        metadata.push(("continue", list.next.into()));
+    }
+    if let Some(remaining) = list.remaining {
+        metadata.push(("remainingItemCount", Value::Int(i64::try_from(remaining).unwrap_or(i64::MAX))));
+    }
+    let of = |kind: &str, api_version: &str, items: List| {
+        map([
+            ("kind", kind.into()),
+            ("apiVersion", api_version.into()),
+            ("metadata", map(metadata.clone())),
+            ("items", Value::List(items)),
+        ])
+    };
+    let value = match format.form {
+        Form::Table => {
+            let metadata = metadata.iter().map(|(name, value)| (Str::from(*name), value.clone())).collect();
+            let options = table_options(core, included(head)?);
+            at_version(served.printer().table(&list.items, &metadata, &options), format.version)
+        }
+        Form::Metadata => {
+            let items = list.items.iter().map(|item| metadata_of(item, format.version)).collect();
+            of("PartialObjectMetadataList", &format!("meta.k8s.io/{}", format.version), items)
+        }
+        // The items of a list of a built-in kind do not repeat the kind.
+        _ if served.is_builtin() => of(
+            &served.facts.list_kind,
+            &served.facts.group_version(),
+            list.items.iter().map(without_kind).collect(),
+        ),
+        _ => of(&served.facts.list_kind, &served.facts.group_version(), list.items.into_iter().collect()),
+    };
+    Ok(sized(head, 200, &format.content_type(), bytes(head, &value, format.media)))
+}
+
+/// A map from its fields.
+pub(super) fn map<'n>(fields: impl IntoIterator<Item = (&'n str, Value)>) -> Value {
+    Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect::<Map>())
+}
+
+fn without_kind(object: &Value) -> Value {
+    let Value::Map(fields) = object else { return object.clone() };
+    let mut fields = fields.clone();
+    fields.remove("kind");
+    fields.remove("apiVersion");
+    Value::Map(fields)
+}
+
+/// The metadata of an object as `PartialObjectMetadata`.
+pub(super) fn metadata_of(object: &Value, version: &str) -> Value {
+    let metadata = object.get("metadata").cloned().unwrap_or_else(|| map([]));
+    let api_version = format!("meta.k8s.io/{version}");
+    map([
+        ("metadata", metadata),
+        ("kind", "PartialObjectMetadata".into()),
+        ("apiVersion", api_version.into()),
+    ])
+}
+
+/// The options of a table at this moment.
+pub(super) fn table_options(core: &Core, include: IncludeObject) -> table::Options {
+    let now = jiff::Timestamp::from_second(core.source.now().unix_seconds()).unwrap_or_default();
+    table::Options::new(now).include(include)
+}
+
+/// One object as a table.
+pub(super) fn table_of(served: &Served, object: &Value, options: table::Options, version: &str) -> Value {
+    let metadata = object.get("metadata").and_then(|metadata| metadata.get("resourceVersion")).cloned();
+    let metadata: Map = metadata.map(|version| (Str::from("resourceVersion"), version)).into_iter().collect();
+    let table = served.printer().table(std::slice::from_ref(object), &metadata, &options);
+    at_version(table, version)
+}
+
+/// A table at a version of `meta.k8s.io`.
+fn at_version(table: Value, version: &str) -> Value {
+    match table {
+        Value::Map(mut fields) if version != "v1" => {
+            fields.insert("apiVersion", format!("meta.k8s.io/{version}"));
+            Value::Map(fields)
+        }
+        table => table,
+    }
+}
+
+/// The part of the objects that the rows of tables have.
+pub(super) fn included(head: &Head) -> Result<IncludeObject, Failure> {
+    let text = head.query.text("includeObject");
+    IncludeObject::from_parameter(text)
+        .ok_or_else(|| Failure::new(400, "BadRequest", format!("unrecognized includeObject value: {text:?}")))
+}
+
+/// The answer to a request that failed.
+pub(super) fn failure(head: &Head, failure: Failure) -> Response<Body> {
+    let code = failure.status.code;
+    if failure.is_text {
+        let mut response = response(code, "text/plain; charset=utf-8", full(failure.status.message.clone()));
+        response.headers_mut().insert("X-Content-Type-Options", HeaderValue::from_static("nosniff"));
+        return response;
+    }
+    // A client that accepts nothing that the server has gets JSON.
+    let format = Format::of(head.header(header::ACCEPT), Place::Objects).unwrap_or(Format::JSON);
+    let format = Format { form: Form::Object, version: "", ..format };
+    let retry = failure.retry_after;
+    let mut response = sized(head, code, &format.content_type(), bytes(head, &failure.body(), format.media));
+    if retry > 0 {
+        response.headers_mut().insert(header::RETRY_AFTER, retry.into());
+    }
+    with_warnings(response, &failure.warnings)
+}
+
+/// The response with its headers `Warning`.
+pub(super) fn with_warnings(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
+    let mut known = std::collections::BTreeSet::new();
+    let mut size = 0;
+    for text in warnings.iter().filter(|text| known.insert(text.as_str())) {
+        let text: String = text.chars().filter(|c| !c.is_control()).collect();
+        size += text.len();
+        if size > WARNINGS {
+            break;
+        }
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{quoted}\"").as_bytes()) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+    response
+}
+
+/// `/healthz`, `/livez` and `/readyz`.
+pub(super) fn health(head: &Head, endpoint: &str, check: Option<&str>) -> Result<Response<Body>, Failure> {
+    const CHECKS: [&str; 2] = ["ping", "store"];
+    let text = match check {
+        None if head.query.get("verbose").is_some() => {
+            let lines: String = CHECKS.iter().map(|check| format!("[+]{check} ok\n")).collect();
+            format!("{lines}{endpoint} check passed\n")
+        }
+        None => "ok".to_owned(),
+        Some(check) if CHECKS.contains(&check) => "ok".to_owned(),
+        Some(_) => return Err(Failure::path_not_found()),
+    };
+    Ok(response(200, "text/plain; charset=utf-8", full(text)))
+}

@@ -1,0 +1,83 @@
+//! Watches: a response whose body is one event on each line.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use http::Response;
+use http::header;
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+
+use super::negotiate::{Form, Format, Media, Place};
+use super::{Body, Head, render, response};
+use crate::endpoint::{Core, Failure, WatchCall};
+use crate::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, watch};
+
+/// The format of the events: always JSON. Parameters such as `stream=watch` are ignored.
+pub(super) fn format(head: &Head) -> Result<Format, Failure> {
+    let format = Format::of(head.header(header::ACCEPT), Place::Objects)?;
+    Ok(Format { media: Media::Json, ..format })
+}
+
+/// The response to a watch. Its events are written as they take place; dropping the body ends the watch.
+pub(super) async fn respond(
+    core: &Arc<Core>,
+    head: &Head,
+    format: Format,
+    call: WatchCall,
+) -> Result<Response<Body>, Failure> {
+    let WatchCall { served, prefix, selection, options } = call;
+    let start = match (options.initial, options.from) {
+        (Some(true), from) => Start::Initial(from),
+        (None, None) => Start::Initial(None),
+        (Some(false), None) => Start::Now,
+        (_, Some(revision)) => Start::After(revision),
+    };
+    let present = served.clone();
+    let request = WatchRequest {
+        prefix,
+        start,
+        selected: (!selection.is_everything()).then(|| {
+            let selected: crate::watch::Predicate = Arc::new(move |object| selection.matches(object));
+            selected
+        }),
+        present: Arc::new(move |object, revision| present.present(object, revision)),
+        bookmark: options.bookmarks.then(|| served.bookmark()),
+        bookmark_interval: BOOKMARK_INTERVAL,
+        timeout: options.timeout,
+    };
+    let events = watch(core.store.clone(), request).await;
+    let mut lines =
+        Lines { core: core.clone(), format, served, include: super::render::included(head)?, first: true };
+    let frames = events.map(move |event| Ok(Frame::data(lines.line(event))));
+    Ok(response(200, &format.content_type(), BodyExt::boxed_unsync(StreamBody::new(frames))))
+}
+
+/// Writes events.
+struct Lines {
+    core: Arc<Core>,
+    format: Format,
+    served: Arc<crate::registry::Served>,
+    include: crate::table::IncludeObject,
+    /// The columns of a table are in its first event.
+    first: bool,
+}
+
+impl Lines {
+    fn line(&mut self, event: WatchEvent) -> Bytes {
+        let object = match (self.format.form, event.kind) {
+            (_, EventKind::Error) => event.object,
+            (Form::Metadata, _) => render::metadata_of(&event.object, self.format.version),
+            (Form::Table, _) => {
+                let options = render::table_options(&self.core, self.include).list(false);
+                let options = options.headers(std::mem::take(&mut self.first));
+                render::table_of(&self.served, &event.object, options, self.format.version)
+            }
+            _ => event.object,
+        };
+        let mut line = render::map([("type", event.kind.name().into()), ("object", object)]).to_json();
+        line.push('\n');
+        line.into()
+    }
+}

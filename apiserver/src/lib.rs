@@ -1,0 +1,44 @@
+//! A Kubernetes API server that starts in milliseconds: objects, custom resources, server-side apply, watches and
+//! discovery.
+//!
+//! # Layers
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `store` | revisions, compare-and-swap, consistent lists, watches from a revision, compaction |
+//! | `facts` | what kube-apiserver serves: resources, columns, field selectors, OpenAPI documents |
+//! | `registry` | the resources that are served, built in or by CustomResourceDefinitions |
+//! | `endpoint` | requests as a program sees them: verb, resource, options, body; no HTTP |
+//! | `discovery`, `openapi` | the documents that clients read first |
+//! | `http` | paths, content types, tables, streams of watches |
+
+#![expect(
+    clippy::result_large_err,
+    reason = "a failure is the answer to a request, and is made once for each"
+)]
+
+mod bootstrap;
+pub mod collector;
+pub mod discovery;
+mod documents;
+mod endpoint;
+pub mod facts;
+mod gate;
+mod http;
+mod limits;
+#[cfg(feature = "net")]
+pub mod net;
+pub mod openapi;
+mod query;
+mod registry;
+pub mod selector;
+mod server;
+mod source;
+pub mod store;
+pub mod table;
+pub mod watch;
+
+pub use crate::http::Body;
+pub use limits::Limits;
+pub use server::{ApiServer, Builder, Collection, LoadError};
+pub use source::{Random, Source};

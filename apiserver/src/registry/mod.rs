@@ -1,0 +1,109 @@
+//! The resources that are served: those built in, and those of CustomResourceDefinitions.
+
+pub(crate) mod custom;
+mod served;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fieldmanager_builtin::Kind;
+use fieldmanager_structural::GroupVersionKind;
+
+use crate::facts::{self, ServedResource};
+pub(crate) use custom::Definition;
+pub(crate) use served::{Served, with_metadata};
+
+/// Group, version and plural of a resource.
+type Place = (String, String, String);
+
+/// The resources of one moment. A definition that is created, changed or removed makes another registry.
+#[derive(Clone, Default)]
+pub(crate) struct Registry {
+    resources: BTreeMap<Place, Arc<Served>>,
+    /// By the name of the definition.
+    definitions: BTreeMap<String, Arc<Definition>>,
+}
+
+impl Registry {
+    /// The resources that kube-apiserver serves by default.
+    pub(crate) fn builtin() -> Self {
+        let resources = facts::resources().iter().map(|facts| Served::builtin(facts.clone()));
+        Registry {
+            resources: resources.map(|served| (place(&served.facts), Arc::new(served))).collect(),
+            ..Registry::default()
+        }
+    }
+
+    /// The resource at a group, version and plural.
+    pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Served>> {
+        self.resources.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+    }
+
+    /// The resource of a kind.
+    pub(crate) fn of_kind(&self, kind: &GroupVersionKind) -> Option<&Arc<Served>> {
+        let of_group =
+            self.resources.range((kind.group.to_string(), kind.version.to_string(), String::new())..);
+        of_group
+            .take_while(|((group, version, _), _)| {
+                *group == kind.group.as_str() && *version == kind.version.as_str()
+            })
+            .map(|(_, served)| served)
+            .find(|served| served.facts.kind == kind.kind)
+    }
+
+    /// All resources, by group, version and plural.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Served>> {
+        self.resources.values()
+    }
+
+    /// One resource for each that is stored: of several versions, the first.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = &Arc<Served>> {
+        let mut known = std::collections::BTreeSet::new();
+        self.all().filter(move |served| {
+            served.is_stored()
+                && known.insert((served.storage_group().to_owned(), served.facts.plural.clone()))
+        })
+    }
+
+    /// The definitions that are served.
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.definitions.values()
+    }
+
+    /// The definition with a name.
+    pub(crate) fn definition(&self, name: &str) -> Option<&Arc<Definition>> {
+        self.definitions.get(name)
+    }
+
+    /// The registry with a definition in place of the one of that name.
+    pub(crate) fn with_definition(&self, definition: Arc<Definition>) -> Self {
+        let mut registry = self.without_definition(&definition.name);
+        for served in definition.served() {
+            registry.resources.insert(place(&served.facts), Arc::new(served));
+        }
+        registry.definitions.insert(definition.name.clone(), definition);
+        registry
+    }
+
+    /// The registry without a definition.
+    pub(crate) fn without_definition(&self, name: &str) -> Self {
+        let mut registry = self.clone();
+        if let Some(old) = registry.definitions.remove(name) {
+            registry.resources.retain(|_, served| !served.is_of(&old));
+        }
+        registry
+    }
+}
+
+fn place(facts: &ServedResource) -> Place {
+    (facts.group.to_string(), facts.version.to_string(), facts.plural.to_string())
+}
+
+/// The storage version of a built-in kind, and the group under which its objects are stored.
+fn storage_of(kind: &GroupVersionKind) -> Option<GroupVersionKind> {
+    let facts = Kind::of(kind)?.resource()?;
+    let version = facts.storage_version.clone()?;
+    // An Event of `events.k8s.io` is stored as one of the core group.
+    let group = if kind.group == "events.k8s.io" { "".into() } else { kind.group.clone() };
+    Some(GroupVersionKind::new(group, version, kind.kind.clone()))
+}

@@ -1,0 +1,201 @@
+//! One resource at one version.
+
+use std::sync::{Arc, OnceLock};
+
+use fieldmanager_builtin::Kind;
+use fieldmanager_handlers::Resource;
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::{Map, Str, Value};
+
+use super::{Definition, storage_of};
+use crate::facts::{self, SelectableField, ServedResource};
+use crate::store::{Entry, InvalidKey, Key, Prefix, Revision};
+use crate::table::Printer;
+
+/// A resource at one version.
+pub(crate) struct Served {
+    pub(crate) facts: ServedResource,
+    kind: GroupVersionKind,
+    /// The kind at the version at which objects are stored; `None` if none are.
+    storage: Option<GroupVersionKind>,
+    /// Made at the first request that writes: most kinds are never used.
+    handlers: OnceLock<Result<Resource, String>>,
+    storage_handlers: OnceLock<Option<Resource>>,
+    printer: OnceLock<Printer>,
+    /// The definition of a custom resource.
+    definition: Option<Arc<Definition>>,
+}
+
+impl Served {
+    pub(super) fn builtin(facts: ServedResource) -> Self {
+        let kind = facts.group_version_kind();
+        Served { storage: storage_of(&kind), ..Served::new(facts, kind, None) }
+    }
+
+    pub(super) fn custom(facts: ServedResource, definition: Arc<Definition>) -> Self {
+        let kind = facts.group_version_kind();
+        let version = definition.storage_version();
+        let storage = GroupVersionKind::new(kind.group.clone(), version, kind.kind.clone());
+        Served { storage: Some(storage), ..Served::new(facts, kind, Some(definition)) }
+    }
+
+    fn new(facts: ServedResource, kind: GroupVersionKind, definition: Option<Arc<Definition>>) -> Self {
+        let (handlers, storage_handlers) = (OnceLock::new(), OnceLock::new());
+        Served {
+            facts,
+            kind,
+            storage: None,
+            handlers,
+            storage_handlers,
+            printer: OnceLock::new(),
+            definition,
+        }
+    }
+
+    /// The kind of the objects.
+    pub(crate) fn kind(&self) -> &GroupVersionKind {
+        &self.kind
+    }
+
+    /// Whether objects are stored, as those of reviews are not.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.storage.is_some()
+    }
+
+    /// Whether the kind is built in.
+    pub(crate) fn is_builtin(&self) -> bool {
+        self.definition.is_none()
+    }
+
+    /// Whether the objects are CustomResourceDefinitions.
+    pub(crate) fn is_definition(&self) -> bool {
+        self.is_builtin() && self.kind.kind == "CustomResourceDefinition"
+    }
+
+    /// Whether this is a resource of a definition.
+    pub(crate) fn is_of(&self, definition: &Arc<Definition>) -> bool {
+        self.definition.as_ref().is_some_and(|own| Arc::ptr_eq(own, definition))
+    }
+
+    /// The definition of a custom resource.
+    pub(crate) fn definition(&self) -> Option<&Arc<Definition>> {
+        self.definition.as_ref()
+    }
+
+    /// `deployments.apps`: the resource as messages name it.
+    pub(crate) fn group_resource(&self) -> String {
+        match self.facts.group.is_empty() {
+            true => self.facts.plural.to_string(),
+            false => format!("{}.{}", self.facts.plural, self.facts.group),
+        }
+    }
+
+    /// The handlers of requests that write. The error is a message.
+    pub(crate) fn handlers(&self) -> Result<&Resource, String> {
+        let made = self.handlers.get_or_init(|| self.resource(&self.kind).map_err(|error| error.to_string()));
+        made.as_ref().map_err(String::clone)
+    }
+
+    fn resource(&self, kind: &GroupVersionKind) -> Result<Resource, fieldmanager_handlers::ResourceError> {
+        let resource = match &self.definition {
+            Some(definition) => Resource::custom(&definition.resource, &kind.version)?,
+            None => Resource::builtin(kind)?,
+        };
+        Ok(resource.server_answers(true))
+    }
+
+    /// The group under which objects are stored.
+    pub(crate) fn storage_group(&self) -> &str {
+        self.storage.as_ref().map_or(&self.facts.group, |kind| &kind.group)
+    }
+
+    /// The key of an object.
+    pub(crate) fn key(&self, namespace: &str, name: &str) -> Result<Key, InvalidKey> {
+        let namespace = self.facts.namespaced.then_some(namespace);
+        Key::new(self.storage_group(), &self.facts.plural, namespace, name)
+    }
+
+    /// The keys of the objects of a namespace, or of all if it is empty.
+    pub(crate) fn prefix(&self, namespace: &str) -> Result<Prefix, InvalidKey> {
+        match self.facts.namespaced && !namespace.is_empty() {
+            true => Prefix::namespace(self.storage_group(), &self.facts.plural, namespace),
+            false => Prefix::resource(self.storage_group(), &self.facts.plural),
+        }
+    }
+
+    /// A stored object at the version of the resource, with its resource version.
+    pub(crate) fn read(&self, entry: &Entry) -> Value {
+        self.present(&entry.object, entry.revision)
+    }
+
+    /// An object of the store at the version of the resource, with a resource version.
+    pub(crate) fn present(&self, stored: &Value, revision: Revision) -> Value {
+        // A built-in kind was decoded and defaulted when it was stored; the schema of a custom one may have changed since.
+        let same = self.definition.is_none() && self.storage.as_ref() == Some(&self.kind);
+        let object = match (same, self.handlers()) {
+            (false, Ok(handlers)) => handlers.read(stored),
+            _ => stored.clone(),
+        };
+        with_metadata(&object, "resourceVersion", Some(Value::from(revision.to_string().as_str())))
+    }
+
+    /// An object of an answer as it is stored: at the storage version, without a resource version.
+    pub(crate) fn to_stored(&self, object: &Value) -> Value {
+        let object = with_metadata(object, "resourceVersion", None);
+        let Some(storage) = self.storage.as_ref().filter(|storage| **storage != self.kind) else {
+            return object;
+        };
+        let handlers = self.storage_handlers.get_or_init(|| self.resource(storage).ok());
+        handlers.as_ref().map_or_else(|| object.clone(), |handlers| handlers.read(&object))
+    }
+
+    /// What makes tables of the objects.
+    pub(crate) fn printer(&self) -> &Printer {
+        self.printer.get_or_init(|| match &self.definition {
+            Some(definition) => Printer::of_definition(definition.columns(&self.kind.version)),
+            None => Printer::of_kind(&self.kind),
+        })
+    }
+
+    /// The fields that field selectors can name.
+    pub(crate) fn selectable_fields(&self) -> Vec<SelectableField> {
+        match &self.definition {
+            Some(definition) => definition.selectable_fields(&self.kind.version),
+            None => facts::field_selectors(&self.kind).to_vec(),
+        }
+    }
+
+    /// The object of a bookmark: what Go writes of an empty object of the kind.
+    pub(crate) fn bookmark(&self) -> Value {
+        let zero = Kind::of(&self.kind).filter(|_| self.is_builtin()).map(|kind| kind.zero());
+        let mut fields = zero.as_ref().and_then(Value::as_map).cloned().unwrap_or_default();
+        fields.insert("kind", &self.facts.kind);
+        fields.insert("apiVersion", self.facts.group_version());
+        fields.insert("metadata", Map::new());
+        Value::Map(fields)
+    }
+
+    /// Whether the resource or a subresource of it supports a verb.
+    pub(crate) fn supports(&self, subresource: &str, verb: &str) -> bool {
+        match subresource {
+            "" => self.facts.supports(verb),
+            name => self.facts.subresource(name).is_some_and(|sub| sub.verbs.iter().any(|own| own == verb)),
+        }
+    }
+}
+
+/// An object with a field of its metadata set or removed.
+pub(crate) fn with_metadata(object: &Value, name: &str, value: Option<Value>) -> Value {
+    let Value::Map(fields) = object else { return object.clone() };
+    let mut metadata = match fields.get("metadata") {
+        Some(Value::Map(metadata)) => metadata.clone(),
+        _ => Map::new(),
+    };
+    match value {
+        Some(value) => metadata.insert(Str::from(name), value),
+        None => metadata.remove(name),
+    };
+    let mut fields = fields.clone();
+    fields.insert("metadata", Value::Map(metadata));
+    Value::Map(fields)
+}

@@ -1,0 +1,510 @@
+//! The state of a store in memory, the log of its last writes, and the watches that read the log.
+//!
+//! A watch is a position in the log. It holds no events, so a reader that does not read costs nothing and delays no writer;
+//! its only trace is a [`Slot`], which remembers whether an event of its prefix was dropped from the log.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use fieldmanager_value::Value;
+use futures::Stream;
+use im::OrdMap;
+
+use super::{Entry, Event, Key, Prefix, Result, Revision, StoreError, Watch};
+
+/// All objects at one revision. A clone costs nothing, and an edited clone shares what did not change.
+pub(super) type Objects = OrdMap<Key, Stored>;
+
+/// A stored object without its key.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stored {
+    pub(super) object: Value,
+    pub(super) revision: Revision,
+}
+
+impl Stored {
+    pub(super) fn entry(&self, key: &Key) -> Entry {
+        Entry { key: key.clone(), object: self.object.clone(), revision: self.revision }
+    }
+}
+
+/// How much of the past a store in memory keeps; the oldest events are dropped first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HistoryLimits {
+    /// The maximum number of events. Default: 100,000.
+    pub events: usize,
+    /// The maximum memory that the history keeps alive, in bytes. Default: 64 MiB. Old and new objects share what did not
+    /// change, so an event costs about 1.5 KiB and the fields that it replaced.
+    pub bytes: usize,
+}
+
+impl HistoryLimits {
+    /// Limits the number of events.
+    #[must_use]
+    pub fn events(self, events: usize) -> Self {
+        Self { events, ..self }
+    }
+
+    /// Limits the memory, in bytes.
+    #[must_use]
+    pub fn bytes(self, bytes: usize) -> Self {
+        Self { bytes, ..self }
+    }
+}
+
+impl Default for HistoryLimits {
+    fn default() -> Self {
+        Self { events: 100_000, bytes: 64 << 20 }
+    }
+}
+
+/// A write, and the objects after it.
+pub(super) struct Record {
+    event: Event,
+    objects: Objects,
+    cost: usize,
+}
+
+/// The watches of one prefix.
+#[derive(Default)]
+struct Slot {
+    watches: usize,
+    /// The newest event of the prefix that was dropped from the log. A watch that has not read it has lost events.
+    dropped: Option<Revision>,
+    /// The tasks of watches that have read everything, in the order in which the watches were made.
+    wakers: BTreeMap<u64, Waker>,
+}
+
+/// The state behind the lock.
+pub(super) struct State {
+    pub(super) objects: Objects,
+    pub(super) revision: Revision,
+    /// The revision before the first record of the log, and the objects at it.
+    pub(super) oldest: Revision,
+    base: Objects,
+    log: VecDeque<Arc<Record>>,
+    bytes: usize,
+    limits: HistoryLimits,
+    slots: HashMap<Prefix, Slot>,
+    next_watch: u64,
+    closed: bool,
+}
+
+/// The work after a change of the state that needs no lock: waking watches, and freeing the entries that are no longer kept.
+#[must_use]
+#[derive(Default)]
+pub(super) struct Aftermath {
+    wakers: Vec<Waker>,
+    _records: Vec<Arc<Record>>,
+    _objects: Vec<Objects>,
+}
+
+impl Aftermath {
+    pub(super) fn finish(self) {
+        for waker in self.wakers {
+            waker.wake();
+        }
+    }
+}
+
+/// Counters of a store in memory, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryStats {
+    /// The number of objects.
+    pub objects: usize,
+    /// The number of events in the history.
+    pub events: usize,
+    /// The memory that the history keeps alive, in bytes, as [`HistoryLimits::bytes`] counts it.
+    pub history_bytes: usize,
+    /// The number of watches that have not been dropped.
+    pub watches: usize,
+    /// The oldest revision that can be read and watched from.
+    pub oldest: Revision,
+    /// The current revision.
+    pub revision: Revision,
+}
+
+impl State {
+    pub(super) fn new(objects: Objects, revision: Revision, limits: HistoryLimits) -> Self {
+        Self {
+            base: objects.clone(),
+            objects,
+            revision,
+            oldest: revision,
+            log: VecDeque::new(),
+            bytes: 0,
+            limits,
+            slots: HashMap::new(),
+            next_watch: 0,
+            closed: false,
+        }
+    }
+
+    pub(super) fn open(&self) -> Result<&Self> {
+        if self.closed { Err(StoreError::Closed) } else { Ok(self) }
+    }
+
+    pub(super) fn limits(&self) -> HistoryLimits {
+        self.limits
+    }
+
+    pub(super) fn stats(&self) -> MemoryStats {
+        MemoryStats {
+            objects: self.objects.len(),
+            events: self.log.len(),
+            history_bytes: self.bytes,
+            watches: self.slots.values().map(|slot| slot.watches).sum(),
+            oldest: self.oldest,
+            revision: self.revision,
+        }
+    }
+
+    /// Returns the objects at a kept revision.
+    pub(super) fn at(&self, at: Option<Revision>) -> Result<(Objects, Revision)> {
+        self.open()?;
+        let Some(at) = at else { return Ok((self.objects.clone(), self.revision)) };
+        self.check(at)?;
+        let after = self.position(at);
+        let record = after.checked_sub(1).and_then(|last| self.log.get(last));
+        Ok((record.map_or(&self.base, |record| &record.objects).clone(), at))
+    }
+
+    /// Returns an error unless a revision is kept.
+    fn check(&self, requested: Revision) -> Result<()> {
+        if requested > self.revision {
+            return Err(StoreError::Future { requested, current: self.revision });
+        }
+        if requested < self.oldest {
+            return Err(StoreError::Compacted { requested, oldest: self.oldest });
+        }
+        Ok(())
+    }
+
+    /// Returns the index of the first record after a revision.
+    fn position(&self, after: Revision) -> usize {
+        self.log.partition_point(|record| record.event.revision <= after)
+    }
+
+    /// Stores or, with `None`, removes an object at a revision, which is greater than the current one. `cost` is the memory
+    /// of the previous object that the new one does not share.
+    pub(super) fn commit(
+        &mut self,
+        key: &Key,
+        object: Option<Value>,
+        revision: Revision,
+        cost: usize,
+    ) -> Aftermath {
+        let previous = match &object {
+            Some(object) => self.objects.insert(key.clone(), Stored { object: object.clone(), revision }),
+            None => self.objects.remove(key),
+        };
+        let previous = previous.map(|stored| stored.entry(key));
+        let event = Event { revision, key: key.clone(), object, previous };
+        let cost = cost.saturating_add(RECORD);
+        self.log.push_back(Arc::new(Record { event, objects: self.objects.clone(), cost }));
+        self.bytes = self.bytes.saturating_add(cost);
+        self.revision = revision;
+        let mut aftermath = Aftermath::default();
+        self.trim(&mut aftermath);
+        if !self.slots.is_empty() {
+            for prefix in key.prefixes() {
+                if let Some(slot) = self.slots.get_mut(prefix) {
+                    aftermath.wakers.extend(std::mem::take(&mut slot.wakers).into_values());
+                }
+            }
+        }
+        aftermath
+    }
+
+    /// Drops records until the limits hold.
+    fn trim(&mut self, aftermath: &mut Aftermath) {
+        while self.log.len() > self.limits.events || self.bytes > self.limits.bytes {
+            let Some(record) = self.log.pop_front() else { break };
+            self.drop_record(record, aftermath);
+        }
+    }
+
+    /// Makes a removed first record the start of the log.
+    fn drop_record(&mut self, record: Arc<Record>, aftermath: &mut Aftermath) {
+        self.bytes = self.bytes.saturating_sub(record.cost);
+        self.oldest = record.event.revision;
+        aftermath._objects.push(std::mem::replace(&mut self.base, record.objects.clone()));
+        if !self.slots.is_empty() {
+            for prefix in record.event.key.prefixes() {
+                if let Some(slot) = self.slots.get_mut(prefix) {
+                    slot.dropped = Some(record.event.revision);
+                }
+            }
+        }
+        aftermath._records.push(record);
+    }
+
+    /// Makes a revision the oldest one.
+    pub(super) fn compact(&mut self, oldest: Revision) -> Result<Aftermath> {
+        self.open()?;
+        if oldest > self.revision {
+            return Err(StoreError::Future { requested: oldest, current: self.revision });
+        }
+        let mut aftermath = Aftermath::default();
+        while self.log.front().is_some_and(|record| record.event.revision <= oldest) {
+            let Some(record) = self.log.pop_front() else { break };
+            self.drop_record(record, &mut aftermath);
+        }
+        self.oldest = self.oldest.max(oldest);
+        Ok(aftermath)
+    }
+
+    /// Replaces all objects and forgets the history. The revision rises, so that every earlier one is compacted.
+    pub(super) fn restore(&mut self, objects: Objects, revision: Revision) -> Aftermath {
+        let mut aftermath = Aftermath::default();
+        self.revision = self.revision.max(revision).next();
+        self.oldest = self.revision;
+        self.bytes = 0;
+        aftermath._records.extend(self.log.drain(..));
+        aftermath._objects.push(std::mem::replace(&mut self.base, objects.clone()));
+        aftermath._objects.push(std::mem::replace(&mut self.objects, objects));
+        let revision = self.revision;
+        for slot in self.slots.values_mut() {
+            slot.dropped = Some(revision);
+        }
+        self.wake_all(&mut aftermath);
+        aftermath
+    }
+
+    /// Ends all watches and frees all objects.
+    pub(super) fn close(&mut self) -> Aftermath {
+        let mut aftermath = self.restore(Objects::default(), self.revision);
+        self.closed = true;
+        self.wake_all(&mut aftermath);
+        aftermath
+    }
+
+    fn wake_all(&mut self, aftermath: &mut Aftermath) {
+        for slot in self.slots.values_mut() {
+            aftermath.wakers.extend(std::mem::take(&mut slot.wakers).into_values());
+        }
+    }
+
+    /// Returns an error if a watch has lost an event.
+    fn check_watch(&self, prefix: &Prefix, position: Revision) -> Result<()> {
+        self.open()?;
+        let dropped = self.slots.get(prefix).and_then(|slot| slot.dropped);
+        if dropped.is_some_and(|dropped| dropped > position) {
+            return Err(StoreError::Compacted { requested: position, oldest: self.oldest });
+        }
+        Ok(())
+    }
+
+    /// Looks for the next event of a prefix, in a bounded number of records.
+    fn next_event(&self, prefix: &Prefix, position: Revision) -> Step<'_> {
+        let start = self.position(position);
+        let mut passed = position;
+        for record in self.log.range(start..).take(RECORDS_PER_STEP) {
+            if prefix.contains(&record.event.key) {
+                return Step { passed, event: Some(&record.event), more: true };
+            }
+            passed = record.event.revision;
+        }
+        let more = self.log.len() - start > RECORDS_PER_STEP;
+        Step { passed: if more { passed } else { self.revision }, event: None, more }
+    }
+}
+
+/// The memory of one record, in bytes: the event, and about three nodes of the map of objects. Measured with 100 and 10,000
+/// objects: 1,350 and 1,100 bytes.
+const RECORD: usize = 1536;
+
+/// The number of records that a watch passes before it lets writers have the lock, about three microseconds.
+const RECORDS_PER_STEP: usize = 256;
+
+/// A part of the way of a watch through the log.
+struct Step<'a> {
+    /// The last revision before `event`, or the last one that was looked at.
+    passed: Revision,
+    event: Option<&'a Event>,
+    /// Whether there are records to look at after `passed`.
+    more: bool,
+}
+
+/// A state that is shared by a store and its watches.
+#[derive(Clone)]
+pub(super) struct Shared(Arc<Mutex<State>>);
+
+impl Shared {
+    pub(super) fn new(state: State) -> Self {
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// Locks the state. No code that can panic runs with the lock, and the state is consistent between statements that
+    /// matter, so a poisoned lock is not an error.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the events of a prefix after a kept revision.
+    pub(super) fn watch(&self, prefix: Prefix, after: Revision) -> Result<LogWatch> {
+        let mut state = self.lock();
+        state.open()?.check(after)?;
+        state.slots.entry(prefix.clone()).or_default().watches += 1;
+        let id = state.next_watch;
+        state.next_watch += 1;
+        drop(state);
+        Ok(LogWatch { shared: self.clone(), prefix, position: after, id, ended: false })
+    }
+}
+
+/// A position in the log.
+pub(super) struct LogWatch {
+    shared: Shared,
+    prefix: Prefix,
+    /// All events of the prefix up to this revision were delivered.
+    position: Revision,
+    id: u64,
+    ended: bool,
+}
+
+impl Stream for LogWatch {
+    type Item = Result<Event>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Event>>> {
+        let this = self.get_mut();
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        loop {
+            let mut state = this.shared.lock();
+            if let Err(lost) = state.check_watch(&this.prefix, this.position) {
+                this.ended = true;
+                return Poll::Ready(Some(Err(lost)));
+            }
+            let step = state.next_event(&this.prefix, this.position);
+            if let Some(event) = step.event {
+                this.position = event.revision;
+                return Poll::Ready(Some(Ok(event.clone())));
+            }
+            this.position = step.passed;
+            if !step.more {
+                if let Some(slot) = state.slots.get_mut(&this.prefix) {
+                    slot.wakers.insert(this.id, context.waker().clone());
+                }
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Watch for LogWatch {
+    fn progress(self: Pin<&mut Self>) -> Revision {
+        let this = self.get_mut();
+        while !this.ended {
+            let state = this.shared.lock();
+            if state.check_watch(&this.prefix, this.position).is_err() {
+                break;
+            }
+            let step = state.next_event(&this.prefix, this.position);
+            this.position = step.passed;
+            if step.event.is_some() || !step.more {
+                break;
+            }
+        }
+        this.position
+    }
+}
+
+impl Drop for LogWatch {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        let Some(slot) = state.slots.get_mut(&self.prefix) else { return };
+        let waker = slot.wakers.remove(&self.id);
+        slot.watches -= 1;
+        if slot.watches == 0 {
+            state.slots.remove(&self.prefix);
+        }
+        drop(state);
+        drop(waker);
+    }
+}
+
+/// Estimates the memory of a value that another one does not share, in bytes.
+pub(super) fn unshared_bytes(old: &Value, new: Option<&Value>) -> usize {
+    if new.is_some_and(|new| new.ptr_eq(old)) {
+        return 0;
+    }
+    match old {
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
+        Value::String(text) if text.len() <= INLINE => 0,
+        Value::String(text) => HEADER + text.len(),
+        Value::List(items) => {
+            let new = new.and_then(Value::as_list);
+            let items = fieldmanager_value::internal::level(|| {
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(at, item)| unshared_bytes(item, new.and_then(|new| new.get(at))))
+                    .fold(0, usize::saturating_add)
+            });
+            items.saturating_add(HEADER + old.as_list().map_or(0, |list| list.len()) * size_of::<Value>())
+        }
+        Value::Map(fields) => {
+            let new = new.and_then(Value::as_map);
+            let values = fieldmanager_value::internal::level(|| {
+                fields
+                    .iter()
+                    .map(|(name, value)| unshared_bytes(value, new.and_then(|new| new.get(name))))
+                    .fold(0, usize::saturating_add)
+            });
+            values.saturating_add(HEADER + fields.len() * (size_of::<Value>() + size_of::<usize>()))
+        }
+    }
+}
+
+/// The memory of an allocation beside its content, in bytes.
+const HEADER: usize = 24;
+/// The length of strings that need no allocation, in bytes.
+const INLINE: usize = 14;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::StreamExt;
+    use std::task::Waker;
+
+    #[test]
+    fn nothing_is_kept_for_a_dropped_watch() {
+        let shared = Shared::new(State::new(Objects::new(), Revision::FIRST, HistoryLimits::default()));
+        let mut watches: Vec<LogWatch> =
+            (0..3).map(|_| shared.watch(Prefix::all(), Revision::FIRST).unwrap()).collect();
+        for watch in &mut watches {
+            assert!(watch.poll_next_unpin(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        let wakers = || shared.lock().slots.values().map(|slot| slot.wakers.len()).sum::<usize>();
+        assert_eq!(wakers(), 3);
+        watches.pop();
+        assert_eq!((wakers(), shared.lock().slots.len()), (2, 1));
+        watches.clear();
+        assert!(shared.lock().slots.is_empty());
+    }
+
+    #[test]
+    fn shared_parts_of_an_object_cost_nothing() {
+        let old =
+            Value::from_yaml("{a: {b: 1, c: a string of more than fourteen bytes}, d: [1, 2, 3]}").unwrap();
+        let whole = unshared_bytes(&old, None);
+        assert_eq!(unshared_bytes(&old, Some(&old.clone())), 0);
+        let mut new = old.clone();
+        if let Value::Map(fields) = &mut new {
+            fields.insert("e", 1);
+        }
+        let edited = unshared_bytes(&old, Some(&new));
+        assert!(edited > 0 && edited < whole / 2, "{edited} of {whole}");
+        // Equal, but allocated separately.
+        let copy = Value::from_json(&old.to_json()).unwrap();
+        assert_eq!(unshared_bytes(&old, Some(&copy)), whole);
+    }
+}

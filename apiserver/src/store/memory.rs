@@ -1,0 +1,216 @@
+//! A store in memory.
+
+use std::ops::Bound;
+
+use futures::future::BoxFuture;
+
+use super::{
+    BoxWatch, Entry, HistoryLimits, Key, List, MemoryStats, Page, Prefix, Read, Result, Revision, Store,
+    StoreError, Write,
+    log::{Objects, Shared, State, unshared_bytes},
+};
+
+/// A store in memory, on persistent maps.
+///
+/// A list and a snapshot are references to a map that is never changed, so they cost nothing, however many objects there
+/// are, and delay no writer. A watch is a position in the history, which [`HistoryLimits`] bound.
+///
+/// ```
+/// use fieldmanager_apiserver::store::{Key, List, Memory, Prefix, Store, Write};
+/// use fieldmanager_value::Value;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = Memory::default();
+/// let key = Key::new("", "configmaps", Some("default"), "settings")?;
+/// let revision = store.write(&key, Write::Create(Value::from_yaml("{data: {a: b}}")?)).await?;
+/// let before = store.snapshot();
+/// store.write(&key, Write::Delete { expected: revision }).await?;
+///
+/// assert_eq!(store.get(&key, None).await?.entry, None);
+/// let page = store.list(List::new(Prefix::all()).at(revision)).await?;
+/// assert_eq!((page.entries.len(), page.revision), (1, revision));
+///
+/// store.restore(&before)?;
+/// assert!(store.get(&key, None).await?.entry.is_some());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Memory {
+    shared: Shared,
+}
+
+/// All objects of a [`Memory`] at one revision. Clones are free.
+#[derive(Clone)]
+pub struct Snapshot {
+    objects: Objects,
+    revision: Revision,
+}
+
+impl Snapshot {
+    /// Returns the revision at which the snapshot was taken.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Returns the number of objects.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Reports whether there are no objects.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// Returns the objects in the order of their keys.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+        self.objects.iter().map(|(key, stored)| stored.entry(key))
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new(HistoryLimits::default())
+    }
+}
+
+impl Memory {
+    /// Returns an empty store at revision 1.
+    pub fn new(limits: HistoryLimits) -> Self {
+        Self::from_snapshot(&Snapshot { objects: Objects::new(), revision: Revision::FIRST }, limits)
+    }
+
+    /// Returns a store with the objects and the revision of a snapshot. Its history begins there.
+    pub fn from_snapshot(snapshot: &Snapshot, limits: HistoryLimits) -> Self {
+        Self { shared: Shared::new(State::new(snapshot.objects.clone(), snapshot.revision, limits)) }
+    }
+
+    /// Returns the objects at the current revision.
+    pub fn snapshot(&self) -> Snapshot {
+        let state = self.shared.lock();
+        Snapshot { objects: state.objects.clone(), revision: state.revision }
+    }
+
+    /// Returns the objects at a revision that is still kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Compacted`] and [`StoreError::Future`] for other revisions; [`StoreError::Closed`].
+    pub fn snapshot_at(&self, revision: Revision) -> Result<Snapshot> {
+        let (objects, revision) = self.shared.lock().at(Some(revision))?;
+        Ok(Snapshot { objects, revision })
+    }
+
+    /// Returns a second, independent store with the same objects, revision and limits. Its history begins at the current
+    /// revision, and it has no watches.
+    pub fn fork(&self) -> Self {
+        let limits = self.shared.lock().limits();
+        Self::from_snapshot(&self.snapshot(), limits)
+    }
+
+    /// Replaces all objects by those of a snapshot, with the revisions that they had.
+    ///
+    /// The revision of the store does not go back but rises by one, and the history begins anew: every earlier revision is
+    /// [`StoreError::Compacted`], and every watch ends with that error. A client that knows a revision from before
+    /// therefore lists again; were revisions used twice, it would miss writes without an error. Returns the new revision,
+    /// or [`StoreError::Closed`].
+    pub fn restore(&self, snapshot: &Snapshot) -> Result<Revision> {
+        let mut state = self.shared.lock();
+        state.open()?;
+        let aftermath = state.restore(snapshot.objects.clone(), snapshot.revision);
+        let revision = state.revision;
+        drop(state);
+        aftermath.finish();
+        Ok(revision)
+    }
+
+    /// Returns the numbers of objects, events and watches.
+    pub fn stats(&self) -> MemoryStats {
+        self.shared.lock().stats()
+    }
+
+    fn get_now(&self, key: &Key, at: Option<Revision>) -> Result<Read> {
+        let (objects, revision) = self.shared.lock().at(at)?;
+        Ok(Read { entry: objects.get(key).map(|stored| stored.entry(key)), revision })
+    }
+
+    fn list_now(&self, list: &List) -> Result<Page> {
+        let (objects, revision) = self.shared.lock().at(list.at)?;
+        let first = Key::first_of(&list.prefix);
+        let start = match &list.after {
+            Some(after) if *after >= first => Bound::Excluded(after),
+            _ => Bound::Included(&first),
+        };
+        let mut covered = objects
+            .range::<_, Key>((start, Bound::Unbounded))
+            .take_while(|(key, _)| list.prefix.contains(key));
+        let limit = list.limit.unwrap_or(usize::MAX);
+        let entries: Vec<Entry> =
+            covered.by_ref().take(limit).map(|(key, stored)| stored.entry(key)).collect();
+        let remaining = covered.count();
+        let next = if remaining > 0 { entries.last().map(|last| last.key.clone()) } else { None };
+        Ok(Page { entries, revision, next, remaining: u64::try_from(remaining).unwrap_or(u64::MAX) })
+    }
+
+    fn write_now(&self, key: &Key, write: Write) -> Result<Revision> {
+        let current = self.get_now(key, None)?.entry;
+        let (expected, object) = match write {
+            Write::Create(object) => (None, Some(object)),
+            Write::Update { expected, object } => (Some(expected), Some(object)),
+            Write::Delete { expected } => (Some(expected), None),
+        };
+        let conflict = |current| Err(StoreError::Conflict { key: key.clone(), current });
+        if current.as_ref().map(|entry| entry.revision) != expected {
+            return conflict(current);
+        }
+        // The sizes of objects are compared without the lock. A write in between is found by its revision.
+        let cost = current.as_ref().map_or(0, |entry| unshared_bytes(&entry.object, object.as_ref()));
+        let mut state = self.shared.lock();
+        let current = state.open()?.objects.get(key);
+        if current.map(|stored| stored.revision) != expected {
+            return conflict(current.map(|stored| stored.entry(key)));
+        }
+        let revision = state.revision.next();
+        let aftermath = state.commit(key, object, revision, cost);
+        drop(state);
+        aftermath.finish();
+        Ok(revision)
+    }
+}
+
+impl Store for Memory {
+    fn revision(&self) -> BoxFuture<'_, Result<Revision>> {
+        Box::pin(async { Ok(self.shared.lock().open()?.revision) })
+    }
+
+    fn get<'a>(&'a self, key: &'a Key, at: Option<Revision>) -> BoxFuture<'a, Result<Read>> {
+        Box::pin(async move { self.get_now(key, at) })
+    }
+
+    fn list(&self, list: List) -> BoxFuture<'_, Result<Page>> {
+        Box::pin(async move { self.list_now(&list) })
+    }
+
+    fn write<'a>(&'a self, key: &'a Key, write: Write) -> BoxFuture<'a, Result<Revision>> {
+        Box::pin(async move { self.write_now(key, write) })
+    }
+
+    fn watch(&self, prefix: Prefix, after: Revision) -> BoxFuture<'_, Result<BoxWatch>> {
+        Box::pin(async move { Ok(Box::pin(self.shared.watch(prefix, after)?) as BoxWatch) })
+    }
+
+    fn compact(&self, oldest: Revision) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let aftermath = self.shared.lock().compact(oldest)?;
+            aftermath.finish();
+            Ok(())
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async {
+            let aftermath = self.shared.lock().close();
+            aftermath.finish();
+            Ok(())
+        })
+    }
+}

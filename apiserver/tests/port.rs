@@ -1,0 +1,53 @@
+//! The server on a port.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+mod common;
+
+use common::{CONFIG_MAPS, Client, config_map};
+use fieldmanager_apiserver::net::Listening;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+#[tokio::test]
+async fn requests_in_process_and_on_a_port_have_the_same_bytes() {
+    let (one, other) = (Client::new().await, Client::new().await);
+    let listening = Listening::bind("127.0.0.1:0".parse().unwrap(), None).await.unwrap();
+    let address = listening.address();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running = tokio::spawn(listening.run(other.server.clone(), async move {
+        let _ = stopped.await;
+    }));
+    let body = config_map("a").to_string();
+    let requests = [
+        ("POST", CONFIG_MAPS.to_owned(), body),
+        ("GET", CONFIG_MAPS.to_owned(), String::new()),
+        ("GET", "/apis".to_owned(), String::new()),
+        ("GET", format!("{CONFIG_MAPS}/missing"), String::new()),
+        ("DELETE", format!("{CONFIG_MAPS}/a"), String::new()),
+        ("GET", "/nowhere".to_owned(), String::new()),
+    ];
+    for (method, path, body) in requests {
+        let host = address.to_string();
+        let in_process = one.send(method, &path, &[("host", host.as_str())], body.clone()).await;
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        let text = String::from_utf8(answer).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with(&format!("HTTP/1.1 {} ", in_process.code)), "{method} {path}: {head}");
+        assert_eq!(body.as_bytes(), in_process.bytes, "{method} {path}");
+    }
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}

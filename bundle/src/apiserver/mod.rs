@@ -1,0 +1,144 @@
+//! Records what a kube-apiserver serves, for the crate `fieldmanager-apiserver`.
+
+mod definitions;
+mod files;
+mod objects;
+mod resources;
+mod tables;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fieldmanager_conformance::server::{Client, Process};
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha512};
+
+pub use files::Files;
+
+const JSON: &str = "application/json";
+const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+/// The time between two lists of all objects; the server is idle if both are equal.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// An error of the recording.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The server cannot be started, or a request failed.
+    #[error(transparent)]
+    Server(#[from] fieldmanager_conformance::Error),
+    /// The server answered a request for a document with an error.
+    #[error("`{path}`: status {code}: {body}")]
+    Status {
+        /// The path of the request.
+        path: String,
+        /// The status code.
+        code: u16,
+        /// The body of the answer.
+        body: String,
+    },
+    /// A document has not the expected form.
+    #[error("`{path}`: {message}")]
+    Document {
+        /// The path of the request.
+        path: String,
+        /// The message.
+        message: String,
+    },
+    /// A file cannot be read or written.
+    #[error("`{}`: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+}
+
+/// Starts a kube-apiserver of a release, such as `v1.37.1`, from a program file and records what it serves.
+/// The folder of the crate has the definitions that tests use.
+///
+/// # Errors
+///
+/// [`Error`].
+pub fn record(program: &Path, release: &str, out: &Path) -> Result<Files, Error> {
+    let process = Process::start(program)?;
+    let server = Server { client: Client::new(process.url()) };
+    let mut files = Files::default();
+    let (resources, discovery) = resources::record(&server)?;
+    files.json("resources.json", &resources);
+    files.test("discovery.json", &discovery);
+    files.json("objects.json", &Json::Array(objects::record(&server, &resources, IDLE)?));
+    let mut version = server.json("/version", JSON)?;
+    if let Json::Object(members) = &mut version {
+        // A program that is built from modules does not know its version.
+        members.insert("gitVersion".to_owned(), Json::from(release));
+        members.insert("gitCommit".to_owned(), Json::from(""));
+    }
+    files.json("version.json", &version);
+    openapi(&server, &mut files)?;
+    definitions::record(&server, &mut files, out)?;
+    files.sample("tables.json", &tables::record(&server)?);
+    Ok(files)
+}
+
+/// The OpenAPI documents, byte by byte. The documents of version 3 are compressed one by one, behind each other in one
+/// file; another file has their paths, hashes and sizes.
+fn openapi(server: &Server, files: &mut Files) -> Result<(), Error> {
+    files.bytes("openapi_v2.json", server.bytes("/openapi/v2", JSON)?);
+    let protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let bytes = server.bytes("/openapi/v2", protobuf)?;
+    files.test("openapi_v2_protobuf.json", &json!({ "size": bytes.len(), "hash": hash(&bytes) }));
+    let index = server.json("/openapi/v3", JSON)?;
+    let paths = index.get("paths").and_then(Json::as_object).ok_or_else(|| Error::Document {
+        path: "/openapi/v3".to_owned(),
+        message: "`paths` is missing".to_owned(),
+    })?;
+    let mut entries = Vec::new();
+    for path in paths.keys() {
+        let document = server.document(&format!("/openapi/v3/{path}"), JSON)?;
+        let size = files.append("openapi_v3.bin", document.bytes);
+        entries.push(json!({ "path": path, "hash": document.etag, "size": size }));
+    }
+    files.json("openapi_v3.json", &Json::Array(entries));
+    Ok(())
+}
+
+/// SHA-512 in upper case hexadecimal digits, as in headers `ETag` of the server.
+fn hash(bytes: &[u8]) -> String {
+    Sha512::digest(bytes).iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+/// A server that is asked for documents.
+struct Server {
+    client: Client,
+}
+
+impl Server {
+    fn document(
+        &self,
+        path: &str,
+        accept: &str,
+    ) -> Result<fieldmanager_conformance::server::Document, Error> {
+        let document = self.client.document(path, accept)?;
+        if document.code != 200 {
+            let body = String::from_utf8_lossy(&document.bytes).into_owned();
+            return Err(Error::Status { path: path.to_owned(), code: document.code, body });
+        }
+        Ok(document)
+    }
+
+    fn bytes(&self, path: &str, accept: &str) -> Result<Vec<u8>, Error> {
+        Ok(self.document(path, accept)?.bytes)
+    }
+
+    fn text(&self, path: &str, accept: &str) -> Result<String, Error> {
+        Ok(String::from_utf8_lossy(&self.bytes(path, accept)?).into_owned())
+    }
+
+    fn json(&self, path: &str, accept: &str) -> Result<Json, Error> {
+        let bytes = self.bytes(path, accept)?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| Error::Document { path: path.to_owned(), message: error.to_string() })
+    }
+}

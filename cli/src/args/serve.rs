@@ -1,0 +1,56 @@
+//! Arguments of `serve`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use bytesize::ByteSize;
+
+/// Run a Kubernetes API server
+#[derive(clap::Args)]
+pub(crate) struct ServeArgs {
+    /// The address to listen on. Other addresses than those of the loopback interface need --tls and --token-file
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) listen: IpAddr,
+    /// The port; 0 is a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Serve HTTPS, with a certificate that is made for this run
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// A certificate in PEM, instead of one that is made
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_certificate: Option<PathBuf>,
+    /// The private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// A name or address of the server in the certificate that is made; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tls_name: Vec<String>,
+    /// Accept only requests with a bearer token of this file: a line for each, `TOKEN` or `TOKEN,USER,...`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Where to write the kubeconfig of a client; a file in the temporary folder by default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// A file with CustomResourceDefinitions to create at the start; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) crd: Vec<PathBuf>,
+    /// A folder or a file with objects to create at the start; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) load: Vec<PathBuf>,
+    /// The largest body of a request
+    #[arg(long, value_name = "SIZE", default_value = "3MiB")]
+    pub(crate) max_body: ByteSize,
+    /// The most requests at once, apart from watches
+    #[arg(long, value_name = "NUMBER", default_value_t = 400)]
+    pub(crate) max_requests: usize,
+    /// The most watches at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
+    pub(crate) max_watches: usize,
+    /// Log requests to standard error; twice: and connections
+    #[arg(short = 'v', long = "verbose", action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Log as JSON, one object on each line
+    #[arg(long)]
+    pub(crate) log_json: bool,
+}

@@ -1,0 +1,169 @@
+//! `serve`: a Kubernetes API server.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use fieldmanager_apiserver::net::{Listening, Tls};
+use fieldmanager_apiserver::{ApiServer, Limits};
+use fieldmanager_value::Value;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::ServeArgs;
+use crate::error::Failure;
+use crate::files::{self, Files};
+use crate::output;
+
+/// Runs the server until it gets SIGTERM or SIGINT.
+pub(crate) fn run(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
+    log(args);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(args, files))
+}
+
+async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
+    let tokens = match &args.token_file {
+        Some(path) => tokens(&files.text(path)?, path)?,
+        None => BTreeMap::new(),
+    };
+    let tls = tls(args)?;
+    if !args.listen.is_loopback() && (tokens.is_empty() || tls.is_none()) {
+        return Err(Failure::Usage(format!(
+            "--listen {} makes the server reachable from other machines: add --tls and --token-file",
+            args.listen
+        )));
+    }
+    let mut limits = Limits::default();
+    limits.body = usize::try_from(args.max_body.as_u64()).unwrap_or(usize::MAX);
+    limits.requests = args.max_requests;
+    limits.watches = args.max_watches;
+    let server = ApiServer::builder().limits(limits).tokens(tokens.clone()).build().await;
+    let server = server.map_err(|error| Failure::Other(error.to_string()))?;
+    load(&server, args, files).await?;
+
+    let address = SocketAddr::new(args.listen, args.port);
+    let listening = Listening::bind(address, tls).await;
+    let listening =
+        listening.map_err(|error| Failure::Other(format!("cannot listen on {address}: {error}")))?;
+    let path = match &args.kubeconfig {
+        Some(path) => path.clone(),
+        None => std::env::temp_dir().join(format!("fieldmanager-{}.kubeconfig", std::process::id())),
+    };
+    let token = tokens.keys().next().map(String::as_str);
+    let kubeconfig = listening.kubeconfig(token);
+    kubeconfig.write(&path).map_err(|error| Failure::input(path.display(), error))?;
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    // A script waits for this line: the server answers from now on.
+    let line = format!("serving {}; kubeconfig {}", listening.url(), path.display());
+    output::out().line(line.as_str())?;
+    let stop = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    let ended = listening.run(server, stop).await;
+    if args.kubeconfig.is_none() {
+        // The file of a run that has ended is of no use. It may be gone already.
+        let _ = std::fs::remove_file(&path);
+    }
+    ended.map_err(|error| Failure::Other(error.to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes logs to standard error if they are wanted.
+fn log(args: &ServeArgs) {
+    let level = match args.verbose {
+        0 => tracing::Level::WARN,
+        1 => tracing::Level::INFO,
+        _ => tracing::Level::DEBUG,
+    };
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(output::log).with_target(false);
+    if args.log_json {
+        log.json().init();
+    } else {
+        log.init();
+    }
+}
+
+fn tls(args: &ServeArgs) -> Result<Option<Tls>, Failure> {
+    let made = match (&args.tls_certificate, &args.tls_key) {
+        (Some(certificate), Some(key)) => Tls::from_files(certificate, key),
+        _ if args.tls => {
+            let listen = args.listen.to_string();
+            let names: Vec<String> = args.tls_name.iter().cloned().chain([listen]).collect();
+            Tls::made(&names)
+        }
+        _ => return Ok(None),
+    };
+    made.map(Some).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// The tokens of a file and the users that they name.
+fn tokens(text: &str, path: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    let mut tokens = BTreeMap::new();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for line in lines {
+        let mut parts = line.split(',').map(|part| part.trim().trim_matches('"'));
+        let token = parts.next().unwrap_or_default();
+        let user = parts.next().filter(|user| !user.is_empty()).unwrap_or("admin");
+        if token.is_empty() || !token.chars().all(|c| c.is_ascii_graphic()) {
+            let message = "expected a line `TOKEN` or `TOKEN,USER`, where TOKEN has printable characters";
+            return Err(Failure::input(files::name(path), message));
+        }
+        tokens.insert(token.to_owned(), user.to_owned());
+    }
+    match tokens.is_empty() {
+        true => Err(Failure::input(files::name(path), "expected at least one token")),
+        false => Ok(tokens),
+    }
+}
+
+/// Creates the objects of files: definitions first, then namespaces, then the others.
+async fn load(server: &ApiServer, args: &ServeArgs, files: Files) -> Result<(), Failure> {
+    let mut objects: Vec<(u8, PathBuf, Value)> = Vec::new();
+    let paths = args.load.iter().map(|path| documents_of(path)).collect::<Result<Vec<_>, _>>()?;
+    for path in args.crd.iter().cloned().chain(paths.into_iter().flatten()) {
+        for document in files.documents(&path)? {
+            let items = match document.get("items").and_then(Value::as_list) {
+                Some(items) => items.iter().cloned().collect(),
+                None => vec![document],
+            };
+            objects.extend(items.into_iter().map(|object| {
+                let order = match object.get("kind").and_then(Value::as_str) {
+                    Some("CustomResourceDefinition") => 0,
+                    Some("Namespace") => 1,
+                    _ => 2,
+                };
+                (order, path.clone(), object)
+            }));
+        }
+    }
+    objects.sort_by_key(|(order, ..)| *order);
+    for (_, path, object) in objects {
+        server.load(&object).await.map_err(|error| Failure::input(files::name(&path), error))?;
+    }
+    Ok(())
+}
+
+/// The files of a folder, sorted by name, or the file itself.
+fn documents_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let failed = |error: std::io::Error| Failure::input(path.display(), error);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?.path();
+        let is_document =
+            |ending: &std::ffi::OsStr| ["yaml", "yml", "json"].iter().any(|known| ending == *known);
+        if entry.extension().is_some_and(is_document) {
+            found.push(entry);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

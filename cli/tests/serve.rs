@@ -1,0 +1,141 @@
+//! `serve`: the server as a process.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot continue must fail")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+struct Server {
+    process: Child,
+    address: String,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// Starts a server and waits for its line.
+    fn start(arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("kubeconfig");
+        let mut process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
+            .args(["serve", "--kubeconfig", kubeconfig.to_str().unwrap()])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (url, file) = line.trim().strip_prefix("serving ").unwrap().split_once("; kubeconfig ").unwrap();
+        assert_eq!(file, kubeconfig.to_str().unwrap());
+        let address = url.split_once("://").unwrap().1.to_owned();
+        Server { process, address, folder }
+    }
+
+    fn kubeconfig(&self) -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(self.folder.path().join("kubeconfig")).unwrap()).unwrap()
+    }
+
+    /// Sends a request, and returns the status line and the body.
+    fn send(&self, request: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
+    }
+
+    fn get(&self, path: &str, headers: &str) -> (String, String) {
+        self.send(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", self.address))
+    }
+
+    /// Sends SIGTERM and returns the exit code.
+    fn stop(mut self) -> Option<i32> {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        self.process.wait().unwrap().code()
+    }
+}
+
+#[test]
+fn server_answers_after_its_line_and_stops_at_a_signal() {
+    let server = Server::start(&[]);
+    let kubeconfig = server.kubeconfig();
+    let url = format!("http://{}", server.address);
+    assert_eq!(kubeconfig.pointer("/clusters/0/cluster/server").and_then(|url| url.as_str()), Some(url.as_str()));
+    let (status, body) = server.get("/readyz", "");
+    assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "ok"));
+    let (status, body) = server.get("/api/v1/namespaces/default", "");
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    assert!(body.contains(r#""kind":"Namespace""#), "{body}");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn watches_end_when_the_server_stops() {
+    let server = Server::start(&[]);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let request = format!("GET /api/v1/namespaces?watch=1 HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    while !line.contains(r#""type":"ADDED""#) {
+        line.clear();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "the watch ended");
+    }
+    assert_eq!(server.stop(), Some(0));
+    let mut rest = String::new();
+    let _ = reader.read_to_string(&mut rest);
+}
+
+#[test]
+fn tokens_are_required_if_there_are_any() {
+    let folder = tempfile::tempdir().unwrap();
+    let tokens = folder.path().join("tokens");
+    std::fs::write(&tokens, "# users\nsecret,alice,1\n").unwrap();
+    let server = Server::start(&["--token-file", tokens.to_str().unwrap()]);
+    assert_eq!(server.get("/api/v1/nodes", "").0, "HTTP/1.1 401 Unauthorized");
+    assert_eq!(server.get("/livez", "").0, "HTTP/1.1 200 OK");
+    assert_eq!(server.get("/api/v1/nodes", "Authorization: Bearer secret\r\n").0, "HTTP/1.1 200 OK");
+    let token = server.kubeconfig().pointer("/users/0/user/token").cloned();
+    assert_eq!(token, Some("secret".into()));
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn definitions_and_objects_of_files_exist_from_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    file(
+        "crd.yaml",
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: shops.example.com}\n\
+         spec: {group: example.com, scope: Namespaced, names: {plural: shops, kind: Shop}, versions: [{name: v1, served: true, \
+         storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}\n",
+    );
+    file("a.yaml", "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: corner, namespace: market}\n");
+    file("b.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: market}\n");
+    let server = Server::start(&["--load", folder.path().to_str().unwrap()]);
+    let (status, body) = server.get("/apis/example.com/v1/namespaces/market/shops/corner", "");
+    assert_eq!(status, "HTTP/1.1 200 OK", "{body}");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn large_bodies_are_refused() {
+    let server = Server::start(&["--max-body", "1000B"]);
+    let body = "x".repeat(2000);
+    let (status, _) = server.send(&format!(
+        "POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    assert_eq!(status, "HTTP/1.1 413 Payload Too Large");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn other_machines_need_tls_and_tokens() {
+    let run = Command::new(env!("CARGO_BIN_EXE_fieldmanager")).args(["serve", "--listen", "0.0.0.0"]).output().unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    let error = String::from_utf8(run.stderr).unwrap();
+    assert!(error.contains("add --tls and --token-file"), "{error}");
+}
