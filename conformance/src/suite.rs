@@ -23,8 +23,9 @@ pub trait Suite {
     const ORACLE: &'static str;
     /// The number of cases that are sent at a time.
     const BATCH: u64 = 64;
-    /// The number of times that Go is asked again before a difference counts, since its answer may depend on chance.
-    const REPEATS: usize = 24;
+    /// The number of times that Go is asked again before a difference counts, since its answer may depend on chance: on the
+    /// order of a map of two keys, of which the rarer one has the probability 1/8.
+    const REPEATS: usize = 64;
 
     /// The case of a seed.
     fn generate(&self, seed: u64) -> Value;

@@ -16,7 +16,7 @@ pub(crate) fn write_value(f: &mut impl Write, value: &Value) -> Result {
         Value::Float(x) if x.trunc() == *x && x.abs() < I64_END => {
             write!(f, "{}{}", if x.is_sign_negative() { "-" } else { "" }, x.abs() as i64)
         }
-        Value::Float(x) => write_float(f, *x, 21),
+        Value::Float(x) => write_float(f, *x),
         Value::String(s) => write_quoted(f, s),
         Value::List(list) => {
             f.write_str("[")?;
@@ -53,7 +53,9 @@ mod tests {
             ("-5", "-5"),
             ("1.5", "1.5"),
             ("2.0", "2"),
-            ("1e21", "1e+21"),
+            ("1e18", "1000000000000000000"),
+            ("1e20", "1e+20"),
+            ("1234567.5", "1.2345675e+06"),
             ("1.5e-5", "1.5e-05"),
             ("0.0001", "0.0001"),
             (r#""a\"b\\\n\t\u0001\u007f é 漢""#, "\"a\\\"b\\\\\\n\\t\\x01\\x7f é 漢\""),

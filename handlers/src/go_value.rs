@@ -19,7 +19,7 @@ fn write(value: &Value, out: &mut String) {
         Value::Int(number) => out.push_str(&number.to_string()),
         Value::Float(number) => {
             // Writing to a `String` cannot fail.
-            let _ = write_float(out, *number, 6);
+            let _ = write_float(out, *number);
         }
         Value::String(text) => out.push_str(text),
         Value::List(list) => {

@@ -182,6 +182,14 @@ fn orders_and_deletions_apply_to_their_lists() {
         ("{}", "$deleteFromPrimitiveList/ints: [1]", "{}"),
         ("{}", "{$setElementOrder/ints: [2, 1], ints: [2, 1]}", "ints: [2, 1]"),
         ("{}", "$setElementOrder/ints: [2, 1]", "{}"),
+        // The deletion of no values orders the items of a list of maps as a merge with no items does.
+        ("ints: []", "$deleteFromPrimitiveList/ints: []", "ints: []"),
+        ("list: [{name: b}, {name: a}]", "$deleteFromPrimitiveList/list: []", "list: [{name: b}, {name: a}]"),
+        (
+            "list: [{name: b}, {name: a}, {name: b, value: 1}]",
+            "$deleteFromPrimitiveList/list: []",
+            "list: [{name: b}, {name: b, value: 1}, {name: a}]",
+        ),
         // In new content they have no effect.
         ("{}", "item: {$deleteFromPrimitiveList/ints: [1], ints: [2]}", "item: {ints: [2]}"),
         ("{}", "item: {$setElementOrder/ints: [2], ints: [2]}", "item: {ints: [2]}"),
@@ -215,6 +223,11 @@ fn orders_and_deletions_apply_to_their_lists() {
             "$deleteFromPrimitiveList/list: [{name: a}]",
             ".$deleteFromPrimitiveList/list: invalid `$deleteFromPrimitiveList/list`: expected `$deleteFromPrimitiveList/FIELD` with a list of scalars",
         ),
+        (
+            "list: [{name: a}, {value: 1}]",
+            "$deleteFromPrimitiveList/list: []",
+            ".list[1]: item does not contain declared merge key: name",
+        ),
         ("ints: 1", "$setElementOrder/ints: [1]", ".ints: expected a list, got integer"),
         (
             "ints: []",
@@ -223,6 +236,16 @@ fn orders_and_deletions_apply_to_their_lists() {
         ),
     ] {
         check_error(original, patch, 400, error);
+    }
+    for field in ["plain", "noKey"] {
+        check_error(
+            &format!("{field}: [{{name: a}}]"),
+            &format!("$deleteFromPrimitiveList/{field}: []"),
+            500,
+            &format!(
+                ".{field}: cannot merge lists without merge key: expected `x-kubernetes-patch-merge-key` in the schema"
+            ),
+        );
     }
 }
 

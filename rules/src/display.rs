@@ -5,17 +5,11 @@ use fieldmanager_value::internal::go_format::write_float;
 use crate::time::seconds;
 use crate::value::Val;
 
-/// A float as `strconv.FormatFloat(number, 'g', -1, 64)` writes it.
+/// A float as the verb `%g` of Go writes it.
 pub(crate) fn shown_float(number: f64) -> String {
-    if number.is_nan() {
-        return "NaN".to_owned();
-    }
-    if number.is_infinite() {
-        return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
-    }
     let mut out = String::new();
     // Writing to a `String` cannot fail.
-    let _ = write_float(&mut out, number, 21);
+    let _ = write_float(&mut out, number);
     out
 }
 

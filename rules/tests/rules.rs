@@ -201,6 +201,7 @@ fn functions_have_the_results_of_the_api_server() {
         "optional.of(1).optMap(x, x + 1).orValue(0) == 2 && {'a': 1}[?'b'].or(optional.of(3)).value() == 3",
         "[1, 2].map(x, x > 1, x * 2) == [4] && [1, 2].exists_one(x, x == 1) && size('föö') == 3",
         "timestamp('2024-01-01T00:00:00Z') + duration('1h30m') > timestamp('2024-01-01T01:00:00Z')",
+        "string(1.5) == '1.5' && string(1e6) == '1e+06' && string(-1234567.5) == '-1.2345675e+06'",
         "duration('90s').getMinutes() == 1 && string(duration('1500ms')) == '1.5s'",
         "1 / 0 > 1 || true",
         "[0, 1].exists(x, 1 / x == 1) && ![0, 1].all(x, 1 / x == 2)",

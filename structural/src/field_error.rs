@@ -265,7 +265,7 @@ impl FieldError {
             match value {
                 Value::String(text) => out.push_str(&quote(text)),
                 // Writing to a `String` cannot fail.
-                Value::Float(number) => drop(write_float(&mut out, *number, 6)),
+                Value::Float(number) => drop(write_float(&mut out, *number)),
                 other => other.write_json_escaped(&mut out, Escape::Go),
             }
         }

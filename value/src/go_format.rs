@@ -2,9 +2,9 @@
 
 use std::fmt::{Result, Write};
 
-/// Formats a float with the fewest digits that identify it. Numbers below 1e-4 and numbers of at least `10^exponent`
-/// use scientific notation; `exponent` is 21 for the verb `%v` and 6 for `%#v`.
-pub fn write_float(f: &mut impl Write, number: f64, exponent: i32) -> Result {
+/// Formats a float with the verb `%v`: with the fewest digits that identify it, and with an exponent below 1e-4 and from
+/// 1e6 on.
+pub fn write_float(f: &mut impl Write, number: f64) -> Result {
     if !number.is_finite() {
         return f.write_str(match number {
             _ if number.is_nan() => "NaN",
@@ -15,7 +15,7 @@ pub fn write_float(f: &mut impl Write, number: f64, exponent: i32) -> Result {
     let text = format!("{number:e}");
     let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
     let power: i32 = power.parse().unwrap_or_default();
-    if number == 0.0 || (-4..exponent).contains(&power) {
+    if number == 0.0 || (-4..6).contains(&power) {
         return write!(f, "{number}");
     }
     write!(f, "{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
@@ -90,6 +90,29 @@ mod tests {
             ("\u{e0001}", r#""\U000e0001""#),
         ] {
             assert_eq!(quote(text), quoted);
+        }
+    }
+
+    #[test]
+    fn floats_are_formatted_like_the_verb_v() {
+        for (number, formatted) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (1.5, "1.5"),
+            (0.0001, "0.0001"),
+            (0.000_012, "1.2e-05"),
+            (999_999.5, "999999.5"),
+            (1e6, "1e+06"),
+            (-1_234_567.5, "-1.2345675e+06"),
+            (1e20, "1e+20"),
+            (1e300, "1e+300"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "+Inf"),
+            (f64::NEG_INFINITY, "-Inf"),
+        ] {
+            let mut out = String::new();
+            write_float(&mut out, number).unwrap();
+            assert_eq!(out, formatted);
         }
     }
 }

@@ -79,7 +79,6 @@ impl Suite for Managed {
     const NAME: &'static str = "managed";
     const ORACLE: &'static str = "kubernetes";
     const BATCH: u64 = 32;
-    const REPEATS: usize = 16;
 
     fn generate(&self, seed: u64) -> Value {
         request(seed, self.real.as_ref())

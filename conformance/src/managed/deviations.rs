@@ -32,7 +32,7 @@ pub(super) const ENTRIES_AS_WRITTEN: &str = "entries-as-written";
 pub(super) const EXTRACT_NOTHING: &str = "extract-nothing";
 /// A version without a type: the library refuses to build a field manager; in Go, using it fails.
 pub(super) const UNKNOWN_VERSION: &str = "unknown-version";
-/// A large number in the notation of a path: Go writes floats with an exponent, the library integers with all digits.
+/// A large whole number in a path: Go writes floats with an exponent, the library all digits if the number fits 64 bits.
 pub(super) const LARGE_NUMBERS: &str = "large-numbers-in-paths";
 /// A configuration with managed fields that are not entries: Go ignores them, the library refuses.
 pub(super) const ODD_FIELDS_IN_CONFIG: &str = "odd-fields-in-configuration";
@@ -195,7 +195,10 @@ fn all(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-/// The JSON with numbers in strings written without an exponent.
+/// 2^63, the smallest float that exceeds every `i64`.
+const I64_END: f64 = 9_223_372_036_854_775_808.0;
+
+/// The JSON with whole numbers in strings written without an exponent, if they fit 64 bits.
 fn plain_numbers(value: &Value) -> Value {
     match value {
         Value::String(text) => {
@@ -204,7 +207,9 @@ fn plain_numbers(value: &Value) -> Value {
             for part in text.split_inclusive(|c| !is_number(c)) {
                 let (number, rest) = part.split_at(part.trim_end_matches(|c| !is_number(c)).len());
                 match number.parse::<f64>() {
-                    Ok(float) if number.contains("e+") => out += &format!("{float}"),
+                    Ok(float) if number.contains("e+") && float.fract() == 0.0 && float.abs() < I64_END => {
+                        out += &format!("{float}");
+                    }
                     _ => out += number,
                 }
                 out += rest;

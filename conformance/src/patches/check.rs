@@ -16,7 +16,6 @@ impl Suite for Patches {
     const NAME: &'static str = "patches";
     const ORACLE: &'static str = "kubernetes";
     const BATCH: u64 = 256;
-    const REPEATS: usize = 40;
 
     fn generate(&self, seed: u64) -> Json {
         super::generate::case(seed)

@@ -350,8 +350,9 @@ impl<'r> Expressions<'r> {
             6 => format!("{}.charAt({})", self.string(depth), self.random.name(&["0", "1", "3"])),
             7 => format!("{}.join({})", self.string_list(depth), self.random.name(&["", "','", "'--'"])),
             8 => {
-                let number = self.random.name(&["1", "{}", "1.5", "true", "2u", "b'a'"]);
-                let number = number.replace("{}", &self.int(depth));
+                let numbers = ["1", "{}", "1.5", "{d}", "1234567.5", "true", "2u", "b'a'"];
+                let number = self.random.name(&numbers).replace("{}", &self.int(depth));
+                let number = number.replace("{d}", &self.double(depth));
                 format!("string({number})")
             }
             9 => {

@@ -140,7 +140,7 @@ impl Merger {
                     continue;
                 }
                 if name.starts_with(DELETE_FROM_LIST) {
-                    self.delete_from_list(&mut out, name, value, schema)?;
+                    self.delete_from_list(&mut out, name, value, schema, depth)?;
                 } else {
                     self.field(&mut out, name, value, schema, depth)?;
                 }
@@ -257,6 +257,7 @@ impl Merger {
         name: &Str,
         value: &Value,
         schema: PatchSchema<'_>,
+        depth: usize,
     ) -> Result<(), Error> {
         if self.mode == Mode::Compose {
             out.set(name, Some(value.clone()));
@@ -266,18 +267,22 @@ impl Merger {
         let Some(Value::List(list)) = out.get(field) else {
             return Ok(());
         };
-        schema.list_field(field).under_field(field)?;
+        let (rule, below) = schema.list_field(field).under_field(field)?;
         if list.is_empty() && deleted.is_empty() {
             return Ok(());
         }
         self.charge(list.len())?;
-        item_kind(&[list, deleted]).under_field(field)?;
-        let removed: AHashSet<Scalar<'_>> = deleted.iter().filter_map(Scalar::of).collect();
-        let kept: List = list
-            .iter()
-            .filter(|item| !Scalar::of(item).is_some_and(|item| removed.contains(&item)))
-            .cloned()
-            .collect();
+        let kept = if item_kind(&[list, deleted]).under_field(field)? == Kind::Map {
+            // The deletion of no values from a list of maps is a merge, so the maps need a merge key.
+            let merged = self.list(list, deleted, rule.merge_key, below, depth).under_field(field)?;
+            build(list, merged.items)
+        } else {
+            let removed: AHashSet<Scalar<'_>> = deleted.iter().filter_map(Scalar::of).collect();
+            list.iter()
+                .filter(|item| !Scalar::of(item).is_some_and(|item| removed.contains(&item)))
+                .cloned()
+                .collect()
+        };
         let field = Str::from(field);
         out.set(&field, Some(Value::List(kept)));
         Ok(())

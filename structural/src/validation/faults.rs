@@ -13,7 +13,7 @@ pub(super) const LISTED: usize = 100;
 pub(super) fn shown(number: f64) -> String {
     let mut out = String::new();
     // Writing to a `String` cannot fail.
-    let _ = write_float(&mut out, number, 6);
+    let _ = write_float(&mut out, number);
     out
 }
 
