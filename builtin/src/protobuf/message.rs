@@ -13,7 +13,7 @@ use super::wire::{Fields, Payload, WireError};
 use crate::types::{Form, Part, Struct, TypeId, Types};
 use crate::{base64, quantity};
 
-/// What is wrong with a message, and where.
+/// A malformed part of a message, and its path.
 #[derive(Debug)]
 pub(super) struct Fault {
     /// The path from the innermost element outwards.
