@@ -55,6 +55,17 @@ pub(crate) struct Struct {
     pub(crate) always: Vec<usize>,
     /// The value that Go writes if nothing is set.
     pub(crate) zero: Value,
+    /// The parts of the protobuf message, sorted by number.
+    parts: Vec<(u32, Part)>,
+}
+
+/// A part of a protobuf message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part {
+    /// The field that is declared at a position.
+    Field(usize),
+    /// The message of an embedded struct, and the position of its first field.
+    Embedded(TypeId, usize),
 }
 
 /// A field of a struct.
@@ -81,6 +92,12 @@ impl Struct {
     pub(crate) fn field_folded(&self, name: &Str) -> Option<&Field> {
         let declared = self.order.iter().filter_map(|at| self.fields.get(*at));
         self.field(name).or_else(|| declared.into_iter().find(|field| field.name.eq_ignore_ascii_case(name)))
+    }
+
+    /// The part of the protobuf message with a number.
+    pub(crate) fn part(&self, number: u32) -> Option<Part> {
+        let at = self.parts.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.parts.get(at).map(|(_, part)| *part)
     }
 
     /// The fields that are written even if nothing is set, sorted by name.
@@ -210,11 +227,13 @@ fn load(text: &str) -> Option<Types> {
             RawType::Map(_, name, key, value) => (Form::Map(*key, *value), name),
             RawType::Struct(_, name, _) => {
                 let mut fields = Vec::new();
-                flatten(&raw, id, &mut Vec::new(), &mut fields)?;
+                let mut parts = Vec::new();
+                flatten(&raw, id, &mut Vec::new(), &mut fields, &mut parts)?;
+                parts.sort_by_key(|(number, _)| *number);
                 fields.sort_by(|a: &Field, b| a.name.cmp(&b.name));
                 let mut order: Vec<usize> = (0..fields.len()).collect();
                 order.sort_by_key(|at| fields.get(*at).map(|field| field.position));
-                (Form::Struct(Struct { fields, order, ..Struct::default() }), name)
+                (Form::Struct(Struct { fields, order, parts, ..Struct::default() }), name)
             }
         };
         types.push(Type { form, name: name.clone() });
@@ -224,24 +243,37 @@ fn load(text: &str) -> Option<Types> {
     Some(types)
 }
 
-/// Lists the fields of a struct and of the structs that it embeds.
-fn flatten(raw: &RawTable, id: TypeId, embedded: &mut Vec<Str>, fields: &mut Vec<Field>) -> Option<()> {
+/// Lists the fields of a struct and of the structs that it embeds, and the parts of its own message.
+fn flatten(
+    raw: &RawTable,
+    id: TypeId,
+    embedded: &mut Vec<Str>,
+    fields: &mut Vec<Field>,
+    parts: &mut Vec<(u32, Part)>,
+) -> Option<()> {
     let RawType::Struct(_, _, listed) = raw.types.get(id)? else { return None };
-    for (name, ty, flags, ..) in listed {
-        let name = raw.names.get(*name)?.clone();
-        if flags & INLINE == 0 {
+    for &(name, ty, flags, number, _) in listed {
+        let name = raw.names.get(name)?.clone();
+        let position = fields.len();
+        let is_embedded = flags & INLINE != 0;
+        // Some types, such as `TypeMeta`, are not part of the messages of the structs that embed them.
+        if number > 0 {
+            let part = if is_embedded { Part::Embedded(ty, position) } else { Part::Field(position) };
+            parts.push((number, part));
+        }
+        if !is_embedded {
             fields.push(Field {
                 name,
-                ty: *ty,
+                ty,
                 omit_empty: flags & OMIT_EMPTY != 0,
                 omit_zero: flags & OMIT_ZERO != 0,
                 embedded: embedded.clone(),
-                position: fields.len(),
+                position,
             });
             continue;
         }
         embedded.push(name);
-        flatten(raw, *ty, embedded, fields)?;
+        flatten(raw, ty, embedded, fields, &mut Vec::new())?;
         embedded.pop();
     }
     Some(())

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use fieldmanager_conformance::Error;
-use fieldmanager_conformance::decode::{Decode, record};
+use fieldmanager_conformance::decode::{Decode, Protobuf, record};
 use fieldmanager_conformance::defaults::Defaults;
 use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
@@ -69,6 +69,14 @@ enum Suites {
         #[arg(long)]
         record: Option<std::path::PathBuf>,
     },
+    /// Objects of built-in kinds in protobuf, as Go writes them
+    Protobuf {
+        #[command(flatten)]
+        options: Options,
+        /// Write the answers of Go to a file that the tests replay, and compare nothing
+        #[arg(long)]
+        record: Option<std::path::PathBuf>,
+    },
     /// Validation rules of custom resources, with the API server's CEL
     Rules {
         #[command(flatten)]
@@ -108,8 +116,10 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             run(&options, &|| Managed::new(real.clone()), out)
         }
         Suites::Server { options, server } => server::start(&options, &server, out),
-        Suites::Decode { options, record: Some(path) } => record(&options, &path).map(|()| true),
+        Suites::Decode { options, record: Some(path) } => record(&Decode, &options, &path).map(|()| true),
         Suites::Decode { options, record: None } => run(&options, &|| Decode, out),
+        Suites::Protobuf { options, record: Some(path) } => record(&Protobuf, &options, &path).map(|()| true),
+        Suites::Protobuf { options, record: None } => run(&options, &|| Protobuf, out),
         Suites::Rules { options } => run(&options, &|| Rules, out),
         Suites::Defaults { options } => run(&options, &|| Defaults, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),

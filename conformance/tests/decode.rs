@@ -15,3 +15,10 @@ fn objects_of_built_in_kinds_are_decoded_and_converted_as_recorded() {
         }
     }
 }
+
+#[test]
+fn objects_of_all_kinds_are_read_from_protobuf_as_recorded() {
+    let (tally, differences) = replay(&files::folder("recorded").join("protobuf.json.gz")).unwrap();
+    assert!(differences.is_empty(), "{:#?}", differences.first());
+    assert_eq!(tally.get("requests by op", "protobuf: written"), 1060, "{tally}");
+}

@@ -1,5 +1,6 @@
-//! The bodies of requests: media types, text to values, and the type that an object names.
+//! The bodies of requests: media types, bytes to values, and the type that an object names.
 
+use fieldmanager_builtin::{ProtobufError, from_protobuf};
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::internal::json_kind;
@@ -8,11 +9,15 @@ use fieldmanager_value::{Error, Map, Value};
 
 use crate::status::unsupported_media_type;
 
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
 /// The media types of the bodies that a resource reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Media {
     Json,
     Yaml,
+    /// Built-in kinds only.
+    Protobuf,
 }
 
 impl Media {
@@ -21,11 +26,8 @@ impl Media {
         match media_type(content_type) {
             "" | "application/json" => Ok(Media::Json),
             "application/yaml" => Ok(Media::Yaml),
-            _ if builtin => Err(unsupported_media_type(&[
-                "application/json",
-                "application/yaml",
-                "application/vnd.kubernetes.protobuf",
-            ])),
+            PROTOBUF if builtin => Ok(Media::Protobuf),
+            _ if builtin => Err(unsupported_media_type(&["application/json", "application/yaml", PROTOBUF])),
             _ => Err(unsupported_media_type(&["application/json", "application/yaml"])),
         }
     }
@@ -45,16 +47,17 @@ pub(crate) struct Body {
     pub(crate) duplicates: Vec<String>,
 }
 
-/// Reads the body of an object to create or to update. The error is that of the decoder of the API server.
-pub(crate) fn read(media: Media, bytes: &[u8]) -> Result<Body, String> {
-    match media {
-        Media::Json => {
-            let text = String::from_utf8_lossy(bytes).into_owned();
-            let value = Value::from_json(&text).map_err(|error| json_error(&text, &error))?;
-            Ok(Body { value, json: Some(text), duplicates: Vec::new() })
-        }
-        Media::Yaml => read_yaml(bytes).map_err(|error| format!("yaml: {error}")),
-    }
+/// Reads JSON. The error is that of the decoder of the API server.
+pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, String> {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let value = Value::from_json(&text).map_err(|error| json_error(&text, &error))?;
+    Ok(Body { value, json: Some(text), duplicates: Vec::new() })
+}
+
+/// Reads protobuf, whose envelope names the kind; missing parts are those of the resource. Fields that occur again or are
+/// unknown are not reported, as in Go.
+pub(crate) fn read_protobuf(bytes: &[u8], otherwise: &GroupVersionKind) -> Result<Body, ProtobufError> {
+    Ok(Body { value: from_protobuf(bytes, otherwise)?, json: None, duplicates: Vec::new() })
 }
 
 /// Reads YAML, with the fields that occur again.

@@ -1,5 +1,6 @@
 //! The steps of a write, in the order in which they run.
 
+use fieldmanager_builtin::ProtobufError;
 use fieldmanager_managedfields::{
     ApplyRequest, Details, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
 };
@@ -394,10 +395,28 @@ impl<'r> Write<'r> {
                 gvk.kind
             ))
         };
-        let body = body::read(media, bytes).map_err(|error| match media {
-            Media::Json => unrecognized(format!("couldn't get version/kind; json parse error: {error}")),
-            Media::Yaml => unrecognized(format!("error converting YAML to JSON: {error}")),
-        })?;
+        let cannot = |declared: &GroupVersionKind, error: &str| {
+            Status::bad_request(format!(
+                "{} in version {} cannot be handled as a {}: {error}",
+                declared.kind,
+                status::quoted(&declared.version),
+                gvk.kind
+            ))
+        };
+        let body = match media {
+            Media::Json => body::read_json(bytes).map_err(|error| {
+                unrecognized(format!("couldn't get version/kind; json parse error: {error}"))
+            })?,
+            Media::Yaml => body::read_yaml(bytes)
+                .map_err(|error| unrecognized(format!("error converting YAML to JSON: yaml: {error}")))?,
+            Media::Protobuf => body::read_protobuf(bytes, gvk).map_err(|error| match &error {
+                ProtobufError::Object { kind, reason } => cannot(kind, reason),
+                ProtobufError::UnknownKind(unknown) => {
+                    cannot(unknown, &kind.refuses(unknown).unwrap_or_else(|| error.to_string()))
+                }
+                _ => unrecognized(error.to_string()),
+            })?,
+        };
         let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
         if let Some(error) = self.missing_kind(&body, bytes) {
             return Err(match self.request.validation() {
@@ -414,19 +433,11 @@ impl<'r> Write<'r> {
         {
             (declared.group, declared.version) = Default::default();
         }
-        let cannot = |error: &str| {
-            Status::bad_request(format!(
-                "{} in version {} cannot be handled as a {}: {error}",
-                declared.kind,
-                status::quoted(&declared.version),
-                gvk.kind
-            ))
-        };
         if let Some(error) = kind.refuses(&declared) {
-            return Err(cannot(&error));
+            return Err(cannot(&declared, &error));
         }
         let typed = body::with_kind(&body.value, &declared);
-        let decoded = kind.decode(&typed).map_err(|error| cannot(&error))?;
+        let decoded = kind.decode(&typed).map_err(|error| cannot(&declared, &error))?;
         // Custom resources are decoded without a default for the version.
         let named = match kind.is_builtin() {
             true => declared.api_version().to_string(),
@@ -443,7 +454,7 @@ impl<'r> Write<'r> {
         self.report_strict(&faults, |_| {
             let yaml = (!yaml.is_empty()).then(|| body::yaml_faults(yaml));
             let all: Vec<String> = yaml.into_iter().chain(others.iter().cloned()).collect();
-            cannot(&format!("strict decoding error: {}", all.join(", ")))
+            cannot(&declared, &format!("strict decoding error: {}", all.join(", ")))
         })?;
         Ok(kind.defaulted(&decoded.object))
     }

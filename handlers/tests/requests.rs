@@ -191,6 +191,62 @@ fn media_types_and_options_of_patches_are_checked() {
 }
 
 #[test]
+fn protobuf_bodies_of_built_in_kinds_are_created_and_updated() {
+    let body = |data: &[u8]| [b"k8s\0\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x0c", data].concat();
+    let protobuf = |name| request(name).namespace("shop").content_type("application/vnd.kubernetes.protobuf");
+    let created = config_maps()
+        .create(&protobuf(""), None, &body(b"\x0a\x03\x0a\x01a\x12\x05\x0a\x01k\x12\0"))
+        .unwrap();
+    let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":""}}"#;
+    let same = config_maps().create(&request("").namespace("shop"), None, json).unwrap();
+    assert_eq!((created.action, &created.object), (Action::Create, &same.object));
+    let live = stored(&created, "1");
+    let updated = config_maps()
+        .update(&protobuf("a"), Some(&live), &body(b"\x0a\x03\x0a\x01a\x12\x05\x12\0\x0a\x01w"))
+        .unwrap();
+    assert_eq!(updated.object.get("data").unwrap().to_json(), r#"{"w":""}"#);
+}
+
+#[test]
+fn malformed_protobuf_bodies_are_refused() {
+    let create = |body: &[u8]| {
+        let request = request("").namespace("shop").content_type("application/vnd.kubernetes.protobuf");
+        refused(config_maps().create(&request, None, body)).1
+    };
+    assert_eq!(
+        create(b"{}"),
+        "the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a \
+         protobuf message, expected prefix [107 56 115 0] ({})"
+    );
+    for (body, message) in [
+        (&b""[..], "the object provided is unrecognized (must be of type ConfigMap): empty data (<empty>)"),
+        (b"k8s\0", "the object provided is unrecognized (must be of type ConfigMap): empty body (6b387300)"),
+        (
+            b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\0",
+            "Pod in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Pod) to (.ConfigMap): unknown conversion",
+        ),
+        (
+            b"k8s\0\x0a\x07\x0a\x02v1\x12\x01X\x12\0",
+            "X in version \"v1\" cannot be handled as a ConfigMap: no kind \"X\" is registered for version \"v1\" in \
+             scheme \"pkg/runtime/scheme.go:111\"",
+        ),
+        (
+            b"k8s\0\x12\x04\x0a\x02\x08\0",
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: .metadata.name: found a varint, expected a string",
+        ),
+    ] {
+        assert_eq!(create(body), message);
+    }
+    let shop = request("").content_type("application/vnd.kubernetes.protobuf");
+    let (code, message) = refused(shops().create(&shop, None, b"k8s\0"));
+    assert_eq!(
+        (code, message.contains("types include: application/json, application/yaml")),
+        (415, true),
+        "{message}"
+    );
+}
+
+#[test]
 fn field_validation_warns_refuses_or_ignores() {
     let body = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","name":"a"},"color":"red"}"#;
     let create = |validation: &str| {

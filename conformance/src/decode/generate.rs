@@ -5,17 +5,28 @@ use serde_json::{Map, Value, json};
 use crate::generate::go_types::{GoKind, GoType};
 use crate::generate::random::Random;
 
+/// The kind of a seed: each in turn, so that every run has all.
+fn kind_of(seed: u64) -> Option<&'static GoKind> {
+    let kinds = GoKind::all();
+    usize::try_from(seed).ok().and_then(|seed| kinds.get(seed % kinds.len().max(1)))
+}
+
+/// The request to write a valid object as protobuf.
+pub(super) fn protobuf(seed: u64) -> Value {
+    let Some(kind) = kind_of(seed) else { return Value::Null };
+    let mut objects = Objects { random: Random::new(seed), faults: 0, left: 400, valid: true };
+    let object = objects.value(kind.ty, 0);
+    json!({"op": "protobuf", "group": kind.group, "version": kind.version, "kind": kind.kind, "object": object})
+}
+
 /// The request of a seed.
 pub(super) fn request(seed: u64) -> Value {
     let mut random = Random::new(seed);
-    let kinds = GoKind::all();
-    // Each kind in turn, so that every run has all.
-    let kind = usize::try_from(seed).ok().and_then(|seed| kinds.get(seed % kinds.len().max(1)));
-    let Some(kind) = kind else { return Value::Null };
+    let Some(kind) = kind_of(seed) else { return Value::Null };
     let (group, version, name) = (kind.group, kind.version, kind.kind);
     let converts = random.chance(40) && group != "meta.k8s.io";
     let faults = if converts { 0 } else { random.weighted(&[(50, 0), (30, 1), (15, 4), (5, 20)], 0) };
-    let mut objects = Objects { random, faults, left: 400 };
+    let mut objects = Objects { random, faults, left: 400, valid: false };
     let mut object = objects.value(kind.ty, 0);
     if let Some(members) = object.as_object_mut().filter(|_| converts || objects.random.chance(90)) {
         members.insert("apiVersion".to_owned(), json!(kind.api_version()));
@@ -87,12 +98,26 @@ const SUFFIXES: &[&str] = &[
     "e-3", "e+2", "e0", "E", "K", "ki", "mm", "e", "e30", "e-30", "e300", ".",
 ];
 
+const VALID_TIMES: &[&str] =
+    &["2020-01-01T00:00:00Z", "2021-06-30T23:59:59.9+02:00", "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z"];
+const VALID_MICRO_TIMES: &[&str] = &[
+    "2020-01-01T00:00:00.000000Z",
+    "2020-01-01T00:00:00.123456Z",
+    "2021-06-30T23:59:59.999999-07:00",
+    "0001-01-01T00:00:00.000000Z",
+    "1969-12-31T23:59:59.000001Z",
+];
+const VALID_QUANTITIES: &[&str] =
+    &["0", "1", "500m", "1Gi", "0.5", "-3k", "1e3", "12345678901234567890", "1.5Ki"];
+
 struct Objects {
     random: Random,
     /// How many of 100 values are wrong.
     faults: u32,
     /// How many more values may be made.
     left: usize,
+    /// Whether all scalars are valid.
+    valid: bool,
 }
 
 impl Objects {
@@ -108,14 +133,23 @@ impl Objects {
         match ty.sort() {
             "bool" => json!(self.random.chance(50)),
             "string" => json!(self.random.name(STRINGS)),
+            "int32" if self.valid => json!(self.random.pick(&[0, 1, -1, 80, i32::MIN, i32::MAX])),
             "int32" => self.integer(i64::from(i32::MAX)),
+            "int64" if self.valid => json!(self.random.pick(&[0, 1, -1, 80, i64::MIN, i64::MAX])),
             "int64" => self.integer(i64::MAX),
             "float64" => self.number(),
+            "bytes" if self.valid => json!(self.random.name(&["", "aGVsbG8=", "YQ==", "////"])),
+            "Time" if self.valid => json!(self.random.name(VALID_TIMES)),
+            "MicroTime" if self.valid => json!(self.random.name(VALID_MICRO_TIMES)),
+            "Quantity" if self.valid => json!(self.random.name(VALID_QUANTITIES)),
+            "IntOrString" if self.valid && self.random.chance(50) => {
+                json!(self.random.pick(&[0, 80, -1, i32::MAX]))
+            }
             "bytes" if self.random.chance(10) => json!([0, 255, self.random.below(300), null]),
             "bytes" => json!(self.random.name(BASE64)),
             "Time" | "MicroTime" => json!(self.random.name(TIMES)),
             "Quantity" => self.quantity(),
-            "IntOrString" if self.random.chance(50) => self.integer(i64::from(i32::MAX)),
+            "IntOrString" if !self.valid && self.random.chance(50) => self.integer(i64::from(i32::MAX)),
             "IntOrString" => json!(self.random.name(&["50%", "http", "", "0", "100"])),
             "RawExtension" | "FieldsV1" | "JSON" => self.other(),
             "pointer" => self.value(ty.item(), depth),

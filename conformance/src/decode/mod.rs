@@ -1,8 +1,11 @@
-//! Objects of built-in kinds: decoded into their Go types, and converted between versions.
+//! Objects of built-in kinds: decoded into their Go types, converted between versions, and read
+//! from protobuf.
 
 mod check;
 mod generate;
+mod protobuf;
 mod record;
 
 pub use check::Decode;
+pub use protobuf::Protobuf;
 pub use record::{record, replay};

@@ -7,8 +7,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use super::check::{Decode, judge};
+use super::{check, protobuf};
 use crate::driver::Options;
+use crate::json::text;
 use crate::oracle::{CoProcess, Oracle};
 use crate::tally::Tally;
 use crate::{Difference, Error, Suite, files, oracle};
@@ -18,13 +19,13 @@ use crate::{Difference, Error, Suite, files, oracle};
 /// # Errors
 ///
 /// If Go cannot answer, or the file cannot be written.
-pub fn record(options: &Options, path: &Path) -> Result<(), Error> {
+pub fn record<S: Suite>(suite: &S, options: &Options, path: &Path) -> Result<(), Error> {
     let program = match &options.oracle {
         Some(program) => program.clone(),
-        None => oracle::build(Decode::ORACLE)?,
+        None => oracle::build(S::ORACLE)?,
     };
     let seeds = options.seed..options.seed.saturating_add(options.cases.unwrap_or(1000));
-    let cases: Vec<Value> = seeds.map(|seed| Decode.generate(seed)).collect();
+    let cases: Vec<Value> = seeds.map(|seed| suite.generate(seed)).collect();
     let answers = CoProcess::new(program, Vec::new()).run(&cases)?;
     let recorded: Vec<Value> =
         cases.into_iter().zip(answers).map(|(case, answer)| json!([case, answer])).collect();
@@ -46,6 +47,7 @@ pub fn replay(path: &Path) -> Result<(Tally, Vec<(Value, Difference)>), Error> {
     let recorded = files::read(path)?;
     for pair in recorded.as_array().into_iter().flatten() {
         let (Some(case), Some(answer)) = (pair.get(0), pair.get(1)) else { continue };
+        let judge = if text(case, "op") == "protobuf" { protobuf::judge } else { check::judge };
         let verdict = judge(case, answer)?;
         tally.cases += 1;
         tally.merge(verdict.tally);

@@ -13,6 +13,7 @@
 //!
 //! - [`check_value`], [`check_schema`], [`check_fields_v1`] and [`check_paths`] parse their input. Most inputs are
 //!   rejected, which must not panic. Accepted input must round-trip.
+//! - [`check_protobuf`] reads objects of built-in kinds. Accepted objects must be objects of their kinds.
 //! - [`check_patches`] parses objects and patches, one per line.
 //! - [`check_handlers`] sends requests to built-in and custom resources, whose answers must be complete.
 //! - [`check_go_markers`] parses Go source and inserts the unions of its markers into a document.
@@ -42,6 +43,7 @@ mod laws;
 mod objects;
 mod patch;
 mod path;
+mod protobuf;
 mod requests;
 mod scenario;
 mod schema;
@@ -56,6 +58,7 @@ pub use go::check_go_markers;
 pub use handlers::check_handlers;
 pub use patch::check_patches;
 pub use path::check_paths;
+pub use protobuf::check_protobuf;
 pub use scenario::check_scenario;
 pub use schema::check_schema;
 pub use value::check_value;

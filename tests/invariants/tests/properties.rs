@@ -1,7 +1,7 @@
 //! The invariants as property tests: the checks of the fuzz targets for a bounded number of inputs.
 
 use fieldmanager_invariants::{
-    check_fields_v1, check_go_markers, check_handlers, check_patches, check_paths, check_scenario,
+    check_fields_v1, check_go_markers, check_handlers, check_patches, check_paths, check_protobuf, check_scenario,
     check_schema, check_value, texts,
 };
 use proptest::collection::vec;
@@ -40,6 +40,25 @@ fn rearranged(seeds: &[&str], seed: usize, cuts: &[(usize, usize, usize)]) -> St
         text.splice(to..until, part);
     }
     text.into_iter().collect()
+}
+
+/// An object in protobuf with some bytes replaced.
+fn changed_protobuf() -> impl Strategy<Value = Vec<u8>> {
+    let seeds: [&[u8]; 3] = [
+        include_bytes!("../../../fuzz/seeds/protobuf/pod"),
+        include_bytes!("../../../fuzz/seeds/protobuf/definition"),
+        include_bytes!("../../../fuzz/seeds/protobuf/claim"),
+    ];
+    let changes = vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
+    (prop::sample::select(seeds.to_vec()), changes).prop_map(|(seed, changes)| {
+        let mut bytes = seed.to_vec();
+        for (at, byte) in changes {
+            if let Some(changed) = bytes.get_mut(at.index(seed.len())) {
+                *changed = byte;
+            }
+        }
+        bytes
+    })
 }
 
 /// YAML on one line, with many directives.
@@ -84,6 +103,12 @@ proptest! {
     fn fields_v1_round_trips(bytes in bytes(80)) {
         holds(check_fields_v1(&bytes))?;
         holds(check_fields_v1(texts::fields_v1(&bytes).as_bytes()))?;
+    }
+
+    #[test]
+    fn objects_in_protobuf_satisfy_the_invariants(changed in changed_protobuf(), bytes in bytes(40)) {
+        holds(check_protobuf(&changed))?;
+        holds(check_protobuf(&bytes))?;
     }
 
     #[test]

@@ -1,7 +1,8 @@
 // The oracle for built-in kinds decodes objects into their Go types and converts them between versions.
 //
 // It reads JSON lines {"op": "decode", "group", "version", "kind", "object"} and answers {"object", "unknown"} or
-// {"error"}. With "op": "unstructured" the object is first read into a map, and errors are in {"errors"}. With "op": "convert" and the group and version "toGroup" and "to", it answers {"object"} or {"error"}.
+// {"error"}. With "op": "unstructured" the object is first read into a map, and errors are in {"errors"}. With "op": "protobuf" the object is
+// written as protobuf and read again, and the answer is {"protobuf", "object"}. With "op": "convert" and the group and version "toGroup" and "to", it answers {"object"} or {"error"}.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	kjson "sigs.k8s.io/json"
 
 	"fieldmanager.dev/conformance/server/schemes"
@@ -33,9 +35,10 @@ type request struct {
 }
 
 type answer struct {
-	Object  json.RawMessage `json:"object,omitempty"`
-	Unknown []string        `json:"unknown,omitempty"`
-	Error   string          `json:"error,omitempty"`
+	Object   json.RawMessage `json:"object,omitempty"`
+	Protobuf []byte          `json:"protobuf,omitempty"`
+	Unknown  []string        `json:"unknown,omitempty"`
+	Error    string          `json:"error,omitempty"`
 	// Errors are all that were found in several attempts, since Go iterates over maps in random order.
 	Errors []string `json:"errors,omitempty"`
 	Panic  string   `json:"panic,omitempty"`
@@ -82,6 +85,9 @@ func respond(line []byte) (out answer) {
 	strict, err := kjson.UnmarshalStrict(asked.Object, object)
 	if err != nil {
 		return answer{Error: err.Error()}
+	}
+	if asked.Op == "protobuf" {
+		return throughProtobuf(kind, object.(runtime.Object))
 	}
 	if asked.Op == "convert" {
 		return convert(kind, schema.GroupVersion{Group: asked.ToGroup, Version: asked.To}, object.(runtime.Object))
@@ -133,6 +139,38 @@ func unstructured(kind schema.GroupVersionKind, text []byte) answer {
 		return out
 	}
 	return out
+}
+
+// message is a Go type with a protobuf message.
+type message interface {
+	runtime.Object
+	Unmarshal([]byte) error
+}
+
+// throughProtobuf writes an object as clients do, and reads it as kube-apiserver does.
+func throughProtobuf(kind schema.GroupVersionKind, object runtime.Object) answer {
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	var body bytes.Buffer
+	if err := protobuf.NewSerializer(nil, nil).Encode(object, &body); err != nil {
+		return answer{Error: err.Error()}
+	}
+	var envelope runtime.Unknown
+	if err := envelope.Unmarshal(body.Bytes()[len("k8s\x00"):]); err != nil {
+		return answer{Panic: err.Error()}
+	}
+	fresh, err := newObject(kind)
+	if err != nil {
+		return answer{Panic: err.Error()}
+	}
+	if err := fresh.(message).Unmarshal(envelope.Raw); err != nil {
+		return answer{Panic: err.Error()}
+	}
+	fresh.(message).GetObjectKind().SetGroupVersionKind(envelope.GroupVersionKind())
+	text, err := json.Marshal(fresh)
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	return answer{Protobuf: body.Bytes(), Object: text}
 }
 
 func newObject(kind schema.GroupVersionKind) (any, error) {

@@ -1,0 +1,71 @@
+//! Objects of built-in kinds that Go writes as protobuf, read by the library.
+
+use std::panic::catch_unwind;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use fieldmanager_builtin::from_protobuf;
+use fieldmanager_structural::GroupVersionKind;
+use serde_json::{Value, json};
+
+use super::generate;
+use crate::json::{back, member, same_value, text};
+use crate::oracle::Oracle;
+use crate::shrink::Cut;
+use crate::{Difference, Error, Suite, Verdict};
+
+/// The suite.
+pub struct Protobuf;
+
+impl Suite for Protobuf {
+    const NAME: &'static str = "protobuf";
+    const ORACLE: &'static str = "server/cmd/decode";
+    const REPEATS: usize = 0;
+
+    fn generate(&self, seed: u64) -> Value {
+        generate::protobuf(seed)
+    }
+
+    fn compare(&mut self, _: &mut dyn Oracle, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
+        judge(case, answers.first().unwrap_or(&Value::Null))
+    }
+
+    fn cuts(&self, _: &Value) -> Vec<Cut> {
+        vec![Cut::tree("/object")]
+    }
+}
+
+/// Compares what the library reads from the bytes that Go wrote with what Go reads from them.
+pub(super) fn judge(case: &Value, answer: &Value) -> Result<Verdict, Error> {
+    if answer.get("panic").is_some() {
+        return Err(Error::Request(format!("{case}: {answer}")));
+    }
+    let mut out = Verdict::default();
+    let kind = format!("{}/{} {}", text(case, "group"), text(case, "version"), text(case, "kind"));
+    out.tally.count("kinds", kind);
+    let Some(reference) = answer.get("object") else {
+        out.tally.count("requests by op", "protobuf: not written");
+        return Ok(out);
+    };
+    out.tally.count("requests by op", "protobuf: written");
+    let bytes = BASE64_STANDARD.decode(text(answer, "protobuf"));
+    let bytes = bytes.map_err(|error| Error::Request(format!("{case}: {error}")))?;
+    let candidate = catch_unwind(|| read(&bytes)).unwrap_or_else(|_| json!({"panic": "the library"}));
+    if !same_value(reference, member(&candidate, "object")) {
+        out.difference = Some(Difference {
+            step: None,
+            what: "object".to_owned(),
+            label: "object".to_owned(),
+            reference: reference.clone(),
+            candidate,
+        });
+    }
+    Ok(out)
+}
+
+fn read(bytes: &[u8]) -> Value {
+    match from_protobuf(bytes, &GroupVersionKind::default()) {
+        Ok(object) => json!({"object": back(&object)}),
+        Err(error) => json!({"error": error.to_string()}),
+    }
+}
