@@ -1,4 +1,10 @@
 //! Tables of generated objects are those that a kube-apiserver sent.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot continue must fail"
+)]
 
 use std::io::Read;
 
@@ -104,7 +110,7 @@ fn rows_have_metadata_or_nothing_of_objects_as_asked() {
     let object = namespace(one.rows[0].get("object").unwrap().get("metadata").unwrap());
     let metadata = one.table.get("metadata").unwrap().as_map().unwrap();
     let options = Options::new(one.now).list(false);
-    let table = printer.table(&[object.clone()], metadata, &options);
+    let table = printer.table(std::slice::from_ref(&object), metadata, &options);
     assert_eq!(
         table.get("rows").unwrap().as_list().unwrap().get(0).unwrap().get("object"),
         one.rows[0].get("object")

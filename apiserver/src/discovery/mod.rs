@@ -75,7 +75,7 @@ impl Discovery {
         let mut groups: Vec<ServedGroup> = Vec::new();
         let (mut custom, builtin): (Vec<_>, Vec<_>) =
             resources.into_iter().partition(|resource: &ServedResource| resource.custom);
-        custom.sort_by(|a, b| order::custom_resources(a, b));
+        custom.sort_by(order::custom_resources);
         for resource in builtin.into_iter().chain(custom) {
             let at = groups.iter().position(|group| group.name == resource.group);
             let group = match at.and_then(|at| groups.get_mut(at)) {
