@@ -117,8 +117,9 @@ impl OpenApi {
 
     /// `/openapi/v2` as protobuf: the message `openapi.v2.Document` of gnostic. The hash is that of the JSON.
     pub fn v2_protobuf(&self) -> Document {
-        let body = version2::encode(&self.v2_value()).into();
-        Document { etag: self.v2().etag, body }
+        let json = self.v2();
+        let value = Value::from_json_slice(&json.body).unwrap_or_default();
+        Document { body: version2::encode(&value).into(), etag: json.etag }
     }
 
     fn v2_value(&self) -> Value {
@@ -127,7 +128,7 @@ impl OpenApi {
         for (name, added) in [("paths", &self.paths), ("definitions", &self.definitions)] {
             let mut members = document.get(name).and_then(Value::as_map).cloned().unwrap_or_default();
             for (name, value) in added {
-                // What is built in is not replaced.
+                // Built-in paths and definitions are not replaced.
                 if !members.contains(name) {
                     members.insert(name.clone(), value.clone());
                 }

@@ -48,7 +48,7 @@ use object::Object;
 
 pub use duration::human_duration;
 
-/// What rows have of the objects.
+/// The part of an object that its row contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IncludeObject {
     /// Nothing.
@@ -79,11 +79,11 @@ impl IncludeObject {
     }
 }
 
-/// What a table has beside its rows.
+/// The form of a table, and the time that its ages are counted from.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// What rows have of the objects.
+    /// The part of an object that its row contains.
     pub include: IncludeObject,
     /// Whether the table has definitions of its columns. In a watch only the first one has.
     pub headers: bool,

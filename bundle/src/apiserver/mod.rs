@@ -42,7 +42,7 @@ pub enum Error {
     Document {
         /// The path of the request.
         path: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// A file cannot be read or written.
