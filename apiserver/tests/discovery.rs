@@ -1,13 +1,6 @@
 //! Discovery documents are those that a kube-apiserver sent.
 #![allow(
     clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that cannot continue must fail"
-)]
-
-#![allow(
-    clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
