@@ -10,7 +10,8 @@
 //! | `registry` | the resources that are served, built in or by CustomResourceDefinitions |
 //! | `endpoint` | requests as a program sees them: verb, resource, options, body; no HTTP |
 //! | `discovery`, `openapi` | the documents that clients read first |
-//! | `http` | paths, content types, tables, streams of watches |
+//! | `table` | objects as the rows that `kubectl get` prints |
+//! | `http` | paths, content types, streams of watches |
 
 #![expect(
     clippy::result_large_err,

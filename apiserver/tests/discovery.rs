@@ -1,5 +1,4 @@
 //! Discovery documents are those that a kube-apiserver sent.
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -10,28 +10,68 @@ use proptest::prelude::*;
 
 /// Segments that occur in paths, and others.
 fn segment() -> impl Strategy<Value = String> {
-    let known = [
-        "api", "apis", "v1", "apps", "example.com", "v2", "namespaces", "default", "configmaps", "deployments", "shops",
-        "customresourcedefinitions", "apiextensions.k8s.io", "pods", "status", "scale", "log", "a", "watch", "openapi",
-        "v3", "healthz", "ping", "events", "selfsubjectaccessreviews", "authorization.k8s.io", "%2F", "%ff", "..", "",
+    const KNOWN: &[&str] = &[
+        "api",
+        "apis",
+        "v1",
+        "apps",
+        "example.com",
+        "v2",
+        "namespaces",
+        "default",
+        "configmaps",
+        "deployments",
+        "shops",
+        "customresourcedefinitions",
+        "apiextensions.k8s.io",
+        "pods",
+        "status",
+        "scale",
+        "log",
+        "a",
+        "watch",
+        "openapi",
+        "v3",
+        "healthz",
+        "ping",
+        "events",
+        "selfsubjectaccessreviews",
+        "authorization.k8s.io",
+        "%2F",
+        "%ff",
+        "..",
+        "",
     ];
-    prop_oneof![8 => prop::sample::select(known.as_slice()).prop_map(str::to_owned), 1 => "[a-z%/.]{0,6}"]
+    prop_oneof![8 => prop::sample::select(KNOWN).prop_map(str::to_owned), 1 => "[a-z%/.]{0,6}"]
 }
 
 fn query() -> impl Strategy<Value = String> {
-    let names = [
-        "limit", "continue", "resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector", "dryRun",
-        "fieldManager", "force", "fieldValidation", "pretty", "propagationPolicy", "gracePeriodSeconds",
-        "includeObject", "timeoutSeconds",
+    const NAMES: &[&str] = &[
+        "limit",
+        "continue",
+        "resourceVersion",
+        "resourceVersionMatch",
+        "labelSelector",
+        "fieldSelector",
+        "dryRun",
+        "fieldManager",
+        "force",
+        "fieldValidation",
+        "pretty",
+        "propagationPolicy",
+        "gracePeriodSeconds",
+        "includeObject",
+        "timeoutSeconds",
     ];
-    let values = ["", "1", "0", "-1", "x", "All", "Exact", "a=b", "a in (b", "Foreground", "true", "%00", "Strict"];
-    let pair = (prop::sample::select(names.as_slice()), prop::sample::select(values.as_slice()));
+    const VALUES: &[&str] =
+        &["", "1", "0", "-1", "x", "All", "Exact", "a=b", "a in (b", "Foreground", "true", "%00", "Strict"];
+    let pair = (prop::sample::select(NAMES), prop::sample::select(VALUES));
     prop::collection::vec(pair.prop_map(|(name, value)| format!("{name}={}", value.replace(' ', "+"))), 0..4)
         .prop_map(|pairs| pairs.join("&"))
 }
 
 fn body() -> impl Strategy<Value = String> {
-    let known = [
+    const KNOWN: &[&str] = &[
         "",
         "{}",
         "[]",
@@ -45,7 +85,7 @@ fn body() -> impl Strategy<Value = String> {
         r#"{"propagationPolicy":"Orphan","preconditions":{"uid":"x"}}"#,
         r#"{"metadata":{"generateName":"a-"},"spec":{"containers":[{"name":"a"}]}}"#,
     ];
-    prop_oneof![6 => prop::sample::select(known.as_slice()).prop_map(str::to_owned), 1 => ".{0,20}"]
+    prop_oneof![6 => prop::sample::select(KNOWN).prop_map(str::to_owned), 1 => ".{0,20}"]
 }
 
 proptest! {

@@ -438,7 +438,8 @@ async fn actions_on_pods_and_namespaces() {
 
     client.post("/api/v1/namespaces", &json!({"metadata": {"name": "shop"}})).await.expect(201);
     client.delete("/api/v1/namespaces/shop").await.expect(200);
-    let finalized = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}, "spec": {}});
+    let finalized =
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}, "spec": {}});
     client.put("/api/v1/namespaces/shop/finalize", &finalized).await.expect(200);
     client.get("/api/v1/namespaces/shop").await.expect(404);
 }
@@ -450,7 +451,9 @@ async fn reviews_answer_yes() {
     let review = json!({"spec": {"resourceAttributes": {"verb": "create", "resource": "pods"}}});
     let answer = client.post(path, &review).await.expect(201);
     assert_eq!(answer["status"]["allowed"], true);
-    let rules = client.post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", &json!({"spec": {"namespace": "a"}})).await;
+    let rules = client
+        .post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", &json!({"spec": {"namespace": "a"}}))
+        .await;
     assert_eq!(rules.expect(201)["status"]["incomplete"], false);
 }
 
@@ -459,11 +462,15 @@ async fn answers_in_the_forms_that_clients_ask_for() {
     let client = Client::new().await;
     client.config_map("a").await;
     let accept = |form: &str| format!("application/json;as={form};v=v1;g=meta.k8s.io,application/json");
-    let table = client.send("GET", CONFIG_MAPS, &[("accept", accept("Table").as_str())], "").await.expect(200);
+    let table =
+        client.send("GET", CONFIG_MAPS, &[("accept", accept("Table").as_str())], "").await.expect(200);
     assert_eq!((&table["kind"], &table["rows"][0]["cells"][0]), (&json!("Table"), &json!("a")));
     let form = accept("PartialObjectMetadataList");
     let list = client.send("GET", CONFIG_MAPS, &[("accept", form.as_str())], "").await.expect(200);
-    assert_eq!((&list["kind"], &list["items"][0]["kind"]), (&json!("PartialObjectMetadataList"), &json!("PartialObjectMetadata")));
+    assert_eq!(
+        (&list["kind"], &list["items"][0]["kind"]),
+        (&json!("PartialObjectMetadataList"), &json!("PartialObjectMetadata"))
+    );
     assert_eq!(list["items"][0].get("data"), None);
     let yaml = client.send("GET", &format!("{CONFIG_MAPS}/a"), &[("accept", "application/yaml")], "").await;
     assert!(yaml.bytes.starts_with(b"apiVersion: v1\n"));

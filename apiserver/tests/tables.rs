@@ -1,5 +1,4 @@
 //! Tables of generated objects are those that a kube-apiserver sent.
-
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

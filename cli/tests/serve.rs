@@ -1,6 +1,11 @@
 //! `serve`: the server as a process.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot continue must fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot continue must fail"
+)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -46,7 +51,10 @@ impl Server {
     }
 
     fn get(&self, path: &str, headers: &str) -> (String, String) {
-        self.send(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", self.address))
+        self.send(&format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n",
+            self.address
+        ))
     }
 
     /// Sends SIGTERM and returns the exit code.
@@ -62,7 +70,10 @@ fn server_answers_after_its_line_and_stops_at_a_signal() {
     let server = Server::start(&[]);
     let kubeconfig = server.kubeconfig();
     let url = format!("http://{}", server.address);
-    assert_eq!(kubeconfig.pointer("/clusters/0/cluster/server").and_then(|url| url.as_str()), Some(url.as_str()));
+    assert_eq!(
+        kubeconfig.pointer("/clusters/0/cluster/server").and_then(|url| url.as_str()),
+        Some(url.as_str())
+    );
     let (status, body) = server.get("/readyz", "");
     assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "ok"));
     let (status, body) = server.get("/api/v1/namespaces/default", "");
@@ -134,7 +145,10 @@ fn large_bodies_are_refused() {
 
 #[test]
 fn other_machines_need_tls_and_tokens() {
-    let run = Command::new(env!("CARGO_BIN_EXE_fieldmanager")).args(["serve", "--listen", "0.0.0.0"]).output().unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
+        .args(["serve", "--listen", "0.0.0.0"])
+        .output()
+        .unwrap();
     assert_eq!(run.status.code(), Some(2));
     let error = String::from_utf8(run.stderr).unwrap();
     assert!(error.contains("add --tls and --token-file"), "{error}");

@@ -28,8 +28,9 @@ impl Core {
                 let body = read_body(call)?;
                 let finalizers = body.get("spec").and_then(|spec| spec.get("finalizers")).cloned();
                 let finalizers = finalizers.unwrap_or_else(|| Value::List(Default::default()));
-                let object =
-                    self.changed(call, |live| Ok(with_field(live, "spec", "finalizers", finalizers.clone()))).await?;
+                let object = self
+                    .changed(call, |live| Ok(with_field(live, "spec", "finalizers", finalizers.clone())))
+                    .await?;
                 Ok(Answer::object(200, object))
             }
             _ => {
@@ -97,7 +98,10 @@ fn bound(call: &Call<'_>, pod: &Value, node: &str) -> Result<Value, Failure> {
     let own = text(pod, &["spec", "nodeName"]);
     if !own.is_empty() {
         return Err(Failure::of_object(409, "Conflict", call, |_, name| {
-            format!("Operation cannot be fulfilled on pods/binding {name}: pod {} is already assigned to node {own:?}", call.name)
+            format!(
+                "Operation cannot be fulfilled on pods/binding {name}: pod {} is already assigned to node {own:?}",
+                call.name
+            )
         }));
     }
     Ok(with_field(pod, "spec", "nodeName", node.into()))

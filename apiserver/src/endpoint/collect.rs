@@ -51,7 +51,8 @@ impl Cluster for Deletions {
     fn update<'a>(&'a self, entry: &'a Entry, object: Value) -> BoxFuture<'a, Result<Reply, StoreError>> {
         Box::pin(async move {
             let expected = entry.revision;
-            let write = if ends(&object) { Write::Delete { expected } } else { Write::Update { expected, object } };
+            let write =
+                if ends(&object) { Write::Delete { expected } } else { Write::Update { expected, object } };
             match self.0.store.write(&entry.key, write).await {
                 Ok(_) => Ok(Reply::Done),
                 Err(StoreError::Conflict { .. }) => Ok(Reply::Overtaken),

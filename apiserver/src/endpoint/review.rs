@@ -1,10 +1,11 @@
 //! Requests that ask a question: reviews of access and of tokens. Their objects are not stored.
 
+use fieldmanager_builtin::Kind;
+use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{List, Map, Str, Value};
 
-use super::delete::with_field;
-use super::{Answer, Call, Content, Core, Failure};
-use crate::registry::with_metadata;
+use super::delete::{read_body, with_field};
+use super::{Answer, Call, Content, Failure};
 
 /// A map from its fields.
 fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
@@ -15,42 +16,41 @@ fn all() -> Value {
     Value::List(List::from_iter([Value::from("*")]))
 }
 
-impl Core {
-    /// `POST` of a review. Everybody may do everything.
-    pub(super) fn review(
-        &self,
-        call: &Call<'_>,
-        object: &Value,
-        warnings: Vec<String>,
-    ) -> Result<Answer, Failure> {
-        // The object never existed.
-        let object = ["uid", "creationTimestamp"]
-            .iter()
-            .fold(object.clone(), |object, name| with_metadata(&object, name, None));
-        let user = map([
-            ("username", "admin".into()),
-            (
-                "groups",
-                Value::List(List::from_iter(["system:masters", "system:authenticated"].map(Value::from))),
-            ),
-        ]);
-        let object = match call.served.facts.kind.as_str() {
-            "SelfSubjectRulesReview" => {
-                let rules = |name| Value::List(List::from_iter([map([("verbs", all()), (name, all())])]));
-                let resources = map([("verbs", all()), ("apiGroups", all()), ("resources", all())]);
-                let status = map([
-                    ("resourceRules", Value::List(List::from_iter([resources]))),
-                    ("nonResourceRules", rules("nonResourceURLs")),
-                    ("incomplete", false.into()),
-                ]);
-                with_status(&object, status)
-            }
-            "SelfSubjectReview" => with_status(&object, map([("userInfo", user)])),
-            "TokenReview" => with_status(&object, map([("authenticated", true.into()), ("user", user)])),
-            _ => with_field(&object, "status", "allowed", true.into()),
-        };
-        Ok(Answer { code: 201, warnings, content: Content::Object(object) })
-    }
+/// `POST` of a review. Everybody may do everything.
+pub(super) fn review(call: &Call<'_>) -> Result<Answer, Failure> {
+    let body = read_body(call)?;
+    let malformed = |message: String| Failure::new(400, "BadRequest", message);
+    let kind = Kind::of(call.served.kind()).ok_or_else(Failure::path_not_found)?;
+    let decoded = kind.decode(&body).map_err(|error| malformed(error.message(&kind)))?;
+    let user = map([
+        ("username", "admin".into()),
+        ("groups", Value::List(List::from_iter(["system:masters", "system:authenticated"].map(Value::from)))),
+    ]);
+    let object = with_kind(&decoded.object, call.served.kind());
+    let object = match call.served.facts.kind.as_str() {
+        "SelfSubjectRulesReview" => {
+            let rules = |name| Value::List(List::from_iter([map([("verbs", all()), (name, all())])]));
+            let resources = map([("verbs", all()), ("apiGroups", all()), ("resources", all())]);
+            let status = map([
+                ("resourceRules", Value::List(List::from_iter([resources]))),
+                ("nonResourceRules", rules("nonResourceURLs")),
+                ("incomplete", false.into()),
+            ]);
+            with_status(&object, status)
+        }
+        "SelfSubjectReview" => with_status(&object, map([("userInfo", user)])),
+        "TokenReview" => with_status(&object, map([("authenticated", true.into()), ("user", user)])),
+        _ => with_field(&object, "status", "allowed", true.into()),
+    };
+    Ok(Answer { code: 201, warnings: Vec::new(), content: Content::Object(object) })
+}
+
+fn with_kind(object: &Value, kind: &GroupVersionKind) -> Value {
+    let Value::Map(fields) = object else { return object.clone() };
+    let mut fields = fields.clone();
+    fields.insert("apiVersion", kind.api_version());
+    fields.insert("kind", kind.kind.clone());
+    Value::Map(fields)
 }
 
 fn with_status(object: &Value, status: Value) -> Value {

@@ -4,6 +4,7 @@ use fieldmanager_handlers::{Action, Outcome, Refused, Request, Resource};
 use fieldmanager_value::Value;
 
 use super::read::internal;
+use super::review::review;
 use super::{Answer, Call, Content, Core, Failure, Verb};
 use crate::registry::custom::text;
 use crate::store::{Entry, Key, Revision, StoreError, Write};
@@ -14,6 +15,9 @@ const ATTEMPTS: usize = 8;
 impl Core {
     /// `POST` of a collection.
     pub(super) async fn create(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        if !call.served.is_stored() {
+            return review(call);
+        }
         let handlers = call.served.handlers().map_err(internal)?;
         let (now, uid) = (self.source.now(), self.source.uid());
         let options = call.query.request_options();
@@ -24,9 +28,6 @@ impl Core {
             let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
             let made = handlers.create(&request, None, call.body);
             let outcome = self.admitted(call, made).await?;
-            if !call.served.is_stored() {
-                return self.review(call, &outcome.object, outcome.warnings);
-            }
             let name = text(&outcome.object, &["metadata", "name"]);
             let key = call.served.key(call.namespace, name)?;
             let written = match options.dry_run.is_empty() {

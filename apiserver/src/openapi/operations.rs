@@ -69,7 +69,7 @@ pub(super) struct Names {
     namespaced: bool,
     status: bool,
     scale: bool,
-    /// The strings that are replaced in the sample documents, in this order.
+    /// The replacements in the sample documents, in this order.
     replaced: Vec<(String, String)>,
 }
 

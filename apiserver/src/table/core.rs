@@ -21,7 +21,7 @@ pub(super) fn component(object: &Object<'_>) -> Vec<Value> {
     vec![status.into(), healthy.text("message").into(), healthy.text("error").into()]
 }
 
-/// The used and the allowed amount of each resource: requests, and limits.
+/// The used and the allowed amount of each resource: requests, then limits.
 pub(super) fn quota(object: &Object<'_>) -> Vec<Value> {
     let quantity =
         |path: &str, name: &str| object.member(path, name).and_then(Value::as_str).unwrap_or("0").to_owned();

@@ -116,7 +116,7 @@ fn step(name: String) -> Step {
     if name == "*" { Step::All } else { Step::Field(name) }
 }
 
-/// The content of brackets: a quoted name, an index or a slice.
+/// The step in brackets: a quoted name, an index or a slice.
 fn bracket(text: &str) -> Option<Step> {
     if text == "*" {
         return Some(Step::Slice(None, None, None));

@@ -48,7 +48,7 @@ use object::Object;
 
 pub use duration::human_duration;
 
-/// The part of the objects that rows have.
+/// The part of an object that its row contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IncludeObject {
     /// Nothing.
@@ -79,11 +79,11 @@ impl IncludeObject {
     }
 }
 
-/// The options of a table.
+/// The form of a table, and the time that its ages are counted from.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The part of the objects that rows have.
+    /// The part of an object that its row contains.
     pub include: IncludeObject,
     /// Whether the table has definitions of its columns. In a watch only the first one has.
     pub headers: bool,

@@ -1,6 +1,6 @@
 //! Cells of pods.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use fieldmanager_value::{Map, Value};
 use jiff::Timestamp;
@@ -24,7 +24,7 @@ pub(super) fn row_condition(object: &Object<'_>) -> Option<Value> {
     Some(condition.into())
 }
 
-/// The counts in the cells of a pod.
+/// The counts behind the cells of a pod.
 #[derive(Default)]
 struct Summary {
     reason: String,
@@ -54,16 +54,10 @@ pub(super) fn pod(object: &Object<'_>) -> Vec<Value> {
     if object.items("status.conditions").any(|condition| gated(&condition)) {
         "SchedulingGated".clone_into(&mut summary.reason);
     }
-    let sidecars = initialize(object, &mut summary);
+    let (sidecars, initializing) = initialize(object, &mut summary);
     let initialized = object.condition("status.conditions", "Initialized");
-    let initialized = initialized.is_some_and(|condition| condition.text("status") == "True");
-    match sidecars {
-        Some(sidecars) => run(object, sidecars, &mut summary),
-        None if initialized => {
-            let sidecars = restarts_of_sidecars(object);
-            run(object, sidecars, &mut summary);
-        }
-        None => {}
+    if !initializing || initialized.is_some_and(|condition| condition.text("status") == "True") {
+        run(object, sidecars, &mut summary);
     }
     if object.is_deleted() {
         let phase = object.text("status.phase");
@@ -91,44 +85,19 @@ pub(super) fn pod(object: &Object<'_>) -> Vec<Value> {
     ]
 }
 
-/// The init containers that restart, by name.
-fn sidecars<'o>(object: &Object<'o>) -> BTreeMap<&'o str, bool> {
-    let containers = object.items("spec.initContainers");
-    containers
-        .map(|container| (container.text("name"), container.text("restartPolicy") == "Always"))
-        .collect()
-}
-
-/// The restarts of the sidecars whose status precedes the first init container that is not done.
-fn restarts_of_sidecars(object: &Object<'_>) -> Summary {
-    let mut counted = Summary::default();
-    let mut ignored = Summary { total: 0, ..Summary::default() };
-    walk(object, &mut ignored, &mut counted);
-    counted
-}
-
-/// Counts the init containers. Returns the restarts of sidecars, if no init container keeps the pod from starting.
-fn initialize(object: &Object<'_>, summary: &mut Summary) -> Option<Summary> {
-    summary.total += sidecars_count(object);
-    let mut counted = Summary::default();
-    (!walk(object, summary, &mut counted)).then_some(counted)
-}
-
-fn sidecars_count(object: &Object<'_>) -> usize {
-    object
-        .items("spec.initContainers")
-        .filter(|container| container.text("restartPolicy") == "Always")
-        .count()
-}
-
-/// Walks over the statuses of init containers up to the first that is not done; returns whether there is one.
-fn walk(object: &Object<'_>, summary: &mut Summary, counted: &mut Summary) -> bool {
-    let sidecars = sidecars(object);
+/// Counts the init containers up to the first that is not done. Returns the restarts of sidecars, which are init
+/// containers that restart, and whether a container is not done.
+fn initialize(object: &Object<'_>, summary: &mut Summary) -> (Summary, bool) {
+    let always = |container: &Object<'_>| container.text("restartPolicy") == "Always";
+    let sidecars: BTreeSet<&str> =
+        object.items("spec.initContainers").filter(always).map(|container| container.text("name")).collect();
+    summary.total += sidecars.len();
+    let mut restarts = Summary::default();
     for (i, status) in object.items("status.initContainerStatuses").enumerate() {
-        let is_sidecar = sidecars.get(status.text("name")).copied().unwrap_or(false);
+        let is_sidecar = sidecars.contains(status.text("name"));
         summary.restarted(&status);
         if is_sidecar {
-            counted.restarted(&status);
+            restarts.restarted(&status);
         }
         let terminated = status.has("state.terminated");
         if terminated && status.number("state.terminated.exitCode") == 0 {
@@ -148,9 +117,9 @@ fn walk(object: &Object<'_>, summary: &mut Summary, counted: &mut Summary) -> bo
         } else {
             format!("Init:{i}/{}", object.count("spec.initContainers"))
         };
-        return true;
+        return (restarts, true);
     }
-    false
+    (restarts, false)
 }
 
 /// Why a container ended.

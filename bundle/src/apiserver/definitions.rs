@@ -43,7 +43,12 @@ pub(super) fn record(server: &Server, files: &mut Files, out: &Path) -> Result<(
     let mut documents = Map::new();
     for path in group_versions {
         documents.insert(format!("v3 {path}"), server.json(&format!("/openapi/v3/{path}"), JSON)?);
-        documents.insert(format!("discovery {path}"), Json::from(server.text(&format!("/{path}"), JSON)?));
+        let mut list = server.json(&format!("/{path}"), JSON)?;
+        // The server lists the resources of definitions in any order.
+        if let Some(resources) = list.get_mut("resources").and_then(Json::as_array_mut) {
+            resources.sort_by_key(|resource| resource.get("name").map(Json::to_string));
+        }
+        documents.insert(format!("discovery {path}"), Json::from(list.to_string()));
     }
     documents.insert("discovery apis".to_owned(), Json::from(server.text("/apis", JSON)?));
     documents.insert("discovery apis aggregated".to_owned(), Json::from(server.text("/apis", DISCOVERY)?));

@@ -42,7 +42,7 @@ pub enum Error {
     Document {
         /// The path of the request.
         path: String,
-        /// The message.
+        /// The fault.
         message: String,
     },
     /// A file cannot be read or written.
@@ -68,7 +68,9 @@ pub fn record(program: &Path, release: &str, out: &Path) -> Result<Files, Error>
     let (resources, discovery) = resources::record(&server)?;
     files.json("resources.json", &resources);
     files.test("discovery.json", &discovery);
-    files.json("objects.json", &Json::Array(objects::record(&server, &resources, IDLE)?));
+    let mut objects = objects::record(&server, &resources, IDLE)?;
+    objects.extend(roles(program, &resources)?);
+    files.json("objects.json", &Json::Array(objects));
     let mut version = server.json("/version", JSON)?;
     if let Json::Object(members) = &mut version {
         // A program that is built from modules does not know its version.
@@ -80,6 +82,16 @@ pub fn record(program: &Path, release: &str, out: &Path) -> Result<Files, Error>
     definitions::record(&server, &mut files, out)?;
     files.sample("tables.json", &tables::record(&server)?);
     Ok(files)
+}
+
+/// The default roles and their bindings, which a server creates that checks them.
+fn roles(program: &Path, resources: &Json) -> Result<Vec<Json>, Error> {
+    let process = Process::start_with(program, &["-authorization-mode", "RBAC"])?;
+    let server = Server { client: Client::new(process.url()) };
+    let group =
+        |resource: &&Json| resource.get("group").and_then(Json::as_str) == Some("rbac.authorization.k8s.io");
+    let resources = resources.as_array().into_iter().flatten().filter(group).cloned().collect();
+    objects::record(&server, &Json::Array(resources), IDLE)
 }
 
 /// The OpenAPI documents, byte by byte. The documents of version 3 are compressed one by one, behind each other in one

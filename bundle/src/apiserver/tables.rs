@@ -141,7 +141,13 @@ impl Expand<'_> {
                 }
                 "$some" => {
                     let items = template.as_array().into_iter().flatten();
-                    return items.filter_map(|item| (self.below(3) > 0).then(|| self.value(item))).collect();
+                    let mut chosen = Vec::new();
+                    for item in items {
+                        if self.below(3) > 0 {
+                            chosen.push(self.value(item));
+                        }
+                    }
+                    return Json::Array(chosen);
                 }
                 "$with" => {
                     let with = self.value(template);

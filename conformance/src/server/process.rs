@@ -48,6 +48,15 @@ impl Process {
     ///
     /// If the program cannot be started, or does not get ready.
     pub fn start(program: &Path) -> Result<Self, Error> {
+        Self::start_with(program, &[])
+    }
+
+    /// Starts a server as [`start`](Self::start), with more arguments of the program.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started, or does not get ready.
+    pub fn start_with(program: &Path, arguments: &[&str]) -> Result<Self, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let failed = |source| Error::Start { program: program.display().to_string(), source };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -57,6 +66,7 @@ impl Process {
         let [port, client, peer] = free_ports().map_err(failed)?;
         let child = Command::new(program)
             .arg("-watch-stdin")
+            .args(arguments)
             .arg("-data")
             .arg(&folder)
             .args([

@@ -45,6 +45,7 @@ func main() {
 	port := flag.Int("port", 26443, "port of the API server")
 	client := flag.Int("etcd-client", 23790, "port on which etcd serves the API server")
 	peer := flag.Int("etcd-peer", 23791, "port on which etcd listens for other members, of which there are none")
+	authorization := flag.String("authorization-mode", "AlwaysAllow", "authorization mode; RBAC creates the default roles")
 	watch := flag.Bool("watch-stdin", false, "end when standard input is closed")
 	flag.Parse()
 	if *watch {
@@ -53,7 +54,7 @@ func main() {
 			os.Exit(0)
 		}()
 	}
-	code, err := run(*data, *port, loopback(*client), loopback(*peer))
+	code, err := run(*data, *port, *authorization, loopback(*client), loopback(*peer))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -61,7 +62,7 @@ func main() {
 	os.Exit(code)
 }
 
-func run(data string, port int, client, peer *url.URL) (int, error) {
+func run(data string, port int, authorization string, client, peer *url.URL) (int, error) {
 	keyFile, tokenFile := filepath.Join(data, "key.pem"), filepath.Join(data, "tokens.csv")
 	if err := writeKey(keyFile); err != nil {
 		return 0, err
@@ -79,7 +80,7 @@ func run(data string, port int, client, peer *url.URL) (int, error) {
 		"--etcd-servers=" + client.String(),
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
 		"--cert-dir=" + filepath.Join(data, "certs"),
-		"--token-auth-file=" + tokenFile, "--authorization-mode=AlwaysAllow", "--anonymous-auth=false",
+		"--token-auth-file=" + tokenFile, "--authorization-mode=" + authorization, "--anonymous-auth=false",
 		"--service-account-issuer=https://localhost",
 		"--service-account-key-file=" + keyFile, "--service-account-signing-key-file=" + keyFile,
 		"--service-cluster-ip-range=10.96.0.0/16", "--endpoint-reconciler-type=none",
