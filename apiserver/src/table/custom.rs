@@ -78,7 +78,7 @@ fn printed(value: &Value) -> String {
         Value::String(text) => text.as_str().to_owned(),
         Value::Float(number) => {
             let mut out = String::new();
-            let _ = write_float(&mut out, *number, 21);
+            let _ = write_float(&mut out, *number);
             out
         }
         other => {

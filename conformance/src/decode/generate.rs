@@ -6,9 +6,10 @@ use crate::generate::go_types::{GoKind, GoType};
 use crate::generate::random::Random;
 
 /// The kind of a seed: each in turn, so that every run has all.
-fn kind_of(seed: u64) -> Option<&'static GoKind> {
+fn kind_of(seed: u64) -> Option<GoKind> {
     let kinds = GoKind::all();
-    usize::try_from(seed).ok().and_then(|seed| kinds.get(seed % kinds.len().max(1)))
+    let at = usize::try_from(seed).ok()? % kinds.len().max(1);
+    kinds.into_iter().nth(at)
 }
 
 /// The request to write a valid object as protobuf.
@@ -47,8 +48,9 @@ pub(super) fn request(seed: u64) -> Value {
         other.kind == name
             && (other.group == group || name == "Event" && ["", "events.k8s.io"].contains(&other.group))
     };
+    let kinds = GoKind::all();
     let versions: Vec<&GoKind> = kinds.iter().filter(is_version).collect();
-    let to = objects.random.pick(&versions).copied().unwrap_or(kind);
+    let to = objects.random.pick(&versions).copied().unwrap_or(&kind);
     json!({
         "op": "convert", "group": group, "version": version, "kind": name, "toGroup": to.group, "to": to.version,
         "object": object,

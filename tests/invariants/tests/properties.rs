@@ -1,8 +1,8 @@
 //! The invariants as property tests: the checks of the fuzz targets for a bounded number of inputs.
 
 use fieldmanager_invariants::{
-    check_fields_v1, check_go_markers, check_handlers, check_patches, check_paths, check_protobuf, check_scenario,
-    check_schema, check_value, texts,
+    check_fields_v1, check_go_markers, check_handlers, check_patches, check_paths, check_protobuf,
+    check_scenario, check_schema, check_value, texts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

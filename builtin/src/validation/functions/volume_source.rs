@@ -164,10 +164,8 @@ pub(super) fn persistent(name: &str, source: &Place<'_>, errors: &mut Errors) {
         _ => check(name, source, true, errors),
     }
     match name {
-        "local" => {
-            if source.require("path", "", errors) {
-                source.faults("path", syntax::no_backsteps, errors);
-            }
+        "local" if source.require("path", "", errors) => {
+            source.faults("path", syntax::no_backsteps, errors);
         }
         "glusterfs" => {
             if source.get("endpointsNamespace").is_some() && source.text("endpointsNamespace").is_empty() {
@@ -176,10 +174,8 @@ pub(super) fn persistent(name: &str, source: &Place<'_>, errors: &mut Errors) {
             }
             source.label("endpointsNamespace", errors);
         }
-        "azureFile" => {
-            if source.get("secretNamespace").is_some() {
-                source.require("secretNamespace", "", errors);
-            }
+        "azureFile" if source.get("secretNamespace").is_some() => {
+            source.require("secretNamespace", "", errors);
         }
         "cinder" | "storageos" => {
             secret_name(source, errors);
