@@ -68,7 +68,8 @@ pub struct Request<'a> {
     pub namespace: &'a str,
     /// The name of the path; empty if an object is created.
     pub name: &'a str,
-    /// The header `Content-Type`. JSON by default.
+    /// The header `Content-Type`. JSON by default. Objects to create or to update may be in YAML, and those of built-in
+    /// kinds in `application/vnd.kubernetes.protobuf`.
     pub content_type: &'a str,
     /// The header `User-Agent`, from which the manager is named if the options do not name it.
     pub user_agent: &'a str,
