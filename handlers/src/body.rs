@@ -17,16 +17,15 @@ pub(crate) enum Media {
 
 impl Media {
     /// The media type of a `Content-Type` header; JSON if there is none.
-    pub(crate) fn of(content_type: &str, builtin: bool) -> Result<Self, Status> {
+    pub(crate) fn of(content_type: &str) -> Result<Self, Status> {
         match media_type(content_type) {
             "" | "application/json" => Ok(Media::Json),
             "application/yaml" => Ok(Media::Yaml),
-            _ if builtin => Err(unsupported_media_type(&[
+            _ => Err(unsupported_media_type(&[
                 "application/json",
                 "application/yaml",
                 "application/vnd.kubernetes.protobuf",
             ])),
-            _ => Err(unsupported_media_type(&["application/json", "application/yaml"])),
         }
     }
 }

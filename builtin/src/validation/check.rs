@@ -21,7 +21,7 @@ pub(super) struct Check {
     of_updates: Option<bool>,
     when: Vec<(Path, Test)>,
     live: Vec<(Path, Test)>,
-    /// Another path for the error of a changed field.
+    /// Another path for the error of a changed field, or of an item that occurs again.
     shown: Option<Path>,
     rule: Rule,
 }
@@ -137,12 +137,13 @@ impl Check {
             (Rule::Apply(name), Some(value)) => apply(name, path, value, below, errors),
             (Rule::Call(function), Some(value)) => function(path, value, below, errors),
             (Rule::Unique(key), Some(Value::List(items))) => {
+                let shown = self.shown.as_ref().unwrap_or(key);
                 let mut seen = BTreeSet::new();
                 for (at, item) in items.iter().enumerate() {
                     if let Some(value) = key.get(item)
                         && !seen.insert(value)
                     {
-                        errors.push(FieldError::duplicate(below_path(&path.index(at), key), value.clone()));
+                        errors.push(FieldError::duplicate(below_path(&path.index(at), shown), value.clone()));
                     }
                 }
             }

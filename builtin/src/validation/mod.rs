@@ -12,7 +12,7 @@
 //! | `unique: PATH` | an item of the list has the value of an earlier one at the path; the empty path is the item itself |
 //! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, `reference` a role reference as its Go struct, and a type of `data/internal.json` that type |
 //! | `forbidden: DETAIL` | an update changes the value |
-//! | `shown: PATH` | the path of the error of a changed field, if it is another one than that of the field |
+//! | `shown: PATH` | the path of the error of a changed field, if it is another one than that of the field; of a `unique` item, the path below the item |
 //! | `apply: TYPE` | those of the checks of a type, whose paths start at the value |
 //! | `call: NAME` | those of a function |
 //! | `on: create` or `on: update` | no error: the check applies to this operation alone |
@@ -121,12 +121,14 @@ fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldErr
         Some("path") => NameSyntax::PathSegment,
         _ => NameSyntax::Subdomain,
     };
-    validate_object_meta(
-        object.get("metadata"),
-        is_namespaced(kind, object),
-        syntax,
-        &FieldPath::root("metadata"),
-    )
+    let path = FieldPath::root("metadata");
+    let mut errors = validate_object_meta(object.get("metadata"), is_namespaced(kind, object), syntax, &path);
+    if kind.group == "autoscaling" && kind.kind == "Scale" {
+        // The other metadata of a `Scale` is ignored.
+        let entries = path.child("managedFields").to_string();
+        errors.retain(|error| error.path.to_string().starts_with(&entries));
+    }
+    errors
 }
 
 #[cfg(test)]

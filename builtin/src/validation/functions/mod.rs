@@ -3,6 +3,7 @@
 mod access;
 mod autoscaling;
 mod claim;
+mod classes;
 mod config;
 mod field;
 mod formats;
@@ -74,6 +75,8 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("limits", config::limits),
     ("namespaced_rule", access::namespaced_rule),
     ("network_policy", network::network_policy),
+    ("priority_class", classes::priority_class),
+    ("unique_tolerations", classes::unique_tolerations),
     ("node", storage::node),
     ("qualified_name", labels::qualified),
     ("quota", config::quota),

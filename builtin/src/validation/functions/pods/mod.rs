@@ -18,6 +18,7 @@ use self::spec::pod_spec;
 use crate::place::{Errors, Place, faults};
 use crate::validation::operation::Operation;
 
+pub(super) use self::scheduling::tolerations;
 pub(super) use self::status::pod_status;
 pub(super) use self::update::ephemeral_containers;
 

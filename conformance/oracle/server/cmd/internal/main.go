@@ -50,6 +50,7 @@ var pairs = []struct {
 	{"ServicePort", core.ServicePort{}, corev1.ServicePort{}},
 	{"NodeAddress", core.NodeAddress{}, corev1.NodeAddress{}},
 	{"Taint", core.Taint{}, corev1.Taint{}},
+	{"Toleration", core.Toleration{}, corev1.Toleration{}},
 }
 
 // writer numbers the types. The name of the member of each is its form: a leaf with the value that is written if nothing
