@@ -414,7 +414,8 @@ impl<'r> Write<'r> {
         let Part { gvk, kind, .. } = self.part;
         let media = Media::of(self.request.content_type)?;
         // The scheme of custom resources lacks the kind of the subresource.
-        let is_unknown = self.request.subresource == Subresource::Scale && !self.resource.object.kind.is_builtin();
+        let is_unknown =
+            self.request.subresource == Subresource::Scale && !self.resource.object.kind.is_builtin();
         let unknown = || {
             let kind = format!("{}.{}", gvk.version, gvk.kind);
             Status::bad_request(format!(

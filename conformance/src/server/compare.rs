@@ -179,7 +179,8 @@ fn aligned(kind: &Kind, step: &Step<'_>, real: &Answer, ours: &Answer) -> Json {
         set(target, "resourceVersion", version.clone());
     }
     // The server names a LimitRange without a name by another uid.
-    if kind.kind == "LimitRange" && text(member(&out, "metadata"), "name") == text(member(&out, "metadata"), "uid")
+    if kind.kind == "LimitRange"
+        && text(member(&out, "metadata"), "name") == text(member(&out, "metadata"), "uid")
         && let (Some(name), Some(target)) = (metadata.get("name"), out.get_mut("metadata"))
     {
         set(target, "name", name.clone());

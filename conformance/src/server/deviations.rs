@@ -118,8 +118,11 @@ pub(super) fn explain(
         if step.verb == "apply" && (is_metadata || real.code == 500 && same_paths(theirs, our)) {
             return Some(TYPE_WORDS);
         }
-        let fault = |message: &str| message.split_once("unable to convert unstructured object ").map(|(_, fault)| fault.to_owned());
-        if step.verb == "apply" && real.code == 500 && fault(theirs).is_some() && fault(theirs) == fault(our) {
+        let fault = |message: &str| {
+            message.split_once("unable to convert unstructured object ").map(|(_, fault)| fault.to_owned())
+        };
+        if step.verb == "apply" && real.code == 500 && fault(theirs).is_some() && fault(theirs) == fault(our)
+        {
             return Some(TYPE_WORDS);
         }
         if real.code == 400 && theirs.contains("yaml: ") && our.contains("YAML") && step.verb == "apply" {
@@ -270,7 +273,8 @@ fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
             let strict = cause.split_once("strict decoding error: ").map(|(_, faults)| faults);
             let is_unknown = |faults: &str| faults.contains(&format!(".{name}"));
             // A map of quantities takes a directive for one.
-            let is_value = ["cannot restore ", "quantities must match"].iter().any(|words| cause.contains(words));
+            let is_value =
+                ["cannot restore ", "quantities must match"].iter().any(|words| cause.contains(words));
             is_value || strict.is_some_and(is_unknown)
         });
         patch.contains(&format!("\"{name}")) && (in_warning || in_cause)
@@ -311,7 +315,11 @@ fn same_but_empty(real: &Json, ours: &Json) -> bool {
 
 /// Whether both sides refuse a strategic merge patch with the code 500 for one reason, in other words.
 fn is_strategic(real: &str, ours: &str) -> bool {
-    let words = ["unknown patch type: ", "does not contain declared merge key: ", "list element types are not identical"];
+    let words = [
+        "unknown patch type: ",
+        "does not contain declared merge key: ",
+        "list element types are not identical",
+    ];
     words.iter().any(|words| real.contains(words) && ours.contains(words))
 }
 
@@ -355,7 +363,9 @@ pub(super) fn moves_unchanged_lists(live: &Json, sent: &Json, real: &Json, ours:
             }
         }
         if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
-            entries.retain(|entry| member(entry, "fieldsV1").as_object().is_some_and(|fields| !fields.is_empty()));
+            entries.retain(|entry| {
+                member(entry, "fieldsV1").as_object().is_some_and(|fields| !fields.is_empty())
+            });
             entries.sort_by_key(Json::to_string);
         }
         if let Some(metadata) = out.get_mut("metadata") {
@@ -370,12 +380,18 @@ pub(super) fn moves_unchanged_lists(live: &Json, sent: &Json, real: &Json, ours:
 fn disown(fields: Option<&mut Json>, names: &[&str]) {
     let (Some(Json::Object(members)), Some((name, rest))) = (fields, names.split_first()) else { return };
     let is_place = name.bytes().all(|byte| byte.is_ascii_digit());
-    let keys: Vec<String> = members.keys().filter(|key| **key == format!("f:{name}") || is_place && key.starts_with("k:")).cloned().collect();
+    let keys: Vec<String> = members
+        .keys()
+        .filter(|key| **key == format!("f:{name}") || is_place && key.starts_with("k:"))
+        .cloned()
+        .collect();
     for key in keys {
         if !rest.is_empty() {
             disown(members.get_mut(&key), rest);
         }
-        if rest.is_empty() || members.get(&key).and_then(Json::as_object).is_some_and(|below| below.is_empty()) {
+        if rest.is_empty()
+            || members.get(&key).and_then(Json::as_object).is_some_and(|below| below.is_empty())
+        {
             members.remove(&key);
         }
     }
@@ -388,7 +404,9 @@ fn member_mut<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
 /// Whether managed fields have items whose keys are numbers, and the order of these differs from that of their strings.
 fn has_number_keys(fields: &Json) -> bool {
     let Json::Object(members) = fields else {
-        return fields.as_array().is_some_and(|entries| entries.iter().any(|entry| has_number_keys(member(entry, "fieldsV1"))));
+        return fields
+            .as_array()
+            .is_some_and(|entries| entries.iter().any(|entry| has_number_keys(member(entry, "fieldsV1"))));
     };
     let numbers = |key: &String| -> Option<Vec<i64>> {
         let key: Json = serde_json::from_str(key.strip_prefix("k:")?).ok()?;
@@ -429,7 +447,10 @@ pub(super) fn without_leaks(patch: &Json) -> Option<Json> {
 fn cut_leaks(patch: &mut Json, changed: &mut bool) {
     match patch {
         Json::Object(members) => {
-            if members.get("$patch").is_some_and(|value| !matches!(value.as_str(), Some("replace" | "delete" | "merge"))) {
+            if members
+                .get("$patch")
+                .is_some_and(|value| !matches!(value.as_str(), Some("replace" | "delete" | "merge")))
+            {
                 members.insert("$patch".to_owned(), json!("delete"));
                 *changed = true;
             }

@@ -204,7 +204,7 @@ pub(super) fn inputs(live: &Json, sent: &Json, real: &Answer) -> Inputs {
     let created = text(&metadata, "creationTimestamp");
     let now = match newest {
         Some(time) if real.body != *live => time,
-        _ if live.is_null() && !created.is_empty() => created,
+        _ if real.code == 201 && !created.is_empty() => created,
         _ => "2030-01-01T00:00:00Z",
     };
     // A refused object has its generated name in the details of the answer.

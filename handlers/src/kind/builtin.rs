@@ -161,7 +161,9 @@ impl Kind for Builtin {
         // A body may name another version of the kind.
         let other = match *self.kind.gvk().api_version().to_string() == *version {
             true => None,
-            false => facts::Kind::of(&GroupVersionKind::from_api_version_kind(version, &self.kind.gvk().kind)),
+            false => {
+                facts::Kind::of(&GroupVersionKind::from_api_version_kind(version, &self.kind.gvk().kind))
+            }
         };
         let decoded = other.unwrap_or(self.kind).decode(object).map_err(|error| error.to_string())?;
         let converted = other.and_then(|other| other.convert(&decoded.object, &self.kind).ok());
