@@ -27,8 +27,8 @@ impl Media {
             "" | "application/json" => Ok(Media::Json),
             "application/yaml" => Ok(Media::Yaml),
             PROTOBUF if builtin => Ok(Media::Protobuf),
-            _ if builtin => Err(unsupported_media_type(&["application/json", "application/yaml", PROTOBUF])),
-            _ => Err(unsupported_media_type(&["application/json", "application/yaml"])),
+            // The server names protobuf for custom resources too.
+            _ => Err(unsupported_media_type(&["application/json", "application/yaml", PROTOBUF])),
         }
     }
 }

@@ -131,8 +131,9 @@ pub(crate) fn without_duplicate_owners(object: &Value, warnings: &mut Warnings, 
 
 /// What an update cannot change takes the values of the live object.
 ///
-/// Behaviour: `BeforeUpdate` of `k8s.io/apiserver/pkg/registry/rest`.
-pub(crate) fn with_kept_fields(object: &Value, live: &Value) -> Value {
+/// Behaviour: `BeforeUpdate` of `k8s.io/apiserver/pkg/registry/rest`, and `PrepareObjectForStorage` of
+/// `k8s.io/apiserver/pkg/storage`, which a dry run does not reach.
+pub(crate) fn with_kept_fields(object: &Value, live: &Value, is_stored: bool) -> Value {
     let mut edits: Vec<(&'static str, Option<Value>)> = Vec::new();
     let mut keep = |name: &'static str| edits.push((name, field(live, name).cloned()));
     if text(object, "uid").is_empty() {
@@ -147,10 +148,21 @@ pub(crate) fn with_kept_fields(object: &Value, live: &Value) -> Value {
     if field(live, grace).is_some() && field(object, grace).is_none() {
         keep(grace);
     }
-    if field(object, "selfLink").is_some() {
+    if is_stored && field(object, "selfLink").is_some() {
         edits.push(("selfLink", None));
     }
     if edits.is_empty() { object.clone() } else { with(object, edits) }
+}
+
+/// A decoded object whose managed fields are reset, if its document has an empty list of them: decoding drops that.
+pub(crate) fn with_reset_of(object: Value, document: &Value) -> Value {
+    let entries = field(document, "managedFields").and_then(Value::as_list);
+    if !entries.is_some_and(List::is_empty) {
+        return object;
+    }
+    // An empty entry has the same effect.
+    let reset = Value::from(vec![Value::Map(Map::new())]);
+    with(&object, vec![("managedFields", Some(reset))])
 }
 
 /// The number at `metadata.generation`.

@@ -1,10 +1,10 @@
 //! Patches: JSON patches, merge patches and strategic merge patches.
 
 use fieldmanager_managedfields::{Cause, Details, Status};
-use fieldmanager_patch::{Error, PatchType, json_merge, json_patch, strategic};
+use fieldmanager_patch::{Error, Fault, PatchType, json_merge, json_patch, strategic};
 use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
-use fieldmanager_value::{Map, Value};
+use fieldmanager_value::{Kind, Map, Value};
 
 use crate::body;
 use crate::go_value;
@@ -40,14 +40,18 @@ impl Patch {
         let patched = match (self.patch_type, part.patches) {
             (PatchType::Json, _) => json_patch::apply(live, &self.value),
             (PatchType::Strategic, Some(schema)) => strategic::apply(live, &self.value, schema),
+            // A list replaces the object, and the decoder refuses it.
+            _ if self.value.as_list().is_some() => json_merge::apply(live, &self.value),
             _ => json_merge::apply_to_object(live, &self.value),
         };
-        let patched = patched.map_err(|error: Error| Status::from(error.response()))?;
-        let shown = match self.patch_type {
-            PatchType::Strategic => go_value::shown(&self.value),
-            _ => patched.to_json(),
-        };
+        let patched = patched.map_err(|error| refused(&error, write.options.server_answers))?;
         let invalid = |error: String| {
+            let shown = match (self.patch_type, part.patches) {
+                (PatchType::Strategic, Some(schema)) => {
+                    go_value::shown(&strategic::left(live, &self.value, schema))
+                }
+                _ => patched.to_json(),
+            };
             let path = FieldPath::root("patch");
             let error = FieldError::invalid(path, Value::from(shown.as_str()), error);
             Status::invalid(&GroupVersionKind::new("", "", ""), "", &[error])
@@ -92,24 +96,17 @@ impl Patch {
             let message = format!("Internal error occurred: {missing}");
             return Err(Status::failure(500, "InternalError", message, Some(details)));
         }
+        write.sees_empty = part.kind.sees_empty(&patched);
         let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
-        let mut defaulted = part.kind.defaulted(&decoded.object);
-        if self.patch_type == PatchType::Strategic && part.kind.is_builtin() && self.empties_managed_fields()
-        {
-            let reset = Value::from(vec![Value::Map(Map::new())]);
-            defaulted = metadata::with(&defaulted, vec![("managedFields", Some(reset))]);
-        }
+        let defaulted = part.kind.defaulted(&decoded.object);
+        let defaulted = match part.kind.is_builtin() {
+            true => metadata::with_reset_of(defaulted, &patched),
+            false => defaulted,
+        };
         write.report_strict(&faults, |faults| {
             invalid(format!("strict decoding error: {}", faults.join(", ")))
         })?;
         Ok(defaulted)
-    }
-
-    /// Whether the patch sets an empty list of managed fields. An API server drops all entries then; with other patches it
-    /// keeps the live ones.
-    fn empties_managed_fields(&self) -> bool {
-        let entries = metadata::field(&self.value, "managedFields").and_then(Value::as_list);
-        entries.is_some_and(|entries| entries.is_empty())
     }
 
     /// The faults of an object of a built-in kind whose version the patch removed: Go decodes it into the internal version,
@@ -173,6 +170,43 @@ impl Patch {
             }
             _ => strict::faults(&self.text, &[]),
         }
+    }
+}
+
+/// The answer to a patch that does not apply.
+fn refused(error: &Error, server_answers: bool) -> Status {
+    let response = error.response();
+    match server_answers && error.is_unexpected() {
+        true => Status::failure(500, "", go_words(error), None),
+        false => response.into(),
+    }
+}
+
+/// The message of Go's error, as far as the fault has its parts.
+fn go_words(error: &Error) -> String {
+    let go_type = |found: &Kind| match found {
+        Kind::Null => "%!s(<nil>)",
+        Kind::Bool => "bool",
+        Kind::Int => "int64",
+        Kind::Float => "float64",
+        Kind::String => "string",
+        Kind::List => "[]interface {}",
+        Kind::Map => "map[string]interface {}",
+    };
+    let is_item = error.path().iter().rev().nth(1).is_some_and(|element| element.as_field().is_none());
+    match error.fault() {
+        Fault::PatchDirective { found, .. } if is_item && found.as_str() == Some("merge") => {
+            "merging lists cannot yet be specified in the patch".to_owned()
+        }
+        Fault::WrongType { expected: "a list", found } => {
+            format!("expected a []interface {{}}, but received a {}", go_type(found))
+        }
+        Fault::WrongType { expected: "a map", found } => {
+            format!("expected a map[string]interface {{}}, but received a {}", go_type(found))
+        }
+        Fault::NoItems => "no elements in any of the given slices".to_owned(),
+        Fault::NoDeclaredKey => format!("{}: item does not contain declared merge key: ", error.path()),
+        _ => error.to_string(),
     }
 }
 

@@ -15,6 +15,10 @@ pub(crate) struct Write<'r> {
     pub(crate) request: &'r Request<'r>,
     pub(crate) manager: String,
     pub(crate) warnings: Warnings,
+    /// Whether an empty list or map of the request makes a difference to the server, see [`sees_empty`].
+    ///
+    /// [`sees_empty`]: crate::kind::Kind::sees_empty
+    pub(crate) sees_empty: bool,
 }
 
 impl Write<'_> {

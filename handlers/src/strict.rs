@@ -19,7 +19,7 @@ const LONGEST_PATH: usize = 4096;
 pub(crate) fn faults<'u>(text: &str, unknown: &'u [String]) -> Vec<String> {
     let path = |fault: &'u str| fault.strip_prefix("unknown field \"")?.strip_suffix('"');
     let unknown_paths = unknown.iter().filter_map(|fault| path(fault)).collect();
-    let mut walk = Walk { path: String::new(), unknown: unknown_paths, found: Vec::new() };
+    let mut walk = Walk { path: String::new(), unknown: unknown_paths, found: Vec::new(), ignored: 0 };
     let mut json = serde_json::Deserializer::from_str(text);
     json.disable_recursion_limit();
     // The text was read before, so it is valid and nests no deeper than the limit.
@@ -36,12 +36,14 @@ struct Walk<'u> {
     /// The paths of the unknown fields.
     unknown: HashSet<&'u str, RandomState>,
     found: Vec<String>,
+    /// The number of unknown fields around the current path. Go skips their values.
+    ignored: usize,
 }
 
 impl Walk<'_> {
     fn report(&mut self, fault: &str) {
         let length: usize = self.found.iter().map(String::len).sum();
-        if self.found.len() < MOST && length + self.path.len() <= MOST * LONGEST_PATH {
+        if self.ignored == 0 && self.found.len() < MOST && length + self.path.len() <= MOST * LONGEST_PATH {
             self.found.push(format!("{fault} field \"{}\"", self.path));
         }
     }
@@ -74,13 +76,15 @@ impl<'de> Visitor<'de> for Place<'_, '_> {
                 walk.path.push('.');
             }
             walk.path.push_str(&name);
-            if names.contains(&name) {
-                walk.report("duplicate");
-            } else if walk.path.len() <= LONGEST_PATH && walk.unknown.contains(walk.path.as_str()) {
-                walk.report("unknown");
+            let is_unknown = walk.path.len() <= LONGEST_PATH && walk.unknown.contains(walk.path.as_str());
+            match (names.insert(name), is_unknown) {
+                (true, true) => walk.report("unknown"),
+                (false, false) => walk.report("duplicate"),
+                _ => {}
             }
-            names.insert(name);
+            walk.ignored += usize::from(is_unknown);
             map.next_value_seed(Place(walk))?;
+            walk.ignored -= usize::from(is_unknown);
             walk.path.truncate(length);
         }
         Ok(())
@@ -131,7 +135,7 @@ mod tests {
 
     #[test]
     fn faults_are_in_the_order_of_the_text() {
-        let text = r#"{"b":1,"a":{"x":1,"x":2},"l":[{"z":0},{"y":0,"y":0}],"a":{}}"#;
+        let text = r#"{"b":1,"b":{"c":1,"c":1},"a":{"x":1,"w":1,"w":2},"l":[{"z":0},{"y":0,"y":0}],"a":{}}"#;
         let unknown = ["unknown field \"a.x\"", "unknown field \"b\"", "unknown field \"gone\""];
         let found = faults(text, &unknown.map(str::to_owned));
         assert_eq!(
@@ -139,7 +143,7 @@ mod tests {
             [
                 "unknown field \"b\"",
                 "unknown field \"a.x\"",
-                "duplicate field \"a.x\"",
+                "duplicate field \"a.w\"",
                 "duplicate field \"l[1].y\"",
                 "duplicate field \"a\"",
                 "unknown field \"gone\"",

@@ -7,7 +7,7 @@ use fieldmanager_managedfields::{
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
-use fieldmanager_value::{Kind as ValueKind, Map, Value};
+use fieldmanager_value::{Map, Value};
 
 use crate::body::{self, Body, Media};
 use crate::kind::Checked;
@@ -43,7 +43,7 @@ impl<'r> Write<'r> {
         let manager = request.manager_name();
         let mut warnings = Warnings::default();
         deprecation.into_iter().for_each(|text| warnings.add(text));
-        let mut write = Write { resource, part, options, request, manager, warnings };
+        let mut write = Write { resource, part, options, request, manager, warnings, sees_empty: false };
         match steps(&mut write) {
             Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
             Err(status) => Err(Refused { status: status.into(), warnings: write.warnings.into_vec() }),
@@ -139,6 +139,7 @@ impl<'r> Write<'r> {
             if let Some(fault) = write.part.kind.malformed(&config) {
                 return Err(write.unconvertible(&config, &fault));
             }
+            write.sees_empty = write.part.kind.sees_empty(&config);
             write.report_strict(&duplicates, |faults| {
                 Status::bad_request(format!(
                     "error strict decoding patch: error converting YAML to JSON: {}",
@@ -154,8 +155,11 @@ impl<'r> Write<'r> {
         let status = error.status();
         use fieldmanager_managedfields::Error;
         let is_unexpected = match error {
-            Error::Invalid { .. } | Error::Merge(_) | Error::Convert { .. } | Error::Entry(_) => true,
-            Error::NotAnObject { found, .. } => *found != ValueKind::List || !self.part.kind.is_builtin(),
+            Error::Invalid { .. }
+            | Error::Merge(_)
+            | Error::Convert { .. }
+            | Error::Entry(_)
+            | Error::NotAnObject { .. } => true,
             _ => status.code == 500,
         };
         match self.options.server_answers && is_unexpected {
@@ -202,6 +206,10 @@ impl<'r> Write<'r> {
     ) -> Result<Outcome, Status> {
         let Some(stored) = live else {
             if !create {
+                // The edit runs first if an update might create the object.
+                if self.part.kind.allows_create_on_update() {
+                    edit(self, &NO_OBJECT)?;
+                }
                 return Err(self.target(self.request.name).not_found());
             }
             check_uid(self.target(self.request.name), uid, "")?;
@@ -243,7 +251,9 @@ impl<'r> Write<'r> {
         let subresource = if self.resource.object.kind.is_builtin() { "/scale" } else { "" };
         let plural = format!("{}{subresource}", self.resource.plural);
         let target = Target { plural: &plural, ..self.target(self.request.name) };
-        check_uid(target, metadata::text(&after, "uid"), metadata::text(live, "uid"))?;
+        if self.resource.object.kind.is_builtin() {
+            check_uid(target, metadata::text(&after, "uid"), metadata::text(live, "uid"))?;
+        }
         // A custom resource is validated as a whole, and its `Scale` is not.
         let errors = match self.resource.object.kind.is_builtin() {
             true => self.part.kind.validate_create(&after).errors,
@@ -280,6 +290,12 @@ impl<'r> Write<'r> {
         let Request { now, uid, name_suffix, .. } = *self.request;
         let kind = &*self.resource.object.kind;
         let object = metadata::with_system_fields(object, now, uid, name_suffix);
+        let object = match kind.default_name(uid) {
+            Some(name) if metadata::text(&object, "name").is_empty() => {
+                metadata::with(&object, vec![("name", Some(Value::from(name)))])
+            }
+            _ => object,
+        };
         let object = metadata::in_namespace(&object, self.namespace())?;
         let object = kind.prepare_create(&object);
         let checked = kind.validate_create(&object);
@@ -300,7 +316,17 @@ impl<'r> Write<'r> {
             other => other,
         };
         let object = kind.prepare_update(subresource, &object, live, self.request.now);
-        let object = metadata::with_kept_fields(&object, live);
+        let is_same_generation = metadata::generation(&object) == metadata::generation(live);
+        let object = match subresource == Subresource::Object && self.sees_empty && is_same_generation {
+            true => metadata::with_generation(&object, metadata::generation(live) + 1),
+            false => object,
+        };
+        let fault = kind.allocation_fault(&object).filter(|_| self.options.server_answers);
+        if let Some(fault) = fault {
+            return Err(Status::failure(500, "", fault, None));
+        }
+        let is_stored = self.request.options.dry_run.is_empty();
+        let object = metadata::with_kept_fields(&object, live, is_stored);
         let checked = kind.validate_update(subresource, &object, live);
         self.refuse_invalid(&object, checked)?;
         self.warn(&object, Some(live));
@@ -388,7 +414,19 @@ impl<'r> Write<'r> {
     fn object_of(&mut self, bytes: &[u8]) -> Result<Value, Status> {
         let Part { gvk, kind, .. } = self.part;
         let media = Media::of(self.request.content_type, kind.is_builtin())?;
+        // The scheme of custom resources lacks the kind of the subresource.
+        let is_unknown =
+            self.request.subresource == Subresource::Scale && !self.resource.object.kind.is_builtin();
+        let unknown = || {
+            let kind = format!("{}.{}", gvk.version, gvk.kind);
+            Status::bad_request(format!(
+                "no kind is registered for the type {kind} in scheme \"pkg/runtime/scheme.go:111\""
+            ))
+        };
         let unrecognized = |error: String| {
+            if is_unknown {
+                return unknown();
+            }
             let summary = body::summary(bytes);
             Status::bad_request(format!(
                 "the object provided is unrecognized (must be of type {}): {error} ({summary})",
@@ -396,6 +434,9 @@ impl<'r> Write<'r> {
             ))
         };
         let cannot = |declared: &GroupVersionKind, error: &str| {
+            if is_unknown {
+                return unknown();
+            }
             Status::bad_request(format!(
                 "{} in version {} cannot be handled as a {}: {error}",
                 declared.kind,
@@ -438,6 +479,13 @@ impl<'r> Write<'r> {
         }
         let typed = body::with_kind(&body.value, &declared);
         let decoded = kind.decode(&typed).map_err(|error| cannot(&declared, &error))?;
+        let faults = self.strict_faults(&body, decoded.unknown);
+        let (yaml, others) = faults.split_at(body.duplicates.len().min(faults.len()));
+        self.report_strict(&faults, |_| {
+            let yaml = (!yaml.is_empty()).then(|| body::yaml_faults(yaml));
+            let all: Vec<String> = yaml.into_iter().chain(others.iter().cloned()).collect();
+            cannot(&declared, &format!("strict decoding error: {}", all.join(", ")))
+        })?;
         // Custom resources are decoded without a default for the version.
         let named = match kind.is_builtin() {
             true => declared.api_version().to_string(),
@@ -449,14 +497,9 @@ impl<'r> Write<'r> {
                 gvk.api_version()
             )));
         }
-        let faults = self.strict_faults(&body, decoded.unknown);
-        let (yaml, others) = faults.split_at(body.duplicates.len().min(faults.len()));
-        self.report_strict(&faults, |_| {
-            let yaml = (!yaml.is_empty()).then(|| body::yaml_faults(yaml));
-            let all: Vec<String> = yaml.into_iter().chain(others.iter().cloned()).collect();
-            cannot(&declared, &format!("strict decoding error: {}", all.join(", ")))
-        })?;
-        Ok(kind.defaulted(&decoded.object))
+        self.sees_empty = kind.sees_empty(&body.value);
+        let object = kind.defaulted(&decoded.object);
+        Ok(if kind.is_builtin() { metadata::with_reset_of(object, &body.value) } else { object })
     }
 
     /// Why a custom resource that names no kind is refused, with its text.

@@ -306,3 +306,43 @@ fn hostile_bodies_are_refused() {
         }
     }
 }
+
+const CONFIG_MAP: &str =
+    r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"data":{"a":"1"}}"#;
+
+#[test]
+fn an_empty_list_of_managed_fields_ends_their_tracking() {
+    let live = config_map(CONFIG_MAP);
+    let body = br#"{"metadata":{"managedFields":[]},"data":{"a":"2"}}"#;
+    let request = request("web").namespace("shop").content_type(MERGE);
+    let outcome = config_maps().patch(&request, Some(&live), body).unwrap();
+    assert_eq!(metadata(&outcome.object, "managedFields"), None);
+}
+
+#[test]
+fn a_merge_patch_that_is_a_list_is_refused_by_the_decoder() {
+    let live = config_map(CONFIG_MAP);
+    let options = RequestOptions::default().field_validation("Ignore");
+    let request = request("web").namespace("shop").content_type(MERGE).options(options);
+    let (code, message) = refused(config_maps().patch(&request, Some(&live), b"[1]"));
+    assert_eq!(code, 422);
+    assert!(message.contains("cannot unmarshal array"), "{message}");
+}
+
+#[test]
+fn an_empty_rule_of_a_network_policy_raises_its_generation() {
+    let kind = GroupVersionKind::from_api_version_kind("networking.k8s.io/v1", "NetworkPolicy");
+    let policies = Resource::builtin(&kind).unwrap();
+    let live = Value::from_yaml(
+        "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, spec: {podSelector: {}, policyTypes: [Ingress]},
+          metadata: {name: web, namespace: shop, uid: u, creationTimestamp: '2026-01-31T12:00:00Z', resourceVersion: '1', generation: 1}}",
+    )
+    .unwrap();
+    let generation = |body: &[u8]| {
+        let request = request("web").namespace("shop").content_type(MERGE);
+        let outcome = policies.patch(&request, Some(&live), body).unwrap();
+        metadata(&outcome.object, "generation").cloned()
+    };
+    assert_eq!(generation(br#"{"spec":{"egress":[]}}"#), Some(Value::Int(2)));
+    assert_eq!(generation(br#"{"spec":{"egress":null}}"#), Some(Value::Int(1)));
+}

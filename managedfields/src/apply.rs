@@ -37,9 +37,12 @@ struct Merged {
 impl<'r> Apply<'r> {
     pub(crate) fn run(settings: &'r Settings, request: &'r ApplyRequest<'r>) -> Result<Outcome, Error> {
         check_live_object(request.live())?;
-        check_object("configuration", request.config)?;
+        if request.config.as_map().is_none() {
+            check_object("configuration", request.config)?;
+        }
         let State { managed, dropped, .. } = State::stored(settings, request.live())?;
         settings.check_kind(request.config)?;
+        check_object("configuration", request.config)?;
         let identifier = settings.identifier(request.manager, Operation::Apply);
         let object = settings.without_managed_fields(request.live());
         let apply = Apply { settings, request, identifier, live: Tracked { object, managed } }.seed()?;

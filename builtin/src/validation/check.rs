@@ -137,12 +137,12 @@ impl Check {
             (Rule::Apply(name), Some(value)) => apply(name, path, value, below, errors),
             (Rule::Call(function), Some(value)) => function(path, value, below, errors),
             (Rule::Unique(key), Some(Value::List(items))) => {
+                let shown = self.shown.as_ref().unwrap_or(key);
                 let mut seen = BTreeSet::new();
                 for (at, item) in items.iter().enumerate() {
                     if let Some(value) = key.get(item)
                         && !seen.insert(value)
                     {
-                        let shown = self.shown.as_ref().unwrap_or(key);
                         errors.push(FieldError::duplicate(below_path(&path.index(at), shown), value.clone()));
                     }
                 }

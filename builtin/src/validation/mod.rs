@@ -143,6 +143,11 @@ fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldErr
             errors.extend(faults.map(|fault| FieldError::invalid(path.clone(), finalizer, fault)));
         }
     }
+    if kind.group == "autoscaling" && kind.kind == "Scale" {
+        // The other metadata of a `Scale` is ignored.
+        let entries = path.child("managedFields").to_string();
+        errors.retain(|error| error.path.to_string().starts_with(&entries));
+    }
     errors
 }
 
@@ -220,5 +225,41 @@ mod tests {
         let service = "{metadata: {name: a.b, namespace: x}, spec: {type: ClusterIP, sessionAffinity: None, internalTrafficPolicy: Cluster, ports: [{port: 1, protocol: TCP, targetPort: 1}]}}";
         assert_eq!(errors("v1", "Service", service, None).len(), 1);
         assert!(errors("v1", "ConfigMap", "{metadata: {name: a.b, namespace: x}}", None).is_empty());
+    }
+
+    #[test]
+    fn classes_have_values_and_tolerations_in_bounds() {
+        let class = |rest: &str| {
+            let object = format!("{{metadata: {{name: a}}, {rest}}}");
+            errors("scheduling.k8s.io/v1", "PriorityClass", &object, None)
+        };
+        assert_eq!(
+            class("value: 1000000001, preemptionPolicy: X"),
+            [
+                "value: Forbidden: maximum allowed value of a user defined priority is 1000000000",
+                "preemptionPolicy: Unsupported value: \"X\": supported values: \"PreemptLowerPriority\", \"Never\""
+            ]
+        );
+        let toleration = "{key: a, operator: Exists}";
+        let runtime = format!(
+            "{{metadata: {{name: a}}, handler: h, scheduling: {{tolerations: [{toleration}, {toleration}]}}}}"
+        );
+        let found = errors("node.k8s.io/v1", "RuntimeClass", &runtime, None);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].starts_with("scheduling.tolerations[1]: Duplicate value: {\"Key\":\"a\""),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn metadata_of_a_scale_is_ignored_but_its_managed_fields() {
+        let scale =
+            "{metadata: {labels: {'a b': c}, managedFields: [{operation: Odd}]}, spec: {replicas: 1}}";
+        let found = errors("autoscaling/v1", "Scale", scale, None);
+        assert!(
+            !found.is_empty() && found.iter().all(|error| error.starts_with("metadata.managedFields")),
+            "{found:?}"
+        );
     }
 }

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
+use fieldmanager_handlers::Action;
 use serde_json::{Value as Json, json};
 
 use super::compare::difference;
-use super::kinds::Catalog;
+use super::kinds::{Catalog, Kind};
 use super::library::{Library, Server, inputs};
 use super::live::stored_by;
 use super::recording::Recording;
-use super::request::{Answer, Step};
+use super::request::{Answer, Request, Step};
 use super::{deviations, generate};
 use crate::Error;
 use crate::json::{items, member, text};
 use crate::oracle::Oracle;
 use crate::shrink::Cut;
-use crate::suite::{Suite, Verdict};
+use crate::suite::{Difference, Suite, Verdict};
 
 /// Comparisons of answers to requests.
 pub struct Requests {
@@ -36,10 +37,96 @@ impl Requests {
         }
     }
 
+    /// The answer of the library if `live` is stored, and its effect.
+    fn answer(&mut self, request: &Request, live: &Json) -> (Answer, Option<Action>) {
+        self.library.live = Some(live.clone()).filter(|live| !live.is_null());
+        (self.library.send(request), self.library.action)
+    }
+
+    /// The rule that explains a difference. Some rules are checked with another request.
+    fn explained(
+        &mut self,
+        (kind, step): (&Kind, &Step<'_>),
+        (before, live): (&Json, &Json),
+        request: &Request,
+        real: &Answer,
+        ours: &Answer,
+        found: &Difference,
+    ) -> Option<&'static str> {
+        if let Some(rule) = deviations::explain(kind, step, real, ours, found) {
+            return Some(rule);
+        }
+        if let Some(live) = deviations::without_duplicates(live) {
+            let body = serde_json::from_slice(&request.body).unwrap_or_default();
+            let mut request = request.clone();
+            if let Some(body) = deviations::without_duplicates(&body) {
+                request.body = body.to_string().into_bytes();
+            }
+            let (ours, action) = self.answer(&request, &live);
+            let found = difference(kind, step, &live, real, &ours, action);
+            // The server stores the object without the duplicates.
+            if found.is_none_or(|found| found.what == "write") {
+                return Some(deviations::DUPLICATE_ENTRIES);
+            }
+        }
+        if found.what == "managed" {
+            let sent = serde_json::from_slice(&request.body).unwrap_or_default();
+            if deviations::moves_unchanged_lists(live, &sent, &real.body, &ours.body) {
+                return Some(deviations::LIST_FORMS);
+            }
+        }
+        if step.verb == "strategic" && matches!(ours.code, 400 | 500) {
+            let patch = serde_json::from_slice(&request.body).unwrap_or_default();
+            if let Some(patch) = deviations::without_leaks(&patch) {
+                let request = Request { body: patch.to_string().into_bytes(), ..request.clone() };
+                let (ours, action) = self.answer(&request, live);
+                let is_explained = difference(kind, step, live, real, &ours, action)
+                    .is_none_or(|found| deviations::explain(kind, step, real, &ours, &found).is_some());
+                if is_explained {
+                    return Some(deviations::STRATEGIC);
+                }
+            }
+        }
+        if found.what == "warnings" && !before.is_null() {
+            let (first, _) = self.answer(request, before);
+            let all = |real: &Answer| {
+                let mut all: Vec<String> = first.warnings.iter().chain(&ours.warnings).cloned().collect();
+                all.sort_unstable();
+                all.dedup();
+                let mut found = real.warnings.clone();
+                found.sort_unstable();
+                all == found
+            };
+            if all(real) {
+                return Some(deviations::RETRIED);
+            }
+        }
+        let are_faults = matches!(real.code, 400 | 500) && matches!(ours.code, 400 | 500);
+        let has_deletion = String::from_utf8_lossy(&request.body).contains("\"$deleteFromPrimitiveList/");
+        if step.verb == "strategic" && (are_faults || has_deletion) {
+            let patch = serde_json::from_slice(&request.body).unwrap_or_default();
+            for smaller in deviations::without_a_member(&patch) {
+                let request = Request { body: smaller.to_string().into_bytes(), ..request.clone() };
+                let (ours, action) = self.answer(&request, live);
+                let found = difference(kind, step, live, real, &ours, action);
+                if found.is_none_or(|found| deviations::explain(kind, step, real, &ours, &found).is_some()) {
+                    return Some(deviations::FAULT_ORDER);
+                }
+            }
+        }
+        None
+    }
+
     /// Compares with a server that has these definitions of custom resources. `kind` limits the kinds of objects.
     pub fn live(definitions: Arc<Vec<Json>>, kind: Option<String>) -> Self {
         Requests { library: Library::new(definitions), recorded: None, kind }
     }
+}
+
+/// The object that a request finds. A request that creates an object under another name than that of the sequence finds
+/// one if an earlier sequence left it; the answer of the real server says whether it does.
+fn found_by(step: &Step<'_>, live: &Json, real: &Answer) -> Json {
+    if step.verb == "create" && real.code == 201 { Json::Null } else { live.clone() }
 }
 
 /// The oracle of a recording: the answers are in the case.
@@ -81,7 +168,7 @@ impl Suite for Requests {
         let kind = kind.ok_or_else(|| Error::Request(text(case, "path").to_owned()))?;
         let reply = answers.first().unwrap_or(&Json::Null);
         let name = text(reply, "name");
-        let mut live = member(case, "live").clone();
+        let (mut before, mut live) = (member(case, "before").clone(), member(case, "live").clone());
         let mut verdict = Verdict::default();
         for (number, (json, answer)) in items(case, "steps").iter().zip(items(reply, "answers")).enumerate() {
             if answer.is_null() {
@@ -94,12 +181,13 @@ impl Suite for Requests {
                 tally.operations += 1;
                 tally.count("kinds", format!("{} {}", kind.api_version(&kind.version), kind.kind));
                 tally.count("requests", format!("{} {} {}", step.verb, step.sub, real.code));
-                self.library.live = Some(live.clone()).filter(|live| !live.is_null());
-                self.library.inputs = inputs(&live, &real);
-                let ours = self.library.send(&step.request(kind, &live, name));
-                let action = self.library.action;
+                let request = step.request(kind, &live, name);
+                let sent = serde_json::from_slice(&request.body).unwrap_or_default();
+                self.library.inputs = inputs(&live, &sent, &real);
+                let found_by = found_by(&step, &live, &real);
+                let (ours, action) = self.answer(&request, &found_by);
                 if let Some(found) = difference(kind, &step, &live, &real, &ours, action) {
-                    match deviations::explain(kind, &step, &live, &real, &ours, &found) {
+                    match self.explained((kind, &step), (&before, &live), &request, &real, &ours, &found) {
                         Some(rule) => verdict.deviations.push(rule),
                         None => {
                             tally.count("differences", found.label.as_str());
@@ -115,10 +203,9 @@ impl Suite for Requests {
                     }
                 }
             }
-            if let Some(stored) = answer.get("live") {
-                live = stored.clone();
-            } else if let Some(stored) = stored_by(&step, kind, &real) {
-                live = stored;
+            let stored = answer.get("live").cloned().or_else(|| stored_by(&step, kind, &real));
+            if let Some(stored) = stored.filter(|_| !step.makes_another(&live)) {
+                before = std::mem::replace(&mut live, stored);
             }
         }
         Ok(verdict)

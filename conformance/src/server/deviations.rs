@@ -44,6 +44,15 @@ pub(super) const EMPTY_VALUES: &str = "server-empty-values";
 /// A check of a built-in kind that the library does not make.
 pub(super) const VALIDATION: &str = "server-validation";
 
+/// Warnings about an object that the server no longer stores: it tries a write again if its cache was old.
+pub(super) const RETRIED: &str = "server-retried";
+
+/// A list of Go structs that has the same values as before in another form: Go compares these lists by their memory.
+pub(super) const LIST_FORMS: &str = "server-list-forms";
+
+/// A strategic merge patch with several faults: Go reports the first one in the random order of its maps.
+pub(super) const FAULT_ORDER: &str = "server-fault-order";
+
 /// A rule of a definition that Kubernetes refuses for its types or its cost.
 pub(super) const RULE_TYPES: &str = "server-rule-types";
 
@@ -54,7 +63,6 @@ pub(super) const EMPTY_SHOWN: &str = "server-empty-shown";
 pub(super) fn explain(
     kind: &Kind,
     step: &Step<'_>,
-    live: &Json,
     real: &Answer,
     ours: &Answer,
     found: &Difference,
@@ -79,7 +87,9 @@ pub(super) fn explain(
     if found.what == "write" && is_rewritten && found.reference == json!(true) {
         return Some(WRITTEN_AGAIN);
     }
-    if step.verb == "strategic" && is_strategic(real.code, theirs) {
+    // The data of a ControllerRevision has no type.
+    let is_raw = theirs.starts_with("unable to find api field in struct RawExtension");
+    if step.verb == "strategic" && real.code == 500 && (is_raw || same_code && is_strategic(theirs, our)) {
         return Some(STRATEGIC);
     }
     if step.verb == "strategic" && leaves_directives(kind, step, real) {
@@ -92,15 +102,27 @@ pub(super) fn explain(
     } else if kind.definition.is_none() && real.code == 422 && is_other_validation(&real.body, ours) {
         return Some(VALIDATION);
     }
-    if real.code == 422 && ours.is_success() && empties_immutable(step, real) {
-        return Some(EMPTY_VALUES);
+    let is_written = found.what == "write" && found.reference == json!(true);
+    // The conversion to the version of a request loses parts of the stored object.
+    if is_written && step.version != kind.read_version() {
+        return Some(WRITTEN_AGAIN);
     }
-    if found.what == "managed" && has_duplicates(live) {
-        return Some(DUPLICATE_ENTRIES);
+    if is_written && has_number_keys(member(member(&real.body, "metadata"), "managedFields")) {
+        return Some(WRITTEN_AGAIN);
+    }
+    if real.code == 422 && (ours.is_success() || ours.code == 422) && empties_immutable(step, real, ours) {
+        return Some(EMPTY_VALUES);
     }
     if same_code && real.warnings == ours.warnings {
         let is_metadata = our.contains("expected metadata that is a map");
         if step.verb == "apply" && (is_metadata || real.code == 500 && same_paths(theirs, our)) {
+            return Some(TYPE_WORDS);
+        }
+        let fault = |message: &str| {
+            message.split_once("unable to convert unstructured object ").map(|(_, fault)| fault.to_owned())
+        };
+        if step.verb == "apply" && real.code == 500 && fault(theirs).is_some() && fault(theirs) == fault(our)
+        {
             return Some(TYPE_WORDS);
         }
         if real.code == 400 && theirs.contains("yaml: ") && our.contains("YAML") && step.verb == "apply" {
@@ -248,7 +270,12 @@ fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
     let is_data = |name: &&str| {
         let in_warning = real.warnings.iter().any(|warning| warning.contains(&format!(".{name}")));
         let in_cause = patch_cause(&real.body).is_some_and(|cause| {
-            cause.contains("cannot restore ") || cause.contains(&format!(".{name}\\\""))
+            let strict = cause.split_once("strict decoding error: ").map(|(_, faults)| faults);
+            let is_unknown = |faults: &str| faults.contains(&format!(".{name}"));
+            // A map of quantities takes a directive for one.
+            let is_value =
+                ["cannot restore ", "quantities must match"].iter().any(|words| cause.contains(words));
+            is_value || strict.is_some_and(is_unknown)
         });
         patch.contains(&format!("\"{name}")) && (in_warning || in_cause)
     };
@@ -256,14 +283,17 @@ fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
 }
 
 /// Whether the real server refuses nothing but empty maps in place of absent ones in an immutable object.
-fn empties_immutable(step: &Step<'_>, real: &Answer) -> bool {
+fn empties_immutable(step: &Step<'_>, real: &Answer, ours: &Answer) -> bool {
+    let found = items(member(&ours.body, "details"), "causes");
     let causes = items(member(&real.body, "details"), "causes");
+    let is_found = |cause: &&Json| ours.code == 422 && found.contains(cause);
+    let causes: Vec<&Json> = causes.iter().filter(|cause| !is_found(cause)).collect();
     let body = member(step.json, "body");
     let is_empty = |cause: &Json| {
         text(cause, "message").contains("field is immutable when")
             && member(body, text(cause, "field")).as_object().is_some_and(|map| map.is_empty())
     };
-    !causes.is_empty() && causes.iter().all(is_empty)
+    !causes.is_empty() && causes.into_iter().all(is_empty)
 }
 
 /// Whether two answers have the same causes, apart from empty values that they show. A difference of two values in a
@@ -283,22 +313,183 @@ fn same_but_empty(real: &Json, ours: &Json) -> bool {
     shows_empty(text(real, "message")) && causes(real) == causes(ours)
 }
 
-/// Whether the real server refuses a strategic merge patch for a reason of its own: see the section about patches.
-fn is_strategic(code: u16, message: &str) -> bool {
-    let starts = ["unknown patch type: ", "unable to find api field in struct RawExtension"];
-    let ends = ["does not contain declared merge key: "];
-    code == 500
-        && (starts.iter().any(|start| message.starts_with(start))
-            || ends.iter().any(|end| message.ends_with(end)))
+/// Whether both sides refuse a strategic merge patch with the code 500 for one reason, in other words.
+fn is_strategic(real: &str, ours: &str) -> bool {
+    let words = [
+        "unknown patch type: ",
+        "does not contain declared merge key: ",
+        "list element types are not identical",
+    ];
+    words.iter().any(|words| real.contains(words) && ours.contains(words))
 }
 
-/// Whether the object has two entries of one manager, operation, version and subresource.
-fn has_duplicates(object: &Json) -> bool {
-    let mut seen = BTreeSet::new();
+/// The object with the last of its entries of one manager, operation and subresource, and of one version for updates;
+/// `None` if there are no such entries.
+pub(super) fn without_duplicates(object: &Json) -> Option<Json> {
     let key = |entry: &Json| {
-        ["manager", "operation", "apiVersion", "subresource"].map(|name| text(entry, name).to_owned())
+        let version = if text(entry, "operation") == "Apply" { "" } else { "apiVersion" };
+        ["manager", "operation", version, "subresource"].map(|name| text(entry, name).to_owned())
     };
-    !items(member(object, "metadata"), "managedFields").iter().all(|entry| seen.insert(key(entry)))
+    let mut seen = BTreeSet::new();
+    let entries = items(member(object, "metadata"), "managedFields");
+    let mut kept: Vec<Json> = entries.iter().rev().filter(|entry| seen.insert(key(entry))).cloned().collect();
+    if kept.len() == entries.len() {
+        return None;
+    }
+    kept.reverse();
+    let mut out = object.clone();
+    set(out.get_mut("metadata")?, "managedFields", json!(kept));
+    Some(out)
+}
+
+/// Whether two answers differ in the owners of lists alone that the object of the request has in another form, although the
+/// request does not change them.
+pub(super) fn moves_unchanged_lists(live: &Json, sent: &Json, real: &Json, ours: &Json) -> bool {
+    let mut places = Vec::new();
+    lists(sent, String::new(), &mut places);
+    let is_unchanged = |place: &String| {
+        let stored = live.pointer(place);
+        stored.is_some() && stored == real.pointer(place) && stored != sent.pointer(place)
+    };
+    places.retain(|place| !place.starts_with("/metadata") && is_unchanged(place));
+    let without = |object: &Json| {
+        let mut out = object.clone();
+        let entries = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
+        for entry in entries.into_iter().flatten() {
+            set(entry, "time", Json::Null);
+            for place in &places {
+                let names: Vec<&str> = place.split('/').skip(1).collect();
+                disown(member_mut(entry, "fieldsV1"), &names);
+            }
+        }
+        if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
+            entries.retain(|entry| {
+                member(entry, "fieldsV1").as_object().is_some_and(|fields| !fields.is_empty())
+            });
+            entries.sort_by_key(Json::to_string);
+        }
+        if let Some(metadata) = out.get_mut("metadata") {
+            set(metadata, "resourceVersion", Json::Null);
+        }
+        out
+    };
+    !places.is_empty() && without(real) == without(ours)
+}
+
+/// Removes the field at a path of names from a set of fields, and the sets that are empty then. A place in a list has any key.
+fn disown(fields: Option<&mut Json>, names: &[&str]) {
+    let (Some(Json::Object(members)), Some((name, rest))) = (fields, names.split_first()) else { return };
+    let is_place = name.bytes().all(|byte| byte.is_ascii_digit());
+    let keys: Vec<String> = members
+        .keys()
+        .filter(|key| **key == format!("f:{name}") || is_place && key.starts_with("k:"))
+        .cloned()
+        .collect();
+    for key in keys {
+        if !rest.is_empty() {
+            disown(members.get_mut(&key), rest);
+        }
+        if rest.is_empty()
+            || members.get(&key).and_then(Json::as_object).is_some_and(|below| below.is_empty())
+        {
+            members.remove(&key);
+        }
+    }
+}
+
+fn member_mut<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
+    value.get_mut(name)
+}
+
+/// Whether managed fields have items whose keys are numbers, and the order of these differs from that of their strings.
+fn has_number_keys(fields: &Json) -> bool {
+    let Json::Object(members) = fields else {
+        return fields
+            .as_array()
+            .is_some_and(|entries| entries.iter().any(|entry| has_number_keys(member(entry, "fieldsV1"))));
+    };
+    let numbers = |key: &String| -> Option<Vec<i64>> {
+        let key: Json = serde_json::from_str(key.strip_prefix("k:")?).ok()?;
+        Some(key.as_object()?.values().filter_map(Json::as_i64).collect())
+    };
+    let keys: Vec<Vec<i64>> = members.keys().filter_map(numbers).collect();
+    !keys.is_sorted() || members.values().any(has_number_keys)
+}
+
+/// The places of the lists in a value.
+fn lists(value: &Json, place: String, out: &mut Vec<String>) {
+    match value {
+        Json::Object(members) => {
+            for (name, value) in members {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                lists(value, format!("{place}/{name}"), out);
+            }
+        }
+        Json::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                lists(item, format!("{place}/{at}"), out);
+            }
+            out.push(place);
+        }
+        _ => {}
+    }
+}
+
+/// A patch with no directives in it that Go takes for data, or drops with their map, whatever they say. `None` if there are
+/// none.
+pub(super) fn without_leaks(patch: &Json) -> Option<Json> {
+    let mut out = patch.clone();
+    let mut changed = false;
+    cut_leaks(&mut out, &mut changed);
+    changed.then_some(out)
+}
+
+fn cut_leaks(patch: &mut Json, changed: &mut bool) {
+    match patch {
+        Json::Object(members) => {
+            if members
+                .get("$patch")
+                .is_some_and(|value| !matches!(value.as_str(), Some("replace" | "delete" | "merge")))
+            {
+                members.insert("$patch".to_owned(), json!("delete"));
+                *changed = true;
+            }
+            *changed |= members.remove("$retainKeys").is_some();
+            members.values_mut().for_each(|value| cut_leaks(value, changed));
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| cut_leaks(item, changed)),
+        _ => {}
+    }
+}
+
+/// The bodies of a patch without one of the members of its maps, at any level.
+pub(super) fn without_a_member(patch: &Json) -> Vec<Json> {
+    let mut out = Vec::new();
+    match patch {
+        Json::Object(members) => {
+            for (name, value) in members {
+                let mut rest = members.clone();
+                rest.remove(name);
+                out.push(Json::Object(rest));
+                for smaller in without_a_member(value) {
+                    let mut changed = members.clone();
+                    changed.insert(name.clone(), smaller);
+                    out.push(Json::Object(changed));
+                }
+            }
+        }
+        Json::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                for smaller in without_a_member(item) {
+                    let before = items.iter().take(at).cloned();
+                    let after = items.iter().skip(at.saturating_add(1)).cloned();
+                    out.push(before.chain([smaller]).chain(after).collect());
+                }
+            }
+        }
+        _ => {}
+    }
+    out
 }
 
 /// A message without the key of the store.

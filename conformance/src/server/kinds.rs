@@ -54,6 +54,14 @@ impl Kind {
         }
     }
 
+    /// The version at which the object is read between the steps: that in which it is stored, if others lose something.
+    pub(crate) fn read_version(&self) -> &str {
+        match text(&self.rest, "stored") {
+            "" => &self.version,
+            version => version,
+        }
+    }
+
     pub(crate) fn is_namespaced(&self) -> bool {
         self.path.contains("/namespaces/")
     }

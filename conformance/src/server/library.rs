@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::kinds::{Catalog, Kind};
 use super::request::{Answer, Request};
-use crate::json::{back, own, text};
+use crate::json::{back, member, own, text};
 
 /// A server that can be compared.
 pub trait Server {
@@ -189,8 +189,8 @@ fn decoded(value: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The choices of the real server in its answer; `live` is the object before the request.
-pub(super) fn inputs(live: &Json, real: &Answer) -> Inputs {
+/// The choices of the real server in its answer; `live` is the object before the request, and `sent` its body.
+pub(super) fn inputs(live: &Json, sent: &Json, real: &Answer) -> Inputs {
     let metadata = real.body.get("metadata").cloned().unwrap_or_default();
     let entries = |object: &Json| -> Vec<Json> {
         object.pointer("/metadata/managedFields").and_then(Json::as_array).cloned().unwrap_or_default()
@@ -199,14 +199,21 @@ pub(super) fn inputs(live: &Json, real: &Answer) -> Inputs {
     // whether the library would have changed something.
     let entries = entries(&real.body);
     let newest = entries.iter().map(|entry| text(entry, "time")).max().filter(|time| !time.is_empty());
+    // A volume has the time of a change of its phase.
+    let newest = newest.or_else(|| real.body.pointer("/status/lastPhaseTransitionTime")?.as_str());
     let created = text(&metadata, "creationTimestamp");
     let now = match newest {
         Some(time) if real.body != *live => time,
-        _ if live.is_null() && !created.is_empty() => created,
+        _ if real.code == 201 && !created.is_empty() => created,
         _ => "2030-01-01T00:00:00Z",
     };
-    let generated = text(&metadata, "generateName");
-    let suffix = text(&metadata, "name").strip_prefix(generated).filter(|_| !generated.is_empty());
+    // A refused object has its generated name in the details of the answer.
+    let details = real.body.get("details").cloned().unwrap_or_default();
+    let (base, name) = match text(&metadata, "generateName") {
+        "" => (text(member(sent, "metadata"), "generateName"), text(&details, "name")),
+        base => (base, text(&metadata, "name")),
+    };
+    let suffix = name.strip_prefix(base).filter(|_| !base.is_empty());
     // Of an object that was refused, the messages show the uid at most in a label.
     let label = "batch.kubernetes.io/controller-uid\":\"";
     let shown = text(&real.body, "message").split_once(label).and_then(|(_, rest)| rest.split('"').next());

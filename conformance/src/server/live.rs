@@ -117,7 +117,8 @@ impl Live {
         let kind = kind.ok_or_else(|| Error::Request(text(case, "path").to_owned()))?;
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{run}", text(case, "name"));
-        let mut path = format!("{}/{}", kind.path, kind.object_name().replace(NAME, &name));
+        let collection = kind.path_at(kind.read_version());
+        let mut path = format!("{collection}/{}", kind.object_name().replace(NAME, &name));
         let mut live = Json::Null;
         let mut answers = Vec::new();
         for step in items(case, "steps") {
@@ -129,10 +130,14 @@ impl Live {
             let answer = self.ask(&step.request(kind, &live, &name))?;
             let mut out = answer.to_json();
             let terminating = live.pointer("/metadata/deletionTimestamp").is_some();
+            if step.makes_another(&live) {
+                answers.push(out);
+                continue;
+            }
             if let Some(stored) = stored_by(&step, kind, &answer).filter(|_| !terminating) {
                 live = stored;
                 if let Some(found) = live.pointer("/metadata/name").and_then(Json::as_str) {
-                    path = format!("{}/{found}", kind.path);
+                    path = format!("{collection}/{found}");
                 }
             } else if answer.is_success() && !step.is_dry_run() {
                 live = self.stored(kind, &path)?;

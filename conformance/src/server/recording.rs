@@ -24,7 +24,7 @@ use crate::json::{items, member, set, text};
 pub struct Recording {
     /// The definitions of the custom kinds, as the server stored them.
     pub definitions: Arc<Vec<Json>>,
-    /// Sequences of one step.
+    /// Sequences of one step, with the object before the last change of the live one.
     pub requests: Arc<Vec<Json>>,
 }
 
@@ -95,20 +95,21 @@ impl Recording {
 fn cut(case: &Json, out: &mut Vec<Json>) -> Result<(), Error> {
     let kind = Catalog::get()?.find(text(case, "path"), text(case, "kind"));
     let kind = kind.ok_or_else(|| Error::Request(text(case, "path").to_owned()))?;
-    let mut live = Json::Null;
+    let (mut before, mut live) = (Json::Null, Json::Null);
     for json in items(case, "steps") {
         let step = Step::new(json, kind);
         if step.is_write() {
             let mut single = case.clone();
+            set(&mut single, "before", before.clone());
             set(&mut single, "live", live.clone());
             set(&mut single, "steps", json!([json]));
             out.push(single);
         }
         let answer = member(json, "answer");
-        if let Some(stored) = answer.get("live") {
-            live = stored.clone();
-        } else if let Some(stored) = stored_by(&step, kind, &Answer::from_json(answer)) {
-            live = stored;
+        let stored = answer.get("live").cloned();
+        let stored = stored.or_else(|| stored_by(&step, kind, &Answer::from_json(answer)));
+        if let Some(stored) = stored.filter(|_| !step.makes_another(&live)) {
+            before = std::mem::replace(&mut live, stored);
         }
     }
     Ok(())

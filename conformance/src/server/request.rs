@@ -87,13 +87,19 @@ impl<'a> Step<'a> {
         flag(self.json, "once") && !live.is_null()
     }
 
+    /// Whether a successful step makes another object than that of the sequence, which exists already.
+    pub(super) fn makes_another(&self, live: &Json) -> bool {
+        self.verb == "create" && !live.is_null()
+    }
+
     pub(super) fn is_dry_run(&self) -> bool {
         self.query.split('&').any(|pair| pair.starts_with("dryRun="))
     }
 
-    /// Whether a successful answer is the object that is stored, at the version of the kind.
+    /// Whether a successful answer is the object that is stored, at the version at which it is read.
     pub(super) fn answers_object(&self, kind: &Kind) -> bool {
-        self.is_write() && self.sub != "scale" && self.version == kind.version && kind.group != DEFINITIONS
+        let is_stored = self.version == kind.read_version();
+        self.is_write() && self.sub != "scale" && is_stored && kind.group != DEFINITIONS
     }
 
     /// The request, given the live object.

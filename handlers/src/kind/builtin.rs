@@ -1,6 +1,6 @@
 //! Built-in kinds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fieldmanager_builtin as facts;
@@ -9,7 +9,7 @@ use fieldmanager_managedfields::{ConvertError, FieldManager, FieldManagerBuilder
 use fieldmanager_openapi::Types;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::internal::level;
-use fieldmanager_value::{Str, Value};
+use fieldmanager_value::{Map, Str, Value};
 
 use super::definition::Definition;
 use super::{Checked, Decoded, Kind};
@@ -94,6 +94,17 @@ impl Builtin {
     }
 }
 
+/// Whether a value has an empty list, or the empty map of a selector. Other maps of these kinds are structs.
+fn has_empty(value: &Value) -> bool {
+    level(|| match value {
+        Value::List(list) => list.is_empty() || list.iter().any(has_empty),
+        Value::Map(map) => map.iter().any(|(name, value)| {
+            has_empty(value) || name == "matchLabels" && value.as_map().is_some_and(Map::is_empty)
+        }),
+        _ => false,
+    })
+}
+
 /// The value with null for empty lists. Decoded objects have none but those of fields that Go does not omit.
 fn without_empty_lists(value: &Value) -> Option<Value> {
     match value {
@@ -153,8 +164,18 @@ impl ObjectConverter for Versions {
 
 impl Kind for Builtin {
     fn decode(&self, object: &Value) -> Result<Decoded, String> {
-        let decoded = self.kind.decode(object).map_err(|error| error.to_string())?;
-        Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
+        let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        // A body may name another version of the kind.
+        let other = match *self.kind.gvk().api_version().to_string() == *version {
+            true => None,
+            false => {
+                facts::Kind::of(&GroupVersionKind::from_api_version_kind(version, &self.kind.gvk().kind))
+            }
+        };
+        let decoded = other.unwrap_or(self.kind).decode(object).map_err(|error| error.to_string())?;
+        let converted = other.and_then(|other| other.convert(&decoded.object, &self.kind).ok());
+        let unknown = super::unknown_fields(&decoded.unknown);
+        Ok(Decoded { object: converted.unwrap_or(decoded.object), unknown })
     }
 
     fn decode_patched(&self, object: &Value) -> Result<Decoded, String> {
@@ -164,6 +185,16 @@ impl Kind for Builtin {
 
     fn malformed(&self, config: &Value) -> Option<String> {
         self.kind.from_unstructured(config).err().map(|error| error.to_string())
+    }
+
+    fn sees_empty(&self, document: &Value) -> bool {
+        match self.kind.gvk().kind.as_str() {
+            "NetworkPolicy" => document.get("spec").is_some_and(has_empty),
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+                document.get("webhooks").is_some_and(has_empty)
+            }
+            _ => false,
+        }
     }
 
     fn defaulted(&self, object: &Value) -> Value {
@@ -184,7 +215,11 @@ impl Kind for Builtin {
     }
 
     fn stored(&self, object: &Value) -> Value {
-        object.clone()
+        // A namespace with a generated name gets its label when it is read back.
+        match self.kind.gvk().kind == "Namespace" {
+            true => self.defaulted(object),
+            false => object.clone(),
+        }
     }
 
     fn tracks(&self, _: &str) -> bool {
@@ -203,6 +238,28 @@ impl Kind for Builtin {
             _ => self.as_stored(object),
         };
         facts::prepare_update(self.kind.gvk(), subresource.segment(), &object, live)
+    }
+
+    fn allocation_fault(&self, object: &Value) -> Option<String> {
+        if self.kind.gvk().kind != "Service" {
+            return None;
+        }
+        let spec = object.get("spec")?;
+        let ports = match spec.get("type")?.as_str()? {
+            "NodePort" | "LoadBalancer" => spec.get("ports")?.as_list()?,
+            _ => return None,
+        };
+        let mut seen = BTreeSet::new();
+        let mut numbers = ports.iter().filter_map(|port| {
+            let number = port.get("nodePort")?.as_i64().filter(|number| *number != 0)?;
+            Some((port.get("protocol").and_then(Value::as_str).unwrap_or_default(), number))
+        });
+        let (protocol, number) = numbers.find(|port| !seen.insert(*port))?;
+        Some(format!("duplicate nodePort: {{{protocol} {number}}}"))
+    }
+
+    fn default_name<'u>(&self, uid: &'u str) -> Option<&'u str> {
+        (self.kind.gvk().kind == "LimitRange").then_some(uid)
     }
 
     fn validate_create(&self, object: &Value) -> Checked {

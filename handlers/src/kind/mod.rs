@@ -51,6 +51,12 @@ pub(crate) trait Kind: Send + Sync {
     /// quantity, a time or a base64 string that is malformed.
     fn malformed(&self, config: &Value) -> Option<String>;
 
+    /// Whether the document of a request has an empty list or map that raises the generation: a few kinds compare it with
+    /// an absent one, which is what the store returns for it.
+    fn sees_empty(&self, _document: &Value) -> bool {
+        false
+    }
+
     /// Fills in the defaults of a decoded object.
     fn defaulted(&self, object: &Value) -> Value;
 
@@ -69,6 +75,16 @@ pub(crate) trait Kind: Send + Sync {
 
     /// Keeps what a request to the subresource cannot change, and raises the generation.
     fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, now: Time) -> Value;
+
+    /// Why the allocators of the server refuse an updated object with the code 500, before it is validated.
+    fn allocation_fault(&self, _object: &Value) -> Option<String> {
+        None
+    }
+
+    /// The name of a new object that has neither a name nor the base of one.
+    fn default_name<'u>(&self, _uid: &'u str) -> Option<&'u str> {
+        None
+    }
 
     /// What validation finds in a new object.
     fn validate_create(&self, object: &Value) -> Checked;

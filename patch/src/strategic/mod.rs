@@ -8,6 +8,7 @@ mod conflicts;
 mod diff;
 mod diff_lists;
 mod directive;
+mod left;
 mod lists;
 mod merge;
 mod order;
@@ -62,6 +63,26 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
 pub fn apply(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Result<Value, Error> {
     let (original, patch) = (object("original", original)?, object("patch", patch)?);
     Merger::new(Mode::Apply).map(original, patch, schema, 0).map(Value::Map)
+}
+
+/// The rest of a patch after Go applied it, which messages about the patched object show: without the directives that took
+/// effect, and without nulls in new content.
+///
+/// ```
+/// use fieldmanager_patch::{PatchSchema, strategic};
+/// use fieldmanager_value::Value;
+/// let live = Value::from_yaml("{spec: {a: 1}}")?;
+/// let patch = Value::from_yaml("{spec: {$patch: replace, a: null}, labels: {b: null, c: x}}")?;
+/// let left = strategic::left(&live, &patch, PatchSchema::free());
+/// assert_eq!(left.to_json(), r#"{"labels":{"c":"x"},"spec":{"a":null}}"#);
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[doc(hidden)]
+pub fn left(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Value {
+    match (original, patch) {
+        (Value::Map(original), Value::Map(patch)) => Value::Map(left::map(original, patch, schema)),
+        _ => patch.clone(),
+    }
 }
 
 /// Creates the patch from the original object to the modified one.

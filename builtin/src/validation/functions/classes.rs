@@ -5,14 +5,59 @@ use std::collections::BTreeSet;
 use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
 use fieldmanager_value::{Map, Value};
 
+use super::field::Field;
 use super::pods::{resources, scheduling};
 use super::{selector, workloads};
 use crate::place::{Errors, Place};
 use crate::shown;
 use crate::validation::operation::Operation;
 
-/// The greatest priority of a class that users define.
-const MAX_PRIORITY: i64 = 1_000_000_000;
+/// The prefix of the names that belong to Kubernetes.
+const SYSTEM: &str = "system-";
+/// The priority classes of Kubernetes.
+const SYSTEM_CLASSES: [(&str, i64); 2] =
+    [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+/// The highest priority of other classes.
+const HIGHEST: i64 = 1_000_000_000;
+
+/// Checks a new priority class.
+pub(super) fn priority_class(
+    path: &FieldPath,
+    class: &Value,
+    _: Operation<'_>,
+    errors: &mut Vec<FieldError>,
+) {
+    let class = Field::new(path, class);
+    let (name, value) = (class.get("metadata").get("name"), class.get("value"));
+    if name.text().starts_with(SYSTEM) {
+        errors.extend(system_fault(&class, name.text()).map(|fault| {
+            name.forbidden(&format!(
+                "priority class names with 'system-' prefix are reserved for system use only. error: {fault}"
+            ))
+        }));
+    } else if value.number() > HIGHEST {
+        let detail = format!("maximum allowed value of a user defined priority is {HIGHEST}");
+        errors.push(value.forbidden(&detail));
+    }
+    let policy = class.get("preemptionPolicy");
+    match policy.is_set() && policy.is_empty() {
+        true => errors.push(policy.required("")),
+        false if policy.is_set() => errors.extend(policy.one_of(&["PreemptLowerPriority", "Never"])),
+        false => {}
+    }
+}
+
+/// The fault of a class whose name belongs to Kubernetes.
+fn system_fault(class: &Field<'_>, name: &str) -> Option<String> {
+    let Some((_, value)) = SYSTEM_CLASSES.iter().find(|(known, _)| *known == name) else {
+        return Some(format!("{name} is not a known system priority class"));
+    };
+    let is_default = class.get("globalDefault").value == Some(&Value::Bool(true));
+    match class.get("value").number() == *value {
+        false => Some(format!("value of {name} PriorityClass must be {value}")),
+        true => is_default.then(|| format!("globalDefault of {name} PriorityClass must be false")),
+    }
+}
 
 /// Checks the spec of a disruption budget.
 pub(super) fn budget(path: &FieldPath, spec: &Value, _: Operation<'_>, errors: &mut Errors) {
@@ -29,14 +74,6 @@ pub(super) fn budget(path: &FieldPath, spec: &Value, _: Operation<'_>, errors: &
     }
     if let Some(selected) = spec.child("selector") {
         selector::check(&selected, errors);
-    }
-}
-
-/// Checks the value of a new class of priorities.
-pub(super) fn priority(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Errors) {
-    if value.as_i64().is_some_and(|value| value > MAX_PRIORITY) {
-        let detail = format!("maximum allowed value of a user defined priority is {MAX_PRIORITY}");
-        errors.push(FieldError::forbidden(path.clone(), detail));
     }
 }
 

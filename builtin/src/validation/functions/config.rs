@@ -241,7 +241,8 @@ fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErr
     text("type", "type", errors);
     value("eventTime", "eventTime", errors);
     text("action", "action", errors);
-    if differs("related") {
+    // A reference without anything in it differs from an absent one.
+    if object.get("related").value != live.get("related").value {
         let json = shown::json("OptionalObjectReference", object.get("related").value);
         errors.push(shown::invalid(FieldPath::root("related"), &json, IMMUTABLE));
     }

@@ -172,7 +172,7 @@ fn changed_volume(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErro
         errors.push(FieldError::invalid(FieldPath::root("volumeMode"), mode.shown(), IMMUTABLE));
     }
     let (new, old) = (spec.get("nodeAffinity"), live.get("nodeAffinity"));
-    if old.is_set() && new.value.map(renamed) != old.value.map(renamed) {
+    if old.is_set() && !same_affinity(new.value, old.value) {
         let detail = "field is immutable, except for updating from beta label to GA";
         let json = shown::json("VolumeNodeAffinity", new.value);
         errors.push(shown::invalid(FieldPath::root("nodeAffinity"), &json, detail));
@@ -183,8 +183,8 @@ fn changed_volume(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErro
     }
 }
 
-/// An affinity with the later names of the labels that may be replaced.
-fn renamed(affinity: &Value) -> Value {
+/// Whether two affinities are equal, apart from labels that got their later names.
+fn same_affinity(new: Option<&Value>, old: Option<&Value>) -> bool {
     const NAMES: [(&str, &str); 5] = [
         ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
         ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
@@ -193,14 +193,28 @@ fn renamed(affinity: &Value) -> Value {
         ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
     ];
     let path = Path::parse("required.nodeSelectorTerms[].matchExpressions[].key");
-    let changed = path.edit(affinity, false, &mut |key| {
-        let name = key.and_then(Value::as_str).unwrap_or_default();
-        match NAMES.iter().find(|(old, _)| *old == name) {
-            Some((_, new)) => Edit::Set((*new).into()),
-            None => Edit::Keep,
-        }
+    let mut keys: Vec<String> = Vec::new();
+    let mut read = |key: Option<&Value>| {
+        keys.push(key.and_then(Value::as_str).unwrap_or_default().to_owned());
+        Edit::Keep
+    };
+    if let Some(new) = new {
+        path.edit(new, false, &mut read);
+    }
+    // Requirements are compared in their order. A label without a later name may get the empty one.
+    let mut keys = keys.into_iter();
+    let renamed = old.map(|old| {
+        let changed = path.edit(old, false, &mut |key| {
+            let name = key.and_then(Value::as_str).unwrap_or_default();
+            let later = NAMES.iter().find(|(old, _)| *old == name).map_or("", |(_, later)| later);
+            match keys.next() {
+                Some(new) if new == later => Edit::Set(later.into()),
+                _ => Edit::Keep,
+            }
+        });
+        changed.unwrap_or_else(|| old.clone())
     });
-    changed.unwrap_or_else(|| affinity.clone())
+    new == renamed.as_ref()
 }
 
 fn node_affinity(required: &Field<'_>, errors: &mut Vec<FieldError>) {

@@ -149,7 +149,7 @@ fn label_keys(term: &Place<'_>, errors: &mut Errors) {
     }
 }
 
-pub(in super::super) fn tolerations(spec: &Place<'_>, errors: &mut Errors) {
+pub(in crate::validation::functions) fn tolerations(spec: &Place<'_>, errors: &mut Errors) {
     for toleration in spec.items("tolerations") {
         let (key, operator, value) =
             (toleration.text("key"), toleration.text("operator"), toleration.text("value"));

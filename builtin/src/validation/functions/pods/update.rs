@@ -77,9 +77,13 @@ fn deadline(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) -> bool {
 fn added_gates(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
     let old: BTreeSet<&str> =
         live.values("schedulingGates").filter_map(|gate| gate.get("name")?.as_str()).collect();
+    // Of gates that occur again, the last one counts.
+    let last: BTreeMap<&str, Place<'_>> =
+        spec.items("schedulingGates").map(|gate| (gate.text("name"), gate)).collect();
     for gate in spec.items("schedulingGates") {
         let name = gate.text("name");
-        if !old.contains(name) {
+        let is_last = last.get(name).is_some_and(|last| last.path == gate.path);
+        if is_last && !old.contains(name) {
             let detail = format!("only deletion is allowed, but found new scheduling gate '{name}'");
             gate.forbid("name", &detail, errors);
         }
