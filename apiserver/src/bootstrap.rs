@@ -5,9 +5,9 @@ use fieldmanager_value::Value;
 
 use crate::endpoint::{Call, Core, Verb};
 use crate::facts;
+use crate::object::text;
+use crate::object::with_metadata;
 use crate::query::Query;
-use crate::registry::custom::text;
-use crate::registry::with_metadata;
 use crate::store::{StoreError, Write};
 
 impl Core {

@@ -29,6 +29,7 @@ mod http;
 mod limits;
 #[cfg(feature = "net")]
 pub mod net;
+mod object;
 pub mod openapi;
 mod query;
 mod registry;

@@ -12,8 +12,10 @@ use fieldmanager_structural::crd::{CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 
 use crate::error::ResourceError;
+use crate::kind::Kind;
 use crate::kind::builtin::Builtin;
 use crate::kind::custom::Custom;
+use crate::kind::definition::Definition;
 use crate::outcome::{Outcome, Refused};
 use crate::part::{Inner, Options, Part};
 use crate::request::{Request, Subresource};
@@ -79,7 +81,7 @@ impl Resource {
             }
             Ok(Part {
                 gvk: kind.clone(),
-                kind: facts.kind(),
+                kind: of_builtin(&facts),
                 manager: built(manager)?,
                 patches: fieldmanager_patch::builtin::types().for_kind(&kind.api_version(), &kind.kind),
             })
@@ -303,6 +305,14 @@ fn scale_part() -> Result<Part, ResourceError> {
     let manager = facts.field_manager(fieldmanager_openapi::builtin::types(), Subresource::Scale);
     let patches = fieldmanager_patch::builtin::types().for_kind(API_VERSION, "Scale");
     Ok(Part { gvk, kind: Arc::new(facts), manager: built(manager)?, patches })
+}
+
+/// The decoding, defaults and validation of a built-in kind.
+fn of_builtin(builtin: &Builtin) -> Arc<dyn Kind> {
+    match Definition::is_of(builtin.gvk()) {
+        true => Arc::new(Definition(builtin.clone())),
+        false => Arc::new(builtin.clone()),
+    }
 }
 
 fn built(manager: FieldManagerBuilder) -> Result<FieldManager, ResourceError> {

@@ -300,6 +300,7 @@ impl Error {
     /// assert!(!refused("{spec: {$retainKeys: [b], a: 2}}").is_unexpected());
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn is_unexpected(&self) -> bool {
         matches!(
             self.fault.as_ref(),

@@ -14,12 +14,9 @@
 mod documents;
 mod order;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Str;
 use serde::Serialize;
-use sha2::{Digest, Sha256, Sha512};
+use sha2::{Digest, Sha512};
 
 use crate::facts::ServedResource;
 use documents::{
@@ -197,16 +194,4 @@ pub fn hash(document: &[u8]) -> String {
         let _ = write!(out, "{byte:02X}");
         out
     })
-}
-
-/// The hash of a kind at the version at which its objects are stored, by which clients notice that both changed.
-///
-/// ```
-/// use fieldmanager_apiserver::discovery::storage_version_hash;
-/// use fieldmanager_structural::GroupVersionKind;
-/// assert_eq!(storage_version_hash(&GroupVersionKind::new("", "v1", "ConfigMap")), "qFsyl6wFWjQ=");
-/// ```
-pub fn storage_version_hash(kind: &GroupVersionKind) -> String {
-    let digest = Sha256::digest(format!("{}/{}/{}", kind.group, kind.version, kind.kind));
-    BASE64_STANDARD.encode(digest.get(..8).unwrap_or_default())
 }

@@ -2,10 +2,11 @@
 
 use fieldmanager_value::Value;
 
-use super::delete::{Deletion, read_body, with_field};
+use super::delete::{Deletion, read_body};
 use super::{Answer, Call, Content, Core, Failure, Verb};
-use crate::registry::custom::text;
-use crate::registry::with_metadata;
+use crate::object::text;
+use crate::object::with_field;
+use crate::object::with_metadata;
 use crate::store::{Entry, StoreError, Write};
 
 impl Core {
@@ -50,7 +51,7 @@ impl Core {
         let key = call.served.key(call.namespace, call.name)?;
         let mut entry = self.store.get(&key, None).await?.entry;
         loop {
-            let Some(live) = entry else { return Err(call.not_found()) };
+            let Some(live) = entry else { return Err(Failure::not_found(call)) };
             let object = change(&call.served.read(&live))?;
             let expected = live.revision;
             let write = match ends(&object) {
@@ -72,7 +73,7 @@ impl Core {
         let key = call.served.key(call.namespace, call.name)?;
         let mut entry: Option<Entry> = self.store.get(&key, None).await?.entry;
         loop {
-            let Some(live) = &entry else { return Err(call.not_found()) };
+            let Some(live) = &entry else { return Err(Failure::not_found(call)) };
             match self.delete_by_options(call, live, options).await {
                 Ok(()) => return Ok(()),
                 Err(Deletion::Overtaken(current)) => entry = current,

@@ -7,9 +7,10 @@ use futures::future::BoxFuture;
 
 use super::{Answer, Call, Content, Core, Failure};
 use crate::collector::Propagation;
+use crate::object::text;
+use crate::object::{with_field, with_metadata};
 use crate::query::Query;
-use crate::registry::custom::text;
-use crate::registry::{Served, with_metadata};
+use crate::registry::Served;
 use crate::store::{Entry, StoreError, Write};
 
 /// The finalizers by which the collector finds its work.
@@ -72,7 +73,7 @@ impl Core {
         let key = call.served.key(call.namespace, call.name)?;
         let mut entry = self.store.get(&key, None).await?.entry;
         loop {
-            let Some(live) = &entry else { return Err(call.not_found()) };
+            let Some(live) = &entry else { return Err(Failure::not_found(call)) };
             match self.delete_entry(call.served, live, &options).await {
                 Err(Deletion::Overtaken(current)) => entry = current,
                 Err(Deletion::Failed(failure)) => return Err(failure),
@@ -402,16 +403,6 @@ fn terminating_at(object: &Value, ends: i64, grace: i64, raise_generation: bool)
         Some(generation) => with_metadata(&object, "generation", Some(Value::Int(generation + 1))),
         None => object,
     }
-}
-
-/// The object with a field of a map of it.
-pub(super) fn with_field(object: &Value, map: &str, name: &str, value: Value) -> Value {
-    let Value::Map(fields) = object else { return object.clone() };
-    let mut inner = fields.get(map).and_then(Value::as_map).cloned().unwrap_or_else(Map::new);
-    inner.insert(name, value);
-    let mut fields = fields.clone();
-    fields.insert(map, Value::Map(inner));
-    Value::Map(fields)
 }
 
 /// The body of a deletion, as `DeleteOptions`.

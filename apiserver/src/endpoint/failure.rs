@@ -1,11 +1,12 @@
 //! Answers to requests that failed.
 
+use fieldmanager_handlers::Refused;
 use fieldmanager_managedfields::{Cause, Details, Status};
 
 use fieldmanager_value::Value;
 
-use super::Call;
-use super::delete::with_field;
+use super::call::Call;
+use crate::object::with_field;
 use crate::store::{InvalidKey, StoreError};
 
 /// The answer to a request that failed.
@@ -67,6 +68,11 @@ impl Failure {
         Status::failure(code, reason, message, Some(details)).into()
     }
 
+    /// 404: the object of a request does not exist.
+    pub(crate) fn not_found(call: &Call<'_>) -> Self {
+        Failure::of_object(404, "NotFound", call, |resource, name| format!("{resource} {name} not found"))
+    }
+
     /// The failure with a cause.
     pub(crate) fn cause(mut self, reason: &str, message: &str, field: &str) -> Self {
         let details = self.status.details.get_or_insert_default();
@@ -100,5 +106,23 @@ impl From<StoreError> for Failure {
 impl From<InvalidKey> for Failure {
     fn from(error: InvalidKey) -> Self {
         Failure::new(400, "BadRequest", error.to_string())
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Failure { warnings: refused.warnings, ..Failure::from(*refused.status) }
+    }
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Failure {
+            status: Box::new(status),
+            warnings: Vec::new(),
+            is_text: false,
+            next: String::new(),
+            retry_after: 0,
+        }
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use fieldmanager_handlers::{Action, Outcome, Refused};
 use fieldmanager_value::{List, Map, Value};
 
-use super::delete::{Deletion, with_field};
+use super::delete::Deletion;
 use super::{Call, Core, Failure};
 use crate::collector::Propagation;
-use crate::registry::custom::text;
-use crate::registry::{Definition, Served, with_metadata};
+use crate::object::text;
+use crate::object::with_field;
+use crate::object::with_metadata;
+use crate::registry::{Definition, Served};
 use crate::store::{Key, Prefix, StoreError, Write};
 
 /// The finalizer of definitions, which the server removes after it deleted their objects.

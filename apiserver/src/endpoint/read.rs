@@ -13,7 +13,7 @@ impl Core {
         if let Some(wanted) = wanted.filter(|wanted| *wanted > read.revision) {
             return Err(too_large(wanted, read.revision));
         }
-        let entry = read.entry.ok_or_else(|| call.not_found())?;
+        let entry = read.entry.ok_or_else(|| Failure::not_found(call))?;
         let object = match call.part() {
             Some(Subresource::Scale) => {
                 let handlers = call.served.handlers().map_err(internal)?;

@@ -4,8 +4,9 @@ use fieldmanager_builtin::Kind;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{List, Map, Str, Value};
 
-use super::delete::{read_body, with_field};
+use super::delete::read_body;
 use super::{Answer, Call, Content, Failure};
+use crate::object::with_field;
 
 /// A map from its fields.
 fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {

@@ -6,7 +6,7 @@ use fieldmanager_value::Value;
 use super::read::internal;
 use super::review::review;
 use super::{Answer, Call, Content, Core, Failure, Verb};
-use crate::registry::custom::text;
+use crate::object::text;
 use crate::store::{Entry, Key, Revision, StoreError, Write};
 
 /// How often a name is generated for one object.

@@ -4,33 +4,18 @@
 //! The program `bundle/` of the repository records these facts from a kube-apiserver into compressed files, which are
 //! compiled in. A file is decompressed when it is first used.
 
+mod column;
 mod data;
 mod field;
 mod resource;
 
 use bytes::Bytes;
 use fieldmanager_structural::GroupVersionKind;
-use fieldmanager_value::{Str, Value};
+use fieldmanager_value::Value;
 
+pub use column::Column;
 pub use field::{SelectableField, unsupported_field_label};
-pub use resource::{ServedResource, ServedSubresource};
-
-/// A column of a table of objects.
-///
-/// Columns of built-in kinds are recorded; those of custom resources are made of `additionalPrinterColumns`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// The heading.
-    pub name: Str,
-    /// The OpenAPI type of the cells: `string`, `integer`, `number`, `boolean`, `date`.
-    pub kind: Str,
-    /// The OpenAPI format of the cells, or an empty string; `name` marks the column with the names of the objects.
-    pub format: Str,
-    /// A description for people.
-    pub description: Str,
-    /// 0 for the columns that are always shown; greater than 0 for those of wide output.
-    pub priority: i32,
-}
+pub use resource::{ServedResource, ServedSubresource, storage_version_hash};
 
 /// The built-in resources, in the order of discovery documents: by group, version and plural.
 ///

@@ -1,10 +1,11 @@
 //! Resources as clients find them in discovery documents.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::{CrdError, CustomResource, Scope};
 use fieldmanager_value::Str;
-
-use crate::discovery::storage_version_hash;
+use sha2::{Digest, Sha256};
 
 /// The verbs of custom resources and of their subresources, in the order of discovery documents.
 const CUSTOM_VERBS: [&str; 8] =
@@ -155,4 +156,16 @@ impl ServedResource {
     pub fn supports(&self, verb: &str) -> bool {
         self.verbs.iter().any(|supported| supported == verb)
     }
+}
+
+/// The hash of a kind at the version at which its objects are stored, by which clients notice that both changed.
+///
+/// ```
+/// use fieldmanager_apiserver::facts::storage_version_hash;
+/// use fieldmanager_structural::GroupVersionKind;
+/// assert_eq!(storage_version_hash(&GroupVersionKind::new("", "v1", "ConfigMap")), "qFsyl6wFWjQ=");
+/// ```
+pub fn storage_version_hash(kind: &GroupVersionKind) -> String {
+    let digest = Sha256::digest(format!("{}/{}/{}", kind.group, kind.version, kind.kind));
+    BASE64_STANDARD.encode(digest.get(..8).unwrap_or_default())
 }

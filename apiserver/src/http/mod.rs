@@ -1,53 +1,25 @@
 //! HTTP: from a request to an answer in bytes.
 
+mod message;
 mod negotiate;
 mod render;
 mod route;
 mod watch;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full, Limited, combinators::UnsyncBoxBody};
+use http::{Method, Request, Response, header};
+use http_body_util::{BodyExt, Limited};
 
 use crate::discovery::Hashed;
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
 use crate::facts;
 use crate::gate::Gate;
 use crate::query::Query;
+pub use message::Body;
+use message::Head;
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
-
-/// The body of an answer: bytes, or the events of a watch. Dropping it ends the watch.
-pub type Body = UnsyncBoxBody<Bytes, Infallible>;
-
-/// A body of bytes.
-pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).boxed_unsync()
-}
-
-/// One HTTP request, without its body.
-struct Head {
-    method: Method,
-    path: String,
-    query: Query,
-    headers: HeaderMap,
-}
-
-impl Head {
-    fn header(&self, name: header::HeaderName) -> Option<&str> {
-        self.headers.get(name).and_then(|value| value.to_str().ok())
-    }
-
-    /// Whether people read the answer: `pretty`, or else the user agents that kube-apiserver takes for people's.
-    fn is_pretty(&self) -> bool {
-        let agent = || self.header(header::USER_AGENT).unwrap_or_default();
-        let for_people = || ["curl", "Wget", "Mozilla/5.0"].iter().any(|prefix| agent().starts_with(prefix));
-        self.query.optional_flag("pretty").unwrap_or_else(for_people)
-    }
-}
 
 /// Answers one request.
 pub(crate) async fn respond<B>(core: &Arc<Core>, gate: &Arc<Gate>, request: Request<B>) -> Response<Body>
@@ -223,16 +195,4 @@ fn verb(head: &Head, path: &ResourcePath) -> Result<Verb, Failure> {
         Method::DELETE => Verb::Delete,
         _ => return Err(Failure::method_not_allowed()),
     })
-}
-
-/// A response with a content type.
-fn response(code: u16, content_type: &str, body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    if let Ok(value) = content_type.parse() {
-        headers.insert(header::CONTENT_TYPE, value);
-    }
-    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
-    response
 }

@@ -8,8 +8,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{HeaderValue, Response, header};
 
+use super::message::{Body, Head, full, response};
 use super::negotiate::{Form, Format, Media, Place};
-use super::{Body, Head, full, response};
 use crate::discovery::Hashed;
 use crate::endpoint::{Core, Failure, Listed};
 use crate::registry::Served;

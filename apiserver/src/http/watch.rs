@@ -9,8 +9,9 @@ use http::header;
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 
+use super::message::{Body, Head, response};
 use super::negotiate::{Form, Format, Media, Place};
-use super::{Body, Head, render, response};
+use super::render;
 use crate::endpoint::{Core, Failure, WatchCall};
 use crate::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, watch};
 

@@ -1,12 +1,10 @@
 //! CustomResourceDefinitions as resources.
 
-use std::sync::Arc;
-
 use fieldmanager_structural::crd::{CrdError, CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 
-use super::Served;
-use crate::facts::{SelectableField, ServedResource};
+use crate::facts::SelectableField;
+use crate::object::text;
 
 /// A definition whose resources are served.
 pub(crate) struct Definition {
@@ -23,14 +21,6 @@ impl Definition {
         let resource = CustomResource::from_value(object)?;
         let name = text(object, &["metadata", "name"]).to_owned();
         Ok(Definition { name, resource, object: object.clone() })
-    }
-
-    /// The resources at the versions that are served.
-    pub(super) fn served(self: &Arc<Self>) -> Vec<Served> {
-        let versions = self.resource.versions.iter().filter(|version| version.served);
-        let facts =
-            versions.filter_map(|version| ServedResource::of_definition(&self.resource, &version.name).ok());
-        facts.map(|facts| Served::custom(facts, self.clone())).collect()
     }
 
     /// The version at which objects are stored.
@@ -64,9 +54,4 @@ impl Definition {
         let own = own.into_iter().flatten().map(|field| text(field, &["jsonPath"]).trim_start_matches('.'));
         ["metadata.name"].into_iter().chain(namespaced).chain(own).map(SelectableField::new).collect()
     }
-}
-
-/// A string below an object; empty if there is none.
-pub(crate) fn text<'v>(object: &'v Value, path: &[&str]) -> &'v str {
-    path.iter().try_fold(object, |value, name| value.get(name)).and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,17 +1,16 @@
 //! The resources that are served: those built in, and those of CustomResourceDefinitions.
 
-pub(crate) mod custom;
+mod custom;
 mod served;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fieldmanager_builtin::Kind;
 use fieldmanager_structural::GroupVersionKind;
 
 use crate::facts::{self, ServedResource};
 pub(crate) use custom::Definition;
-pub(crate) use served::{Served, with_metadata};
+pub(crate) use served::Served;
 
 /// Group, version and plural of a resource.
 type Place = (String, String, String);
@@ -78,7 +77,7 @@ impl Registry {
     /// The registry with a definition in place of the one of that name.
     pub(crate) fn with_definition(&self, definition: Arc<Definition>) -> Self {
         let mut registry = self.without_definition(&definition.name);
-        for served in definition.served() {
+        for served in Served::of_definition(&definition) {
             registry.resources.insert(place(&served.facts), Arc::new(served));
         }
         registry.definitions.insert(definition.name.clone(), definition);
@@ -97,13 +96,4 @@ impl Registry {
 
 fn place(facts: &ServedResource) -> Place {
     (facts.group.to_string(), facts.version.to_string(), facts.plural.to_string())
-}
-
-/// The storage version of a built-in kind, and the group under which its objects are stored.
-fn storage_of(kind: &GroupVersionKind) -> Option<GroupVersionKind> {
-    let facts = Kind::of(kind)?.resource()?;
-    let version = facts.storage_version.clone()?;
-    // An Event of `events.k8s.io` is stored as one of the core group.
-    let group = if kind.group == "events.k8s.io" { "".into() } else { kind.group.clone() };
-    Some(GroupVersionKind::new(group, version, kind.kind.clone()))
 }

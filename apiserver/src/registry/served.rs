@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 use fieldmanager_builtin::Kind;
 use fieldmanager_handlers::Resource;
 use fieldmanager_structural::GroupVersionKind;
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{Map, Value};
 
-use super::{Definition, storage_of};
+use super::Definition;
 use crate::facts::{self, SelectableField, ServedResource};
+use crate::object::with_metadata;
 use crate::store::{Entry, InvalidKey, Key, Prefix, Revision};
 use crate::table::Printer;
 
@@ -32,7 +33,15 @@ impl Served {
         Served { storage: storage_of(&kind), ..Served::new(facts, kind, None) }
     }
 
-    pub(super) fn custom(facts: ServedResource, definition: Arc<Definition>) -> Self {
+    /// The resources of a definition, at the versions that are served.
+    pub(super) fn of_definition(definition: &Arc<Definition>) -> Vec<Self> {
+        let versions = definition.resource.versions.iter().filter(|version| version.served);
+        let facts = versions
+            .filter_map(|version| ServedResource::of_definition(&definition.resource, &version.name).ok());
+        facts.map(|facts| Served::custom(facts, definition.clone())).collect()
+    }
+
+    fn custom(facts: ServedResource, definition: Arc<Definition>) -> Self {
         let kind = facts.group_version_kind();
         let version = definition.storage_version();
         let storage = GroupVersionKind::new(kind.group.clone(), version, kind.kind.clone());
@@ -184,18 +193,11 @@ impl Served {
     }
 }
 
-/// An object with a field of its metadata set or removed.
-pub(crate) fn with_metadata(object: &Value, name: &str, value: Option<Value>) -> Value {
-    let Value::Map(fields) = object else { return object.clone() };
-    let mut metadata = match fields.get("metadata") {
-        Some(Value::Map(metadata)) => metadata.clone(),
-        _ => Map::new(),
-    };
-    match value {
-        Some(value) => metadata.insert(Str::from(name), value),
-        None => metadata.remove(name),
-    };
-    let mut fields = fields.clone();
-    fields.insert("metadata", Value::Map(metadata));
-    Value::Map(fields)
+/// The storage version of a built-in kind, and the group under which its objects are stored.
+fn storage_of(kind: &GroupVersionKind) -> Option<GroupVersionKind> {
+    let facts = Kind::of(kind)?.resource()?;
+    let version = facts.storage_version.clone()?;
+    // An Event of `events.k8s.io` is stored as one of the core group.
+    let group = if kind.group == "events.k8s.io" { "".into() } else { kind.group.clone() };
+    Some(GroupVersionKind::new(group, version, kind.kind.clone()))
 }

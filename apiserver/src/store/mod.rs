@@ -27,6 +27,7 @@
 //! object. A store does not look into objects. It has no clock either: objects with a limited lifetime, such as Events, are
 //! deleted by the server.
 
+mod entry;
 mod error;
 mod key;
 mod log;
@@ -38,6 +39,7 @@ use std::{pin::Pin, sync::Arc};
 use fieldmanager_value::Value;
 use futures::{Stream, future::BoxFuture};
 
+pub use entry::Entry;
 pub use error::StoreError;
 pub use key::{InvalidKey, Key, KeyParts, Prefix};
 pub use log::{HistoryLimits, MemoryStats};
@@ -46,17 +48,6 @@ pub use revision::Revision;
 
 /// The result of an operation of a store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
-
-/// A stored object. Clones are cheap.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name in the store.
-    pub key: Key,
-    /// The object, without `metadata.resourceVersion`.
-    pub object: Value,
-    /// The revision of its last write.
-    pub revision: Revision,
-}
 
 /// What [`Store::get`] returns.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -123,10 +123,6 @@ fn is_namespaced(kind: &GroupVersionKind, object: &Value) -> bool {
 }
 
 fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldError> {
-    // That of a `Scale` is dropped.
-    if name == "autoscaling/v1/Scale" {
-        return Vec::new();
-    }
     let syntax = match table().name_syntax(name) {
         Some("label") => NameSyntax::Label,
         Some("path") => NameSyntax::PathSegment,

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use fieldmanager_conformance::server::Request;
 use serde_json::{Map, Value as Json, json};
 
-use super::{DISCOVERY, Error, Files, JSON, Server};
+use super::error::Error;
+use super::files::Files;
+use super::server::{DISCOVERY, JSON, Server};
 
 const RESOURCE: &str = "apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// The time in which documents must have the definitions; it needs some seconds.

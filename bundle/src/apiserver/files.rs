@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::Value as Json;
 
-use super::Error;
+use super::error::Error;
 
 /// The folder of the facts that are compiled in, and that of the documents that tests read, below the folder of the crate.
 const FOLDERS: [&str; 2] = ["src/facts/data", "tests/data"];

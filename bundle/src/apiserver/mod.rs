@@ -1,59 +1,26 @@
 //! Records what a kube-apiserver serves, for the crate `fieldmanager-apiserver`.
 
 mod definitions;
+mod error;
 mod files;
 mod objects;
 mod resources;
+mod server;
 mod tables;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use fieldmanager_conformance::server::{Client, Process};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha512};
 
+pub use error::Error;
 pub use files::Files;
+use server::{JSON, Server};
 
-const JSON: &str = "application/json";
-const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 /// The time between two lists of all objects; the server is idle if both are equal.
 const IDLE: Duration = Duration::from_secs(4);
-
-/// An error of the recording.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The server cannot be started, or a request failed.
-    #[error(transparent)]
-    Server(#[from] fieldmanager_conformance::Error),
-    /// The server answered a request for a document with an error.
-    #[error("`{path}`: status {code}: {body}")]
-    Status {
-        /// The path of the request.
-        path: String,
-        /// The status code.
-        code: u16,
-        /// The body of the answer.
-        body: String,
-    },
-    /// A document has not the expected form.
-    #[error("`{path}`: {message}")]
-    Document {
-        /// The path of the request.
-        path: String,
-        /// The fault.
-        message: String,
-    },
-    /// A file cannot be read or written.
-    #[error("`{}`: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-}
 
 /// Starts a kube-apiserver of a release, such as `v1.37.1`, from a program file and records what it serves.
 /// The folder of the crate has the definitions that tests use.
@@ -119,38 +86,4 @@ fn openapi(server: &Server, files: &mut Files) -> Result<(), Error> {
 /// SHA-512 in upper case hexadecimal digits, as in headers `ETag` of the server.
 fn hash(bytes: &[u8]) -> String {
     Sha512::digest(bytes).iter().map(|byte| format!("{byte:02X}")).collect()
-}
-
-/// A server that is asked for documents.
-struct Server {
-    client: Client,
-}
-
-impl Server {
-    fn document(
-        &self,
-        path: &str,
-        accept: &str,
-    ) -> Result<fieldmanager_conformance::server::Document, Error> {
-        let document = self.client.document(path, accept)?;
-        if document.code != 200 {
-            let body = String::from_utf8_lossy(&document.bytes).into_owned();
-            return Err(Error::Status { path: path.to_owned(), code: document.code, body });
-        }
-        Ok(document)
-    }
-
-    fn bytes(&self, path: &str, accept: &str) -> Result<Vec<u8>, Error> {
-        Ok(self.document(path, accept)?.bytes)
-    }
-
-    fn text(&self, path: &str, accept: &str) -> Result<String, Error> {
-        Ok(String::from_utf8_lossy(&self.bytes(path, accept)?).into_owned())
-    }
-
-    fn json(&self, path: &str, accept: &str) -> Result<Json, Error> {
-        let bytes = self.bytes(path, accept)?;
-        serde_json::from_slice(&bytes)
-            .map_err(|error| Error::Document { path: path.to_owned(), message: error.to_string() })
-    }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{Error, JSON, Server};
+use super::error::Error;
+use super::server::{JSON, Server};
 
 /// Stands for the time at which the server started.
 const START: &str = "@start";

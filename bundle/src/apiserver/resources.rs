@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{DISCOVERY, Error, JSON, Server};
+use super::error::Error;
+use super::server::{DISCOVERY, JSON, Server};
 
 /// The labels of field selectors that are tried with every resource.
 const LABELS: &[&str] = &[

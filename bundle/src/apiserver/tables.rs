@@ -6,7 +6,8 @@ use fieldmanager_conformance::server::Request;
 use fieldmanager_value::Value;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Error, JSON, Server};
+use super::error::Error;
+use super::server::{JSON, Server};
 
 /// The number of objects of a kind without `count`.
 const COUNT: u64 = 200;

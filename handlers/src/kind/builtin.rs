@@ -1,7 +1,6 @@
 //! Built-in kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use fieldmanager_builtin as facts;
 use fieldmanager_fieldpath::{ApiVersion, Filter};
@@ -11,7 +10,6 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Str, Value};
 
-use super::definition::Definition;
 use super::{Checked, Decoded, Kind};
 use crate::body::fields_of;
 use crate::request::Subresource;
@@ -26,14 +24,6 @@ impl Builtin {
     /// The facts about a kind; `None` if it is not built in.
     pub(crate) fn of(kind: &GroupVersionKind) -> Option<Self> {
         Some(Builtin { kind: facts::Kind::of(kind)? })
-    }
-
-    /// What the handlers ask about the kind.
-    pub(crate) fn kind(&self) -> Arc<dyn Kind> {
-        match Definition::is_of(self.kind.gvk()) {
-            true => Arc::new(Definition(self.clone())),
-            false => Arc::new(self.clone()),
-        }
     }
 
     /// The name of the resource in paths.
@@ -72,7 +62,7 @@ impl Builtin {
             .defaulter(move |object| applied.applied(object))
     }
 
-    pub(super) fn gvk(&self) -> &GroupVersionKind {
+    pub(crate) fn gvk(&self) -> &GroupVersionKind {
         self.kind.gvk()
     }
 

@@ -11,11 +11,11 @@ use crate::definition;
 use crate::request::Subresource;
 
 /// The kind of definitions. What is not about them is that of any built-in kind.
-pub(super) struct Definition(pub(super) Builtin);
+pub(crate) struct Definition(pub(crate) Builtin);
 
 impl Definition {
     /// Whether objects of a kind define custom resources.
-    pub(super) fn is_of(kind: &GroupVersionKind) -> bool {
+    pub(crate) fn is_of(kind: &GroupVersionKind) -> bool {
         kind.group == "apiextensions.k8s.io" && kind.kind == "CustomResourceDefinition"
     }
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod builtin;
 pub(crate) mod custom;
-mod definition;
+pub(crate) mod definition;
 mod deprecated;
 
 use fieldmanager_managedfields::Time;
