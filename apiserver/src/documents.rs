@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::discovery::Discovery;
+use crate::facts;
 use crate::openapi::OpenApi;
 use crate::registry::Registry;
 
@@ -19,7 +20,9 @@ const PATHS: [&str; 8] =
 
 impl Documents {
     pub(crate) fn of(registry: Arc<Registry>) -> Self {
-        let discovery = Discovery::new(registry.all().map(|served| served.facts.clone()));
+        // The order of built-in groups and versions is that of preference, which the registry does not keep.
+        let custom = registry.all().filter(|served| !served.is_builtin()).map(|served| served.facts.clone());
+        let discovery = Discovery::new(facts::resources().iter().cloned().chain(custom));
         Documents { registry, discovery, openapi: OnceLock::new() }
     }
 

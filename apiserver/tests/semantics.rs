@@ -458,6 +458,26 @@ async fn reviews_answer_yes() {
 }
 
 #[tokio::test]
+async fn bodies_in_protobuf_are_read() {
+    let client = Client::new().await;
+    // The envelope of `{spec: {resourceAttributes: {verb: get}}}`, a review without a kind.
+    let envelope = b"k8s\0\x0a\0\x12\x0b\x12\x09\x0a\x07\x12\x05\x12\x03get";
+    let protobuf = [("content-type", "application/vnd.kubernetes.protobuf")];
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let answer = client.send("POST", path, &protobuf, envelope.as_slice()).await;
+    assert_eq!(answer.code, 201, "{:?}", answer.bytes);
+    assert_eq!(answer.json()["status"]["allowed"], true);
+    client.send("POST", path, &protobuf, "no envelope").await.expect(400);
+}
+
+#[tokio::test]
+async fn groups_and_versions_are_in_the_order_of_preference() {
+    let client = Client::new().await;
+    let group = client.get("/apis/autoscaling").await.expect(200);
+    assert_eq!(group["preferredVersion"]["version"], "v2");
+}
+
+#[tokio::test]
 async fn answers_in_the_forms_that_clients_ask_for() {
     let client = Client::new().await;
     client.config_map("a").await;

@@ -1,5 +1,6 @@
 //! Subresources that are actions: `pods/binding`, `pods/eviction` and `namespaces/finalize`.
 
+use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
 use super::delete::{Deletion, read_body};
@@ -15,18 +16,19 @@ impl Core {
         let kind = if call.served.is_builtin() { call.served.facts.kind.as_str() } else { "" };
         match (kind, call.subresource, call.verb) {
             ("Pod", "binding", Verb::Create) => {
-                let node = text(&read_body(call)?, &["target", "name"]).to_owned();
+                let body = read_body(call, &GroupVersionKind::new("", "v1", "Binding"))?;
+                let node = text(&body, &["target", "name"]).to_owned();
                 self.changed(call, |pod| bound(call, pod, &node)).await?;
                 Ok(done(201))
             }
             ("Pod", "eviction", Verb::Create) => {
-                let body = read_body(call)?;
+                let body = read_body(call, &GroupVersionKind::new("policy", "v1", "Eviction"))?;
                 let options = body.get("deleteOptions").cloned().unwrap_or_default();
                 self.delete_with(call, &options).await?;
                 Ok(done(201))
             }
             ("Namespace", "finalize", Verb::Update) => {
-                let body = read_body(call)?;
+                let body = read_body(call, call.served.kind())?;
                 let finalizers = body.get("spec").and_then(|spec| spec.get("finalizers")).cloned();
                 let finalizers = finalizers.unwrap_or_else(|| Value::List(Default::default()));
                 let object = self

@@ -196,7 +196,8 @@ impl From<StoreError> for Deletion {
 impl Options {
     /// The options of the body, or else of the query.
     fn of(call: &Call<'_>) -> Result<Self, Failure> {
-        let body = if call.body.is_empty() { Value::Null } else { read_body(call)? };
+        let kind = GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions");
+        let body = if call.body.is_empty() { Value::Null } else { read_body(call, &kind)? };
         Self::read(&body, call.query)
     }
 
@@ -405,20 +406,23 @@ fn terminating_at(object: &Value, ends: i64, grace: i64, raise_generation: bool)
     }
 }
 
-/// The body of a deletion, as `DeleteOptions`.
-pub(super) fn read_body(call: &Call<'_>) -> Result<Value, Failure> {
-    let text =
-        std::str::from_utf8(call.body).map_err(|error| Failure::new(400, "BadRequest", error.to_string()))?;
-    let read = match call.content_type.split(';').next().unwrap_or_default().trim() {
-        "" | "application/json" => Value::from_json(text),
-        "application/yaml" => Value::from_yaml(text),
+/// A body that is not an object to store: the options of a deletion, a review, a binding. In protobuf, a body that names no
+/// kind has the given one.
+pub(super) fn read_body(call: &Call<'_>, kind: &GroupVersionKind) -> Result<Value, Failure> {
+    let malformed = |message: String| Failure::new(400, "BadRequest", message);
+    let text = || std::str::from_utf8(call.body).map_err(|error| malformed(error.to_string()));
+    match call.content_type.split(';').next().unwrap_or_default().trim() {
+        "" | "application/json" => Value::from_json(text()?).map_err(|error| malformed(error.to_string())),
+        "application/yaml" => Value::from_yaml(text()?).map_err(|error| malformed(error.to_string())),
+        "application/vnd.kubernetes.protobuf" => {
+            fieldmanager_builtin::from_protobuf(call.body, kind).map_err(|error| malformed(error.to_string()))
+        }
         _ => {
             let message = "the body of the request was in an unknown format - accepted media types include: \
                            application/json, application/yaml, application/vnd.kubernetes.protobuf";
-            return Err(Failure::new(415, "UnsupportedMediaType", message));
+            Err(Failure::new(415, "UnsupportedMediaType", message))
         }
-    };
-    read.map_err(|error| Failure::new(400, "BadRequest", error.to_string()))
+    }
 }
 
 fn forbidden_namespace(name: &str) -> Status {

@@ -19,7 +19,7 @@ fn all() -> Value {
 
 /// `POST` of a review. Everybody may do everything.
 pub(super) fn review(call: &Call<'_>) -> Result<Answer, Failure> {
-    let body = read_body(call)?;
+    let body = read_body(call, call.served.kind())?;
     let malformed = |message: String| Failure::new(400, "BadRequest", message);
     let kind = Kind::of(call.served.kind()).ok_or_else(Failure::path_not_found)?;
     let decoded = kind.decode(&body).map_err(|error| malformed(error.message(&kind)))?;

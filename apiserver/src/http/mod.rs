@@ -99,7 +99,7 @@ async fn answer(
     let text = |document: Option<String>| document.ok_or_else(Failure::path_not_found);
     match route {
         Route::Health { endpoint, check } => render::health(head, endpoint, check.as_deref()),
-        Route::Version => render::json(head, facts::version()),
+        Route::Version => Ok(render::version(head, facts::version())),
         Route::Paths => render::text(head, documents.paths()),
         Route::LegacyVersions => {
             let address = head.header(header::HOST).unwrap_or_default();

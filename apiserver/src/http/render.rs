@@ -55,10 +55,9 @@ fn sized(head: &Head, code: u16, content_type: &str, body: Bytes) -> Response<Bo
     }
 }
 
-/// A document in JSON or YAML.
-pub(super) fn json(head: &Head, value: &Value) -> Result<Response<Body>, Failure> {
-    let format = Format::of(head.header(header::ACCEPT), Place::Plain)?;
-    Ok(sized(head, 200, &format.content_type(), bytes(head, value, format.media)))
+/// `/version`, which is always indented.
+pub(super) fn version(head: &Head, value: &Value) -> Response<Body> {
+    sized(head, 200, "application/json", value.to_json_pretty().into())
 }
 
 /// A document in JSON.
@@ -68,7 +67,7 @@ pub(super) fn text(head: &Head, document: String) -> Result<Response<Body>, Fail
         Media::Yaml => {
             let value = Value::from_json(&document)
                 .map_err(|error| Failure::new(500, "InternalError", error.to_string()))?;
-            json(head, &value)
+            Ok(sized(head, 200, &format.content_type(), bytes(head, &value, format.media)))
         }
         _ => Ok(sized(head, 200, &format.content_type(), document.into())),
     }
