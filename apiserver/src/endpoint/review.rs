@@ -25,6 +25,7 @@ pub(super) fn review(call: &Call<'_>) -> Result<Answer, Failure> {
     let decoded = kind.decode(&body).map_err(|error| malformed(error.message(&kind)))?;
     let user = map([
         ("username", "admin".into()),
+        ("uid", "admin".into()),
         ("groups", Value::List(List::from_iter(["system:masters", "system:authenticated"].map(Value::from)))),
     ]);
     let object = with_kind(&decoded.object, call.served.kind());
