@@ -115,7 +115,7 @@ fn operations() {
             "live object: expected an object, got integer",
         ),
         (
-            apply(&live, &value(r#"{"metadata":[]}"#)),
+            apply(&live, &value(r#"{"apiVersion":"example.com/v1","kind":"Shop","metadata":[]}"#)),
             (ErrorKind::Request, 400),
             "configuration: expected metadata that is a map, got list",
         ),
