@@ -27,7 +27,7 @@ use crate::store::{Memory, SharedStore, StoreError};
 ///
 /// let server = ApiServer::builder().build().await?;
 /// let body = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"color": "red"}}"#;
-/// let request = http::Request::post("/api/v1/namespaces/default/configmaps").body(Full::from(body))?;
+/// let request = http::Request::post("/api/v1/namespaces/default/configmaps").body(Full::<bytes::Bytes>::from(body))?;
 /// let response = server.oneshot(request).await?;
 /// assert_eq!(response.status(), 201);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

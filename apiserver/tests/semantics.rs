@@ -471,6 +471,37 @@ async fn bodies_in_protobuf_are_read() {
 }
 
 #[tokio::test]
+async fn services_get_addresses_and_ports_and_give_them_back() {
+    let client = Client::new().await;
+    let path = "/api/v1/namespaces/default/services";
+    let service = |name: &str, kind: &str| json!({"metadata": {"name": name}, "spec": {"type": kind, "ports": [{"port": 80}], "selector": {"app": "web"}}});
+    let dry = client.post(&format!("{path}?dryRun=All"), &service("a", "NodePort")).await.expect(201);
+    let first = client.post(path, &service("a", "NodePort")).await.expect(201);
+    let spec = &first["spec"];
+    assert_eq!(
+        (&spec["clusterIP"], &spec["ports"][0]["nodePort"]),
+        (&dry["spec"]["clusterIP"], &dry["spec"]["ports"][0]["nodePort"])
+    );
+    assert_eq!((&spec["clusterIPs"], &spec["ipFamilies"]), (&json!([spec["clusterIP"]]), &json!(["IPv4"])));
+    let second = client.post(path, &service("b", "ClusterIP")).await.expect(201);
+    assert_ne!(second["spec"]["clusterIP"], spec["clusterIP"]);
+    assert_eq!(second["spec"]["ports"][0].get("nodePort"), None);
+    let mut taken = service("c", "ClusterIP");
+    taken["spec"]["clusterIP"] = spec["clusterIP"].clone();
+    let status = client.post(path, &taken).await.expect(422);
+    assert!(status["message"].as_str().unwrap().contains("provided IP is already allocated"), "{status}");
+    // A change of something else keeps the address.
+    let changed =
+        client.merge(&format!("{path}/a"), &json!({"metadata": {"labels": {"x": "y"}}})).await.expect(200);
+    assert_eq!(changed["spec"]["clusterIP"], spec["clusterIP"]);
+    client.delete(&format!("{path}/a")).await.expect(200);
+    client.post(path, &taken).await.expect(201);
+    let mut headless = service("d", "ClusterIP");
+    headless["spec"]["clusterIP"] = json!("None");
+    assert_eq!(client.post(path, &headless).await.expect(201)["spec"]["clusterIPs"], json!(["None"]));
+}
+
+#[tokio::test]
 async fn groups_and_versions_are_in_the_order_of_preference() {
     let client = Client::new().await;
     let group = client.get("/apis/autoscaling").await.expect(200);

@@ -83,6 +83,7 @@ impl Core {
         if served.is_definition() {
             self.undefine(text(object, &["metadata", "name"])).await;
         }
+        self.release_unused(served, object, None).await?;
         // The last object of a terminating definition ends the definition.
         if let Some(definition) = served.definition() {
             let key = Key::new("apiextensions.k8s.io", "customresourcedefinitions", None, &definition.name)?;

@@ -12,6 +12,7 @@ mod list;
 mod read;
 mod review;
 mod selection;
+mod services;
 mod write;
 
 pub(crate) use answer::{Answer, Content, Listed, WatchCall};

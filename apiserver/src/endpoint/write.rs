@@ -28,6 +28,8 @@ impl Core {
             let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
             let made = handlers.create(&request, None, call.body);
             let outcome = self.admitted(call, made).await?;
+            let dry_run = !options.dry_run.is_empty();
+            let (outcome, allocations) = self.allocated(call, outcome, dry_run).await?;
             let name = text(&outcome.object, &["metadata", "name"]);
             let key = call.served.key(call.namespace, name)?;
             let written = match options.dry_run.is_empty() {
@@ -40,6 +42,7 @@ impl Core {
             match written {
                 Ok(revision) => return self.finish(call, &key, outcome, revision).await,
                 Err(StoreError::Conflict { current, .. }) => {
+                    self.release(&allocations).await?;
                     let generated = !text(&outcome.object, &["metadata", "generateName"]).is_empty();
                     if generated && attempt < ATTEMPTS {
                         continue;
@@ -75,12 +78,22 @@ impl Core {
                 None => self.admitted(call, made).await?,
                 Some(_) => made?,
             };
+            let dry_run = !options.dry_run.is_empty();
+            let (outcome, allocations) = self.allocated(call, outcome, dry_run).await?;
             if outcome.action == Action::Nothing || !options.dry_run.is_empty() {
                 return Ok(answer(outcome));
             }
             match self.store.write(&key, write(call, &outcome, entry.as_ref())).await {
-                Ok(revision) => return self.finish(call, &key, outcome, revision).await,
-                Err(StoreError::Conflict { current, .. }) => entry = current,
+                Ok(revision) => {
+                    if let Some(live) = live.filter(|_| outcome.action == Action::Update) {
+                        self.release_unused(call.served, &live, Some(&outcome.object)).await?;
+                    }
+                    return self.finish(call, &key, outcome, revision).await;
+                }
+                Err(StoreError::Conflict { current, .. }) => {
+                    self.release(&allocations).await?;
+                    entry = current;
+                }
                 Err(error) => return Err(error.into()),
             }
         }
