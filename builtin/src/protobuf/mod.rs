@@ -107,6 +107,10 @@ pub fn from_protobuf(bytes: &[u8], default: &GroupVersionKind) -> Result<Value, 
     if gvk.kind.is_empty() {
         gvk.kind = default.kind.clone();
     }
+    // Neither the envelope nor the default names a version.
+    if gvk.version.is_empty() {
+        return Err(ProtobufError::UnknownKind(gvk));
+    }
     let found = match gvk.kind.as_str() {
         "DeleteOptions" => Kind::of(&GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions")),
         _ => Kind::of(&gvk),
@@ -119,5 +123,19 @@ pub fn from_protobuf(bytes: &[u8], default: &GroupVersionKind) -> Result<Value, 
         ]))),
         Ok(other) => Ok(other),
         Err(fault) => Err(ProtobufError::Object { kind: gvk, reason: fault.to_string() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_without_a_version_are_refused_unless_the_default_has_one() {
+        let body = b"k8s\0\x0a\x0f\x12\x0dDeleteOptions\x12\x00";
+        let read = |default| from_protobuf(body, &default);
+        assert!(matches!(read(GroupVersionKind::default()), Err(ProtobufError::UnknownKind(_))));
+        let options = read(GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions")).unwrap();
+        assert_eq!(options.to_json(), r#"{"apiVersion":"meta.k8s.io/v1","kind":"DeleteOptions"}"#);
     }
 }
