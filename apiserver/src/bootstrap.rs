@@ -5,8 +5,7 @@ use fieldmanager_value::Value;
 
 use crate::endpoint::{Call, Core, Verb};
 use crate::facts;
-use crate::object::text;
-use crate::object::with_metadata;
+use crate::object::{text, with_metadata};
 use crate::query::Query;
 use crate::store::{StoreError, Write};
 

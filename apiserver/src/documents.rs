@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::discovery::Discovery;
 use crate::facts;
-use crate::openapi::OpenApi;
+use crate::openapi::{Document, OpenApi};
 use crate::registry::Registry;
 
 /// The documents of one registry.
@@ -12,6 +12,9 @@ pub(crate) struct Documents {
     registry: Arc<Registry>,
     pub(crate) discovery: Discovery,
     openapi: OnceLock<OpenApi>,
+    /// In JSON and in protobuf; making them takes long.
+    openapi_v2: OnceLock<Document>,
+    openapi_v2_protobuf: OnceLock<Document>,
 }
 
 /// The paths of a server, apart from those of its resources.
@@ -23,13 +26,29 @@ impl Documents {
         // The order of built-in groups and versions is that of preference, which the registry does not keep.
         let custom = registry.all().filter(|served| !served.is_builtin()).map(|served| served.facts.clone());
         let discovery = Discovery::new(facts::resources().iter().cloned().chain(custom));
-        Documents { registry, discovery, openapi: OnceLock::new() }
+        Documents {
+            registry,
+            discovery,
+            openapi: OnceLock::new(),
+            openapi_v2: OnceLock::new(),
+            openapi_v2_protobuf: OnceLock::new(),
+        }
     }
 
     /// The OpenAPI documents. Clients that never read them do not wait for them.
     pub(crate) fn openapi(&self) -> &OpenApi {
         self.openapi
             .get_or_init(|| OpenApi::new(self.registry.definitions().map(|definition| definition.object())))
+    }
+
+    /// `/openapi/v2` in JSON.
+    pub(crate) fn openapi_v2(&self) -> Document {
+        self.openapi_v2.get_or_init(|| self.openapi().v2()).clone()
+    }
+
+    /// `/openapi/v2` in protobuf.
+    pub(crate) fn openapi_v2_protobuf(&self) -> Document {
+        self.openapi_v2_protobuf.get_or_init(|| self.openapi().v2_protobuf()).clone()
     }
 
     /// `/`: the paths of the server, as `{"paths": [...]}`.

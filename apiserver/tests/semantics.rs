@@ -496,6 +496,10 @@ async fn services_get_addresses_and_ports_and_give_them_back() {
     assert_eq!(changed["spec"]["clusterIP"], spec["clusterIP"]);
     client.delete(&format!("{path}/a")).await.expect(200);
     client.post(path, &taken).await.expect(201);
+    // So does one whose end the collector completes.
+    client.delete(&format!("{path}/c?propagationPolicy=Foreground")).await.expect(200);
+    client.server.collect().await.unwrap();
+    client.post(path, &taken).await.expect(201);
     let mut headless = service("d", "ClusterIP");
     headless["spec"]["clusterIP"] = json!("None");
     assert_eq!(client.post(path, &headless).await.expect(201)["spec"]["clusterIPs"], json!(["None"]));

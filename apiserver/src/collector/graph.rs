@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fieldmanager_value::Value;
 
-use super::object::{
-    FOREGROUND, ORPHAN, has_finalizer, is_namespace, is_terminating, is_waiting, metadata, owners, uid,
-};
+use super::object::{is_namespace, is_waiting, owners, uid};
+use crate::object::{FOREGROUND, ORPHAN, has_finalizer, is_terminating, metadata};
 use crate::store::{Entry, Event, Key};
 
 /// The dependents of owners, and the objects that the collector has to look at.

@@ -31,11 +31,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use futures::{StreamExt, future::BoxFuture};
 
+use crate::object::{FOREGROUND, ORPHAN, has_finalizer, is_terminating, without_finalizer};
 use crate::store::{BoxWatch, Entry, Key, List, Prefix, Result, SharedStore, StoreError};
 use graph::Graph;
 use object::{
-    FOREGROUND, KUBERNETES, ORPHAN, Owner, has_finalizer, holds_namespace, is_terminating, owners, uid,
-    unblocked, without_finalizer, without_namespace_finalizer, without_owners,
+    KUBERNETES, Owner, holds_namespace, owners, uid, unblocked, without_namespace_finalizer, without_owners,
 };
 
 /// A resource whose objects are collected.

@@ -1,13 +1,10 @@
 //! The fields of objects that the collector reads and changes.
 
-use fieldmanager_value::{List, Map, Value};
+use fieldmanager_value::Value;
 
+use crate::object::{FOREGROUND, edit_list, has_finalizer, is_terminating, metadata};
 use crate::store::Key;
 
-/// The finalizer of an object whose dependents are deleted before it.
-pub(super) const FOREGROUND: &str = "foregroundDeletion";
-/// The finalizer of an object whose dependents remain.
-pub(super) const ORPHAN: &str = "orphan";
 /// The finalizer in the spec of a namespace.
 pub(super) const KUBERNETES: &str = "kubernetes";
 
@@ -21,31 +18,13 @@ pub(super) struct Owner<'v> {
     pub(super) blocks: bool,
 }
 
-/// A field of the metadata, unless it is null.
-pub(super) fn metadata<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
-    object.get("metadata").and_then(|metadata| metadata.get(name)).filter(|value| !value.is_null())
-}
-
 pub(super) fn uid(object: &Value) -> &str {
     metadata(object, "uid").and_then(Value::as_str).unwrap_or_default()
-}
-
-pub(super) fn is_terminating(object: &Value) -> bool {
-    metadata(object, "deletionTimestamp").is_some()
 }
 
 /// Whether an object is terminating and waits for its dependents.
 pub(super) fn is_waiting(object: &Value) -> bool {
     is_terminating(object) && has_finalizer(object, FOREGROUND)
-}
-
-pub(super) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
-    let list = metadata(object, "finalizers").and_then(Value::as_list);
-    list.into_iter().flatten().filter_map(Value::as_str)
-}
-
-pub(super) fn has_finalizer(object: &Value, name: &str) -> bool {
-    finalizers(object).any(|finalizer| finalizer == name)
 }
 
 pub(super) fn owners(object: &Value) -> impl Iterator<Item = Owner<'_>> {
@@ -79,12 +58,6 @@ pub(super) fn holds_namespace(key: &Key, object: &Value) -> bool {
     is_namespace(key) && is_terminating(object) && finalizers.into_iter().flatten().any(is_kubernetes)
 }
 
-pub(super) fn without_finalizer(object: &Value, finalizer: &str) -> Value {
-    edit_list(object, "metadata", "finalizers", |item| {
-        (item.as_str() != Some(finalizer)).then(|| item.clone())
-    })
-}
-
 pub(super) fn without_namespace_finalizer(namespace: &Value) -> Value {
     edit_list(namespace, "spec", "finalizers", |item| {
         (item.as_str() != Some(KUBERNETES)).then(|| item.clone())
@@ -111,20 +84,4 @@ pub(super) fn unblocked(object: &Value) -> Option<Value> {
             Some(reference)
         })
     })
-}
-
-/// Replaces the items of a list, and removes the list if it becomes empty.
-fn edit_list(object: &Value, parent: &str, name: &str, edit: impl FnMut(&Value) -> Option<Value>) -> Value {
-    let map = |value: Option<&Value>| value.and_then(Value::as_map).cloned().unwrap_or_default();
-    let mut object: Map = map(Some(object));
-    let mut fields: Map = map(object.get(parent));
-    let items = fields.get(name).and_then(Value::as_list);
-    let items: List = items.into_iter().flatten().filter_map(edit).collect();
-    if items.is_empty() {
-        fields.remove(name);
-    } else {
-        fields.insert(name, Value::List(items));
-    }
-    object.insert(parent, Value::Map(fields));
-    Value::Map(object)
 }

@@ -1,13 +1,14 @@
 //! The collector on a store in memory, with a minimal server.
 
+mod random;
+
 use std::sync::Arc;
 
 use fieldmanager_value::Value;
 use futures::FutureExt;
-use proptest::prelude::*;
 
-use super::object::{finalizers, is_terminating};
 use super::*;
+use crate::object::{finalizers, is_terminating, with_metadata, without_finalizer};
 use crate::store::{HistoryLimits, Memory, Revision, Store, Write};
 
 /// Deletes and updates as a server does, without admission and managed fields.
@@ -28,14 +29,6 @@ fn is_held(object: &Value) -> bool {
     finalizers(object).next().is_some() || spec.is_some()
 }
 
-fn with_field(object: &Value, name: &str, value: impl Into<Value>) -> Value {
-    let mut object = object.as_map().unwrap().clone();
-    let mut metadata = object.get("metadata").unwrap().as_map().unwrap().clone();
-    metadata.insert(name, value);
-    object.insert("metadata", Value::Map(metadata));
-    Value::Map(object)
-}
-
 fn marked(object: &Value, propagation: Propagation) -> Value {
     let mut all: Vec<Value> = finalizers(object).map(Value::from).collect();
     match propagation {
@@ -43,8 +36,8 @@ fn marked(object: &Value, propagation: Propagation) -> Value {
         Propagation::Foreground => all.push(FOREGROUND.into()),
         Propagation::Orphan => all.push(ORPHAN.into()),
     }
-    let object = with_field(object, "deletionTimestamp", "2026-01-01T00:00:00Z");
-    if all.is_empty() { object } else { with_field(&object, "finalizers", all) }
+    let object = with_metadata(object, "deletionTimestamp", Some("2026-01-01T00:00:00Z".into()));
+    if all.is_empty() { object } else { with_metadata(&object, "finalizers", Some(all.into())) }
 }
 
 impl Cluster for Server {
@@ -86,7 +79,7 @@ impl Cluster for Server {
 }
 
 fn metadata_flag(object: &Value, name: &str) -> bool {
-    object::metadata(object, name).and_then(Value::as_bool) == Some(true)
+    crate::object::metadata(object, name).and_then(Value::as_bool) == Some(true)
 }
 
 struct Test {
@@ -153,7 +146,7 @@ impl Test {
             .collect();
         let mut object = Value::from_yaml(&format!("{{metadata: {{uid: {at}}}}}")).unwrap();
         if !references.is_empty() {
-            object = with_field(&object, "ownerReferences", references);
+            object = with_metadata(&object, "ownerReferences", Some(references.into()));
         }
         self.write(&key(at), Write::Create(object));
         self
@@ -172,7 +165,7 @@ impl Test {
 
     fn set(&self, at: &str, field: &str, value: impl Into<Value>) -> &Self {
         let entry = self.entry(at).unwrap();
-        let object = with_field(&entry.object, field, value);
+        let object = with_metadata(&entry.object, field, Some(value.into()));
         self.write(&entry.key, Write::Update { expected: entry.revision, object });
         self
     }
@@ -188,7 +181,7 @@ impl Test {
     fn release(&self, at: &str) -> &Self {
         let entry = self.entry(at).unwrap();
         let object = finalizers(&entry.object)
-            .fold(entry.object.clone(), |object, finalizer| object::without_finalizer(&object, finalizer));
+            .fold(entry.object.clone(), |object, finalizer| without_finalizer(&object, finalizer));
         Server(self.store.clone()).update(&entry, object).now_or_never().unwrap().unwrap();
         self
     }
@@ -522,91 +515,4 @@ async fn a_running_collector_follows_the_store_until_it_is_closed() {
     assert_eq!(path(&watch.next().await.unwrap().unwrap().key), "pods/a/x");
     test.store.close().await.unwrap();
     assert!(running.await.unwrap().is_ok());
-}
-
-/// An operation on one of a few Secrets in two namespaces.
-#[derive(Clone, Debug)]
-enum Operation {
-    /// Creates an object with owners, which may not exist. Only those before it are used: objects that own each other can
-    /// block each other forever, as they do in Kubernetes.
-    Create(usize, Vec<(usize, bool)>),
-    Delete(usize, Propagation),
-    DeleteNamespace(usize),
-    Step,
-    Settle,
-}
-
-const NAMES: [&str; 8] = ["a/0", "a/1", "a/2", "a/3", "a/4", "b/0", "b/1", "b/2"];
-
-fn operations() -> impl Strategy<Value = Vec<Operation>> {
-    let object = 0..NAMES.len();
-    let propagation = prop_oneof![Just(Background), Just(Foreground), Just(Orphan)];
-    let owners = proptest::collection::vec((object.clone(), any::<bool>()), 0..3);
-    let operation = prop_oneof![
-        6 => (object.clone(), owners).prop_map(|(at, owners)| Operation::Create(at, owners)),
-        3 => (object, propagation).prop_map(|(at, propagation)| Operation::Delete(at, propagation)),
-        1 => (0..2usize).prop_map(Operation::DeleteNamespace),
-        2 => Just(Operation::Step),
-        2 => Just(Operation::Settle),
-    ];
-    proptest::collection::vec(operation, 1..40)
-}
-
-async fn check(operations: Vec<Operation>) {
-    let mut test = Test::new();
-    test.namespace("a").namespace("b");
-    let name = |at: usize| format!("secrets/{}", NAMES[at]);
-    let namespace = |at: usize| if NAMES[at].starts_with('a') { "namespaces/a" } else { "namespaces/b" };
-    for operation in operations {
-        match operation {
-            Operation::Create(at, owners) if !test.exists(&name(at)) && test.exists(namespace(at)) => {
-                let owners = owners.into_iter().filter(|(owner, _)| *owner < at);
-                let owners = owners.map(|(at, blocks)| name(at) + if blocks { "!" } else { "" });
-                let owners: Vec<String> = owners.collect();
-                test.create(&name(at), &owners.iter().map(String::as_str).collect::<Vec<_>>());
-            }
-            Operation::Delete(at, propagation) => {
-                if test.entry(&name(at)).is_some_and(|entry| !is_terminating(&entry.object)) {
-                    test.delete(&name(at), propagation);
-                }
-            }
-            Operation::DeleteNamespace(at) => {
-                let path = ["namespaces/a", "namespaces/b"][at];
-                if test.entry(path).is_some_and(|entry| !is_terminating(&entry.object)) {
-                    test.delete(path, Background);
-                }
-            }
-            Operation::Step => drop(test.collector.step().await.unwrap()),
-            Operation::Settle => drop(test.collector.settle().await.unwrap()),
-            Operation::Create(..) => {}
-        }
-    }
-    test.settle().await;
-    for entry in test.store.snapshot().entries() {
-        let object = &entry.object;
-        assert!(!is_terminating(object), "{entry:?} did not end");
-        let namespace = entry.key.parts().namespace.unwrap_or_default();
-        let exists = |owner: &Owner<'_>| test.exists(&format!("secrets/{namespace}/{}", owner.name));
-        let is_owned = owners(object).all(|owner| exists(&owner) && owner.uid.contains(namespace));
-        assert!(is_owned, "{entry:?} has absent owners");
-    }
-    // What the collector follows by events equals what it finds when it reads everything.
-    test.collector.reset();
-    assert!(test.settle().await.is_empty());
-    // Nothing is kept of objects that ended.
-    for namespace in ["namespaces/a", "namespaces/b"].into_iter().filter(|namespace| test.exists(namespace)) {
-        test.delete(namespace, Background);
-    }
-    test.settle().await;
-    assert!(test.store.snapshot().is_empty() && test.collector.graph.is_empty());
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
-
-    #[test]
-    fn in_the_end_all_objects_are_owned_and_none_is_terminating(operations in operations()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(check(operations));
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use fieldmanager_structural::internal::compare_versions;
+
 use crate::facts::ServedResource;
 
 /// By group, then by version, the preferred one first, then by plural.
@@ -12,27 +14,7 @@ pub(super) fn custom_resources(a: &ServedResource, b: &ServedResource) -> Orderi
 /// The order of versions, the preferred one first: stable versions before beta and alpha, greater numbers before
 /// smaller ones, and names of any other form last and by name.
 pub(super) fn versions(a: &str, b: &str) -> Ordering {
-    match (parts(a), parts(b)) {
-        (Some(a), Some(b)) => b.cmp(&a),
-        (Some(_), None) => Ordering::Less,
-        (None, Some(_)) => Ordering::Greater,
-        (None, None) => a.cmp(b),
-    }
-}
-
-/// How stable a version `v1`, `v1beta2`, `v1alpha3` is, and its numbers.
-fn parts(version: &str) -> Option<(u8, u64, u64)> {
-    let rest = version.strip_prefix('v')?;
-    let number = |digits: &str| {
-        let positive = digits.starts_with(|first: char| ('1'..='9').contains(&first));
-        digits.parse().ok().filter(|_| positive)
-    };
-    for (stability, word) in [(1, "beta"), (0, "alpha")] {
-        if let Some((major, minor)) = rest.split_once(word) {
-            return Some((stability, number(major)?, number(minor)?));
-        }
-    }
-    Some((2, number(rest)?, 0))
+    compare_versions(b, a)
 }
 
 #[cfg(test)]

@@ -3,12 +3,10 @@
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
-use super::delete::{Deletion, read_body};
+use super::delete::read_body;
+use super::failure::Unwritten;
 use super::{Answer, Call, Content, Core, Failure, Verb};
-use crate::object::text;
-use crate::object::with_field;
-use crate::object::with_metadata;
-use crate::store::{Entry, StoreError, Write};
+use crate::object::{text, with_field, with_metadata};
 
 impl Core {
     /// A request to a subresource that the handlers do not know.
@@ -24,7 +22,7 @@ impl Core {
             ("Pod", "eviction", Verb::Create) => {
                 let body = read_body(call, &GroupVersionKind::new("policy", "v1", "Eviction"))?;
                 let options = body.get("deleteOptions").cloned().unwrap_or_default();
-                self.delete_with(call, &options).await?;
+                self.delete_by(call, &options).await?;
                 Ok(done(201))
             }
             ("Namespace", "finalize", Verb::Update) => {
@@ -55,45 +53,15 @@ impl Core {
         loop {
             let Some(live) = entry else { return Err(Failure::not_found(call)) };
             let object = change(&call.served.read(&live))?;
-            let expected = live.revision;
-            let write = match ends(&object) {
-                true => Write::Delete { expected },
-                false => Write::Update { expected, object: call.served.to_stored(&object) },
-            };
-            match self.store.write(&key, write).await {
+            match self.replace(call.served, &live, call.served.to_stored(&object)).await {
                 Ok(revision) => {
                     return Ok(with_metadata(&object, "resourceVersion", Some(revision.to_string().into())));
                 }
-                Err(StoreError::Conflict { current, .. }) => entry = current,
-                Err(error) => return Err(error.into()),
+                Err(Unwritten::Overtaken(current)) => entry = current,
+                Err(Unwritten::Failed(failure)) => return Err(failure),
             }
         }
     }
-
-    /// Deletes the object of a request with options that are not its body.
-    async fn delete_with(&self, call: &Call<'_>, options: &Value) -> Result<(), Failure> {
-        let key = call.served.key(call.namespace, call.name)?;
-        let mut entry: Option<Entry> = self.store.get(&key, None).await?.entry;
-        loop {
-            let Some(live) = &entry else { return Err(Failure::not_found(call)) };
-            match self.delete_by_options(call, live, options).await {
-                Ok(()) => return Ok(()),
-                Err(Deletion::Overtaken(current)) => entry = current,
-                Err(Deletion::Failed(failure)) => return Err(failure),
-            }
-        }
-    }
-}
-
-/// Whether a terminating object has no finalizers left.
-pub(super) fn ends(object: &Value) -> bool {
-    let is_empty = |path: [&str; 2]| {
-        let list = path.iter().try_fold(object, |value, name| value.get(name)).and_then(Value::as_list);
-        list.is_none_or(|list| list.is_empty())
-    };
-    !text(object, &["metadata", "deletionTimestamp"]).is_empty()
-        && is_empty(["metadata", "finalizers"])
-        && is_empty(["spec", "finalizers"])
 }
 
 /// A pod that is assigned to a node.

@@ -6,10 +6,9 @@ use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
 use super::Core;
-use super::actions::ends;
-use super::delete::Deletion;
+use super::failure::Unwritten;
 use crate::collector::{Cluster, Collected, Propagation, Reply};
-use crate::store::{Entry, StoreError, Write};
+use crate::store::{Entry, StoreError};
 
 /// A server, for its collector.
 #[derive(Clone)]
@@ -35,29 +34,28 @@ impl Cluster for Deletions {
     ) -> BoxFuture<'a, Result<Reply, StoreError>> {
         Box::pin(async move {
             let registry = self.0.registry();
-            let parts = entry.key.parts();
-            let served = registry
-                .stored()
-                .find(|served| served.storage_group() == parts.group && served.facts.plural == parts.plural);
-            let Some(served) = served else { return Ok(Reply::Refused("the kind is not served".to_owned())) };
-            Ok(match self.0.collect(served, entry, propagation).await {
-                Ok(()) => Reply::Done,
-                Err(Deletion::Overtaken(_)) => Reply::Overtaken,
-                Err(Deletion::Failed(failure)) => Reply::Refused(failure.status.message),
-            })
+            let Some(served) = registry.of_key(&entry.key) else { return Ok(not_served()) };
+            Ok(reply(self.0.collect(served, entry, propagation).await))
         })
     }
 
     fn update<'a>(&'a self, entry: &'a Entry, object: Value) -> BoxFuture<'a, Result<Reply, StoreError>> {
         Box::pin(async move {
-            let expected = entry.revision;
-            let write =
-                if ends(&object) { Write::Delete { expected } } else { Write::Update { expected, object } };
-            match self.0.store.write(&entry.key, write).await {
-                Ok(_) => Ok(Reply::Done),
-                Err(StoreError::Conflict { .. }) => Ok(Reply::Overtaken),
-                Err(error) => Err(error),
-            }
+            let registry = self.0.registry();
+            let Some(served) = registry.of_key(&entry.key) else { return Ok(not_served()) };
+            Ok(reply(self.0.replace(served, entry, object).await.map(|_| ())))
         })
+    }
+}
+
+fn not_served() -> Reply {
+    Reply::Refused("the kind is not served".to_owned())
+}
+
+fn reply(written: Result<(), Unwritten>) -> Reply {
+    match written {
+        Ok(()) => Reply::Done,
+        Err(Unwritten::Overtaken(_)) => Reply::Overtaken,
+        Err(Unwritten::Failed(failure)) => Reply::Refused(failure.status.message),
     }
 }

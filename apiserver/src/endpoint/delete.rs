@@ -5,17 +5,13 @@ use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{List, Map, Str, Value};
 use futures::future::BoxFuture;
 
+use super::failure::Unwritten;
 use super::{Answer, Call, Content, Core, Failure};
 use crate::collector::Propagation;
-use crate::object::text;
-use crate::object::{with_field, with_metadata};
+use crate::object::{FOREGROUND, ORPHAN, has_items, text, with_field, with_metadata};
 use crate::query::Query;
 use crate::registry::Served;
-use crate::store::{Entry, StoreError, Write};
-
-/// The finalizers by which the collector finds its work.
-const FOREGROUND: &str = "foregroundDeletion";
-const ORPHAN: &str = "orphan";
+use crate::store::{Entry, Write};
 
 /// The kinds whose deletion answers with the object instead of a `Status`.
 const RETURNED: [(&str, &[&str]); 4] = [
@@ -69,14 +65,22 @@ enum Step {
 
 impl Core {
     pub(super) async fn delete(&self, call: &Call<'_>) -> Result<Answer, Failure> {
-        let options = Options::of(call)?;
+        self.delete_named(call, &Options::of(call)?).await
+    }
+
+    /// Deletes the object of a request with `DeleteOptions` that are a part of its body.
+    pub(super) async fn delete_by(&self, call: &Call<'_>, options: &Value) -> Result<Answer, Failure> {
+        self.delete_named(call, &Options::read(options, call.query)?).await
+    }
+
+    async fn delete_named(&self, call: &Call<'_>, options: &Options) -> Result<Answer, Failure> {
         let key = call.served.key(call.namespace, call.name)?;
         let mut entry = self.store.get(&key, None).await?.entry;
         loop {
             let Some(live) = &entry else { return Err(Failure::not_found(call)) };
-            match self.delete_entry(call.served, live, &options).await {
-                Err(Deletion::Overtaken(current)) => entry = current,
-                Err(Deletion::Failed(failure)) => return Err(failure),
+            match self.delete_entry(call.served, live, options).await {
+                Err(Unwritten::Overtaken(current)) => entry = current,
+                Err(Unwritten::Failed(failure)) => return Err(failure),
                 Ok(answer) => return Ok(answer),
             }
         }
@@ -88,7 +92,7 @@ impl Core {
         served: &Served,
         entry: &Entry,
         options: &Options,
-    ) -> Result<Answer, Deletion> {
+    ) -> Result<Answer, Unwritten> {
         let live = served.read(entry);
         options.check(served, &live)?;
         let is_namespace = served.kind().kind == "Namespace" && served.facts.group.is_empty();
@@ -136,24 +140,13 @@ impl Core {
             while let Some(live) = current.take() {
                 match self.delete_entry(call.served, &live, &options).await {
                     Ok(_) => items.push(call.served.read(&live)),
-                    Err(Deletion::Overtaken(newer)) => current = newer,
-                    Err(Deletion::Failed(failure)) => return Err(failure),
+                    Err(Unwritten::Overtaken(newer)) => current = newer,
+                    Err(Unwritten::Failed(failure)) => return Err(failure),
                 }
             }
         }
         let listed = super::Listed { items, revision, next: String::new(), remaining: None };
         Ok(Answer { code: 200, warnings: Vec::new(), content: Content::List(listed) })
-    }
-
-    /// Deletes an object that is at the revision of the entry, with `DeleteOptions`.
-    pub(super) async fn delete_by_options(
-        &self,
-        call: &Call<'_>,
-        entry: &Entry,
-        options: &Value,
-    ) -> Result<(), Deletion> {
-        let options = Options::read(options, call.query)?;
-        self.delete_entry(call.served, entry, &options).await.map(|_| ())
     }
 
     /// Deletes an object that is at the revision of the entry, as a request with this propagation policy does.
@@ -162,34 +155,12 @@ impl Core {
         served: &'a Served,
         entry: &'a Entry,
         propagation: Propagation,
-    ) -> BoxFuture<'a, Result<(), Deletion>> {
+    ) -> BoxFuture<'a, Result<(), Unwritten>> {
         // The end of a definition deletes its objects, so deletions are nested.
         Box::pin(async move {
             let options = Options { propagation: Some(propagation), ..Options::default() };
             self.delete_entry(served, entry, &options).await.map(|_| ())
         })
-    }
-}
-
-/// Why a deletion did not take place.
-pub(crate) enum Deletion {
-    /// Another write was first; this is the object now.
-    Overtaken(Option<Entry>),
-    Failed(Failure),
-}
-
-impl From<Failure> for Deletion {
-    fn from(failure: Failure) -> Self {
-        Deletion::Failed(failure)
-    }
-}
-
-impl From<StoreError> for Deletion {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Conflict { current, .. } => Deletion::Overtaken(current),
-            error => Deletion::Failed(error.into()),
-        }
     }
 }
 
@@ -303,8 +274,9 @@ impl Options {
         let terminating =
             field("deletionTimestamp").and_then(Value::as_str).and_then(|time| time.parse::<Time>().ok());
         let own_grace = field("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
-        let pending_namespace =
-            served.is_builtin() && served.kind().kind == "Namespace" && spec_finalizers(live);
+        let pending_namespace = served.is_builtin()
+            && served.kind().kind == "Namespace"
+            && has_items(live, &["spec", "finalizers"]);
         let grace = self.grace(served, live);
 
         let mut object = live.clone();
@@ -387,11 +359,6 @@ impl Options {
 fn orphans_by_default(served: &Served) -> bool {
     let kind = (served.facts.group.as_str(), served.facts.kind.as_str());
     served.is_builtin() && [("", "ReplicationController"), ("batch", "Job")].contains(&kind)
-}
-
-fn spec_finalizers(namespace: &Value) -> bool {
-    let finalizers = namespace.get("spec").and_then(|spec| spec.get("finalizers")?.as_list());
-    finalizers.is_some_and(|list| !list.is_empty())
 }
 
 /// The object, terminating at a time.

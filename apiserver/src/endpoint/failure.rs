@@ -7,7 +7,7 @@ use fieldmanager_value::Value;
 
 use super::call::Call;
 use crate::object::with_field;
-use crate::store::{InvalidKey, StoreError};
+use crate::store::{Entry, InvalidKey, StoreError};
 
 /// The answer to a request that failed.
 #[derive(Debug)]
@@ -123,6 +123,28 @@ impl From<Status> for Failure {
             is_text: false,
             next: String::new(),
             retry_after: 0,
+        }
+    }
+}
+
+/// Why a write did not take place.
+pub(crate) enum Unwritten {
+    /// Another write was first; this is the object now.
+    Overtaken(Option<Entry>),
+    Failed(Failure),
+}
+
+impl From<Failure> for Unwritten {
+    fn from(failure: Failure) -> Self {
+        Unwritten::Failed(failure)
+    }
+}
+
+impl From<StoreError> for Unwritten {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict { current, .. } => Unwritten::Overtaken(current),
+            error => Unwritten::Failed(error.into()),
         }
     }
 }

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use fieldmanager_handlers::{Action, Outcome, Refused};
 use fieldmanager_value::{List, Map, Value};
+use futures::future::BoxFuture;
 
-use super::delete::Deletion;
+use super::failure::Unwritten;
 use super::{Call, Core, Failure};
 use crate::collector::Propagation;
-use crate::object::text;
-use crate::object::with_field;
-use crate::object::with_metadata;
+use crate::object::{
+    finalizers, has_finalizer, has_items, is_terminating, text, with_field, with_metadata, without_finalizer,
+};
 use crate::registry::{Definition, Served};
-use crate::store::{Key, Prefix, StoreError, Write};
+use crate::store::{Entry, Key, Prefix, Revision, StoreError, Write};
 
 /// The finalizer of definitions, which the server removes after it deleted their objects.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -72,10 +73,30 @@ impl Core {
 
     /// The consequences of a deletion that waits for finalizers.
     pub(super) async fn marked(&self, served: &Served, key: &Key) -> Result<(), Failure> {
-        if served.is_definition() {
-            self.end_definition(key).await?;
+        match served.is_definition() {
+            true => self.end_definition(served, key).await,
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Stores an object, in the form in which it is stored, in place of an entry. A terminating object that has no
+    /// finalizer left ends.
+    pub(super) async fn replace(
+        &self,
+        served: &Served,
+        entry: &Entry,
+        object: Value,
+    ) -> Result<Revision, Unwritten> {
+        let expected = entry.revision;
+        if !is_terminating(&object)
+            || has_items(&object, &["metadata", "finalizers"])
+            || has_items(&object, &["spec", "finalizers"])
+        {
+            return Ok(self.store.write(&entry.key, Write::Update { expected, object }).await?);
+        }
+        let revision = self.store.write(&entry.key, Write::Delete { expected }).await?;
+        self.removed(served, &object).await?;
+        Ok(revision)
     }
 
     /// The consequences of the end of an object.
@@ -88,9 +109,11 @@ impl Core {
         if let Some(definition) = served.definition() {
             let key = Key::new("apiextensions.k8s.io", "customresourcedefinitions", None, &definition.name)?;
             let entry = self.store.get(&key, None).await?.entry;
-            if entry.is_some_and(|entry| !text(&entry.object, &["metadata", "deletionTimestamp"]).is_empty())
+            let registry = self.registry();
+            if entry.is_some_and(|entry| is_terminating(&entry.object))
+                && let Some(definitions) = registry.of_key(&key)
             {
-                self.end_definition(&key).await?;
+                self.end_definition(definitions, &key).await?;
             }
         }
         Ok(())
@@ -121,51 +144,38 @@ impl Core {
     }
 
     /// Ends a terminating definition: deletes its objects, then the definition itself.
-    async fn end_definition(&self, key: &Key) -> Result<(), Failure> {
-        let Some(entry) = self.store.get(key, None).await?.entry else { return Ok(()) };
-        let name = text(&entry.object, &["metadata", "name"]).to_owned();
-        let registry = self.registry();
-        let served = registry
-            .definition(&name)
-            .and_then(|definition| registry.all().find(|served| served.is_of(definition)));
-        let mut is_empty = true;
-        if let Some(served) = served {
-            for object in self.entries(served, "").await? {
-                if let Err(Deletion::Failed(failure)) =
-                    self.collect(served, &object, Propagation::Background).await
-                {
-                    return Err(failure);
+    fn end_definition<'a>(&'a self, served: &'a Served, key: &'a Key) -> BoxFuture<'a, Result<(), Failure>> {
+        // The end of the last object ends the definition, so ends are nested.
+        Box::pin(async move {
+            let mut entry = self.store.get(key, None).await?.entry;
+            let Some(definition) = &entry else { return Ok(()) };
+            let name = text(&definition.object, &["metadata", "name"]).to_owned();
+            let registry = self.registry();
+            let objects = registry
+                .definition(&name)
+                .and_then(|definition| registry.all().find(|served| served.is_of(definition)));
+            if let Some(objects) = objects {
+                for object in self.entries(objects, "").await? {
+                    if let Err(Unwritten::Failed(failure)) =
+                        self.collect(objects, &object, Propagation::Background).await
+                    {
+                        return Err(failure);
+                    }
                 }
-            }
-            is_empty = self.entries(served, "").await?.is_empty();
-        }
-        if !is_empty {
-            return Ok(());
-        }
-        let mut entry = entry;
-        loop {
-            let finalizers = finalizers(&entry.object);
-            let others: List =
-                finalizers.iter().filter(|name| **name != CLEANUP).map(|name| Value::from(*name)).collect();
-            let write = match others.is_empty() {
-                true => Write::Delete { expected: entry.revision },
-                false => {
-                    let object = with_metadata(&entry.object, "finalizers", Some(Value::List(others)));
-                    Write::Update { expected: entry.revision, object }
-                }
-            };
-            let deletes = matches!(write, Write::Delete { .. });
-            match self.store.write(key, write).await {
-                Ok(_) if deletes => {
-                    self.undefine(&name).await;
+                if !self.entries(objects, "").await?.is_empty() {
                     return Ok(());
                 }
-                Ok(_) => return Ok(()),
-                Err(StoreError::Conflict { current: Some(current), .. }) => entry = current,
-                Err(StoreError::Conflict { current: None, .. }) => return Ok(()),
-                Err(error) => return Err(error.into()),
             }
-        }
+            while let Some(definition) = &entry {
+                let object = without_finalizer(&definition.object, CLEANUP);
+                match self.replace(served, definition, object).await {
+                    Err(Unwritten::Overtaken(current)) => entry = current,
+                    Err(Unwritten::Failed(failure)) => return Err(failure),
+                    Ok(_) => break,
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Serves the definitions that the store has.
@@ -200,17 +210,11 @@ fn is_established(definition: &Value) -> bool {
     })
 }
 
-fn finalizers(object: &Value) -> Vec<&str> {
-    let list = object.get("metadata").and_then(|metadata| metadata.get("finalizers")?.as_list());
-    list.into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
 fn with_finalizer(object: &Value) -> Value {
-    let own = finalizers(object);
-    if own.contains(&CLEANUP) || !text(object, &["metadata", "deletionTimestamp"]).is_empty() {
+    if has_finalizer(object, CLEANUP) || is_terminating(object) {
         return object.clone();
     }
-    let list: List = own.iter().copied().chain([CLEANUP]).map(Value::from).collect();
+    let list: List = finalizers(object).chain([CLEANUP]).map(Value::from).collect();
     with_metadata(object, "finalizers", Some(Value::List(list)))
 }
 

@@ -74,7 +74,7 @@ impl Core {
         let own = text(service, &["spec", "clusterIP"]);
         let address = match own {
             "None" => own.to_owned(),
-            "" => self.choose(ADDRESSES, dry_run, made).await?,
+            "" => self.choose(ADDRESSES, service, dry_run, made).await?,
             own => {
                 if !self.reserve(ADDRESSES, own, service, dry_run, made).await? {
                     let addresses = Value::List(List::from_iter([Value::from(own)]));
@@ -118,7 +118,7 @@ impl Core {
                     self.reserve(PORTS, &number.to_string(), &service, dry_run, made).await?;
                 }
                 None => {
-                    let number = self.choose(PORTS, dry_run, made).await?;
+                    let number = self.choose(PORTS, &service, dry_run, made).await?;
                     fields.insert("nodePort", number.parse::<i64>().unwrap_or_default());
                 }
             }
@@ -134,18 +134,17 @@ impl Core {
     async fn choose(
         &self,
         kind: &'static str,
+        service: &Value,
         dry_run: bool,
         made: &mut Vec<Allocation>,
     ) -> Result<String, Failure> {
         let page = self.store.list(ListOf::new(Prefix::resource("", kind)?)).await?;
         let taken: BTreeSet<&str> = page.entries.iter().map(|entry| entry.key.parts().name).collect();
-        let candidates: Vec<String> = match kind {
-            PORTS => (FIRST_PORT..=LAST_PORT).map(|port| port.to_string()).collect(),
-            _ => (FIRST_ADDRESS..=LAST_ADDRESS).map(|address| Ipv4Addr::from(address).to_string()).collect(),
-        };
-        for candidate in candidates.iter().filter(|candidate| !taken.contains(candidate.as_str())) {
-            if self.reserve(kind, candidate, &Value::Null, dry_run, made).await? {
-                return Ok(candidate.clone());
+        let numbers = if kind == PORTS { FIRST_PORT..=LAST_PORT } else { FIRST_ADDRESS..=LAST_ADDRESS };
+        for number in numbers {
+            let name = if kind == PORTS { number.to_string() } else { Ipv4Addr::from(number).to_string() };
+            if !taken.contains(name.as_str()) && self.reserve(kind, &name, service, dry_run, made).await? {
+                return Ok(name);
             }
         }
         Err(Failure::new(500, "InternalError", "Internal error occurred: failed to allocate: range is full"))
@@ -171,22 +170,10 @@ impl Core {
                 made.push((kind, name.to_owned()));
                 Ok(true)
             }
-            // A Service that keeps its address meets its own allocation, which may not name it.
-            Err(StoreError::Conflict { current, .. }) => {
-                let owner = current.map(|entry| entry.object).unwrap_or_default();
-                Ok(owner == uid || self.owns(name, service).await?)
-            }
+            // A Service that keeps its address meets its own allocation.
+            Err(StoreError::Conflict { current, .. }) => Ok(current.is_some_and(|entry| entry.object == uid)),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Whether the stored Service has an address.
-    async fn owns(&self, address: &str, service: &Value) -> Result<bool, Failure> {
-        let (namespace, name) =
-            (text(service, &["metadata", "namespace"]), text(service, &["metadata", "name"]));
-        let Ok(key) = Key::new("", "services", Some(namespace), name) else { return Ok(false) };
-        let entry = self.store.get(&key, None).await?.entry;
-        Ok(entry.is_some_and(|entry| text(&entry.object, &["spec", "clusterIP"]) == address))
     }
 
     /// Frees allocations.

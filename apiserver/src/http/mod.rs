@@ -115,10 +115,9 @@ async fn answer(
         }
         Route::OpenApiV2 => {
             let format = Format::of(head.header(header::ACCEPT), Place::OpenApiV2)?;
-            let openapi = documents.openapi();
             let document = match format.media {
-                negotiate::Media::OpenApiProtobuf => openapi.v2_protobuf(),
-                _ => openapi.v2(),
+                negotiate::Media::OpenApiProtobuf => documents.openapi_v2_protobuf(),
+                _ => documents.openapi_v2(),
             };
             Ok(render::document(head, document.body, &document.etag, &format.content_type()))
         }

@@ -1,6 +1,8 @@
 //! The definitions of custom resources.
 
 use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::internal::with_subschemas;
+use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use super::operations::{Form, Names, SAMPLES, members};
@@ -63,26 +65,16 @@ fn set_identity(schema: &mut Map, sample: &Map) {
 }
 
 /// A schema whose subschemas were changed.
-fn with_subschemas(schema: &Map, change: impl Fn(&Map) -> Map) -> Map {
-    let mut out = schema.clone();
-    let changed =
-        |value: &Value| value.as_map().map_or_else(|| value.clone(), |schema| change(schema).into());
-    for name in ["items", "additionalProperties"] {
-        if let Some(inner) = schema.get(name) {
-            out.insert(name, changed(inner));
-        }
-    }
-    if let Some(Value::Map(properties)) = schema.get("properties") {
-        let properties: Map =
-            properties.iter().map(|(name, property)| (name.clone(), changed(property))).collect();
-        out.insert("properties", properties);
-    }
-    out
+fn with_schemas(schema: &Map, change: impl Fn(&Map) -> Map) -> Map {
+    with_subschemas(schema, |inner| match inner {
+        Value::Map(schema) => level(|| change(schema)).into(),
+        other => other.clone(),
+    })
 }
 
 /// Fills in embedded resources.
 fn complete(schema: &Map, form: Form) -> Map {
-    let mut out = with_subschemas(schema, |inner| complete(inner, form));
+    let mut out = with_schemas(schema, |inner| complete(inner, form));
     if out.get("example").is_some_and(is_empty) {
         out.remove("example");
     }
@@ -141,7 +133,7 @@ fn version2(schema: &Map) -> Map {
             out.insert("required", kept);
         }
     }
-    with_subschemas(&out, version2)
+    with_schemas(&out, version2)
 }
 
 fn is_nullable(schema: &Value) -> bool {

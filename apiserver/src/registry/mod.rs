@@ -9,6 +9,7 @@ use std::sync::Arc;
 use fieldmanager_structural::GroupVersionKind;
 
 use crate::facts::{self, ServedResource};
+use crate::store::Key;
 pub(crate) use custom::Definition;
 pub(crate) use served::Served;
 
@@ -53,6 +54,15 @@ impl Registry {
     /// All resources, by group, version and plural.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Served>> {
         self.resources.values()
+    }
+
+    /// A resource whose objects are stored under the group and plural of a key.
+    pub(crate) fn of_key(&self, key: &Key) -> Option<&Arc<Served>> {
+        let parts = key.parts();
+        let is_of = |served: &&Arc<Served>| {
+            served.is_stored() && served.storage_group() == parts.group && served.facts.plural == parts.plural
+        };
+        self.all().find(is_of)
     }
 
     /// One resource for each that is stored: of several versions, the first.

@@ -31,6 +31,7 @@ mod error;
 mod go_struct;
 mod keywords;
 mod lists;
+mod precedence;
 mod publish;
 mod read;
 mod rules;
@@ -56,6 +57,8 @@ pub use read::is_definition;
 #[doc(hidden)]
 pub mod internal {
     pub use super::go_struct::{rule as rule_struct, versions as version_structs};
+    pub use super::precedence::compare_versions;
+    pub use super::publish::with_subschemas;
     pub use super::rules::{check as check_schema, each_schema, has_default, has_extension, violated};
     pub use super::schema_rules::SchemaRules;
 }

@@ -163,6 +163,22 @@ fn set_identity(schema: &mut Map) {
     schema.insert("properties", properties);
 }
 
+/// A schema with other subschemas, of those that describe values by themselves.
+pub fn with_subschemas(schema: &Map, change: impl Fn(&Value) -> Value) -> Map {
+    let mut out = schema.clone();
+    for name in ["items", "additionalProperties"] {
+        if let Some(inner) = schema.get(name) {
+            out.insert(name, change(inner));
+        }
+    }
+    if let Some(Value::Map(properties)) = schema.get("properties") {
+        let properties: Map =
+            properties.iter().map(|(name, property)| (name.clone(), change(property))).collect();
+        out.insert("properties", properties);
+    }
+    out
+}
+
 /// Fills in the embedded resources of a schema. Subschemas that do not describe a value by themselves, such as `anyOf`,
 /// stay unchanged.
 fn complete(schema: &Value) -> Value {
@@ -170,20 +186,10 @@ fn complete(schema: &Value) -> Value {
         let Value::Map(schema) = schema else {
             return schema.clone();
         };
-        let mut out = schema.clone();
+        let mut out = with_subschemas(schema, complete);
         // The API server's encoder omits an empty example but writes every default.
         if out.get("example").is_some_and(is_empty) {
             out.remove("example");
-        }
-        for name in ["items", "additionalProperties"] {
-            if let Some(inner) = schema.get(name) {
-                out.insert(name, complete(inner));
-            }
-        }
-        if let Some(Value::Map(properties)) = schema.get("properties") {
-            let properties: Map =
-                properties.iter().map(|(name, property)| (name.clone(), complete(property))).collect();
-            out.insert("properties", properties);
         }
         if schema.get(EMBEDDED) == Some(&Value::Bool(true)) {
             set_identity(&mut out);
