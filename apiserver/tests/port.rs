@@ -51,3 +51,25 @@ async fn requests_in_process_and_on_a_port_have_the_same_bytes() {
     stop.send(()).unwrap();
     running.await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn headers_over_the_limit_are_refused() {
+    let client = Client::new().await;
+    let listening = Listening::bind("127.0.0.1:0".parse().unwrap(), None).await.unwrap();
+    let address = listening.address();
+    let running = tokio::spawn(listening.run(client.server.clone(), std::future::pending()));
+    // One below the limit of 1 MiB, and one above it.
+    for (size, expected) in [(1_000_000, "HTTP/1.1 200 "), (1_100_000, "HTTP/1.1 431 ")] {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: {}\r\n\r\n",
+            "x".repeat(size)
+        );
+        // The server may answer and close before it has read everything.
+        let _ = stream.write_all(head.as_bytes()).await;
+        let mut answer = vec![0; expected.len()];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&answer), expected, "{size}");
+    }
+    running.abort();
+}

@@ -94,11 +94,11 @@ impl Listening {
     /// If connections cannot be accepted.
     pub async fn run(self, server: ApiServer, stop: impl Future<Output = ()> + Send) -> io::Result<()> {
         let mut http = Builder::new(TokioExecutor::new());
-        http.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-        http.http2()
-            .timer(TokioTimer::new())
-            .max_concurrent_streams(STREAMS)
-            .max_header_list_size(server.limits().headers);
+        let headers = server.limits().headers;
+        // The head of a request in HTTP/1.1 has to fit the buffer, which has at least 8 KiB.
+        let buffer = usize::try_from(headers).unwrap_or(usize::MAX).max(8192);
+        http.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(buffer);
+        http.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS).max_header_list_size(headers);
         let http = Arc::new(http);
         let acceptor = self.tls.as_ref().map(Tls::acceptor);
         let graceful = GracefulShutdown::new();
