@@ -73,3 +73,46 @@ async fn headers_over_the_limit_are_refused() {
     }
     running.abort();
 }
+
+#[tokio::test]
+async fn a_watch_over_websocket_has_one_event_in_each_message() {
+    use futures::{SinkExt, StreamExt};
+
+    let client = Client::new().await;
+    let listening = Listening::bind("127.0.0.1:0".parse().unwrap(), None).await.unwrap();
+    let address = listening.address();
+    let running = tokio::spawn(listening.run(client.server.clone(), std::future::pending()));
+    let connect = async |path: String| {
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        tokio_tungstenite::client_async(format!("ws://{address}{path}"), stream).await
+    };
+    let (mut socket, _) = connect(format!("{CONFIG_MAPS}?watch=true")).await.unwrap();
+    for name in ["a", "b"] {
+        client.post(CONFIG_MAPS, &config_map(name)).await.expect(201);
+    }
+    for name in ["a", "b"] {
+        let message = socket.next().await.unwrap().unwrap();
+        let event: serde_json::Value = serde_json::from_str(message.to_text().unwrap()).unwrap();
+        assert_eq!((&event["type"], &event["object"]["metadata"]["name"]), (&"ADDED".into(), &name.into()));
+    }
+    socket.send("clients have nothing to say".into()).await.unwrap();
+    socket.close(None).await.unwrap();
+
+    // The end of the watch is the end of the connection.
+    let (mut socket, _) =
+        connect(format!("{CONFIG_MAPS}?watch=true&resourceVersion=1&timeoutSeconds=1")).await.unwrap();
+    while let Some(message) = socket.next().await {
+        assert!(message.is_ok(), "{message:?}");
+    }
+
+    // Errors, and what is no watch, are ordinary answers.
+    for (path, code) in
+        [(format!("{CONFIG_MAPS}/a"), 200), (format!("{CONFIG_MAPS}?watch=true&labelSelector=!!"), 400)]
+    {
+        match connect(path).await.unwrap_err() {
+            tokio_tungstenite::tungstenite::Error::Http(answer) => assert_eq!(answer.status(), code),
+            error => panic!("{error}"),
+        }
+    }
+    running.abort();
+}

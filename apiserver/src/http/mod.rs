@@ -20,6 +20,8 @@ pub use message::Body;
 use message::Head;
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
+#[cfg(feature = "net")]
+pub(crate) use watch::Events;
 
 /// Answers one request.
 pub(crate) async fn respond<B>(core: &Arc<Core>, gate: &Arc<Gate>, request: Request<B>) -> Response<Body>

@@ -52,8 +52,14 @@ pub(super) async fn respond(
     let mut lines =
         Lines { core: core.clone(), format, served, include: super::render::included(head)?, first: true };
     let frames = events.map(move |event| Ok(Frame::data(lines.line(event))));
-    Ok(response(200, &format.content_type(), BodyExt::boxed_unsync(StreamBody::new(frames))))
+    let mut response = response(200, &format.content_type(), BodyExt::boxed_unsync(StreamBody::new(frames)));
+    response.extensions_mut().insert(Events);
+    Ok(response)
 }
+
+/// An extension of responses whose body is the events of a watch, one in each frame.
+#[derive(Clone, Copy)]
+pub(crate) struct Events;
 
 /// Writes events.
 struct Lines {

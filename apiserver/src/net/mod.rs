@@ -1,7 +1,9 @@
-//! The server on a port: HTTP/1.1 and HTTP/2, with or without TLS, and the kubeconfig of its clients.
+//! The server on a port: HTTP/1.1 and HTTP/2, with or without TLS, watches over WebSocket, and the kubeconfig of its
+//! clients.
 
 mod kubeconfig;
 mod tls;
+mod websocket;
 
 use std::future::Future;
 use std::io;
@@ -9,10 +11,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -153,8 +155,8 @@ async fn connection<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = TowerToHyperService::new(server);
-    let connection = http.serve_connection(TokioIo::new(stream), service).into_owned();
+    let service = service_fn(move |request| websocket::serve(server.clone(), request));
+    let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
     // A connection that breaks has no client that could be told.
     let _ = watcher.watch(connection).await;
 }

@@ -47,6 +47,12 @@ pub(crate) struct ServeArgs {
     /// The most watches at once
     #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
     pub(crate) max_watches: usize,
+    /// The most changes that are kept for watches and pages of lists
+    #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+    pub(crate) max_history: usize,
+    /// The most memory for these changes
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    pub(crate) max_history_size: ByteSize,
     /// Log requests to standard error; twice: and connections
     #[arg(short = 'v', long = "verbose", action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,

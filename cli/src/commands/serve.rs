@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use bytesize::ByteSize;
 use fieldmanager_apiserver::net::{Listening, Tls};
+use fieldmanager_apiserver::store::{HistoryLimits, Memory};
 use fieldmanager_apiserver::{ApiServer, Limits};
 use fieldmanager_value::Value;
 use tokio::signal::unix::{SignalKind, signal};
@@ -35,10 +38,12 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
         )));
     }
     let mut limits = Limits::default();
-    limits.body = usize::try_from(args.max_body.as_u64()).unwrap_or(usize::MAX);
+    limits.body = size(args.max_body);
     limits.requests = args.max_requests;
     limits.watches = args.max_watches;
-    let server = ApiServer::builder().limits(limits).tokens(tokens.clone()).build().await;
+    let history = HistoryLimits::default().events(args.max_history).bytes(size(args.max_history_size));
+    let store = Arc::new(Memory::new(history));
+    let server = ApiServer::builder().store(store).limits(limits).tokens(tokens.clone()).build().await;
     let server = server.map_err(|error| Failure::Other(error.to_string()))?;
     load(&server, args, files).await?;
 
@@ -72,6 +77,10 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     }
     ended.map_err(|error| Failure::Other(error.to_string()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn size(size: ByteSize) -> usize {
+    usize::try_from(size.as_u64()).unwrap_or(usize::MAX)
 }
 
 /// Writes logs to standard error if they are wanted.

@@ -1,0 +1,98 @@
+//! Watches over WebSocket: each event is a message. The client of fabric8 asks for them.
+
+use std::convert::Infallible;
+
+use futures::{SinkExt, StreamExt};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use tower::ServiceExt;
+
+use crate::ApiServer;
+use crate::http::{Body, Events};
+
+/// The size of a message of a client, which has nothing to say, in bytes.
+const INCOMING: usize = 4096;
+
+/// Answers a request, over WebSocket if it is a watch that asks for it.
+pub(super) async fn serve(
+    server: ApiServer,
+    mut request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let key = key(request.headers());
+    let upgrade = key.map(|key| (key, hyper::upgrade::on(&mut request)));
+    let protocol = request.headers().get(header::SEC_WEBSOCKET_PROTOCOL).cloned();
+    let response = server.oneshot(request).await?;
+    match upgrade {
+        // Other answers, errors included, are ordinary ones.
+        Some((key, upgrade)) if response.extensions().get::<Events>().is_some() => {
+            tokio::spawn(forward(upgrade, response.into_body()));
+            Ok(switching(&key, protocol))
+        }
+        _ => Ok(response),
+    }
+}
+
+/// The key of a request that asks for WebSocket.
+fn key(headers: &HeaderMap) -> Option<String> {
+    let has = |name, token: &str| {
+        let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(',')).any(|value| value.trim().eq_ignore_ascii_case(token))
+    };
+    let asked = has(header::CONNECTION, "upgrade")
+        && has(header::UPGRADE, "websocket")
+        && has(header::SEC_WEBSOCKET_VERSION, "13");
+    let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| asked)?;
+    Some(derive_accept_key(key.as_bytes()))
+}
+
+fn switching(key: &str, protocol: Option<HeaderValue>) -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    if let Ok(key) = HeaderValue::from_str(key) {
+        headers.insert(header::SEC_WEBSOCKET_ACCEPT, key);
+    }
+    // A list of protocols needs a choice, and a watch has none to offer.
+    if let Some(protocol) = protocol.filter(|protocol| !protocol.as_bytes().contains(&b',')) {
+        headers.insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
+    }
+    response
+}
+
+/// Sends the events of a watch until it ends or the client closes the connection.
+async fn forward(upgrade: OnUpgrade, mut events: Body) {
+    // A client that is gone before the switch needs no events.
+    let Ok(connection) = upgrade.await else { return };
+    let config = WebSocketConfig::default().max_message_size(Some(INCOMING)).max_frame_size(Some(INCOMING));
+    let socket = WebSocketStream::from_raw_socket(TokioIo::new(connection), Role::Server, Some(config)).await;
+    let (mut sink, mut stream) = socket.split();
+    loop {
+        tokio::select! {
+            frame = events.frame() => {
+                let Some(Ok(frame)) = frame else { break };
+                let Ok(data) = frame.into_data() else { continue };
+                // An event is JSON, which is UTF-8.
+                let Ok(text) = String::from_utf8(data.into()) else { continue };
+                if sink.send(Message::text(text)).await.is_err() {
+                    return;
+                }
+            }
+            message = stream.next() => match message {
+                // Pings are answered by the stream.
+                Some(Ok(message)) if !message.is_close() => {}
+                _ => break,
+            },
+        }
+    }
+    // The connection ends in any case.
+    let _ = sink.close().await;
+}
