@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fieldmanager_apiserver::net::{Listening, Tls};
-use fieldmanager_apiserver::{ApiServer, Limits};
+use fieldmanager_apiserver::{ApiServer, Collection, Limits};
 use fieldmanager_value::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -38,7 +38,9 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     limits.body = usize::try_from(args.max_body.as_u64()).unwrap_or(usize::MAX);
     limits.requests = args.max_requests;
     limits.watches = args.max_watches;
-    let server = ApiServer::builder().limits(limits).tokens(tokens.clone()).build().await;
+    let collection = if args.no_collector { Collection::Stepped } else { Collection::On };
+    let server = ApiServer::builder().limits(limits).tokens(tokens.clone()).collection(collection);
+    let server = server.build().await;
     let server = server.map_err(|error| Failure::Other(error.to_string()))?;
     load(&server, args, files).await?;
 
