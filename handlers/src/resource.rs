@@ -231,6 +231,20 @@ impl Resource {
         self.inner.namespaced
     }
 
+    /// The warning of each request to the version, also of those that read; `None` if it is not deprecated.
+    ///
+    /// ```
+    /// use fieldmanager_handlers::Resource;
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// let endpoints = Resource::builtin(&GroupVersionKind::new("", "v1", "Endpoints"))?;
+    /// let warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+    /// assert_eq!(endpoints.deprecation(), Some(warning));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn deprecation(&self) -> Option<&str> {
+        self.inner.object.kind.deprecation()
+    }
+
     /// A stored object as a request reads it: at the version of the resource, with today's defaults.
     ///
     /// ```

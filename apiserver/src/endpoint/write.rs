@@ -48,7 +48,7 @@ impl Core {
                         continue;
                     }
                     // The handlers say why an object that exists cannot be created.
-                    let live = current.map(|entry| call.served.read(&entry));
+                    let live = current.map(|entry| call.served.live(&entry));
                     if let Err(refused) = handlers.create(&request, live.as_ref(), call.body) {
                         return Err(refused.into());
                     }
@@ -72,7 +72,7 @@ impl Core {
         let key = call.served.key(call.namespace, call.name)?;
         let mut entry = self.store.get(&key, None).await?.entry;
         loop {
-            let live = entry.as_ref().map(|entry| call.served.read(entry));
+            let live = entry.as_ref().map(|entry| call.served.live(entry));
             let made = run(handlers, call.verb, &request, live.as_ref(), call.body);
             let outcome = match live {
                 None => self.admitted(call, made).await?,
@@ -124,7 +124,11 @@ impl Core {
         outcome: Outcome,
         revision: Revision,
     ) -> Result<Answer, Failure> {
-        let outcome = outcome.at_resource_version(&revision.to_string());
+        // An object that ends with its last finalizer is answered at the version that the request found.
+        let outcome = match outcome.action {
+            Action::Delete => outcome,
+            _ => outcome.at_resource_version(&revision.to_string()),
+        };
         self.written(call.served, key, &outcome).await?;
         Ok(answer(outcome))
     }

@@ -137,6 +137,23 @@ impl Served {
         self.present(&entry.object, entry.revision)
     }
 
+    /// A stored object as the handlers take it, which read it themselves: the defaults of a custom resource are those of the
+    /// version in which it is stored, so it cannot be read twice.
+    pub(crate) fn live(&self, entry: &Entry) -> Value {
+        match self.is_builtin() {
+            true => self.read(entry),
+            false => {
+                let version = Value::from(entry.revision.to_string().as_str());
+                with_metadata(&entry.object, "resourceVersion", Some(version))
+            }
+        }
+    }
+
+    /// The warning of each request to the version; `None` if it is not deprecated.
+    pub(crate) fn deprecation(&self) -> Option<&str> {
+        self.handlers().ok()?.deprecation()
+    }
+
     /// An object of the store at the version of the resource, with a resource version.
     pub(crate) fn present(&self, stored: &Value, revision: Revision) -> Value {
         // A built-in kind was decoded and defaulted when it was stored; the schema of a custom one may have changed since.

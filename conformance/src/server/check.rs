@@ -221,6 +221,7 @@ impl Suite for Requests {
                 continue;
             }
             let step = Step::new(json, kind);
+            let explained = verdict.deviations.len();
             let mut real = Answer::from_json(answer);
             let stored = answer.get("live").cloned().or_else(|| stored_by(&step, kind, &real));
             let stored = stored.filter(|_| !step.makes_another(&live));
@@ -269,11 +270,9 @@ impl Suite for Requests {
                 && !other.follows(step, &last, &live)?
             {
                 let rest = items(case, "steps").len().saturating_sub(number).saturating_sub(1);
-                verdict.tally.add(
-                    "not compared",
-                    "requests after a difference",
-                    u64::try_from(rest).unwrap_or(0),
-                );
+                let cause = verdict.deviations.get(explained..).and_then(<[_]>::last);
+                let cause = cause.copied().unwrap_or("another difference");
+                verdict.tally.add("not compared, after", cause, u64::try_from(rest).unwrap_or(0));
                 break;
             }
         }

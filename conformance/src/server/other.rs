@@ -115,6 +115,8 @@ struct Terms<'a> {
     kind: &'a Kind,
     sent: &'a Json,
     real: &'a Answer,
+    /// The objects before the request: that of this server, and that of the real one.
+    before: (&'a Json, &'a Json),
     /// Strings of this server, and those of the real one.
     strings: Vec<(String, String)>,
     /// Parts of messages of this server, and those of the real one.
@@ -125,18 +127,26 @@ struct Terms<'a> {
 impl<'a> Terms<'a> {
     fn of(
         kind: &'a Kind,
-        (before, live): (&Json, &Json),
+        (before, live): (&'a Json, &'a Json),
         (ours, real): (&Answer, &'a Answer),
         sent: &'a Json,
     ) -> Self {
-        let mut out = Terms { kind, sent, real, strings: Vec::new(), parts: Vec::new(), times: Vec::new() };
+        let mut out = Terms {
+            kind,
+            sent,
+            real,
+            before: (before, live),
+            strings: Vec::new(),
+            parts: Vec::new(),
+            times: Vec::new(),
+        };
         let generated = text(member(sent, "metadata"), "generateName");
         for (our, their) in [(before, live), (&ours.body, &real.body)] {
             let (our_data, their_data) = (member(our, "metadata"), member(their, "metadata"));
             let (our_details, their_details) = (member(our, "details"), member(their, "details"));
             out.string(text(our_data, "uid"), text(their_data, "uid"));
             out.string(text(our_details, "uid"), text(their_details, "uid"));
-            if !text(our_data, "generateName").is_empty() || kind.kind == "LimitRange" {
+            if !text(our_data, "generateName").is_empty() {
                 out.string(text(our_data, "name"), text(their_data, "name"));
             }
             if !generated.is_empty() {
@@ -145,7 +155,11 @@ impl<'a> Terms<'a> {
             out.part("resourceVersion\":\"", version_of(our), version_of(their));
             out.part("resourceVersion\\\":\\\"", version_of(our), version_of(their));
             if kind.kind == "Service" {
-                for place in ["/spec/clusterIP", "/spec/ports/0/nodePort", "/spec/ports/1/nodePort"] {
+                let ports = items(member(our, "spec"), "ports").len();
+                let ports = (0..ports).map(|at| format!("/spec/ports/{at}/nodePort"));
+                let names = ["clusterIP", "healthCheckNodePort"].map(|name| format!("/spec/{name}"));
+                for place in names.into_iter().chain(ports) {
+                    let place = place.as_str();
                     if let (Some(our), Some(their)) = (our.pointer(place), their.pointer(place)) {
                         out.part("", &plain(our), &plain(their));
                     }
@@ -196,6 +210,8 @@ impl<'a> Terms<'a> {
             "/metadata/creationTimestamp",
             "/metadata/deletionTimestamp",
             "/metadata/resourceVersion",
+            // A LimitRange without a name.
+            "/metadata/name",
             "/status/lastPhaseTransitionTime",
         ] {
             self.take(&mut out.body, place);
@@ -264,6 +280,7 @@ impl<'a> Terms<'a> {
     /// Takes over a value that each server makes itself.
     fn take(&self, body: &mut Json, place: &str) {
         let made = |value: &Json| match value.as_str() {
+            Some(text) if place.ends_with("name") => uuids(text) == [text],
             Some(text) => place.ends_with("resourceVersion") || text > LAST_SENT,
             None => false,
         };
@@ -280,7 +297,9 @@ impl<'a> Terms<'a> {
         if let (Some(our), Some(their)) = (body.pointer(place), self.real.body.pointer(place)) {
             let sent = self.sent.pointer(place);
             let is_address = |value: &Json| value.is_u64() || plain(value).starts_with("10.96.");
-            if is_address(our) && is_address(their) && sent != Some(our) && sent != Some(their) {
+            let (before, live) = self.before;
+            let is_kept = before.pointer(place) == Some(our) && live.pointer(place) == Some(their);
+            if is_address(our) && is_address(their) && (is_kept || sent != Some(our) && sent != Some(their)) {
                 set_pointer(body, place, their);
             }
         }
