@@ -38,7 +38,8 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     limits.body = usize::try_from(args.max_body.as_u64()).unwrap_or(usize::MAX);
     limits.requests = args.max_requests;
     limits.watches = args.max_watches;
-    let server = ApiServer::builder().limits(limits).tokens(tokens.clone()).build().await;
+    let builder = ApiServer::builder().limits(limits).tokens(tokens.clone()).unions(args.unions);
+    let server = builder.build().await;
     let server = server.map_err(|error| Failure::Other(error.to_string()))?;
     load(&server, args, files).await?;
 
