@@ -1,5 +1,6 @@
 //! HTTP: from a request to an answer in bytes.
 
+mod measure;
 mod message;
 mod negotiate;
 mod render;
@@ -15,6 +16,7 @@ use crate::discovery::Hashed;
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
 use crate::facts;
 use crate::gate::Gate;
+use crate::metrics::CONTENT_TYPE;
 use crate::query::Query;
 pub use message::Body;
 use message::Head;
@@ -34,9 +36,17 @@ where
         query: Query::of(parts.uri.query()),
         headers: parts.headers,
     };
-    let response = match admitted(core, gate, &head, body).await {
+    let route = Route::of(&head.path);
+    let mut measured = gate.metrics.begin(measure::labels(core, &head, &route));
+    let response = match admitted(core, gate, &head, &route, body).await {
         Ok(response) => response,
         Err(failure) => render::failure(&head, failure),
+    };
+    measured.answered(response.status().as_u16());
+    // A watch lasts until its body is dropped.
+    let response = match is_watch(&head, &route) {
+        true => with(response, measured),
+        false => response,
     };
     tracing::info!(method = %head.method, path = head.path, status = response.status().as_u16());
     response
@@ -46,18 +56,17 @@ async fn admitted<B>(
     core: &Arc<Core>,
     gate: &Arc<Gate>,
     head: &Head,
+    route: &Route,
     body: B,
 ) -> Result<Response<Body>, Failure>
 where
     B: http_body::Body,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let route = Route::of(&head.path);
     if !matches!(route, Route::Health { .. }) {
         gate.authenticate(head.header(header::AUTHORIZATION))?;
     }
-    let is_watch =
-        matches!(&route, Route::Resource(path) if verb(head, path).is_ok_and(|verb| verb == Verb::Watch));
+    let is_watch = is_watch(head, route);
     let pass = gate.pass(is_watch)?;
     let body = match Limited::new(body, gate.limits.body).collect().await {
         Ok(body) => body.to_bytes(),
@@ -67,17 +76,29 @@ where
         }
         Err(error) => return Err(Failure::new(400, "BadRequest", error.to_string())),
     };
-    let response = answer(core, head, &route, &body).await?;
-    // A watch counts until its body is dropped.
-    Ok(match is_watch {
-        true => response.map(|body| {
-            BodyExt::boxed_unsync(body.map_frame(move |frame| {
-                let _ = &pass;
-                frame
-            }))
-        }),
-        false => response,
+    let response = match route {
+        Route::Metrics if matches!(head.method, Method::GET | Method::HEAD) => {
+            let text = measure::text(core, &gate.metrics).await?;
+            message::response(200, CONTENT_TYPE, message::full(text))
+        }
+        route => answer(core, head, route, &body).await?,
+    };
+    // A watch takes its place until its body is dropped.
+    Ok(if is_watch { with(response, pass) } else { response })
+}
+
+/// The response whose body owns a value.
+fn with(response: Response<Body>, owned: impl Send + 'static) -> Response<Body> {
+    response.map(|body| {
+        BodyExt::boxed_unsync(body.map_frame(move |frame| {
+            let _ = &owned;
+            frame
+        }))
     })
+}
+
+fn is_watch(head: &Head, route: &Route) -> bool {
+    matches!(route, Route::Resource(path) if verb(head, path).is_ok_and(|verb| verb == Verb::Watch))
 }
 
 async fn answer(
