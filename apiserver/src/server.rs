@@ -177,7 +177,7 @@ impl Builder {
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
         let core = Arc::new(Core::new(store, self.source, self.unions));
         core.bootstrap().await?;
-        let new = || Collector::new(core.store.clone(), Deletions(core.clone()));
+        let new = || Collector::new(core.store.clone(), Deletions::new(core.clone()));
         if self.collection == Collection::On {
             let collector = new();
             tokio::spawn(async move {

@@ -4,6 +4,7 @@ use http::{Method, header};
 
 use super::message::Head;
 use super::route::Route;
+use super::verb::verb;
 use crate::endpoint::{Core, Failure, Verb};
 use crate::metrics::{Labels, Metrics};
 use crate::store::List;
@@ -27,7 +28,7 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
     let registry = core.registry();
     let Some(served) = registry.get(&path.group, &path.version, &path.plural) else { return other("") };
     let facts = &served.facts;
-    let verb = super::verb(head, path).ok();
+    let verb = verb(head, path).ok();
     let is_apply =
         head.header(header::CONTENT_TYPE).is_some_and(|media| media.starts_with("application/apply-patch"));
     let dry_run: Vec<&str> = head.query.all("dryRun").filter(|value| !value.is_empty()).collect();

@@ -5,6 +5,7 @@ mod message;
 mod negotiate;
 mod render;
 mod route;
+mod verb;
 mod watch;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub use message::Body;
 use message::Head;
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
+use verb::{is_watch, verb};
 
 /// Answers one request.
 pub(crate) async fn respond<B>(core: &Arc<Core>, gate: &Arc<Gate>, request: Request<B>) -> Response<Body>
@@ -95,10 +97,6 @@ fn with(response: Response<Body>, owned: impl Send + 'static) -> Response<Body> 
             frame
         }))
     })
-}
-
-fn is_watch(head: &Head, route: &Route) -> bool {
-    matches!(route, Route::Resource(path) if verb(head, path).is_ok_and(|verb| verb == Verb::Watch))
 }
 
 async fn answer(
@@ -198,21 +196,4 @@ async fn resource(
         Content::List(list) => render::list(core, head, served, list, format)?,
     };
     Ok(render::with_warnings(response, &warnings))
-}
-
-/// The verb of a request to a resource.
-fn verb(head: &Head, path: &ResourcePath) -> Result<Verb, Failure> {
-    let collection = path.name.is_empty();
-    Ok(match head.method {
-        Method::GET | Method::HEAD if path.is_watch => Verb::Watch,
-        Method::GET | Method::HEAD if collection && head.query.flag("watch") => Verb::Watch,
-        Method::GET | Method::HEAD if collection => Verb::List,
-        Method::GET | Method::HEAD => Verb::Get,
-        Method::POST if collection || !path.subresource.is_empty() => Verb::Create,
-        Method::PUT if !collection => Verb::Update,
-        Method::PATCH if !collection => Verb::Patch,
-        Method::DELETE if collection => Verb::DeleteCollection,
-        Method::DELETE => Verb::Delete,
-        _ => return Err(Failure::method_not_allowed()),
-    })
 }
