@@ -7,6 +7,7 @@ mod collect;
 mod core;
 mod delete;
 mod failure;
+mod families;
 mod lifecycle;
 mod list;
 mod read;

@@ -29,9 +29,8 @@ impl Core {
             let made = handlers.create(&request, None, call.body);
             let outcome = self.admitted(call, made).await?;
             let dry_run = !options.dry_run.is_empty();
-            let (outcome, allocations) = self.allocated(call, outcome, dry_run).await?;
-            let name = text(&outcome.object, &["metadata", "name"]);
-            let key = call.served.key(call.namespace, name)?;
+            let key = call.served.key(call.namespace, text(&outcome.object, &["metadata", "name"]))?;
+            let (outcome, allocations) = self.allocated(call, outcome, None, dry_run).await?;
             let written = match options.dry_run.is_empty() {
                 true => self.store.write(&key, Write::Create(call.served.to_stored(&outcome.object))).await,
                 false => match self.store.get(&key, None).await?.entry {
@@ -58,7 +57,10 @@ impl Core {
                         ));
                     }
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    self.release_failed(&error, &allocations).await;
+                    return Err(error.into());
+                }
             }
         }
     }
@@ -79,7 +81,7 @@ impl Core {
                 Some(_) => made?,
             };
             let dry_run = !options.dry_run.is_empty();
-            let (outcome, allocations) = self.allocated(call, outcome, dry_run).await?;
+            let (outcome, allocations) = self.allocated(call, outcome, live.as_ref(), dry_run).await?;
             if outcome.action == Action::Nothing || !options.dry_run.is_empty() {
                 return Ok(answer(outcome));
             }
@@ -94,7 +96,10 @@ impl Core {
                     self.release(&allocations).await?;
                     entry = current;
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    self.release_failed(&error, &allocations).await;
+                    return Err(error.into());
+                }
             }
         }
     }

@@ -23,22 +23,24 @@ pub(crate) struct Served {
     handlers: OnceLock<Result<Resource, String>>,
     storage_handlers: OnceLock<Option<Resource>>,
     printer: OnceLock<Printer>,
+    /// Whether unions have an effect.
+    unions: bool,
     /// The definition of a custom resource.
     definition: Option<Arc<Definition>>,
 }
 
 impl Served {
-    pub(super) fn builtin(facts: ServedResource) -> Self {
+    pub(super) fn builtin(facts: ServedResource, unions: bool) -> Self {
         let kind = facts.group_version_kind();
-        Served { storage: storage_of(&kind), ..Served::new(facts, kind, None) }
+        Served { storage: storage_of(&kind), unions, ..Served::new(facts, kind, None) }
     }
 
     /// The resources of a definition, at the versions that are served.
-    pub(super) fn of_definition(definition: &Arc<Definition>) -> Vec<Self> {
+    pub(super) fn of_definition(definition: &Arc<Definition>, unions: bool) -> Vec<Self> {
         let versions = definition.resource.versions.iter().filter(|version| version.served);
         let facts = versions
             .filter_map(|version| ServedResource::of_definition(&definition.resource, &version.name).ok());
-        facts.map(|facts| Served::custom(facts, definition.clone())).collect()
+        facts.map(|facts| Served { unions, ..Served::custom(facts, definition.clone()) }).collect()
     }
 
     fn custom(facts: ServedResource, definition: Arc<Definition>) -> Self {
@@ -57,6 +59,7 @@ impl Served {
             handlers,
             storage_handlers,
             printer: OnceLock::new(),
+            unions: true,
             definition,
         }
     }
@@ -110,7 +113,7 @@ impl Served {
             Some(definition) => Resource::custom(&definition.resource, &kind.version)?,
             None => Resource::builtin(kind)?,
         };
-        Ok(resource.server_answers(true))
+        Ok(resource.server_answers(true).unions(self.unions))
     }
 
     /// The group under which objects are stored.

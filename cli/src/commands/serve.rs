@@ -39,8 +39,8 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     limits.requests = args.max_requests;
     limits.watches = args.max_watches;
     let collection = if args.no_collector { Collection::Stepped } else { Collection::On };
-    let server = ApiServer::builder().limits(limits).tokens(tokens.clone()).collection(collection);
-    let server = server.build().await;
+    let builder = ApiServer::builder().limits(limits).tokens(tokens.clone());
+    let server = builder.unions(args.unions).collection(collection).build().await;
     let server = server.map_err(|error| Failure::Other(error.to_string()))?;
     load(&server, args, files).await?;
 
