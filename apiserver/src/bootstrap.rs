@@ -29,6 +29,7 @@ impl Core {
                 Err(error) => return Err(error),
             }
         }
+        self.repair_allocations().await?;
         self.define_stored().await
     }
 

@@ -7,6 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::endpoint::Failure;
 use crate::limits::Limits;
+use crate::metrics::Metrics;
 
 /// The gate of a server.
 pub(crate) struct Gate {
@@ -15,12 +16,20 @@ pub(crate) struct Gate {
     tokens: BTreeMap<String, String>,
     requests: Arc<Semaphore>,
     watches: Arc<Semaphore>,
+    /// What the requests that arrive are counted in.
+    pub(crate) metrics: Metrics,
 }
 
 impl Gate {
     pub(crate) fn new(limits: Limits, tokens: BTreeMap<String, String>) -> Self {
         let places = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
-        Gate { requests: places(limits.requests), watches: places(limits.watches), limits, tokens }
+        Gate {
+            requests: places(limits.requests),
+            watches: places(limits.watches),
+            limits,
+            tokens,
+            metrics: Metrics::new(),
+        }
     }
 
     /// The user of a header `Authorization`, or 401.

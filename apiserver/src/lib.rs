@@ -27,6 +27,7 @@ pub mod facts;
 mod gate;
 mod http;
 mod limits;
+mod metrics;
 #[cfg(feature = "net")]
 pub mod net;
 mod object;

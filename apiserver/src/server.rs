@@ -52,6 +52,7 @@ pub struct Builder {
     limits: Limits,
     tokens: BTreeMap<String, String>,
     collection: Collection,
+    unions: bool,
 }
 
 /// When the server deletes what deleted owners and namespaces leave behind.
@@ -73,6 +74,7 @@ impl ApiServer {
             limits: Limits::default(),
             tokens: BTreeMap::new(),
             collection: Collection::On,
+            unions: true,
         }
     }
 
@@ -153,6 +155,14 @@ impl Builder {
         self
     }
 
+    /// Whether unions have an effect, of built-in kinds and of custom resources whose schema declares them with
+    /// `x-kubernetes-unions`. On by default. kube-apiserver has no unions, and drops their declarations.
+    #[must_use]
+    pub fn unions(mut self, on: bool) -> Self {
+        self.unions = on;
+        self
+    }
+
     /// Makes the server: creates the namespaces and the other objects that exist from the start, where the store lacks
     /// them, and serves the definitions that the store has.
     ///
@@ -165,9 +175,9 @@ impl Builder {
     /// Outside of a tokio runtime, unless the collector is [stepped](Collection::Stepped).
     pub async fn build(self) -> Result<ApiServer, StoreError> {
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
-        let core = Arc::new(Core::new(store, self.source));
+        let core = Arc::new(Core::new(store, self.source, self.unions));
         core.bootstrap().await?;
-        let new = || Collector::new(core.store.clone(), Deletions(core.clone()));
+        let new = || Collector::new(core.store.clone(), Deletions::new(core.clone()));
         if self.collection == Collection::On {
             let collector = new();
             tokio::spawn(async move {

@@ -229,6 +229,7 @@ fn load(text: &str) -> Option<Types> {
                 let mut fields = Vec::new();
                 let mut parts = Vec::new();
                 flatten(&raw, id, &mut Vec::new(), &mut fields, &mut parts)?;
+                add_unions(name, &mut fields);
                 parts.sort_by_key(|(number, _)| *number);
                 fields.sort_by(|a: &Field, b| a.name.cmp(&b.name));
                 let mut order: Vec<usize> = (0..fields.len()).collect();
@@ -241,6 +242,16 @@ fn load(text: &str) -> Option<Types> {
     let mut types = Types(types);
     complete(&mut types);
     Some(types)
+}
+
+/// Adds the extension for unions to the type of a schema, whose Go type lacks it. Like a default, it is any JSON.
+fn add_unions(name: &Str, fields: &mut Vec<Field>) {
+    if name != "v1.JSONSchemaProps" {
+        return;
+    }
+    let default = fields.iter().find(|field| field.name == "default").cloned();
+    let position = fields.len();
+    fields.extend(default.map(|default| Field { name: "x-kubernetes-unions".into(), position, ..default }));
 }
 
 /// Lists the fields of a struct and of the structs that it embeds, and the parts of its own message.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fieldmanager_schema::internal::{AtomDef, FieldDef, MapDef, Scalar, TypeDef, Union, UnionField};
+use fieldmanager_schema::internal::{AtomDef, FieldDef, MapDef, Scalar, TypeDef, TypeRef, Union, UnionField};
 use fieldmanager_value::{Error, Value, from_value};
 use serde::Deserialize;
 
@@ -12,6 +12,7 @@ use serde::Deserialize;
 /// Every entry has a `reason`, and one of:
 ///
 /// - `default`, the default of each of `fields`, which have the form `TYPE.FIELD`;
+/// - `type`, the type of each of `fields`, which the document lacks;
 /// - `scalar`, the scalar that replaces the definition of each of `types`;
 /// - `union`, the corrections of the only union of each of `types`: the `values` of the discriminator that select
 ///   members, `emptyMembers`, the members that are `optional`, and whether one member is `required`.
@@ -31,6 +32,8 @@ struct Entry {
     #[serde(default)]
     fields: Vec<String>,
     default: Option<Value>,
+    #[serde(rename = "type")]
+    ty: Option<String>,
     #[serde(default)]
     types: Vec<String>,
     scalar: Option<String>,
@@ -77,16 +80,18 @@ impl Corrections {
     pub fn from_yaml(text: &str) -> Result<Self, Error> {
         let entries: Vec<Entry> = from_value(Value::from_yaml(text)?)?;
         for (i, entry) in entries.iter().enumerate() {
-            let one = match (&entry.default, &entry.scalar, &entry.union) {
-                (Some(_), None, None) => entry.types.is_empty() && !entry.fields.is_empty(),
-                (None, Some(_), None) | (None, None, Some(_)) => {
+            let one = match (&entry.default, &entry.ty, &entry.scalar, &entry.union) {
+                (Some(_), None, None, None) | (None, Some(_), None, None) => {
+                    entry.types.is_empty() && !entry.fields.is_empty()
+                }
+                (None, None, Some(_), None) | (None, None, None, Some(_)) => {
                     entry.fields.is_empty() && !entry.types.is_empty()
                 }
                 _ => false,
             };
             if !one {
                 let message = format!(
-                    "entry {i}: expected `fields` with `default`, or `types` with `scalar` or `union`"
+                    "entry {i}: expected `fields` with `default` or `type`, or `types` with `scalar` or `union`"
                 );
                 return Err(Error::Conversion { message });
             }
@@ -118,6 +123,9 @@ impl Entry {
         if let Some(default) = &self.default {
             let field = field(types, at)?;
             return replace(&mut field.default, Some(default.clone()));
+        }
+        if let Some(name) = &self.ty {
+            return add_field(types, at, name);
         }
         if let Some(name) = &self.scalar {
             let scalar = Scalar::ALL.into_iter().find(|scalar| scalar.name() == name);
@@ -176,6 +184,20 @@ fn field<'t>(types: &'t mut [TypeDef], at: &str) -> Result<&'t mut FieldDef, Str
     let (ty, name) = at.rsplit_once('.').ok_or("expected TYPE.FIELD")?;
     let fields = &mut map(types, ty)?.fields;
     fields.iter_mut().find(|field| field.name == name).ok_or_else(|| format!("`{ty}` has no field `{name}`"))
+}
+
+fn add_field(types: &mut [TypeDef], at: &str, named: &str) -> Result<(), String> {
+    find(types, named)?;
+    let (ty, name) = at.rsplit_once('.').ok_or("expected TYPE.FIELD")?;
+    let fields = &mut map(types, ty)?.fields;
+    match fields.binary_search_by(|field| field.name.as_str().cmp(name)) {
+        Ok(_) => Err(CHANGES_NOTHING.to_owned()),
+        Err(position) => {
+            let ty = TypeRef { named: Some(named.into()), ..TypeRef::default() };
+            fields.insert(position, FieldDef { name: name.into(), ty, default: None });
+            Ok(())
+        }
+    }
 }
 
 fn union<'t>(types: &'t mut [TypeDef], name: &str) -> Result<&'t mut Union, String> {

@@ -51,12 +51,21 @@ fn type_is_one_line_that_starts_with_its_name() {
 }
 
 #[test]
+fn field_that_the_document_lacks_is_added() {
+    let bundled = bundled("- {reason: r, fields: [Door.lock], type: Shop}").unwrap();
+    let door = bundled.lines().find(|line| line.starts_with(r#"{"name":"Door""#)).unwrap();
+    assert!(door.contains(r#"{"name":"lock","type":{"namedType":"Shop"}}"#), "{door}");
+}
+
+#[test]
 fn correction_must_change_an_existing_part() {
     let nothing = "the document already has this value, remove the correction";
     let rows: &[(&str, &str)] = &[
         ("fields: [Door.key], default: brass", &format!("Door.key: {nothing}")),
         ("fields: [Door.lock], default: brass", "Door.lock: `Door` has no field `lock`"),
         ("fields: [Gate.key], default: brass", "Gate.key: there is no type `Gate`"),
+        ("fields: [Door.key], type: Shop", &format!("Door.key: {nothing}")),
+        ("fields: [Door.lock], type: Gate", "Door.lock: there is no type `Gate`"),
         ("types: [Gate], scalar: string", "Gate: there is no type `Gate`"),
         ("types: [Door], scalar: text", "Door: unknown scalar `text`"),
         ("types: [Door], union: {required: true}", "Door: `Door` has 0 unions, expected one"),
@@ -76,7 +85,10 @@ fn correction_has_exactly_one_form() {
         ["default: 1", "fields: [a.b]", "types: [a], default: 1", "fields: [a.b], default: 1, scalar: string"]
     {
         let error = bundled(&format!("- {{reason: r, {wrong}}}")).unwrap_err();
-        assert_eq!(error, "entry 0: expected `fields` with `default`, or `types` with `scalar` or `union`");
+        assert_eq!(
+            error,
+            "entry 0: expected `fields` with `default` or `type`, or `types` with `scalar` or `union`"
+        );
     }
     assert!(bundled("- {types: [a], scalar: string}").is_err());
 }

@@ -176,12 +176,17 @@ pub(crate) fn with_generation(object: &Value, generation: i64) -> Value {
     with(object, vec![("generation", value)])
 }
 
-/// Whether an update ends a terminating object: the last finalizer is gone, and no grace period is left.
+/// Whether an update ends a terminating object: the last finalizer is gone, and no grace period is left. A namespace has
+/// finalizers in `spec` too.
 ///
-/// Behaviour: `ShouldDeleteDuringUpdate` of `k8s.io/apiserver/pkg/registry/generic/registry`.
+/// Behaviour: `ShouldDeleteDuringUpdate` of `k8s.io/apiserver/pkg/registry/generic/registry`, and
+/// `ShouldDeleteNamespaceDuringUpdate` of `k8s.io/kubernetes/pkg/registry/core/namespace/storage`.
 pub(crate) fn ends(object: &Value, live: &Value) -> bool {
-    let finalizers =
-        field(object, "finalizers").and_then(Value::as_list).is_some_and(|list| !list.is_empty());
+    let has = |list: Option<&Value>| list.and_then(Value::as_list).is_some_and(|list| !list.is_empty());
+    let is = |name: &str, value: &str| object.get(name).and_then(Value::as_str) == Some(value);
+    let is_namespace = is("kind", "Namespace") && is("apiVersion", "v1");
+    let own = object.get("spec").and_then(|spec| spec.get("finalizers")).filter(|_| is_namespace);
+    let finalizers = has(field(object, "finalizers")) || has(own);
     let grace = field(live, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
     !finalizers && field(live, "deletionTimestamp").is_some() && grace == 0
 }

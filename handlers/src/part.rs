@@ -12,6 +12,7 @@ use crate::request::Subresource;
 use crate::scale::ScaleFields;
 
 /// A kind with its field manager.
+#[derive(Clone)]
 pub(crate) struct Part {
     pub(crate) gvk: GroupVersionKind,
     pub(crate) kind: Arc<dyn Kind>,
@@ -20,6 +21,7 @@ pub(crate) struct Part {
     pub(crate) patches: Option<PatchSchema<'static>>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Inner {
     pub(crate) plural: Str,
     pub(crate) namespaced: bool,
@@ -32,6 +34,19 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
+    /// The resource whose field managers normalize unions or do not.
+    pub(crate) fn with_unions(&self, on: bool) -> Self {
+        let part = |part: &Part| Part { manager: part.manager.with_unions(on), ..part.clone() };
+        let scale = self.scale.as_ref().map(|(scale, fields)| (part(scale), fields.clone()));
+        Inner {
+            object: part(&self.object),
+            status: self.status.as_ref().map(part),
+            ephemeral: self.ephemeral.as_ref().map(part),
+            scale,
+            ..self.clone()
+        }
+    }
+
     /// The part of the object that a request is for.
     pub(crate) fn part(&self, subresource: Subresource) -> Option<&Part> {
         match subresource {
@@ -50,4 +65,6 @@ pub(crate) struct Options {
     pub(crate) server_answers: bool,
     /// Whether rules of definitions that cannot be run are refused.
     pub(crate) strict_cel: bool,
+    /// Whether unions have no effect.
+    pub(crate) ignores_unions: bool,
 }

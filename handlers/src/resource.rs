@@ -171,6 +171,33 @@ impl Resource {
         self
     }
 
+    /// Whether unions have an effect: they are normalized before ownership is computed, objects of custom resources and
+    /// the declarations in a `CustomResourceDefinition` are validated. On by default. kube-apiserver has no unions.
+    ///
+    /// ```
+    /// use fieldmanager_handlers::{Request, Resource};
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// use fieldmanager_structural::crd::CustomResource;
+    /// use fieldmanager_value::Value;
+    /// let schema = "{type: object, properties: {cash: {type: object}, card: {type: object}}, \
+    ///     x-kubernetes-unions: [{fields-to-discriminateBy: {cash: Cash, card: Card}}]}";
+    /// let versions = format!("[{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {schema}}}}}]");
+    /// let shops = Resource::custom(&CustomResource::from_value(&fieldmanager_testing::shop(&versions))?, "v1")?;
+    /// let body = br#"{"apiVersion": "example.com/v1", "kind": "Shop", "metadata": {"name": "a"}, "cash": {}, "card": {}}"#;
+    /// let request = Request::new("2026-01-31T12:00:00Z".parse()?).uid("7e1b");
+    /// assert_eq!(shops.create(&request, None, body).unwrap_err().status.code, 422);
+    /// assert!(shops.unions(false).create(&request, None, body).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unions(mut self, on: bool) -> Self {
+        if self.options.ignores_unions == on {
+            self.inner = Arc::new(self.inner.with_unions(on));
+            self.options.ignores_unions = !on;
+        }
+        self
+    }
+
     /// Whether to refuse rules (`x-kubernetes-validations`) that cannot be run, although an API server may run them. Off by
     /// default: objects of a custom resource are not checked by such rules, and a request that creates or changes a
     /// `CustomResourceDefinition` with them gets a warning that quotes each one. On, such a request is answered with 422.
@@ -229,6 +256,20 @@ impl Resource {
     /// Whether objects are in namespaces.
     pub fn is_namespaced(&self) -> bool {
         self.inner.namespaced
+    }
+
+    /// The warning of each request to the version, also of those that read; `None` if it is not deprecated.
+    ///
+    /// ```
+    /// use fieldmanager_handlers::Resource;
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// let endpoints = Resource::builtin(&GroupVersionKind::new("", "v1", "Endpoints"))?;
+    /// let warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+    /// assert_eq!(endpoints.deprecation(), Some(warning));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn deprecation(&self) -> Option<&str> {
+        self.inner.object.kind.deprecation()
     }
 
     /// A stored object as a request reads it: at the version of the resource, with today's defaults.

@@ -298,7 +298,7 @@ impl<'r> Write<'r> {
         };
         let object = metadata::in_namespace(&object, self.namespace())?;
         let object = kind.prepare_create(&object);
-        let checked = kind.validate_create(&object);
+        let checked = self.with_union_faults(kind.validate_create(&object), &object, None);
         self.refuse_invalid(&object, checked)?;
         self.warn(&object, None);
         Ok(self.outcome(object, Action::Create))
@@ -328,6 +328,7 @@ impl<'r> Write<'r> {
         let is_stored = self.request.options.dry_run.is_empty();
         let object = metadata::with_kept_fields(&object, live, is_stored);
         let checked = kind.validate_update(subresource, &object, live);
+        let checked = self.with_union_faults(checked, &object, Some(live));
         self.refuse_invalid(&object, checked)?;
         self.warn(&object, Some(live));
         let object = ignore_timestamp_only_changes(live, &object);
@@ -364,6 +365,14 @@ impl<'r> Write<'r> {
         Err(target.conflict(
             "the object has been modified; please apply your changes to the latest version and try again",
         ))
+    }
+
+    /// Adds the faults of unions to those that every API server finds.
+    fn with_union_faults(&self, mut checked: Checked, object: &Value, live: Option<&Value>) -> Checked {
+        if !self.options.ignores_unions {
+            checked.errors.extend(self.resource.object.kind.union_faults(object, live));
+        }
+        checked
     }
 
     /// Refuses an object with faults, and collects warnings.

@@ -50,6 +50,14 @@ impl FieldManager {
         &self.settings.version
     }
 
+    /// The field manager that normalizes unions or does not.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_unions(&self, on: bool) -> FieldManager {
+        let updater = self.settings.updater.with_unions(on);
+        FieldManager { settings: Settings { updater, ..self.settings.clone() } }
+    }
+
     /// Applies a configuration: merges it into the live object, removes the fields that the manager applied before and
     /// does not apply any more, and records that the manager owns the fields of the configuration.
     ///

@@ -125,6 +125,8 @@ pub struct Collector<C> {
     cluster: C,
     watch: Option<BoxWatch>,
     graph: Graph,
+    /// The resources that were served at the last step.
+    resources: Arc<[Collected]>,
 }
 
 /// The number of objects that are read at once.
@@ -133,7 +135,7 @@ const PAGE: usize = 1000;
 impl<C: Cluster> Collector<C> {
     /// Returns a collector that has not read the store.
     pub fn new(store: SharedStore, cluster: C) -> Self {
-        Self { store, cluster, watch: None, graph: Graph::default() }
+        Self { store, cluster, watch: None, graph: Graph::default(), resources: Arc::new([]) }
     }
 
     /// Makes the next change and returns it; `None` if there is nothing to do.
@@ -141,6 +143,7 @@ impl<C: Cluster> Collector<C> {
     /// # Errors
     /// Those of the store.
     pub async fn step(&mut self) -> Result<Option<Step>> {
+        self.notice_resources();
         self.follow().await?;
         while let Some(key) = self.graph.next_pending() {
             let Some(entry) = self.store.get(&key, None).await?.entry else { continue };
@@ -187,10 +190,18 @@ impl<C: Cluster> Collector<C> {
         }
     }
 
-    /// Forgets what the collector knows of the store, so that the next step looks at all objects. Call it when a resource
-    /// begins to be served: dependents of objects of an unknown kind are not looked at again otherwise.
+    /// Forgets what the collector knows of the store, so that the next step looks at all objects.
     pub fn reset(&mut self) {
         self.watch = None;
+    }
+
+    /// Looks at all objects again if a resource began to be served: some may depend on objects whose kind was unknown.
+    fn notice_resources(&mut self) {
+        let resources = self.cluster.resources();
+        if resources != self.resources && resources.iter().any(|one| !self.resources.contains(one)) {
+            self.reset();
+        }
+        self.resources = resources;
     }
 
     async fn run_until_error(&mut self) -> Result<()> {

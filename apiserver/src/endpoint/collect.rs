@@ -1,6 +1,6 @@
 //! The server as the collector uses it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
@@ -8,15 +8,31 @@ use futures::future::BoxFuture;
 use super::Core;
 use super::failure::Unwritten;
 use crate::collector::{Cluster, Collected, Propagation, Reply};
+use crate::registry::Registry;
 use crate::store::{Entry, StoreError};
 
 /// A server, for its collector.
-#[derive(Clone)]
-pub(crate) struct Deletions(pub(crate) Arc<Core>);
+pub(crate) struct Deletions {
+    core: Arc<Core>,
+    /// The resources of a registry.
+    resources: Mutex<Option<(Arc<Registry>, Arc<[Collected]>)>>,
+}
+
+impl Deletions {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        Deletions { core, resources: Mutex::default() }
+    }
+}
 
 impl Cluster for Deletions {
     fn resources(&self) -> Arc<[Collected]> {
-        let registry = self.0.registry();
+        let registry = self.core.registry();
+        let mut known = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, resources)) = &*known
+            && Arc::ptr_eq(of, &registry)
+        {
+            return resources.clone();
+        }
         let collected = registry.stored().map(|served| Collected {
             group: served.facts.group.to_string(),
             kind: served.facts.kind.to_string(),
@@ -24,7 +40,9 @@ impl Cluster for Deletions {
             plural: served.facts.plural.to_string(),
             namespaced: served.facts.namespaced,
         });
-        collected.collect()
+        let resources: Arc<[Collected]> = collected.collect();
+        *known = Some((registry.clone(), resources.clone()));
+        resources
     }
 
     fn delete<'a>(
@@ -33,17 +51,17 @@ impl Cluster for Deletions {
         propagation: Propagation,
     ) -> BoxFuture<'a, Result<Reply, StoreError>> {
         Box::pin(async move {
-            let registry = self.0.registry();
+            let registry = self.core.registry();
             let Some(served) = registry.of_key(&entry.key) else { return Ok(not_served()) };
-            Ok(reply(self.0.collect(served, entry, propagation).await))
+            Ok(reply(self.core.collect(served, entry, propagation).await))
         })
     }
 
     fn update<'a>(&'a self, entry: &'a Entry, object: Value) -> BoxFuture<'a, Result<Reply, StoreError>> {
         Box::pin(async move {
-            let registry = self.0.registry();
+            let registry = self.core.registry();
             let Some(served) = registry.of_key(&entry.key) else { return Ok(not_served()) };
-            Ok(reply(self.0.replace(served, entry, object).await.map(|_| ())))
+            Ok(reply(self.core.replace(served, entry, object).await.map(|_| ())))
         })
     }
 }

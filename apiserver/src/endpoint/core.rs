@@ -19,8 +19,9 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(store: SharedStore, source: Arc<dyn Source>) -> Self {
-        let registry = RwLock::new(Arc::new(Registry::builtin()));
+    /// `unions` is whether unions have an effect.
+    pub(crate) fn new(store: SharedStore, source: Arc<dyn Source>, unions: bool) -> Self {
+        let registry = RwLock::new(Arc::new(Registry::builtin(unions)));
         Core {
             store,
             registry,

@@ -6,7 +6,7 @@ use fieldmanager_value::{List, Map, Str, Value};
 use futures::future::BoxFuture;
 
 use super::failure::Unwritten;
-use super::{Answer, Call, Content, Core, Failure};
+use super::{Answer, Call, Content, Core, Failure, with_warning};
 use crate::collector::Propagation;
 use crate::object::{FOREGROUND, ORPHAN, has_items, text, with_field, with_metadata};
 use crate::query::Query;
@@ -39,6 +39,10 @@ const RETURNED: [(&str, &[&str]); 4] = [
     ("certificates.k8s.io", &[]),
 ];
 
+/// The warning of a deletion of Jobs that does not say what happens to their Pods.
+const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove \
+                             them or set propagationPolicy=Orphan to suppress this warning";
+
 /// The namespaces that cannot be deleted.
 const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
 
@@ -60,12 +64,15 @@ enum Step {
     Mark(Value),
     /// The object waits already, and the request changes nothing.
     Nothing,
+    /// The grace period is over at once: the object is marked, then it ends.
+    End(Value),
     Remove,
 }
 
 impl Core {
     pub(super) async fn delete(&self, call: &Call<'_>) -> Result<Answer, Failure> {
-        self.delete_named(call, &Options::of(call)?).await
+        let options = Options::of(call)?;
+        options.warned(call, self.delete_named(call, &options).await)
     }
 
     /// Deletes the object of a request with `DeleteOptions` that are a part of its body.
@@ -110,12 +117,17 @@ impl Core {
                 self.marked(served, &entry.key).await?;
                 Ok(Answer::object(if options.is_cascading { 202 } else { 200 }, object))
             }
-            Step::Remove => {
+            step @ (Step::Remove | Step::End(_)) => {
                 let mut object = live.clone();
                 if !options.dry_run {
-                    let revision =
-                        self.store.write(&entry.key, Write::Delete { expected: entry.revision }).await?;
-                    object = with_metadata(&live, "resourceVersion", Some(revision.to_string().into()));
+                    let mut expected = entry.revision;
+                    if let Step::End(marked) = step {
+                        let write = Write::Update { expected, object: served.to_stored(&marked) };
+                        expected = self.store.write(&entry.key, write).await?;
+                        object = marked;
+                    }
+                    let revision = self.store.write(&entry.key, Write::Delete { expected }).await?;
+                    object = with_metadata(&object, "resourceVersion", Some(revision.to_string().into()));
                     self.removed(served, &live).await?;
                 }
                 let returned = served.is_builtin()
@@ -133,12 +145,17 @@ impl Core {
 
     pub(super) async fn delete_collection(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let options = Options::of(call)?;
+        let deleted = self.delete_selected(call, &options).await;
+        options.warned(call, deleted)
+    }
+
+    async fn delete_selected(&self, call: &Call<'_>, options: &Options) -> Result<Answer, Failure> {
         let (entries, revision) = self.selected(call).await?;
         let mut items = Vec::new();
         for entry in entries {
             let mut current = Some(entry);
             while let Some(live) = current.take() {
-                match self.delete_entry(call.served, &live, &options).await {
+                match self.delete_entry(call.served, &live, options).await {
                     Ok(_) => items.push(call.served.read(&live)),
                     Err(Unwritten::Overtaken(newer)) => current = newer,
                     Err(Unwritten::Failed(failure)) => return Err(failure),
@@ -230,6 +247,16 @@ impl Options {
         })
     }
 
+    /// An answer with the warning about what happens to dependents by default.
+    fn warned(&self, call: &Call<'_>, answer: Result<Answer, Failure>) -> Result<Answer, Failure> {
+        let facts = &call.served.facts;
+        let is_job = call.served.is_builtin() && facts.group == "batch" && facts.kind == "Job";
+        match is_job && self.propagation.is_none() {
+            true => with_warning(answer, ORPHANED_PODS),
+            false => answer,
+        }
+    }
+
     /// The preconditions.
     fn check(&self, served: &Served, live: &Value) -> Result<(), Failure> {
         let failed = |what: &str, wanted: &str, found: &str, since: &str| {
@@ -288,20 +315,26 @@ impl Options {
             Some(ends) if own_grace > 0 => {
                 // A grace period can only become shorter.
                 let Some(shorter) = grace.filter(|grace| *grace < own_grace) else { return Step::Nothing };
-                if shorter == 0 && wanted.is_empty() {
-                    return Step::Remove;
-                }
                 let begun = ends.unix_seconds() - own_grace;
-                return Step::Mark(terminating_at(&object, begun + shorter, shorter, false));
+                let marked = terminating_at(&object, begun + shorter, shorter, false);
+                return if shorter == 0 && wanted.is_empty() {
+                    Step::End(marked)
+                } else {
+                    Step::Mark(marked)
+                };
             }
             Some(_) if changed && !wanted.is_empty() => return Step::Mark(object),
             Some(_) if wanted.is_empty() && !pending_namespace => return Step::Remove,
             Some(_) => return Step::Nothing,
             None => {}
         }
+        let has_grace = grace.is_some();
         let grace = grace.unwrap_or_default();
         if grace == 0 && wanted.is_empty() && !pending_namespace {
-            return Step::Remove;
+            return match has_grace {
+                true => Step::End(terminating_at(&object, now.unix_seconds(), 0, true)),
+                false => Step::Remove,
+            };
         }
         let mut object = terminating_at(&object, now.unix_seconds() + grace, grace, true);
         if pending_namespace {

@@ -7,6 +7,7 @@ mod collect;
 mod core;
 mod delete;
 mod failure;
+mod families;
 mod lifecycle;
 mod list;
 mod read;
@@ -24,6 +25,17 @@ pub(crate) use failure::Failure;
 impl Core {
     /// Answers a request to a resource.
     pub(crate) async fn answer(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let answer = self.answer_to(call).await;
+        // The handlers add it to the answers of writes.
+        let is_write = matches!(call.verb, Verb::Create | Verb::Update | Verb::Patch)
+            && call.served.supports(call.subresource, call.verb.name());
+        match call.served.deprecation().filter(|_| !is_write) {
+            Some(warning) => with_warning(answer, warning),
+            None => answer,
+        }
+    }
+
+    async fn answer_to(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         if !call.served.supports(call.subresource, call.verb.name()) {
             return Err(self.unsupported(call));
         }
@@ -45,7 +57,21 @@ impl Core {
         let known = call.subresource.is_empty() || call.served.facts.subresource(call.subresource).is_some();
         match known {
             true => Failure::method_not_allowed(),
+            // The paths of custom resources are not fixed.
+            false if !call.served.is_builtin() => Failure::not_found(call),
             false => Failure::path_not_found(),
         }
     }
+}
+
+/// An answer or a failure with a warning in front of its others.
+fn with_warning(mut answer: Result<Answer, Failure>, warning: &str) -> Result<Answer, Failure> {
+    let warnings = match &mut answer {
+        Ok(answer) => &mut answer.warnings,
+        Err(failure) => &mut failure.warnings,
+    };
+    if !warnings.iter().any(|known| known == warning) {
+        warnings.insert(0, warning.to_owned());
+    }
+    answer
 }

@@ -17,7 +17,7 @@ impl Core {
         let object = match call.part() {
             Some(Subresource::Scale) => {
                 let handlers = call.served.handlers().map_err(internal)?;
-                handlers.scale(&call.served.read(&entry)).ok_or_else(Failure::path_not_found)?
+                handlers.scale(&call.served.live(&entry)).ok_or_else(Failure::path_not_found)?
             }
             _ => call.served.read(&entry),
         };

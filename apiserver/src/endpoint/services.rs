@@ -3,7 +3,7 @@
 //! An allocation is an object in the store, whose key has the address or port and which no resource serves: two writers
 //! never get the same. It is made before its Service is written and removed after the Service no longer has it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use fieldmanager_handlers::{Action, Outcome, Subresource};
@@ -14,13 +14,18 @@ use fieldmanager_value::{List, Value};
 use super::call::Call;
 use super::core::Core;
 use super::failure::Failure;
-use crate::object::{text, with_field};
+use super::families::with_families;
+use crate::object::{has_items, text, with_field};
 use crate::registry::Served;
-use crate::store::{Key, List as ListOf, Prefix, StoreError, Write};
+use crate::store::{Key, List as ListOf, Prefix, Revision, StoreError, Write};
 
 /// The names under which allocations are stored.
 const ADDRESSES: &str = "serviceaddresses";
 const PORTS: &str = "servicenodeports";
+
+/// 10.96.0.0/16, of which the first and the last address are given to no Service.
+const NETWORK: u32 = 0x0A60_0000;
+const HOSTS: u32 = 0xFFFF;
 
 /// The addresses that are given to Services: 10.96.1.0 to 10.96.255.254. Those below are for Services that ask for one.
 const FIRST_ADDRESS: u32 = 0x0A60_0100;
@@ -33,21 +38,37 @@ const LAST_PORT: u32 = 32_767;
 /// An allocation: its kind, and the address or port.
 pub(super) type Allocation = (&'static str, String);
 
+/// A Service whose addresses and ports are chosen.
+struct Choice<'c> {
+    core: &'c Core,
+    call: &'c Call<'c>,
+    /// The allocations are stored with the uid of the Service.
+    uid: Value,
+    /// A dry run stores none.
+    dry_run: bool,
+    /// What the Service got that it did not have before.
+    made: Vec<Allocation>,
+}
+
 impl Core {
     /// The outcome with the addresses and node ports of a Service, and the allocations that were made for it. A dry run
-    /// makes none.
+    /// makes none. `live` is the Service before the request.
     pub(super) async fn allocated(
         &self,
         call: &Call<'_>,
         outcome: Outcome,
+        live: Option<&Value>,
         dry_run: bool,
     ) -> Result<(Outcome, Vec<Allocation>), Failure> {
         let writes = matches!(outcome.action, Action::Create | Action::Update);
         if !is_service(call.served) || call.part() != Some(Subresource::Object) || !writes {
             return Ok((outcome, Vec::new()));
         }
-        let mut made = Vec::new();
-        match self.with_allocations(call, &outcome.object, dry_run, &mut made).await {
+        let uid = Value::from(text(&outcome.object, &["metadata", "uid"]));
+        let mut choice = Choice { core: self, call, uid, dry_run, made: Vec::new() };
+        let chosen = choice.run(&outcome.object, live).await;
+        let made = if dry_run { Vec::new() } else { choice.made };
+        match chosen {
             Ok(object) => {
                 let mut outcome = outcome;
                 outcome.object = object;
@@ -60,119 +81,43 @@ impl Core {
         }
     }
 
-    async fn with_allocations(
-        &self,
-        call: &Call<'_>,
-        service: &Value,
-        dry_run: bool,
-        made: &mut Vec<Allocation>,
-    ) -> Result<Value, Failure> {
-        let kind = text(service, &["spec", "type"]);
-        if kind == "ExternalName" {
-            return Ok(service.clone());
-        }
-        let own = text(service, &["spec", "clusterIP"]);
-        let address = match own {
-            "None" => own.to_owned(),
-            "" => self.choose(ADDRESSES, service, dry_run, made).await?,
-            own => {
-                if !self.reserve(ADDRESSES, own, service, dry_run, made).await? {
-                    let addresses = Value::List(List::from_iter([Value::from(own)]));
-                    let detail = format!("failed to allocate IP {own}: provided IP is already allocated");
-                    let path = FieldPath::root("spec").child("clusterIPs");
-                    let error = FieldError::invalid(path, addresses, detail);
-                    let name = text(service, &["metadata", "name"]);
-                    return Err(Status::invalid(call.served.kind(), name, &[error]).into());
-                }
-                own.to_owned()
-            }
-        };
-        let family = if address.contains(':') { "IPv6" } else { "IPv4" };
-        let one = |value: &str| Value::List(List::from_iter([Value::from(value)]));
-        let mut service = with_field(service, "spec", "clusterIP", address.as_str().into());
-        let is_absent =
-            |service: &Value, name: &str| service.get("spec").is_none_or(|spec| spec.get(name).is_none());
-        for (name, value) in [
-            ("clusterIPs", one(&address)),
-            ("ipFamilies", one(family)),
-            ("ipFamilyPolicy", "SingleStack".into()),
-        ] {
-            if is_absent(&service, name) {
-                service = with_field(&service, "spec", name, value);
+    /// Makes the allocations agree with the Services, of which a server that ended during a write may have left too many,
+    /// and those that exist from the start have none.
+    pub(crate) async fn repair_allocations(&self) -> Result<(), StoreError> {
+        let registry = self.registry();
+        let Some(services) = registry.get("", "v1", "services") else { return Ok(()) };
+        let mut wanted = BTreeMap::new();
+        if let Ok(prefix) = services.prefix("") {
+            for entry in self.store.list(ListOf::new(prefix)).await?.entries {
+                let uid = Value::from(text(&entry.object, &["metadata", "uid"]));
+                wanted.extend(allocations(&entry.object).into_iter().map(|one| (one, uid.clone())));
             }
         }
-        let spec = service.get("spec").cloned().unwrap_or_default();
-        let wants_ports = kind == "NodePort"
-            || kind == "LoadBalancer"
-                && spec.get("allocateLoadBalancerNodePorts").and_then(Value::as_bool) != Some(false);
-        let mut ports = Vec::new();
-        for port in spec.get("ports").and_then(Value::as_list).into_iter().flatten() {
-            let (Value::Map(fields), true) = (port, wants_ports) else {
-                ports.push(port.clone());
-                continue;
-            };
-            let mut fields = fields.clone();
-            match port.get("nodePort").and_then(Value::as_i64).filter(|port| *port != 0) {
-                // Ports of different protocols may share a number, so one that is taken is not refused.
-                Some(number) => {
-                    self.reserve(PORTS, &number.to_string(), &service, dry_run, made).await?;
-                }
-                None => {
-                    let number = self.choose(PORTS, &service, dry_run, made).await?;
-                    fields.insert("nodePort", number.parse::<i64>().unwrap_or_default());
+        for kind in [ADDRESSES, PORTS] {
+            let Ok(prefix) = Prefix::resource("", kind) else { continue };
+            for entry in self.store.list(ListOf::new(prefix)).await?.entries {
+                let name = entry.key.parts().name.to_owned();
+                if wanted.remove(&(kind, name)).is_none() {
+                    ignoring_conflicts(
+                        self.store.write(&entry.key, Write::Delete { expected: entry.revision }).await,
+                    )?;
                 }
             }
-            ports.push(Value::Map(fields));
         }
-        if wants_ports && !ports.is_empty() {
-            service = with_field(&service, "spec", "ports", Value::List(ports.into_iter().collect()));
+        for ((kind, name), uid) in wanted {
+            if let Ok(key) = Key::new("", kind, None, &name) {
+                ignoring_conflicts(self.store.write(&key, Write::Create(uid)).await)?;
+            }
         }
-        Ok(service)
+        Ok(())
     }
 
-    /// Allocates the first free address or port.
-    async fn choose(
-        &self,
-        kind: &'static str,
-        service: &Value,
-        dry_run: bool,
-        made: &mut Vec<Allocation>,
-    ) -> Result<String, Failure> {
-        let page = self.store.list(ListOf::new(Prefix::resource("", kind)?)).await?;
-        let taken: BTreeSet<&str> = page.entries.iter().map(|entry| entry.key.parts().name).collect();
-        let numbers = if kind == PORTS { FIRST_PORT..=LAST_PORT } else { FIRST_ADDRESS..=LAST_ADDRESS };
-        for number in numbers {
-            let name = if kind == PORTS { number.to_string() } else { Ipv4Addr::from(number).to_string() };
-            if !taken.contains(name.as_str()) && self.reserve(kind, &name, service, dry_run, made).await? {
-                return Ok(name);
-            }
-        }
-        Err(Failure::new(500, "InternalError", "Internal error occurred: failed to allocate: range is full"))
-    }
-
-    /// Allocates an address or port; `false` if another Service has it.
-    async fn reserve(
-        &self,
-        kind: &'static str,
-        name: &str,
-        service: &Value,
-        dry_run: bool,
-        made: &mut Vec<Allocation>,
-    ) -> Result<bool, Failure> {
-        let key = Key::new("", kind, None, name)?;
-        let uid = Value::from(text(service, &["metadata", "uid"]));
-        if dry_run {
-            let entry = self.store.get(&key, None).await?.entry;
-            return Ok(entry.is_none_or(|entry| entry.object == uid));
-        }
-        match self.store.write(&key, Write::Create(uid.clone())).await {
-            Ok(_) => {
-                made.push((kind, name.to_owned()));
-                Ok(true)
-            }
-            // A Service that keeps its address meets its own allocation.
-            Err(StoreError::Conflict { current, .. }) => Ok(current.is_some_and(|entry| entry.object == uid)),
-            Err(error) => Err(error.into()),
+    /// Frees the allocations of a write that failed. If the store may have made the write, they remain until the next
+    /// start.
+    pub(super) async fn release_failed(&self, error: &StoreError, allocations: &[Allocation]) {
+        if !matches!(error, StoreError::Unavailable(_)) {
+            // The answer is the failure of the write.
+            let _ = self.release(allocations).await;
         }
     }
 
@@ -181,10 +126,8 @@ impl Core {
         for (kind, name) in allocations {
             let key = Key::new("", kind, None, name)?;
             if let Some(entry) = self.store.get(&key, None).await?.entry {
-                match self.store.write(&key, Write::Delete { expected: entry.revision }).await {
-                    Ok(_) | Err(StoreError::Conflict { .. }) => {}
-                    Err(error) => return Err(error.into()),
-                }
+                let written = self.store.write(&key, Write::Delete { expected: entry.revision }).await;
+                ignoring_conflicts(written)?;
             }
         }
         Ok(())
@@ -206,6 +149,218 @@ impl Core {
     }
 }
 
+impl Choice<'_> {
+    async fn run(&mut self, service: &Value, live: Option<&Value>) -> Result<Value, Failure> {
+        if text(service, &["spec", "type"]) == "ExternalName" {
+            return Ok(service.clone());
+        }
+        let service = with_families(service, live).map_err(|errors| self.invalid(service, &errors))?;
+        let service = self.with_address(service).await?;
+        let service = self.with_ports(service, live.is_some()).await?;
+        self.with_health_port(service).await
+    }
+
+    fn invalid(&self, service: &Value, errors: &[FieldError]) -> Failure {
+        let name = text(service, &["metadata", "name"]);
+        Status::invalid(self.call.served.kind(), name, errors).into()
+    }
+
+    async fn with_address(&mut self, service: Value) -> Result<Value, Failure> {
+        let address = match text(&service, &["spec", "clusterIP"]) {
+            "None" => "None".to_owned(),
+            "" => match self.next(ADDRESSES).await? {
+                Some(address) => address,
+                None => {
+                    let name = text(&service, &["metadata", "name"]);
+                    let message =
+                        format!("failed to allocate a serviceIP for Service {name:?}: range is full");
+                    return Err(Status::internal(format!("Internal error occurred: {message}")).into());
+                }
+            },
+            own => {
+                if let Some(fault) = self.address_fault(own).await? {
+                    let addresses = Value::List(List::from_iter([Value::from(own)]));
+                    let path = FieldPath::root("spec").child("clusterIPs");
+                    let detail = format!("failed to allocate IP {own}: {fault}");
+                    return Err(self.invalid(&service, &[FieldError::invalid(path, addresses, detail)]));
+                }
+                own.to_owned()
+            }
+        };
+        let service = with_field(&service, "spec", "clusterIP", address.as_str().into());
+        if has_items(&service, &["spec", "clusterIPs"]) {
+            return Ok(service);
+        }
+        let addresses = Value::List(List::from_iter([Value::from(address)]));
+        Ok(with_field(&service, "spec", "clusterIPs", addresses))
+    }
+
+    /// Allocates an address that a client asks for; `None` if that succeeded, and else why not.
+    async fn address_fault(&mut self, address: &str) -> Result<Option<String>, Failure> {
+        let number = address.parse::<Ipv4Addr>().map(u32::from);
+        Ok(match number {
+            Ok(number) if number & !HOSTS == NETWORK => {
+                if number == NETWORK || number == NETWORK | HOSTS {
+                    Some(format!(
+                        "the provided IP ({address}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"
+                    ))
+                } else if self.reserve(ADDRESSES, address).await? {
+                    None
+                } else {
+                    Some("provided IP is already allocated".to_owned())
+                }
+            }
+            _ => Some("the provided network does not match the current range".to_owned()),
+        })
+    }
+
+    /// Ports of equal numbers in a new Service, which have different protocols, get one node port.
+    async fn with_ports(&mut self, service: Value, is_update: bool) -> Result<Value, Failure> {
+        let kind = text(&service, &["spec", "type"]);
+        let Some(ports) = service.get("spec").and_then(|spec| spec.get("ports")?.as_list()) else {
+            return Ok(service);
+        };
+        if !matches!(kind, "NodePort" | "LoadBalancer") {
+            return Ok(service);
+        }
+        let is_chosen = kind == "NodePort"
+            || service.get("spec").and_then(|spec| spec.get("allocateLoadBalancerNodePorts")?.as_bool())
+                != Some(false);
+        let number =
+            |port: &Value, name: &str| port.get(name).and_then(Value::as_i64).filter(|number| *number != 0);
+        let mut shared: BTreeMap<i64, i64> = BTreeMap::new();
+        if !is_update {
+            for port in ports {
+                if let (Some(port), Some(node_port)) = (number(port, "port"), number(port, "nodePort")) {
+                    shared.entry(port).or_insert(node_port);
+                }
+            }
+        }
+        let mut out = Vec::new();
+        for (at, port) in ports.iter().enumerate() {
+            let own = number(port, "nodePort");
+            let of_number = number(port, "port").filter(|_| !is_update);
+            let wanted = own.or_else(|| shared.get(&of_number?).copied());
+            let node_port = match wanted {
+                _ if own.is_none() && !is_chosen => None,
+                Some(wanted) => {
+                    if let Some(fault) = self.port_fault(wanted).await? {
+                        let path = FieldPath::root("spec").child("ports").index(at).child("nodePort");
+                        return Err(self.invalid(&service, &[FieldError::invalid(path, wanted, fault)]));
+                    }
+                    Some(wanted)
+                }
+                None => {
+                    let chosen = self.next(PORTS).await?;
+                    let full = || {
+                        let message = "Internal error occurred: failed to allocate a nodePort: range is full";
+                        Failure::from(Status::internal(message))
+                    };
+                    chosen.ok_or_else(full)?.parse().ok()
+                }
+            };
+            let Value::Map(fields) = port else {
+                out.push(port.clone());
+                continue;
+            };
+            let mut fields = fields.clone();
+            if let Some(node_port) = node_port {
+                fields.insert("nodePort", node_port);
+                if let Some(port) = of_number {
+                    shared.entry(port).or_insert(node_port);
+                }
+            }
+            out.push(Value::Map(fields));
+        }
+        Ok(with_field(&service, "spec", "ports", Value::List(out.into_iter().collect())))
+    }
+
+    /// The port at which a load balancer asks whether a node has endpoints.
+    async fn with_health_port(&mut self, service: Value) -> Result<Value, Failure> {
+        let spec = |name: &str| text(&service, &["spec", name]);
+        if spec("type") != "LoadBalancer" || spec("externalTrafficPolicy") != "Local" {
+            return Ok(service);
+        }
+        let own = service.get("spec").and_then(|spec| spec.get("healthCheckNodePort")?.as_i64());
+        let failed = |fault: &str| {
+            let message = format!("Internal error occurred: failed to allocate {fault}");
+            Failure::from(Status::internal(message))
+        };
+        let port = match own.filter(|port| *port != 0) {
+            Some(port) => match self.port_fault(port).await? {
+                Some(fault) => {
+                    return Err(failed(&format!("requested HealthCheck NodePort {port}: {fault}")));
+                }
+                None => port,
+            },
+            None => {
+                let chosen = self.next(PORTS).await?.and_then(|port| port.parse().ok());
+                chosen.ok_or_else(|| failed("a HealthCheck NodePort 0: range is full"))?
+            }
+        };
+        Ok(with_field(&service, "spec", "healthCheckNodePort", port.into()))
+    }
+
+    /// Allocates a port that a client asks for; `None` if that succeeded, and else why not.
+    async fn port_fault(&mut self, port: i64) -> Result<Option<String>, Failure> {
+        if !(i64::from(FIRST_PORT)..=i64::from(LAST_PORT)).contains(&port) {
+            let range = format!("{FIRST_PORT}-{LAST_PORT}");
+            return Ok(Some(format!(
+                "provided port is not in the valid range. The range of valid ports is {range}"
+            )));
+        }
+        let is_free = self.reserve(PORTS, &port.to_string()).await?;
+        Ok((!is_free).then(|| "provided port is already allocated".to_owned()))
+    }
+
+    /// Allocates the first free address or port; `None` if there is none.
+    async fn next(&mut self, kind: &'static str) -> Result<Option<String>, Failure> {
+        let page = self.core.store.list(ListOf::new(Prefix::resource("", kind)?)).await?;
+        let mut taken: BTreeSet<&str> = page.entries.iter().map(|entry| entry.key.parts().name).collect();
+        let made = self.made.clone();
+        taken.extend(made.iter().filter(|(made, _)| *made == kind).map(|(_, name)| name.as_str()));
+        let numbers = if kind == PORTS { FIRST_PORT..=LAST_PORT } else { FIRST_ADDRESS..=LAST_ADDRESS };
+        for number in numbers {
+            let name = if kind == PORTS { number.to_string() } else { Ipv4Addr::from(number).to_string() };
+            if !taken.contains(name.as_str()) && self.reserve(kind, &name).await? {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Allocates an address or port; `false` if another Service has it.
+    async fn reserve(&mut self, kind: &'static str, name: &str) -> Result<bool, Failure> {
+        let key = Key::new("", kind, None, name)?;
+        if self.dry_run {
+            let entry = self.core.store.get(&key, None).await?.entry;
+            let is_free = entry.is_none_or(|entry| entry.object == self.uid);
+            if is_free {
+                self.made.push((kind, name.to_owned()));
+            }
+            return Ok(is_free);
+        }
+        match self.core.store.write(&key, Write::Create(self.uid.clone())).await {
+            Ok(_) => {
+                self.made.push((kind, name.to_owned()));
+                Ok(true)
+            }
+            // A Service that keeps its address meets its own allocation.
+            Err(StoreError::Conflict { current, .. }) => {
+                Ok(current.is_some_and(|entry| entry.object == self.uid))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn ignoring_conflicts(written: crate::store::Result<Revision>) -> Result<(), StoreError> {
+    match written {
+        Ok(_) | Err(StoreError::Conflict { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 fn is_service(served: &Served) -> bool {
     served.is_builtin() && served.facts.group.is_empty() && served.facts.kind == "Service"
 }
@@ -219,6 +374,7 @@ fn allocations(service: &Value) -> BTreeSet<Allocation> {
         addresses.iter().filter_map(Value::as_str).filter(|address| !["", "None"].contains(address));
     let ports = list("ports");
     let ports = ports.iter().filter_map(|port| port.get("nodePort")?.as_i64()).filter(|port| *port != 0);
+    let health = spec.get("healthCheckNodePort").and_then(Value::as_i64).filter(|port| *port != 0);
     let addresses = addresses.map(|address| (ADDRESSES, address.to_owned()));
-    addresses.chain(ports.map(|port| (PORTS, port.to_string()))).collect()
+    addresses.chain(ports.chain(health).map(|port| (PORTS, port.to_string()))).collect()
 }

@@ -29,9 +29,8 @@ impl Core {
             let made = handlers.create(&request, None, call.body);
             let outcome = self.admitted(call, made).await?;
             let dry_run = !options.dry_run.is_empty();
-            let (outcome, allocations) = self.allocated(call, outcome, dry_run).await?;
-            let name = text(&outcome.object, &["metadata", "name"]);
-            let key = call.served.key(call.namespace, name)?;
+            let key = call.served.key(call.namespace, text(&outcome.object, &["metadata", "name"]))?;
+            let (outcome, allocations) = self.allocated(call, outcome, None, dry_run).await?;
             let written = match options.dry_run.is_empty() {
                 true => self.store.write(&key, Write::Create(call.served.to_stored(&outcome.object))).await,
                 false => match self.store.get(&key, None).await?.entry {
@@ -48,7 +47,7 @@ impl Core {
                         continue;
                     }
                     // The handlers say why an object that exists cannot be created.
-                    let live = current.map(|entry| call.served.read(&entry));
+                    let live = current.map(|entry| call.served.live(&entry));
                     if let Err(refused) = handlers.create(&request, live.as_ref(), call.body) {
                         return Err(refused.into());
                     }
@@ -58,7 +57,10 @@ impl Core {
                         ));
                     }
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    self.release_failed(&error, &allocations).await;
+                    return Err(error.into());
+                }
             }
         }
     }
@@ -72,14 +74,14 @@ impl Core {
         let key = call.served.key(call.namespace, call.name)?;
         let mut entry = self.store.get(&key, None).await?.entry;
         loop {
-            let live = entry.as_ref().map(|entry| call.served.read(entry));
+            let live = entry.as_ref().map(|entry| call.served.live(entry));
             let made = run(handlers, call.verb, &request, live.as_ref(), call.body);
             let outcome = match live {
                 None => self.admitted(call, made).await?,
                 Some(_) => made?,
             };
             let dry_run = !options.dry_run.is_empty();
-            let (outcome, allocations) = self.allocated(call, outcome, dry_run).await?;
+            let (outcome, allocations) = self.allocated(call, outcome, live.as_ref(), dry_run).await?;
             if outcome.action == Action::Nothing || !options.dry_run.is_empty() {
                 return Ok(answer(outcome));
             }
@@ -94,7 +96,10 @@ impl Core {
                     self.release(&allocations).await?;
                     entry = current;
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    self.release_failed(&error, &allocations).await;
+                    return Err(error.into());
+                }
             }
         }
     }
@@ -124,7 +129,11 @@ impl Core {
         outcome: Outcome,
         revision: Revision,
     ) -> Result<Answer, Failure> {
-        let outcome = outcome.at_resource_version(&revision.to_string());
+        // An object that ends with its last finalizer is answered at the version that the request found.
+        let outcome = match outcome.action {
+            Action::Delete => outcome,
+            _ => outcome.at_resource_version(&revision.to_string()),
+        };
         self.written(call.served, key, &outcome).await?;
         Ok(answer(outcome))
     }

@@ -1,9 +1,11 @@
 //! HTTP: from a request to an answer in bytes.
 
+mod measure;
 mod message;
 mod negotiate;
 mod render;
 mod route;
+mod verb;
 mod watch;
 
 use std::sync::Arc;
@@ -15,13 +17,18 @@ use crate::discovery::Hashed;
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
 use crate::facts;
 use crate::gate::Gate;
+use crate::metrics::CONTENT_TYPE;
 use crate::query::Query;
 pub use message::Body;
 use message::Head;
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
+<<<<<<< HEAD
 #[cfg(feature = "net")]
 pub(crate) use watch::Events;
+=======
+use verb::{is_watch, verb};
+>>>>>>> w-url
 
 /// Answers one request.
 pub(crate) async fn respond<B>(core: &Arc<Core>, gate: &Arc<Gate>, request: Request<B>) -> Response<Body>
@@ -36,9 +43,17 @@ where
         query: Query::of(parts.uri.query()),
         headers: parts.headers,
     };
-    let response = match admitted(core, gate, &head, body).await {
+    let route = Route::of(&head.path);
+    let mut measured = gate.metrics.begin(measure::labels(core, &head, &route));
+    let response = match admitted(core, gate, &head, &route, body).await {
         Ok(response) => response,
         Err(failure) => render::failure(&head, failure),
+    };
+    measured.answered(response.status().as_u16());
+    // A watch lasts until its body is dropped.
+    let response = match is_watch(&head, &route) {
+        true => with(response, measured),
+        false => response,
     };
     tracing::info!(method = %head.method, path = head.path, status = response.status().as_u16());
     response
@@ -48,18 +63,17 @@ async fn admitted<B>(
     core: &Arc<Core>,
     gate: &Arc<Gate>,
     head: &Head,
+    route: &Route,
     body: B,
 ) -> Result<Response<Body>, Failure>
 where
     B: http_body::Body,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let route = Route::of(&head.path);
     if !matches!(route, Route::Health { .. }) {
         gate.authenticate(head.header(header::AUTHORIZATION))?;
     }
-    let is_watch =
-        matches!(&route, Route::Resource(path) if verb(head, path).is_ok_and(|verb| verb == Verb::Watch));
+    let is_watch = is_watch(head, route);
     let pass = gate.pass(is_watch)?;
     let body = match Limited::new(body, gate.limits.body).collect().await {
         Ok(body) => body.to_bytes(),
@@ -69,16 +83,24 @@ where
         }
         Err(error) => return Err(Failure::new(400, "BadRequest", error.to_string())),
     };
-    let response = answer(core, head, &route, &body).await?;
-    // A watch counts until its body is dropped.
-    Ok(match is_watch {
-        true => response.map(|body| {
-            BodyExt::boxed_unsync(body.map_frame(move |frame| {
-                let _ = &pass;
-                frame
-            }))
-        }),
-        false => response,
+    let response = match route {
+        Route::Metrics if matches!(head.method, Method::GET | Method::HEAD) => {
+            let text = measure::text(core, &gate.metrics).await?;
+            message::response(200, CONTENT_TYPE, message::full(text))
+        }
+        route => answer(core, head, route, &body).await?,
+    };
+    // A watch takes its place until its body is dropped.
+    Ok(if is_watch { with(response, pass) } else { response })
+}
+
+/// The response whose body owns a value.
+fn with(response: Response<Body>, owned: impl Send + 'static) -> Response<Body> {
+    response.map(|body| {
+        BodyExt::boxed_unsync(body.map_frame(move |frame| {
+            let _ = &owned;
+            frame
+        }))
     })
 }
 
@@ -179,21 +201,4 @@ async fn resource(
         Content::List(list) => render::list(core, head, served, list, format)?,
     };
     Ok(render::with_warnings(response, &warnings))
-}
-
-/// The verb of a request to a resource.
-fn verb(head: &Head, path: &ResourcePath) -> Result<Verb, Failure> {
-    let collection = path.name.is_empty();
-    Ok(match head.method {
-        Method::GET | Method::HEAD if path.is_watch => Verb::Watch,
-        Method::GET | Method::HEAD if collection && head.query.flag("watch") => Verb::Watch,
-        Method::GET | Method::HEAD if collection => Verb::List,
-        Method::GET | Method::HEAD => Verb::Get,
-        Method::POST if collection || !path.subresource.is_empty() => Verb::Create,
-        Method::PUT if !collection => Verb::Update,
-        Method::PATCH if !collection => Verb::Patch,
-        Method::DELETE if collection => Verb::DeleteCollection,
-        Method::DELETE => Verb::Delete,
-        _ => return Err(Failure::method_not_allowed()),
-    })
 }

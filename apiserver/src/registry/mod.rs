@@ -17,8 +17,10 @@ pub(crate) use served::Served;
 type Place = (String, String, String);
 
 /// The resources of one moment. A definition that is created, changed or removed makes another registry.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Registry {
+    /// Whether unions have an effect.
+    unions: bool,
     resources: BTreeMap<Place, Arc<Served>>,
     /// By the name of the definition.
     definitions: BTreeMap<String, Arc<Definition>>,
@@ -26,11 +28,12 @@ pub(crate) struct Registry {
 
 impl Registry {
     /// The resources that kube-apiserver serves by default.
-    pub(crate) fn builtin() -> Self {
-        let resources = facts::resources().iter().map(|facts| Served::builtin(facts.clone()));
+    pub(crate) fn builtin(unions: bool) -> Self {
+        let resources = facts::resources().iter().map(|facts| Served::builtin(facts.clone(), unions));
         Registry {
+            unions,
             resources: resources.map(|served| (place(&served.facts), Arc::new(served))).collect(),
-            ..Registry::default()
+            definitions: BTreeMap::new(),
         }
     }
 
@@ -87,7 +90,7 @@ impl Registry {
     /// The registry with a definition in place of the one of that name.
     pub(crate) fn with_definition(&self, definition: Arc<Definition>) -> Self {
         let mut registry = self.without_definition(&definition.name);
-        for served in Served::of_definition(&definition) {
+        for served in Served::of_definition(&definition, self.unions) {
             registry.resources.insert(place(&served.facts), Arc::new(served));
         }
         registry.definitions.insert(definition.name.clone(), definition);

@@ -23,22 +23,24 @@ pub(crate) struct Served {
     handlers: OnceLock<Result<Resource, String>>,
     storage_handlers: OnceLock<Option<Resource>>,
     printer: OnceLock<Printer>,
+    /// Whether unions have an effect.
+    unions: bool,
     /// The definition of a custom resource.
     definition: Option<Arc<Definition>>,
 }
 
 impl Served {
-    pub(super) fn builtin(facts: ServedResource) -> Self {
+    pub(super) fn builtin(facts: ServedResource, unions: bool) -> Self {
         let kind = facts.group_version_kind();
-        Served { storage: storage_of(&kind), ..Served::new(facts, kind, None) }
+        Served { storage: storage_of(&kind), unions, ..Served::new(facts, kind, None) }
     }
 
     /// The resources of a definition, at the versions that are served.
-    pub(super) fn of_definition(definition: &Arc<Definition>) -> Vec<Self> {
+    pub(super) fn of_definition(definition: &Arc<Definition>, unions: bool) -> Vec<Self> {
         let versions = definition.resource.versions.iter().filter(|version| version.served);
         let facts = versions
             .filter_map(|version| ServedResource::of_definition(&definition.resource, &version.name).ok());
-        facts.map(|facts| Served::custom(facts, definition.clone())).collect()
+        facts.map(|facts| Served { unions, ..Served::custom(facts, definition.clone()) }).collect()
     }
 
     fn custom(facts: ServedResource, definition: Arc<Definition>) -> Self {
@@ -57,6 +59,7 @@ impl Served {
             handlers,
             storage_handlers,
             printer: OnceLock::new(),
+            unions: true,
             definition,
         }
     }
@@ -110,7 +113,7 @@ impl Served {
             Some(definition) => Resource::custom(&definition.resource, &kind.version)?,
             None => Resource::builtin(kind)?,
         };
-        Ok(resource.server_answers(true))
+        Ok(resource.server_answers(true).unions(self.unions))
     }
 
     /// The group under which objects are stored.
@@ -135,6 +138,23 @@ impl Served {
     /// A stored object at the version of the resource, with its resource version.
     pub(crate) fn read(&self, entry: &Entry) -> Value {
         self.present(&entry.object, entry.revision)
+    }
+
+    /// A stored object as the handlers take it, which read it themselves: the defaults of a custom resource are those of the
+    /// version in which it is stored, so it cannot be read twice.
+    pub(crate) fn live(&self, entry: &Entry) -> Value {
+        match self.is_builtin() {
+            true => self.read(entry),
+            false => {
+                let version = Value::from(entry.revision.to_string().as_str());
+                with_metadata(&entry.object, "resourceVersion", Some(version))
+            }
+        }
+    }
+
+    /// The warning of each request to the version; `None` if it is not deprecated.
+    pub(crate) fn deprecation(&self) -> Option<&str> {
+        self.handlers().ok()?.deprecation()
     }
 
     /// An object of the store at the version of the resource, with a resource version.

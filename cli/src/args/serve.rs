@@ -38,6 +38,12 @@ pub(crate) struct ServeArgs {
     /// A folder or a file with objects to create at the start; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) load: Vec<PathBuf>,
+    /// Keep the dependents of deleted objects, and the objects of deleted namespaces
+    #[arg(long)]
+    pub(crate) no_collector: bool,
+    /// Whether unions have an effect, of built-in kinds and of custom resources
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub(crate) unions: bool,
     /// The largest body of a request
     #[arg(long, value_name = "SIZE", default_value = "3MiB")]
     pub(crate) max_body: ByteSize,

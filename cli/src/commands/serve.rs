@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytesize::ByteSize;
 use fieldmanager_apiserver::net::{Listening, Tls};
 use fieldmanager_apiserver::store::{HistoryLimits, Memory};
-use fieldmanager_apiserver::{ApiServer, Limits};
+use fieldmanager_apiserver::{ApiServer, Collection, Limits};
 use fieldmanager_value::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -42,8 +42,10 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     limits.requests = args.max_requests;
     limits.watches = args.max_watches;
     let history = HistoryLimits::default().events(args.max_history).bytes(size(args.max_history_size));
-    let store = Arc::new(Memory::new(history));
-    let server = ApiServer::builder().store(store).limits(limits).tokens(tokens.clone()).build().await;
+    let collection = if args.no_collector { Collection::Stepped } else { Collection::On };
+    let builder = ApiServer::builder().store(Arc::new(Memory::new(history)));
+    let builder = builder.limits(limits).tokens(tokens.clone());
+    let server = builder.unions(args.unions).collection(collection).build().await;
     let server = server.map_err(|error| Failure::Other(error.to_string()))?;
     load(&server, args, files).await?;
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use fieldmanager_handlers::Action;
 use serde_json::{Value as Json, json};
 
-use super::compare::difference;
+use super::client::Client;
+use super::compare::{aligned, difference};
 use super::kinds::{Catalog, Kind};
 use super::library::{Library, Server, inputs};
-use super::live::stored_by;
+use super::other::Other;
 use super::recording::Recording;
 use super::request::{Answer, Request, Step};
+use super::session::stored_by;
 use super::{deviations, generate};
 use crate::Error;
 use crate::json::{items, member, text};
@@ -25,6 +27,8 @@ pub struct Requests {
     recorded: Option<Arc<Vec<Json>>>,
     /// The kind of generated sequences; any if there is none.
     kind: Option<String>,
+    /// The server that is compared instead of the library.
+    server: Option<Client>,
 }
 
 impl Requests {
@@ -34,13 +38,35 @@ impl Requests {
             library: Library::new(recording.definitions.clone()),
             recorded: Some(recording.requests.clone()),
             kind: None,
+            server: None,
         }
     }
 
-    /// The answer of the library if `live` is stored, and its effect.
-    fn answer(&mut self, request: &Request, live: &Json) -> (Answer, Option<Action>) {
+    /// Compares a server with a recording.
+    pub fn recorded_at(recording: &Recording, server: Client) -> Self {
+        Requests {
+            library: Library::new(recording.definitions.clone()),
+            recorded: Some(recording.sequences.clone()),
+            kind: None,
+            server: Some(server),
+        }
+    }
+
+    /// The answer of the library if `live` is stored, with what the real server chose, and whether it changes `live`.
+    fn answer(
+        &mut self,
+        (kind, step): (&Kind, &Step<'_>),
+        request: &Request,
+        live: &Json,
+        real: &Answer,
+    ) -> (Answer, Option<bool>) {
         self.library.live = Some(live.clone()).filter(|live| !live.is_null());
-        (self.library.send(request), self.library.action)
+        let answer = aligned(kind, step, real, self.library.send(request));
+        let written = match self.library.action {
+            Some(Action::Delete) => None,
+            action => Some(action.is_some_and(|action| action != Action::Nothing)),
+        };
+        (answer, written)
     }
 
     /// The rule that explains a difference. Some rules are checked with another request.
@@ -62,8 +88,8 @@ impl Requests {
             if let Some(body) = deviations::without_duplicates(&body) {
                 request.body = body.to_string().into_bytes();
             }
-            let (ours, action) = self.answer(&request, &live);
-            let found = difference(kind, step, &live, real, &ours, action);
+            let (ours, written) = self.answer((kind, step), &request, &live, real);
+            let found = difference(kind, step, &live, real, &ours, written);
             // The server stores the object without the duplicates.
             if found.is_none_or(|found| found.what == "write") {
                 return Some(deviations::DUPLICATE_ENTRIES);
@@ -79,8 +105,8 @@ impl Requests {
             let patch = serde_json::from_slice(&request.body).unwrap_or_default();
             if let Some(patch) = deviations::without_leaks(&patch) {
                 let request = Request { body: patch.to_string().into_bytes(), ..request.clone() };
-                let (ours, action) = self.answer(&request, live);
-                let is_explained = difference(kind, step, live, real, &ours, action)
+                let (ours, written) = self.answer((kind, step), &request, live, real);
+                let is_explained = difference(kind, step, live, real, &ours, written)
                     .is_none_or(|found| deviations::explain(kind, step, real, &ours, &found).is_some());
                 if is_explained {
                     return Some(deviations::STRATEGIC);
@@ -88,7 +114,7 @@ impl Requests {
             }
         }
         if found.what == "warnings" && !before.is_null() {
-            let (first, _) = self.answer(request, before);
+            let (first, _) = self.answer((kind, step), request, before, real);
             let all = |real: &Answer| {
                 let mut all: Vec<String> = first.warnings.iter().chain(&ours.warnings).cloned().collect();
                 all.sort_unstable();
@@ -107,8 +133,8 @@ impl Requests {
             let patch = serde_json::from_slice(&request.body).unwrap_or_default();
             for smaller in deviations::without_a_member(&patch) {
                 let request = Request { body: smaller.to_string().into_bytes(), ..request.clone() };
-                let (ours, action) = self.answer(&request, live);
-                let found = difference(kind, step, live, real, &ours, action);
+                let (ours, written) = self.answer((kind, step), &request, live, real);
+                let found = difference(kind, step, live, real, &ours, written);
                 if found.is_none_or(|found| deviations::explain(kind, step, real, &ours, &found).is_some()) {
                     return Some(deviations::FAULT_ORDER);
                 }
@@ -117,9 +143,27 @@ impl Requests {
         None
     }
 
-    /// Compares with a server that has these definitions of custom resources. `kind` limits the kinds of objects.
-    pub fn live(definitions: Arc<Vec<Json>>, kind: Option<String>) -> Self {
-        Requests { library: Library::new(definitions), recorded: None, kind }
+    /// Compares the library, or a server, with a server that has these definitions of custom resources. `kind` limits the
+    /// kinds of objects.
+    pub fn live(definitions: Arc<Vec<Json>>, kind: Option<String>, server: Option<Client>) -> Self {
+        Requests { library: Library::new(definitions), recorded: None, kind, server }
+    }
+
+    /// The label of a difference of a server, which says whether the library has it too.
+    fn labeled(
+        &mut self,
+        (kind, step): (&Kind, &Step<'_>),
+        request: &Request,
+        (live, found_by): (&Json, &Json),
+        real: &Answer,
+        (mut found, is_server): (Difference, bool),
+    ) -> Difference {
+        if is_server {
+            let (ours, written) = self.answer((kind, step), request, found_by, real);
+            let same = difference(kind, step, live, real, &ours, written).is_none();
+            found.label = format!("{}, {}", if same { "server" } else { "server and library" }, found.label);
+        }
+        found
     }
 }
 
@@ -170,13 +214,18 @@ impl Suite for Requests {
         let name = text(reply, "name");
         let (mut before, mut live) = (member(case, "before").clone(), member(case, "live").clone());
         let mut verdict = Verdict::default();
+        let server = self.server.take();
+        let mut other = server.as_ref().map(|server| Other::new(server, kind, name)).transpose()?;
         for (number, (json, answer)) in items(case, "steps").iter().zip(items(reply, "answers")).enumerate() {
             if answer.is_null() {
                 continue;
             }
             let step = Step::new(json, kind);
-            let real = Answer::from_json(answer);
-            if step.is_write() {
+            let explained = verdict.deviations.len();
+            let mut real = Answer::from_json(answer);
+            let stored = answer.get("live").cloned().or_else(|| stored_by(&step, kind, &real));
+            let stored = stored.filter(|_| !step.makes_another(&live));
+            if step.is_write() || other.is_some() {
                 let tally = &mut verdict.tally;
                 tally.operations += 1;
                 tally.count("kinds", format!("{} {}", kind.api_version(&kind.version), kind.kind));
@@ -185,17 +234,27 @@ impl Suite for Requests {
                 let sent = serde_json::from_slice(&request.body).unwrap_or_default();
                 self.library.inputs = inputs(&live, &sent, &real);
                 let found_by = found_by(&step, &live, &real);
-                let (ours, action) = self.answer(&request, &found_by);
-                if let Some(found) = difference(kind, &step, &live, &real, &ours, action) {
+                let (ours, written) = match &mut other {
+                    Some(other) => {
+                        let (theirs, ours, written) = other.answer(&step, &live, &real)?;
+                        real = theirs;
+                        (ours, written)
+                    }
+                    None => self.answer((kind, &step), &request, &found_by, &real),
+                };
+                if let Some(found) = difference(kind, &step, &live, &real, &ours, written) {
                     match self.explained((kind, &step), (&before, &live), &request, &real, &ours, &found) {
                         Some(rule) => verdict.deviations.push(rule),
                         None => {
+                            let found = (found, other.is_some());
+                            let mut found =
+                                self.labeled((kind, &step), &request, (&live, &found_by), &real, found);
+                            let tally = &mut verdict.tally;
                             tally.count("differences", found.label.as_str());
                             let source =
                                 if kind.definition.is_some() { "custom kinds" } else { "built-in kinds" };
                             tally.count("requests with differences", source);
                             if verdict.difference.is_none() {
-                                let mut found = found;
                                 found.step = Some(number);
                                 verdict.difference = Some(found);
                             }
@@ -203,17 +262,41 @@ impl Suite for Requests {
                     }
                 }
             }
-            let stored = answer.get("live").cloned().or_else(|| stored_by(&step, kind, &real));
-            if let Some(stored) = stored.filter(|_| !step.makes_another(&live)) {
+            let last = live.clone();
+            if let Some(stored) = stored {
                 before = std::mem::replace(&mut live, stored);
             }
+            if let Some(other) = &mut other
+                && !other.follows(step, &last, &live)?
+            {
+                let rest = items(case, "steps").len().saturating_sub(number).saturating_sub(1);
+                let cause = verdict.deviations.get(explained..).and_then(<[_]>::last);
+                let cause = cause.copied().unwrap_or("another difference");
+                verdict.tally.add("not compared, after", cause, u64::try_from(rest).unwrap_or(0));
+                break;
+            }
         }
+        other.map_or(Ok(()), Other::end)?;
+        self.server = server;
         Ok(verdict)
+    }
+
+    fn is_sound(&self, case: &Json) -> bool {
+        let Some(recorded) = self.recorded.as_ref().filter(|_| self.server.is_some()) else { return true };
+        let mut whole = recorded.iter().filter(|known| text(known, "name") == text(case, "name"));
+        let whole = whole.next().map(|whole| items(whole, "steps")).unwrap_or_default();
+        let mut left = whole.iter();
+        // Only what was refused has no effect on the answers that follow.
+        items(case, "steps").iter().all(|step| {
+            left.by_ref()
+                .take_while(|known| *known != step)
+                .all(|known| member(member(known, "answer"), "code").as_u64().is_some_and(|code| code >= 400))
+        })
     }
 
     fn cuts(&self, case: &Json) -> Vec<Cut> {
         if self.recorded.is_some() {
-            return Vec::new();
+            return self.server.iter().map(|_| Cut::children("/steps")).collect();
         }
         let mut cuts = vec![Cut::children("/steps")];
         for at in 0..items(case, "steps").len() {

@@ -16,6 +16,7 @@ const LIMIT: u64 = 64 << 20;
 /// A connection to an API server.
 pub struct Client {
     url: String,
+    token: String,
     agent: Agent,
 }
 
@@ -44,7 +45,14 @@ impl Client {
             .proxy(None)
             .tls_config(TlsConfig::builder().disable_verification(loopback).build())
             .build();
-        Client { url: url.trim_end_matches('/').to_owned(), agent: config.into() }
+        Client { url: url.trim_end_matches('/').to_owned(), token: TOKEN.to_owned(), agent: config.into() }
+    }
+
+    /// Sends a bearer token instead of that of the servers which this program starts.
+    #[must_use]
+    pub fn token(mut self, token: &str) -> Self {
+        token.clone_into(&mut self.token);
+        self
     }
 
     /// The answer to a request for an object.
@@ -64,7 +72,7 @@ impl Client {
     pub fn document(&self, path: &str, accept: &str) -> Result<Document, Error> {
         let url = format!("{}/{}", self.url, path.trim_start_matches('/'));
         let failed = |source: ureq::Error| Error::Http { url: url.clone(), message: source.to_string() };
-        let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));
+        let request = self.agent.get(&url).header("Authorization", format!("Bearer {}", self.token));
         let mut response = request.header("Accept", accept).call().map_err(failed)?;
         let etag = response.headers().get("etag").and_then(|etag| etag.to_str().ok());
         let etag = etag.unwrap_or_default().trim_matches('"').to_owned();
@@ -88,7 +96,7 @@ impl Client {
         let mut builder = HttpRequest::builder()
             .method(request.method)
             .uri(uri)
-            .header("Authorization", format!("Bearer {TOKEN}"))
+            .header("Authorization", format!("Bearer {}", self.token))
             .header("Accept", "application/json");
         if !request.content_type.is_empty() {
             builder = builder.header("Content-Type", &request.content_type);

@@ -1,6 +1,5 @@
-//! Compares the answer of the library with that of the real server.
+//! Compares the answer of the library, or of a server, with that of the real server.
 
-use fieldmanager_handlers::Action;
 use serde_json::{Value as Json, json};
 
 use super::kinds::Kind;
@@ -9,14 +8,15 @@ use super::request::{Answer, Step};
 use crate::json::{items, member, same_value, set, text};
 use crate::suite::Difference;
 
-/// The first difference between two answers; `None` if they agree.
+/// The first difference between two answers; `None` if they agree. `written` is whether the request changed the stored object,
+/// `None` if it is unknown.
 pub(super) fn difference(
     kind: &Kind,
     step: &Step<'_>,
     live: &Json,
     real: &Answer,
     ours: &Answer,
-    action: Option<Action>,
+    written: Option<bool>,
 ) -> Option<Difference> {
     let found = |what: &str, label: String, reference: Json, candidate: Json| {
         Some(Difference {
@@ -34,7 +34,7 @@ pub(super) fn difference(
         return found("code", label, real.to_json(), ours.to_json());
     }
     if real.is_success() {
-        let (reference, candidate) = (normalized(&real.body), aligned(kind, step, real, ours));
+        let (reference, candidate) = (normalized(&real.body), normalized(&ours.body));
         if let Some(path) = first_path(&reference, &candidate) {
             let what = if path.starts_with(".metadata.managedFields") { "managed" } else { "object" };
             let label = format!(
@@ -45,12 +45,11 @@ pub(super) fn difference(
             return found(what, label, reference, candidate);
         }
         let stored = version_of(live) != version_of(&real.body);
-        let writes = action.is_some_and(|action| action != Action::Nothing);
-        if stored != writes
+        if let Some(writes) = written
+            && stored != writes
             && !live.is_null()
             && !step.is_dry_run()
             && step.sub != "scale"
-            && action != Some(Action::Delete)
         {
             let label =
                 format!("{source}, {}: {}", verb(step), if stored { "written" } else { "not written" });
@@ -154,12 +153,12 @@ fn shapes(real: &str, ours: &str) -> String {
     format!("{left}: at `{}` | `{}`", place(real), place(ours))
 }
 
-fn version_of(object: &Json) -> &str {
+pub(super) fn version_of(object: &Json) -> &str {
     text(member(object, "metadata"), "resourceVersion")
 }
 
 /// An answer with its managed fields in one order.
-fn normalized(body: &Json) -> Json {
+pub(super) fn normalized(body: &Json) -> Json {
     let mut out = body.clone();
     if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
         let key = |entry: &Json| {
@@ -172,8 +171,11 @@ fn normalized(body: &Json) -> Json {
 }
 
 /// The library's answer with what only a store can give.
-fn aligned(kind: &Kind, step: &Step<'_>, real: &Answer, ours: &Answer) -> Json {
-    let mut out = normalized(&ours.body);
+pub(super) fn aligned(kind: &Kind, step: &Step<'_>, real: &Answer, mut ours: Answer) -> Answer {
+    if !real.is_success() || !ours.is_success() {
+        return ours;
+    }
+    let mut out = std::mem::take(&mut ours.body);
     let metadata = member(&real.body, "metadata");
     if let (Some(version), Some(target)) = (metadata.get("resourceVersion"), out.get_mut("metadata")) {
         set(target, "resourceVersion", version.clone());
@@ -200,7 +202,7 @@ fn aligned(kind: &Kind, step: &Step<'_>, real: &Answer, ours: &Answer) -> Json {
             }
         }
     }
-    out
+    Answer { body: out, ..ours }
 }
 
 /// The path of the first difference, without the positions of items.

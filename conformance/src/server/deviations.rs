@@ -59,6 +59,9 @@ pub(super) const RULE_TYPES: &str = "server-rule-types";
 /// A definition in a message, with an empty list or map where the library has none.
 pub(super) const EMPTY_SHOWN: &str = "server-empty-shown";
 
+/// An object of a dry run, which the real server gives the `resourceVersion` that the request has.
+pub(super) const DRY_RUN_VERSION: &str = "server-dry-run-version";
+
 /// The rule that explains a difference.
 pub(super) fn explain(
     kind: &Kind,
@@ -81,6 +84,10 @@ pub(super) fn explain(
     }
     if real.code == 500 && theirs.starts_with("strconv.ParseUint: parsing") && ours.code == 409 {
         return Some(VERSION_NUMBER);
+    }
+    let version = |answer: &Answer| answer.body.pointer("/metadata/resourceVersion").cloned();
+    if step.is_dry_run() && real.code == 201 && version(real) == Some(json!("0")) && version(ours).is_none() {
+        return Some(DRY_RUN_VERSION);
     }
     // The store has claims without their phase until the second write.
     let is_rewritten = kind.definition.is_some() || kind.kind == "PersistentVolumeClaim";

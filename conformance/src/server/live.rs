@@ -8,18 +8,12 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::client::Client;
-use super::kinds::{Catalog, Kind};
-use super::request::{Answer, DEFINITIONS, Request, Step};
-use super::template::NAME;
+use super::kinds::Catalog;
+use super::request::{Request, Step};
+use super::session::{Session, settled};
 use crate::Error;
-use crate::json::{items, member, set, text};
+use crate::json::{items, set, text};
 use crate::oracle::Oracle;
-
-/// The number of attempts to see a definition of custom resources in a state in which the server leaves it.
-const SETTLE: usize = 100;
-
-/// The finalizer of definitions, which the server removes itself.
-const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// A server that answers sequences. Runs of the same sequence are about objects of different names.
 pub struct Live {
@@ -39,25 +33,12 @@ impl Live {
     ///
     /// If the server cannot be reached, or refuses a definition.
     pub fn define(&self) -> Result<Vec<Json>, Error> {
-        let path = "apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-        for definition in Catalog::get()?.definitions() {
-            let request = Request {
-                method: "POST",
-                path: path.to_owned(),
-                content_type: "application/json".to_owned(),
-                body: definition.to_string().into_bytes(),
-                ..Request::default()
-            };
-            let answer = self.client.send(&request)?;
-            if !answer.is_success() && answer.code != 409 {
-                return Err(Error::Request(answer.body.to_string()));
-            }
-        }
+        create(&self.client, Catalog::get()?.definitions())?;
         let mut out = Vec::new();
         for kind in Catalog::get()?.kinds.iter() {
             let Some(definition) = &kind.definition else { continue };
             let name = definition.pointer("/metadata/name").and_then(Json::as_str).unwrap_or_default();
-            let mut stored = self.settled(&format!("{path}/{name}"))?;
+            let mut stored = settled(&self.client, &format!("{DEFINITIONS}/{name}"))?;
             if let Some(metadata) = stored.get_mut("metadata").and_then(Json::as_object_mut) {
                 metadata.remove("managedFields");
             }
@@ -75,119 +56,53 @@ impl Live {
         Ok(out)
     }
 
-    /// A definition after the server's own writes to it; null if there is none.
-    fn settled(&self, path: &str) -> Result<Json, Error> {
-        let mut last = Json::Null;
-        let mut same = 0;
-        for _ in 0..SETTLE {
-            let answer = self.client.get(path)?;
-            if !answer.is_success() {
-                return Ok(Json::Null);
-            }
-            same = if answer.body == last { same + 1 } else { 0 };
-            last = answer.body;
-            let settled = items(member(&last, "status"), "conditions").iter().any(|condition| {
-                matches!(
-                    (text(condition, "type"), text(condition, "status")),
-                    ("Established", "True") | ("NamesAccepted", "False")
-                )
-            });
-            // The server deletes a definition after its objects.
-            let ends = last.pointer("/metadata/deletionTimestamp").is_some()
-                && last.pointer("/metadata/finalizers/0").and_then(Json::as_str) == Some(CLEANUP);
-            if same > 3 && !ends && (settled || same > 20) {
-                break;
-            }
-            thread::sleep(Duration::from_millis(15));
-        }
-        Ok(last)
-    }
-
-    fn stored(&self, kind: &Kind, path: &str) -> Result<Json, Error> {
-        if kind.group == DEFINITIONS {
-            return self.settled(path);
-        }
-        let answer = self.client.get(path)?;
-        Ok(if answer.is_success() { answer.body } else { Json::Null })
-    }
-
     /// The answers to the steps of a sequence, each with the object that is stored afterwards if it is not obvious.
     fn sequence(&mut self, case: &Json) -> Result<Json, Error> {
         let kind = Catalog::get()?.find(text(case, "path"), text(case, "kind"));
         let kind = kind.ok_or_else(|| Error::Request(text(case, "path").to_owned()))?;
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{run}", text(case, "name"));
-        let collection = kind.path_at(kind.read_version());
-        let mut path = format!("{collection}/{}", kind.object_name().replace(NAME, &name));
-        let mut live = Json::Null;
+        let mut session = Session::new(&self.client, kind, &name);
         let mut answers = Vec::new();
         for step in items(case, "steps") {
             let step = Step::new(step, kind);
-            if step.is_skipped(&live) {
+            if step.is_skipped(&session.live) {
                 answers.push(Json::Null);
                 continue;
             }
-            let answer = self.ask(&step.request(kind, &live, &name))?;
+            let answer = session.send(&step)?;
             let mut out = answer.to_json();
-            let terminating = live.pointer("/metadata/deletionTimestamp").is_some();
-            if step.makes_another(&live) {
-                answers.push(out);
-                continue;
-            }
-            if let Some(stored) = stored_by(&step, kind, &answer).filter(|_| !terminating) {
-                live = stored;
-                if let Some(found) = live.pointer("/metadata/name").and_then(Json::as_str) {
-                    path = format!("{collection}/{found}");
-                }
-            } else if answer.is_success() && !step.is_dry_run() {
-                live = self.stored(kind, &path)?;
-                set(&mut out, "live", live.clone());
+            if session.update(&step, &answer)? {
+                set(&mut out, "live", session.live.clone());
             }
             answers.push(out);
         }
-        if !live.is_null() {
-            self.delete(&path)?;
-        }
+        session.end()?;
         Ok(json!({"name": name, "answers": answers}))
-    }
-
-    /// The answer to a request. A server that panics closes the connection; its answer has code 0.
-    fn ask(&self, request: &Request) -> Result<Answer, Error> {
-        match self.client.send(request) {
-            Err(Error::Http { message, .. }) => {
-                // The server must still be there.
-                self.client.get("readyz")?;
-                Ok(Answer { code: 0, warnings: Vec::new(), body: Json::String(message) })
-            }
-            answer => answer,
-        }
-    }
-
-    fn delete(&self, path: &str) -> Result<(), Error> {
-        let query = "gracePeriodSeconds=0".to_owned();
-        self.client.send(&Request {
-            method: "DELETE",
-            path: path.to_owned(),
-            query,
-            ..Request::default()
-        })?;
-        if self.client.get(path)?.is_success() {
-            self.client.send(&Request {
-                method: "PATCH",
-                path: path.to_owned(),
-                content_type: "application/merge-patch+json".to_owned(),
-                body: br#"{"metadata":{"finalizers":null}}"#.to_vec(),
-                ..Request::default()
-            })?;
-        }
-        Ok(())
     }
 }
 
-/// The stored object, if the answer is that object.
-pub(super) fn stored_by(step: &Step<'_>, kind: &Kind, answer: &Answer) -> Option<Json> {
-    let stored = answer.is_success() && step.answers_object(kind) && !step.is_dry_run();
-    stored.then(|| answer.body.clone())
+/// The collection of definitions of custom resources.
+const DEFINITIONS: &str = "apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// Creates definitions of custom resources that do not exist.
+pub(super) fn create<'a>(
+    client: &Client,
+    definitions: impl IntoIterator<Item = &'a Json>,
+) -> Result<(), Error> {
+    for definition in definitions {
+        let answer = client.send(&Request {
+            method: "POST",
+            path: DEFINITIONS.to_owned(),
+            content_type: "application/json".to_owned(),
+            body: definition.to_string().into_bytes(),
+            ..Request::default()
+        })?;
+        if !answer.is_success() && answer.code != 409 {
+            return Err(Error::Request(answer.body.to_string()));
+        }
+    }
+    Ok(())
 }
 
 impl Oracle for Live {

@@ -14,12 +14,14 @@ mod generate;
 mod kinds;
 mod library;
 mod live;
+mod other;
 mod patches;
 mod pointer;
 mod process;
 mod recording;
 mod request;
 mod run;
+mod session;
 mod story;
 mod template;
 

@@ -15,15 +15,17 @@ use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
 
 use super::kinds::Catalog;
-use super::live::stored_by;
 use super::request::{Answer, Step};
+use super::session::stored_by;
 use crate::Error;
 use crate::json::{items, member, set, text};
 
-/// The requests of a recording, each with the object that it found.
+/// The sequences of a recording, and their requests, each with the object that it found.
 pub struct Recording {
     /// The definitions of the custom kinds, as the server stored them.
     pub definitions: Arc<Vec<Json>>,
+    /// The recorded sequences.
+    pub sequences: Arc<Vec<Json>>,
     /// Sequences of one step, with the object before the last change of the live one.
     pub requests: Arc<Vec<Json>>,
 }
@@ -76,7 +78,7 @@ impl Recording {
         let failed = |source| Error::File { path: path.to_owned(), source };
         let file = fs::File::open(path).map_err(failed)?;
         let mut definitions = Vec::new();
-        let mut requests = Vec::new();
+        let (mut sequences, mut requests) = (Vec::new(), Vec::new());
         for (number, line) in BufReader::new(GzDecoder::new(file)).lines().enumerate() {
             let line = line.map_err(failed)?;
             let line: Json = serde_json::from_str(&line)
@@ -85,9 +87,14 @@ impl Recording {
                 definitions = items(&line, "definitions").to_vec();
             } else {
                 cut(&line, &mut requests)?;
+                sequences.push(line);
             }
         }
-        Ok(Recording { definitions: Arc::new(definitions), requests: Arc::new(requests) })
+        Ok(Recording {
+            definitions: Arc::new(definitions),
+            sequences: Arc::new(sequences),
+            requests: Arc::new(requests),
+        })
     }
 }
 

@@ -10,7 +10,9 @@ use clap::Args;
 use serde_json::Value as Json;
 
 use super::check::{Recorded, Requests};
-use super::live::Live;
+use super::client::Client;
+use super::kinds::Catalog;
+use super::live::{self, Live};
 use super::{Process, Recording, build, generate, recording};
 use crate::driver::{Options, Pair, run_pairs};
 use crate::json::items;
@@ -35,12 +37,29 @@ pub struct ServerOptions {
     /// Generate requests on objects of this kind alone
     #[arg(long)]
     pub kind: Option<String>,
-    /// The URL of a running server to ask instead of starting one
+    /// The URL of a running server that is compared instead of the library
     #[arg(long)]
     pub url: Option<String>,
+    /// The bearer token for that server
+    #[arg(long, requires = "url")]
+    pub token: Option<String>,
+    /// The URL of a running kube-apiserver to ask instead of starting one
+    #[arg(long)]
+    pub kube_apiserver_url: Option<String>,
     /// A built kube-apiserver of `oracle/server` to start instead of building it
     #[arg(long)]
     pub kube_apiserver: Option<PathBuf>,
+}
+
+impl ServerOptions {
+    /// A client of the server that is compared.
+    fn client(&self, url: &str) -> Client {
+        let client = Client::new(url);
+        match &self.token {
+            Some(token) => client.token(token),
+            None => client,
+        }
+    }
 }
 
 /// The real server of a run.
@@ -52,7 +71,7 @@ struct Real {
 
 impl Real {
     fn new(options: &ServerOptions) -> Result<Self, Error> {
-        if let Some(url) = &options.url {
+        if let Some(url) = &options.kube_apiserver_url {
             return Ok(Real { url: url.clone(), _process: None });
         }
         let program = match &options.kube_apiserver {
@@ -78,7 +97,11 @@ pub fn start(options: &Options, server: &ServerOptions, out: &mut dyn Write) -> 
     if !server.live && server.record.is_none() {
         let file =
             server.replay.clone().unwrap_or_else(|| files::folder("recordings").join("server.jsonl.gz"));
-        return replay(&options, &Recording::read(&file)?, out);
+        let recording = Recording::read(&file)?;
+        return match &server.url {
+            Some(url) => replay_at(&options, &recording, &|| server.client(url), out),
+            None => replay(&options, &recording, out),
+        };
     }
     let real = Real::new(server)?;
     let runs = Arc::new(AtomicU64::new(0));
@@ -91,8 +114,13 @@ pub fn start(options: &Options, server: &ServerOptions, out: &mut dyn Write) -> 
         return Ok(true);
     }
     options.operations = options.operations.or(server.requests);
+    let client = || server.url.as_deref().map(|url| server.client(url));
+    if let Some(client) = client() {
+        live::create(&client, Catalog::get()?.definitions())?;
+    }
     let live = || Live::new(&real.url, runs.clone());
-    let pair = || Pair::with(Requests::live(definitions.clone(), server.kind.clone()), Box::new(live()));
+    let suite = || Requests::live(definitions.clone(), server.kind.clone(), client());
+    let pair = || Pair::with(suite(), Box::new(live()));
     run_pairs(&options, &pair, out)
 }
 
@@ -106,6 +134,21 @@ pub fn replay(options: &Options, recording: &Recording, out: &mut dyn Write) -> 
     let all = u64::try_from(recording.requests.len()).unwrap_or_default();
     options.cases = Some(options.cases.unwrap_or(all).min(all.saturating_sub(options.seed)));
     run_pairs(&options, &|| Pair::with(Requests::recorded(recording), Box::new(Recorded)), out)
+}
+
+/// Compares a server with a recording. Returns whether both agree.
+fn replay_at(
+    options: &Options,
+    recording: &Recording,
+    client: &(dyn Fn() -> Client + Sync),
+    out: &mut dyn Write,
+) -> Result<bool, Error> {
+    live::create(&client(), Catalog::get()?.definitions())?;
+    let mut options = options.clone();
+    let all = u64::try_from(recording.sequences.len()).unwrap_or_default();
+    options.cases = Some(options.cases.unwrap_or(all).min(all.saturating_sub(options.seed)));
+    let suite = || Requests::recorded_at(recording, client());
+    run_pairs(&options, &|| Pair::with(suite(), Box::new(Recorded)), out)
 }
 
 /// The answered sequences of the seeds, in their order.

@@ -1,10 +1,11 @@
 //! Custom resources.
 
 use fieldmanager_managedfields::Time;
-use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::{Map, Str, Value};
 
+use super::unions::Unions;
 use super::{Checked, Decoded, Kind, deprecated};
 use crate::custom::{Decoder, Validator};
 use crate::metadata;
@@ -14,6 +15,7 @@ use crate::request::Subresource;
 pub(crate) struct Custom {
     decoder: Decoder,
     validator: Validator,
+    unions: Unions,
     /// Whether the version has the subresource `status`.
     has_status: bool,
     /// Whether objects are stored at the version.
@@ -35,6 +37,7 @@ impl Custom {
         Ok(Custom {
             decoder,
             validator,
+            unions: Unions::of(definition, version),
             has_status: declared.status,
             is_storage: declared.storage,
             api_versions: versions.map(|version| format!("{}/{}", definition.group, version.name)).collect(),
@@ -116,6 +119,10 @@ impl Kind for Custom {
             _ => self.validator.validate_update(object, live),
         };
         Checked { errors: found.errors, warnings: found.warnings, unchecked: Vec::new() }
+    }
+
+    fn union_faults(&self, object: &Value, live: Option<&Value>) -> Vec<FieldError> {
+        self.unions.faults(object, live)
     }
 
     fn deprecation(&self) -> Option<&str> {

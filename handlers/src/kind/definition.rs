@@ -2,11 +2,11 @@
 
 use fieldmanager_builtin as facts;
 use fieldmanager_managedfields::Time;
-use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::Value;
 
 use super::builtin::Builtin;
-use super::{Checked, Decoded, Kind};
+use super::{Checked, Decoded, Kind, unions};
 use crate::definition;
 use crate::request::Subresource;
 
@@ -44,6 +44,10 @@ impl Kind for Definition {
             Subresource::Status => definition::validate_status(object, live),
             _ => definition::validate_update(object, live),
         }
+    }
+
+    fn union_faults(&self, object: &Value, live: Option<&Value>) -> Vec<FieldError> {
+        unions::declaration_faults(object, live)
     }
 
     fn warnings(&self, subresource: Subresource, object: &Value, live: Option<&Value>) -> Vec<String> {

@@ -4,6 +4,7 @@ pub(crate) mod builtin;
 pub(crate) mod custom;
 pub(crate) mod definition;
 mod deprecated;
+pub(crate) mod unions;
 
 use fieldmanager_managedfields::Time;
 use fieldmanager_rules::RuleFault;
@@ -91,6 +92,11 @@ pub(crate) trait Kind: Send + Sync {
 
     /// What validation finds in an update.
     fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Checked;
+
+    /// The faults of unions in a new or changed object. An API server without unions finds none.
+    fn union_faults(&self, _object: &Value, _live: Option<&Value>) -> Vec<FieldError> {
+        Vec::new()
+    }
 
     /// The warning of each request to the version; `None` if it is not deprecated.
     fn deprecation(&self) -> Option<&str>;

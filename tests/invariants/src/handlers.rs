@@ -28,7 +28,7 @@ const KINDS: [(&str, &str); 12] = [
 ];
 
 /// A custom resource with every kind of list and map, defaults, status, scale and rules.
-const DEFINITION: &str = r#"
+pub(crate) const DEFINITION: &str = r#"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: shops.example.com}

@@ -16,6 +16,7 @@
 //! - [`check_protobuf`] reads objects of built-in kinds. Accepted objects must be objects of their kinds.
 //! - [`check_patches`] parses objects and patches, one per line.
 //! - [`check_handlers`] sends requests to built-in and custom resources, whose answers must be complete.
+//! - [`check_server`] sends HTTP requests to an API server, whose answers must be complete.
 //! - [`check_go_markers`] parses Go source and inserts the unions of its markers into a document.
 //! - [`check_scenario`] derives a schema and a sequence of applies and updates from bytes, and checks every step. It
 //!   also sends requests with objects of any depth, whose results must round-trip and be valid input for further
@@ -48,6 +49,7 @@ mod requests;
 mod scenario;
 mod schema;
 mod schemas;
+mod server;
 mod state;
 pub mod texts;
 mod value;
@@ -61,4 +63,5 @@ pub use path::check_paths;
 pub use protobuf::check_protobuf;
 pub use scenario::check_scenario;
 pub use schema::check_schema;
+pub use server::check_server;
 pub use value::check_value;

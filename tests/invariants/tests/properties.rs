@@ -2,7 +2,7 @@
 
 use fieldmanager_invariants::{
     check_fields_v1, check_go_markers, check_handlers, check_patches, check_paths, check_protobuf,
-    check_scenario, check_schema, check_value, texts,
+    check_scenario, check_schema, check_server, check_value, texts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -27,6 +27,12 @@ const REQUESTS: [&str; 5] = [
     include_str!("../../../fuzz/seeds/handlers/deployment"),
     include_str!("../../../fuzz/seeds/handlers/service"),
     include_str!("../../../fuzz/seeds/handlers/shop"),
+];
+
+const HTTP: [&str; 3] = [
+    include_str!("../../../fuzz/seeds/server/core"),
+    include_str!("../../../fuzz/seeds/server/custom"),
+    include_str!("../../../fuzz/seeds/server/documents"),
 ];
 
 /// A fuzz seed in which some parts are copied over others.
@@ -139,5 +145,14 @@ proptest! {
     #[test]
     fn scenarios_satisfy_the_invariants(bytes in bytes(250)) {
         holds(check_scenario(&bytes))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn http_requests_satisfy_the_invariants(seed in 0..3usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..6)) {
+        holds(check_server(rearranged(&HTTP, seed, &cuts).as_bytes()))?;
     }
 }

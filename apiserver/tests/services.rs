@@ -1,0 +1,190 @@
+//! The addresses and ports that the server chooses for Services.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::Client;
+use fieldmanager_apiserver::store::{
+    BoxWatch, Key, List, Memory, Page, Prefix, Read, Result, Revision, Store, StoreError, Write,
+};
+use fieldmanager_apiserver::{ApiServer, Collection};
+use futures::future::BoxFuture;
+use serde_json::{Value as Json, json};
+
+const SERVICES: &str = "/api/v1/namespaces/default/services";
+
+fn service(name: &str, spec: &Json) -> Json {
+    let mut service =
+        json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], "selector": {"app": "web"}}});
+    for (name, value) in spec.as_object().unwrap() {
+        service["spec"][name] = value.clone();
+    }
+    service
+}
+
+fn node_ports(spec: &Json) -> Vec<Option<i64>> {
+    spec["ports"].as_array().unwrap().iter().map(|port| port["nodePort"].as_i64()).collect()
+}
+
+#[tokio::test]
+async fn node_port_of_another_service_is_refused() {
+    let client = Client::new().await;
+    let wants = |name: &str, port: i64| {
+        service(name, &json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}))
+    };
+    client.post(SERVICES, &wants("a", 30100)).await.expect(201);
+    for (port, fault) in [
+        (30100, "provided port is already allocated"),
+        (80, "provided port is not in the valid range. The range of valid ports is 30000-32767"),
+    ] {
+        let refused = client.post(SERVICES, &wants("b", port)).await.expect(422);
+        let message =
+            format!("Service \"b\" is invalid: spec.ports[0].nodePort: Invalid value: {port}: {fault}");
+        assert_eq!(refused["message"], message);
+    }
+    // The refused Service kept no address, and the port is free after its Service is gone.
+    client.delete(&format!("{SERVICES}/a")).await.expect(200);
+    let created = client.post(SERVICES, &wants("b", 30100)).await.expect(201);
+    assert_eq!(created["spec"]["clusterIP"], "10.96.1.0");
+    let moved = json!({"spec": {"ports": [{"port": 80, "nodePort": 30101}]}});
+    client.merge(&format!("{SERVICES}/b"), &moved).await.expect(200);
+    client.post(SERVICES, &wants("c", 30100)).await.expect(201);
+    client.merge(&format!("{SERVICES}/c"), &moved).await.expect(422);
+}
+
+#[tokio::test]
+async fn ports_of_one_number_share_their_node_port() {
+    let client = Client::new().await;
+    let ports = json!([{"name": "t", "port": 53, "protocol": "TCP"}, {"name": "u", "port": 53, "protocol": "UDP"}, {"name": "w", "port": 80}]);
+    let spec = json!({"type": "NodePort", "ports": ports});
+    let dry = client.post(&format!("{SERVICES}?dryRun=All"), &service("a", &spec)).await.expect(201);
+    let created = client.post(SERVICES, &service("a", &spec)).await.expect(201);
+    assert_eq!(node_ports(&created["spec"]), [Some(30000), Some(30000), Some(30001)]);
+    assert_eq!(node_ports(&dry["spec"]), node_ports(&created["spec"]));
+}
+
+#[tokio::test]
+async fn load_balancer_of_local_traffic_gets_a_port_for_health() {
+    let client = Client::new().await;
+    let spec = json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local"});
+    let created = client.post(SERVICES, &service("a", &spec)).await.expect(201);
+    assert_eq!(created["spec"]["healthCheckNodePort"], 30001);
+    client.delete(&format!("{SERVICES}/a")).await.expect(200);
+    let created = client.post(SERVICES, &service("b", &spec)).await.expect(201);
+    assert_eq!(created["spec"]["healthCheckNodePort"], 30001);
+}
+
+#[tokio::test]
+async fn families_of_other_clusters_are_refused() {
+    let client = Client::new().await;
+    for (spec, fault) in [
+        (
+            json!({"ipFamilies": ["IPv6"]}),
+            r#"spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster"#,
+        ),
+        (
+            json!({"ipFamilyPolicy": "RequireDualStack"}),
+            r#"spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services"#,
+        ),
+        (
+            json!({"clusterIP": "fd00::1"}),
+            r#"spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster"#,
+        ),
+        (
+            json!({"clusterIP": "1.2.3.4"}),
+            r#"spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided network does not match the current range"#,
+        ),
+        (
+            json!({"clusterIP": "10.96.0.1"}),
+            r#"spec.clusterIPs: Invalid value: ["10.96.0.1"]: failed to allocate IP 10.96.0.1: provided IP is already allocated"#,
+        ),
+    ] {
+        let refused = client.post(SERVICES, &service("a", &spec)).await.expect(422);
+        assert_eq!(refused["message"], format!("Service \"a\" is invalid: {fault}"));
+    }
+    let preferred = service("a", &json!({"ipFamilyPolicy": "PreferDualStack"}));
+    assert_eq!(client.post(SERVICES, &preferred).await.expect(201)["spec"]["ipFamilies"], json!(["IPv4"]));
+    let headless = service("b", &json!({"clusterIP": "None", "selector": null}));
+    let spec = client.post(SERVICES, &headless).await.expect(201)["spec"].clone();
+    assert_eq!(
+        (&spec["ipFamilyPolicy"], &spec["ipFamilies"]),
+        (&json!("RequireDualStack"), &json!(["IPv4", "IPv6"]))
+    );
+}
+
+/// A store that refuses to write Services when it is told to.
+struct Refusing {
+    store: Memory,
+    refuses: AtomicBool,
+}
+
+impl Store for Refusing {
+    fn revision(&self) -> BoxFuture<'_, Result<Revision>> {
+        self.store.revision()
+    }
+
+    fn get<'a>(&'a self, key: &'a Key, at: Option<Revision>) -> BoxFuture<'a, Result<Read>> {
+        self.store.get(key, at)
+    }
+
+    fn list(&self, list: List) -> BoxFuture<'_, Result<Page>> {
+        self.store.list(list)
+    }
+
+    fn write<'a>(&'a self, key: &'a Key, write: Write) -> BoxFuture<'a, Result<Revision>> {
+        if key.parts().plural == "services" && self.refuses.load(Ordering::SeqCst) {
+            return Box::pin(async { Err(StoreError::Full("no room".to_owned())) });
+        }
+        self.store.write(key, write)
+    }
+
+    fn watch(&self, prefix: Prefix, after: Revision) -> BoxFuture<'_, Result<BoxWatch>> {
+        self.store.watch(prefix, after)
+    }
+
+    fn compact(&self, oldest: Revision) -> BoxFuture<'_, Result<()>> {
+        self.store.compact(oldest)
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        self.store.close()
+    }
+}
+
+#[tokio::test]
+async fn service_that_cannot_be_stored_keeps_no_allocation() {
+    let store = Arc::new(Refusing { store: Memory::default(), refuses: AtomicBool::new(false) });
+    let builder = ApiServer::builder().store(store.clone()).collection(Collection::Stepped);
+    let client = Client { server: builder.build().await.unwrap() };
+    let spec =
+        json!({"type": "NodePort", "clusterIP": "10.96.7.7", "ports": [{"port": 80, "nodePort": 30100}]});
+    store.refuses.store(true, Ordering::SeqCst);
+    client.post(SERVICES, &service("a", &spec)).await.expect(507);
+    store.refuses.store(false, Ordering::SeqCst);
+    client.post(SERVICES, &service("b", &spec)).await.expect(201);
+}
+
+#[tokio::test]
+async fn allocations_without_a_service_are_freed_at_the_start() {
+    let store = Arc::new(Memory::default());
+    // The server that made them ended before it wrote the Service.
+    for (kind, name) in [("serviceaddresses", "10.96.7.7"), ("servicenodeports", "30100")] {
+        let key = Key::new("", kind, None, name).unwrap();
+        store.write(&key, Write::Create("a uid".into())).await.unwrap();
+    }
+    let builder = ApiServer::builder().store(store).collection(Collection::Stepped);
+    let client = Client { server: builder.build().await.unwrap() };
+    let spec =
+        json!({"type": "NodePort", "clusterIP": "10.96.7.7", "ports": [{"port": 80, "nodePort": 30100}]});
+    client.post(SERVICES, &service("a", &spec)).await.expect(201);
+}

@@ -1,0 +1,145 @@
+//! HTTP requests to an API server.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use fieldmanager_apiserver::store::{HistoryLimits, Memory, Snapshot};
+use fieldmanager_apiserver::{ApiServer, Collection, Random};
+use fieldmanager_value::Value;
+use futures::FutureExt;
+use http::{Request, header};
+use http_body_util::{BodyExt, Full};
+use tower::ServiceExt;
+
+use crate::handlers::DEFINITION;
+
+/// The most requests of one input.
+const MAX_REQUESTS: usize = 8;
+
+/// The most events of a watch that are read.
+const MAX_EVENTS: usize = 50;
+
+/// Parts of the messages of answers with the code 500, with what they answer. kube-apiserver gives them too.
+const EXPECTED: [(&str, &str); 6] = [
+    ("failed to create typed patch object", "a configuration that does not fit its type"),
+    ("failed to convert new object", "a configuration with a malformed quantity or time"),
+    ("resourceVersion should not be set on objects to be created", "a new object with a version"),
+    ("strconv.ParseUint: parsing", "a version that is not a number"),
+    ("Object 'apiVersion' is missing", "a patch that removes the version of a custom resource"),
+    ("failed to allocate", "a Service when no address or port is left"),
+];
+
+/// The objects of a new server with a custom resource.
+fn base() -> &'static Snapshot {
+    static BASE: OnceLock<Snapshot> = OnceLock::new();
+    BASE.get_or_init(|| {
+        let store = Arc::new(Memory::default());
+        let prepared = runtime().map(|runtime| {
+            runtime.block_on(async {
+                let server = server(store.clone()).await?;
+                let definition = Value::from_yaml(DEFINITION).map_err(|error| error.to_string())?;
+                server.load(&definition).await.map_err(|error| error.to_string())
+            })
+        });
+        // Without the definition, requests to its objects are answered with 404.
+        let _ = prepared;
+        store.snapshot()
+    })
+}
+
+/// A runtime whose clock moves when nothing else is to be done, so that no request waits for it.
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_time().start_paused(true).build().map_err(|error| error.to_string())
+}
+
+async fn server(store: Arc<Memory>) -> Result<ApiServer, String> {
+    let time = "2026-01-31T12:00:00Z".parse().map_err(|_| "the time is valid")?;
+    let builder = ApiServer::builder().store(store).source(Random::seeded(7, time));
+    builder.collection(Collection::Stepped).build().await.map_err(|error| error.to_string())
+}
+
+/// Sends HTTP requests to a server that has a custom resource, one on each line: the method, the path with its query, the
+/// headers and the body, separated by spaces. Headers have the form `name:value`, with `|` between them, or are `-`.
+/// After the requests, the collector makes its changes.
+///
+/// No request may panic. An answer in JSON is JSON, the `Status` of a failure has its code, and no answer has the code 500
+/// apart from those that kube-apiserver gives too.
+///
+/// # Errors
+///
+/// A message that describes the violated invariant.
+pub fn check_server(text: &[u8]) -> Result<(), String> {
+    let Ok(text) = std::str::from_utf8(text) else {
+        return Ok(());
+    };
+    let store = Arc::new(Memory::from_snapshot(base(), HistoryLimits::default()));
+    runtime()?.block_on(async {
+        let server = server(store).await?;
+        for line in text.lines().take(MAX_REQUESTS) {
+            if let Some(request) = request(line) {
+                answered(&server, request).await.map_err(|error| format!("{line}: {error}"))?;
+            }
+        }
+        server.collect().await.map_err(|error| error.to_string())?;
+        Ok(())
+    })
+}
+
+/// The request of a line; `None` if it is not one of HTTP.
+fn request(line: &str) -> Option<Request<Full<Bytes>>> {
+    let mut parts = line.splitn(4, ' ');
+    let (method, uri) = (parts.next()?, parts.next()?);
+    let headers = parts.next().unwrap_or("-");
+    let body = parts.next().unwrap_or_default();
+    let mut request = Request::builder().method(method).uri(uri);
+    for header in headers.split('|').filter(|header| *header != "-") {
+        let (name, value) = header.split_once(':')?;
+        request = request.header(name, value);
+    }
+    request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).ok()
+}
+
+async fn answered(server: &ApiServer, request: Request<Full<Bytes>>) -> Result<(), String> {
+    let response = match server.clone().oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    };
+    let code = response.status().as_u16();
+    let content_type = response.headers().get(header::CONTENT_TYPE).cloned();
+    let mut body = response.into_body();
+    let mut bytes = Vec::new();
+    // A watch has no end, so only the events that are there are read.
+    for _ in 0..MAX_EVENTS {
+        let Some(Some(Ok(frame))) = body.frame().now_or_never() else { break };
+        bytes.extend(frame.into_data().unwrap_or_default());
+    }
+    let is_json = content_type.is_some_and(|media| media.as_bytes().starts_with(b"application/json"));
+    if !is_json {
+        return match code {
+            500 => Err(format!("500 without a status: {}", String::from_utf8_lossy(&bytes))),
+            _ => Ok(()),
+        };
+    }
+    let documents = serde_json::Deserializer::from_slice(&bytes).into_iter::<serde_json::Value>();
+    let mut first = serde_json::Value::Null;
+    for (at, document) in documents.enumerate() {
+        let document = document.map_err(|error| format!("{code}: the answer is not JSON: {error}"))?;
+        if at == 0 {
+            first = document;
+        }
+    }
+    if code < 400 {
+        return Ok(());
+    }
+    let text = |name: &str| first.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+    ensure!(text("kind") == "Status" && text("status") == "Failure", "{code}: no failure: {first}");
+    ensure!(first.get("code").and_then(serde_json::Value::as_u64) == Some(code.into()), "{code}: {first}");
+    let message = text("message");
+    ensure!(!message.is_empty(), "{code}: no message: {first}");
+    ensure!(
+        code != 500 || EXPECTED.iter().any(|(part, _)| message.contains(part)),
+        "an unexpected 500: {first}"
+    );
+    Ok(())
+}
