@@ -114,6 +114,39 @@ async fn s05_watch_without_a_version_begins_with_what_exists() {
 }
 
 #[tokio::test]
+async fn s06_watch_of_a_compacted_version_expires() {
+    let client = Client::with_history(10).await;
+    let first = client.config_map("first").await;
+    for number in 0..20 {
+        client.config_map(&format!("later-{number}")).await;
+    }
+    let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", version(&first));
+    let mut watch = client.watch(&path).await;
+    let (kind, status) = watch.next().await.unwrap();
+    assert_eq!((kind.as_str(), &status["code"], &status["reason"]), ("ERROR", &json!(410), &json!("Expired")));
+    assert_eq!(watch.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn s07_bookmarks_follow_the_events_that_were_delivered() {
+    let client = Client::new().await;
+    let mut watch =
+        client.watch(&format!("{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=150")).await;
+    let created = client.config_map("a").await;
+    assert_eq!(watch.names(1).await, ["ADDED a"]);
+    let (kind, bookmark) = watch.next().await.unwrap();
+    assert_eq!((kind.as_str(), &bookmark["kind"]), ("BOOKMARK", &json!("ConfigMap")));
+    assert!(version(&bookmark) >= version(&created));
+    // Writes to other resources move it.
+    let secret = client.post("/api/v1/namespaces/default/secrets", &json!({"metadata": {"name": "s"}})).await;
+    let (kind, bookmark) = watch.next().await.unwrap();
+    assert_eq!((kind.as_str(), version(&bookmark)), ("BOOKMARK", version(&secret.expect(201))));
+    while let Some((kind, _)) = watch.next().await {
+        assert_eq!(kind, "BOOKMARK");
+    }
+}
+
+#[tokio::test]
 async fn s08_selectors_of_watches_look_at_both_states() {
     let client = Client::new().await;
     let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=1&labelSelector=on")).await;

@@ -3,8 +3,10 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use fieldmanager_apiserver::store::{HistoryLimits, Memory};
 use fieldmanager_apiserver::{ApiServer, Body, Collection, Random};
 use futures::Stream;
 use http::{HeaderMap, Request};
@@ -47,6 +49,13 @@ impl Client {
     pub(crate) async fn new() -> Self {
         let time = "2026-01-31T12:00:00Z".parse().unwrap();
         let builder = ApiServer::builder().source(Random::seeded(7, time)).collection(Collection::Stepped);
+        Client { server: builder.build().await.unwrap() }
+    }
+
+    /// A client of a server that keeps few changes.
+    pub(crate) async fn with_history(events: usize) -> Self {
+        let store = Memory::new(HistoryLimits::default().events(events));
+        let builder = ApiServer::builder().store(Arc::new(store)).collection(Collection::Stepped);
         Client { server: builder.build().await.unwrap() }
     }
 
