@@ -30,6 +30,13 @@ impl Core {
             Ok(outcome) => outcome.action == Action::Create,
             Err(refused) => refused.status.reason == "Invalid" && is_of_object(&refused.status),
         };
+        if creates && call.served.definition().is_some_and(|definition| definition.is_terminating) {
+            return Err(Failure::of_object(403, "Forbidden", call, |resource, name| {
+                format!(
+                    "{resource} {name} is forbidden: create not allowed while custom resource definition is terminating"
+                )
+            }));
+        }
         if creates
             && call.served.facts.namespaced
             && let Some(failure) = self.refused_namespace(call).await?
@@ -119,15 +126,14 @@ impl Core {
         Ok(())
     }
 
-    /// Serves the stored definition of a key: gives it its finalizer and its conditions, and changes the registry.
+    /// Serves the stored definition of a key: gives it its names and its conditions, and changes the registry.
     async fn define(&self, key: &Key) -> Result<(), Failure> {
         let _turn = self.definitions.lock().await;
         loop {
             let Some(entry) = self.store.get(key, None).await?.entry else { return Ok(()) };
             let accepted = accepted(&entry.object, &self.registry());
-            let object = with_conditions(&entry.object, &accepted, &self.source.now().to_string());
-            let object = with_stored_version(&object);
-            let object = with_finalizer(&object);
+            let now = self.source.now().to_string();
+            let object = self.with_status(&entry, |definition| with_conditions(definition, &accepted, &now));
             if accepted.is_ok()
                 && let Ok(definition) = Definition::of(&object)
             {
@@ -141,6 +147,30 @@ impl Core {
                 other => return other.map(|_| ()).map_err(Failure::from),
             }
         }
+    }
+
+    /// A stored definition after the server changed its status by a request of its own.
+    fn with_status(&self, entry: &Entry, change: impl FnOnce(&Value) -> Value) -> Value {
+        let registry = self.registry();
+        let Some((served, handlers)) =
+            registry.of_key(&entry.key).and_then(|served| Some((served, served.handlers().ok()?)))
+        else {
+            return entry.object.clone();
+        };
+        let live = served.live(entry);
+        let changed = change(&live);
+        if changed == live {
+            return entry.object.clone();
+        }
+        let name = text(&live, &["metadata", "name"]).to_owned();
+        let request = fieldmanager_handlers::Request::new(self.source.now())
+            .subresource(fieldmanager_handlers::Subresource::Status)
+            .name(&name)
+            .content_type("application/json")
+            .user_agent("kube-apiserver");
+        let updated = handlers.update(&request, Some(&live), changed.to_json().as_bytes());
+        // A definition that today's rules refuse has its status all the same.
+        served.to_stored(&updated.map_or(changed, |outcome| outcome.object))
     }
 
     /// Ends a terminating definition: deletes its objects, then the definition itself.
@@ -163,11 +193,20 @@ impl Core {
                     }
                 }
                 if !self.entries(objects, "").await?.is_empty() {
-                    return Ok(());
+                    return self.wait_for_objects(key).await;
                 }
             }
             while let Some(definition) = &entry {
-                let object = without_finalizer(&definition.object, CLEANUP);
+                let now = self.source.now().to_string();
+                let object = self.with_status(definition, |object| {
+                    let (reason, message) = match is_established(object) {
+                        true => ("InstanceDeletionCompleted", "removed all instances"),
+                        false => ("NeverEstablished", "resource was never established"),
+                    };
+                    let object = with_condition(object, "Terminating", "False", reason, message, &now);
+                    without_finalizer(&object, CLEANUP)
+                });
+                let object = without_finalizer(&object, CLEANUP);
                 match self.replace(served, definition, object).await {
                     Err(Unwritten::Overtaken(current)) => entry = current,
                     Err(Unwritten::Failed(failure)) => return Err(failure),
@@ -176,6 +215,29 @@ impl Core {
             }
             Ok(())
         })
+    }
+
+    /// Marks a terminating definition, whose objects have finalizers, in its conditions and in discovery.
+    async fn wait_for_objects(&self, key: &Key) -> Result<(), Failure> {
+        let _turn = self.definitions.lock().await;
+        while let Some(entry) = self.store.get(key, None).await?.entry {
+            let (reason, message) = ("InstanceDeletionInProgress", "CustomResource deletion is in progress");
+            let now = self.source.now().to_string();
+            let object = with_condition(&entry.object, "Terminating", "True", reason, message, &now);
+            if let Ok(definition) = Definition::of(&object)
+                && self.registry().definition(&definition.name).is_some_and(|known| !known.is_terminating)
+            {
+                self.set_registry(self.registry().with_definition(Arc::new(definition)));
+            }
+            if object == entry.object {
+                break;
+            }
+            match self.store.write(key, Write::Update { expected: entry.revision, object }).await {
+                Err(StoreError::Conflict { .. }) => {}
+                other => return other.map(|_| ()).map_err(Failure::from),
+            }
+        }
+        Ok(())
     }
 
     /// Serves the definitions that the store has.
@@ -204,18 +266,32 @@ fn is_of_object(status: &fieldmanager_managedfields::Status) -> bool {
 }
 
 fn is_established(definition: &Value) -> bool {
-    let conditions = definition.get("status").and_then(|status| status.get("conditions")?.as_list());
-    conditions.into_iter().flatten().any(|condition| {
-        text(condition, &["type"]) == "Established" && text(condition, &["status"]) == "True"
-    })
+    has_condition(definition, "Established")
 }
 
-fn with_finalizer(object: &Value) -> Value {
-    if has_finalizer(object, CLEANUP) || is_terminating(object) {
-        return object.clone();
+fn is_accepted(definition: &Value) -> bool {
+    has_condition(definition, "NamesAccepted")
+}
+
+fn has_condition(definition: &Value, name: &str) -> bool {
+    let conditions = definition.get("status").and_then(|status| status.get("conditions")?.as_list());
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| text(condition, &["type"]) == name && text(condition, &["status"]) == "True")
+}
+
+/// The definition as a request to delete it leaves it: it waits for the end of its objects.
+///
+/// Behaviour: `Delete` of `k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition`.
+pub(super) fn deleted_definition(object: &Value, now: &str) -> Value {
+    let mut object = with_metadata(object, "deletionTimestamp", Some(now.into()));
+    if !has_finalizer(&object, CLEANUP) {
+        let list: List = finalizers(&object).chain([CLEANUP]).map(Value::from).collect();
+        object = with_metadata(&object, "finalizers", Some(Value::List(list)));
     }
-    let list: List = finalizers(object).chain([CLEANUP]).map(Value::from).collect();
-    with_metadata(object, "finalizers", Some(Value::List(list)))
+    let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    with_condition(&object, "Terminating", "True", "InstanceDeletionPending", message, now)
 }
 
 /// The names that a definition gets. The error is the reason and the message of the condition.
@@ -269,58 +345,48 @@ fn with_conditions(object: &Value, accepted: &Result<(), (&'static str, String)>
             ("Established", "False", "NotAccepted", "not all names are accepted".to_owned()),
         ],
     };
-    let status = object.get("status").cloned().unwrap_or_default();
-    let mut all: Vec<Value> =
-        status.get("conditions").and_then(Value::as_list).into_iter().flatten().cloned().collect();
+    let spec = object.get("spec").and_then(|spec| spec.get("names"));
+    let accepted_names = object.get("status").and_then(|status| status.get("acceptedNames"));
+    let has_names = spec == accepted_names;
+    let mut object = object.clone();
     for (kind, state, reason, message) in conditions {
-        let old = all.iter_mut().find(|condition| text(condition, &["type"]) == kind);
-        // An established definition stays established when a change of its names is refused.
-        if kind == "Established"
-            && state == "False"
-            && old.as_ref().is_some_and(|old| text(old, &["status"]) == "True")
-        {
+        // Names that were accepted are not looked at again.
+        if has_names && (kind == "NamesAccepted" || !is_accepted(&object) || is_established(&object)) {
             continue;
         }
-        let since = match &old {
-            Some(old) if text(old, &["status"]) == state => text(old, &["lastTransitionTime"]).to_owned(),
-            _ => now.to_owned(),
-        };
-        let observed = object.get("metadata").and_then(|metadata| metadata.get("generation")).cloned();
-        let fields = [
-            ("type", Value::from(kind)),
-            ("status", state.into()),
-            ("reason", reason.into()),
-            ("message", message.into()),
-            ("lastTransitionTime", since.into()),
-        ];
-        let new: Map = fields
-            .into_iter()
-            .chain(observed.map(|generation| ("observedGeneration", generation)))
-            .map(|(name, value)| (fieldmanager_value::Str::from(name), value))
-            .collect();
-        match old {
-            Some(old) => *old = Value::Map(new),
-            None => all.push(Value::Map(new)),
+        // An established definition stays established when a change of its names is refused.
+        if kind == "Established" && state == "False" && is_established(&object) {
+            continue;
         }
+        object = with_condition(&object, kind, state, reason, &message, now);
     }
-    let object = with_field(object, "status", "conditions", Value::List(all.into_iter().collect()));
     match (accepted, object.get("spec").and_then(|spec| spec.get("names"))) {
         (Ok(()), Some(names)) => with_field(&object, "status", "acceptedNames", names.clone()),
         _ => object,
     }
 }
 
-/// The definition whose `status.storedVersions` has the storage version.
-fn with_stored_version(object: &Value) -> Value {
-    let versions = object.get("spec").and_then(|spec| spec.get("versions")?.as_list());
-    let is_storage = |version: &&Value| version.get("storage").and_then(Value::as_bool) == Some(true);
-    let Some(storage) = versions.into_iter().flatten().find(is_storage) else { return object.clone() };
-    let stored = object.get("status").and_then(|status| status.get("storedVersions")?.as_list());
-    let mut stored: Vec<Value> = stored.into_iter().flatten().cloned().collect();
-    let name = Value::from(text(storage, &["name"]));
-    if stored.contains(&name) {
-        return object.clone();
+/// The definition with a condition. An unchanged state keeps its time.
+fn with_condition(object: &Value, kind: &str, state: &str, reason: &str, message: &str, now: &str) -> Value {
+    let conditions = object.get("status").and_then(|status| status.get("conditions")?.as_list());
+    let mut all: Vec<Value> = conditions.into_iter().flatten().cloned().collect();
+    let old = all.iter_mut().find(|condition| text(condition, &["type"]) == kind);
+    let since = match &old {
+        Some(old) if text(old, &["status"]) == state => text(old, &["lastTransitionTime"]).to_owned(),
+        _ => now.to_owned(),
+    };
+    let fields = [
+        ("type", Value::from(kind)),
+        ("status", state.into()),
+        ("reason", reason.into()),
+        ("message", message.into()),
+        ("lastTransitionTime", since.into()),
+    ];
+    let new: Map =
+        fields.into_iter().map(|(name, value)| (fieldmanager_value::Str::from(name), value)).collect();
+    match old {
+        Some(old) => *old = Value::Map(new),
+        None => all.push(Value::Map(new)),
     }
-    stored.push(name);
-    with_field(object, "status", "storedVersions", Value::List(stored.into_iter().collect()))
+    with_field(object, "status", "conditions", Value::List(all.into_iter().collect()))
 }
