@@ -123,7 +123,10 @@ async fn s06_watch_of_a_compacted_version_expires() {
     let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", version(&first));
     let mut watch = client.watch(&path).await;
     let (kind, status) = watch.next().await.unwrap();
-    assert_eq!((kind.as_str(), &status["code"], &status["reason"]), ("ERROR", &json!(410), &json!("Expired")));
+    assert_eq!(
+        (kind.as_str(), &status["code"], &status["reason"]),
+        ("ERROR", &json!(410), &json!("Expired"))
+    );
     assert_eq!(watch.next().await, None);
 }
 

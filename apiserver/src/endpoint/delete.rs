@@ -6,9 +6,10 @@ use fieldmanager_value::{List, Map, Str, Value};
 use futures::future::BoxFuture;
 
 use super::failure::Unwritten;
+use super::lifecycle::deleted_definition;
 use super::{Answer, Call, Content, Core, Failure, with_warning};
 use crate::collector::Propagation;
-use crate::object::{FOREGROUND, ORPHAN, has_items, text, with_field, with_metadata};
+use crate::object::{FOREGROUND, ORPHAN, has_items, is_terminating, text, with_field, with_metadata};
 use crate::query::Query;
 use crate::registry::Served;
 use crate::store::{Entry, Write};
@@ -107,7 +108,12 @@ impl Core {
         if is_namespace && PERMANENT.contains(&name) {
             return Err(Failure::from(forbidden_namespace(name)).into());
         }
-        match options.step(served, &live, self.source.now()) {
+        let now = self.source.now();
+        let step = match served.is_definition() && !is_terminating(&live) {
+            true => Step::Mark(deleted_definition(&live, &now.to_string())),
+            false => options.step(served, &live, now),
+        };
+        match step {
             Step::Nothing => Ok(Answer::object(200, live)),
             Step::Mark(object) if options.dry_run => Ok(Answer::object(200, object)),
             Step::Mark(object) => {

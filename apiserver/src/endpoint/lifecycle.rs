@@ -13,7 +13,7 @@ use crate::object::{
     finalizers, has_finalizer, has_items, is_terminating, text, with_field, with_metadata, without_finalizer,
 };
 use crate::registry::{Definition, Served};
-use crate::store::{Entry, Key, Prefix, Revision, StoreError, Write};
+use crate::store::{Entry, InvalidKey, Key, Prefix, Revision, StoreError, Write};
 
 /// The finalizer of definitions, which the server removes after it deleted their objects.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -30,6 +30,13 @@ impl Core {
             Ok(outcome) => outcome.action == Action::Create,
             Err(refused) => refused.status.reason == "Invalid" && is_of_object(&refused.status),
         };
+        if creates && call.served.definition().is_some_and(|definition| definition.is_terminating) {
+            return Err(Failure::of_object(403, "Forbidden", call, |resource, name| {
+                format!(
+                    "{resource} {name} is forbidden: create not allowed while custom resource definition is terminating"
+                )
+            }));
+        }
         if creates
             && call.served.facts.namespaced
             && let Some(failure) = self.refused_namespace(call).await?
@@ -66,7 +73,10 @@ impl Core {
     pub(super) async fn written(&self, served: &Served, key: &Key, outcome: &Outcome) -> Result<(), Failure> {
         match outcome.action {
             Action::Delete => self.removed(served, &outcome.object).await,
-            _ if served.is_definition() => self.define(key).await,
+            _ if served.is_definition() => {
+                self.define(key).await?;
+                self.define_waiting(text(&outcome.object, &["spec", "group"])).await
+            }
             _ => Ok(()),
         }
     }
@@ -103,6 +113,7 @@ impl Core {
     pub(super) async fn removed(&self, served: &Served, object: &Value) -> Result<(), Failure> {
         if served.is_definition() {
             self.undefine(text(object, &["metadata", "name"])).await;
+            self.define_waiting(text(object, &["spec", "group"])).await?;
         }
         self.release_unused(served, object, None).await?;
         // The last object of a terminating definition ends the definition.
@@ -119,15 +130,14 @@ impl Core {
         Ok(())
     }
 
-    /// Serves the stored definition of a key: gives it its finalizer and its conditions, and changes the registry.
+    /// Serves the stored definition of a key: gives it its names and its conditions, and changes the registry.
     async fn define(&self, key: &Key) -> Result<(), Failure> {
         let _turn = self.definitions.lock().await;
         loop {
             let Some(entry) = self.store.get(key, None).await?.entry else { return Ok(()) };
             let accepted = accepted(&entry.object, &self.registry());
-            let object = with_conditions(&entry.object, &accepted, &self.source.now().to_string());
-            let object = with_stored_version(&object);
-            let object = with_finalizer(&object);
+            let now = self.source.now().to_string();
+            let object = self.with_status(&entry, |definition| with_conditions(definition, &accepted, &now));
             if accepted.is_ok()
                 && let Ok(definition) = Definition::of(&object)
             {
@@ -141,6 +151,40 @@ impl Core {
                 other => return other.map(|_| ()).map_err(Failure::from),
             }
         }
+    }
+
+    /// Serves the definitions of a group whose names were taken, and are free now.
+    async fn define_waiting(&self, group: &str) -> Result<(), Failure> {
+        for entry in self.store.list(crate::store::List::new(definitions()?)).await?.entries {
+            if text(&entry.object, &["spec", "group"]) == group && !is_accepted(&entry.object) {
+                self.define(&entry.key).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A stored definition after the server changed its status by a request of its own.
+    fn with_status(&self, entry: &Entry, change: impl FnOnce(&Value) -> Value) -> Value {
+        let registry = self.registry();
+        let Some((served, handlers)) =
+            registry.of_key(&entry.key).and_then(|served| Some((served, served.handlers().ok()?)))
+        else {
+            return entry.object.clone();
+        };
+        let live = served.live(entry);
+        let changed = change(&live);
+        if changed == live {
+            return entry.object.clone();
+        }
+        let name = text(&live, &["metadata", "name"]).to_owned();
+        let request = fieldmanager_handlers::Request::new(self.source.now())
+            .subresource(fieldmanager_handlers::Subresource::Status)
+            .name(&name)
+            .content_type("application/json")
+            .user_agent("kube-apiserver");
+        let updated = handlers.update(&request, Some(&live), changed.to_json().as_bytes());
+        // A definition that today's rules refuse has its status all the same.
+        served.to_stored(&updated.map_or(changed, |outcome| outcome.object))
     }
 
     /// Ends a terminating definition: deletes its objects, then the definition itself.
@@ -163,11 +207,20 @@ impl Core {
                     }
                 }
                 if !self.entries(objects, "").await?.is_empty() {
-                    return Ok(());
+                    return self.wait_for_objects(key).await;
                 }
             }
             while let Some(definition) = &entry {
-                let object = without_finalizer(&definition.object, CLEANUP);
+                let now = self.source.now().to_string();
+                let object = self.with_status(definition, |object| {
+                    let (reason, message) = match is_established(object) {
+                        true => ("InstanceDeletionCompleted", "removed all instances"),
+                        false => ("NeverEstablished", "resource was never established"),
+                    };
+                    let object = with_condition(object, "Terminating", "False", reason, message, &now);
+                    without_finalizer(&object, CLEANUP)
+                });
+                let object = without_finalizer(&object, CLEANUP);
                 match self.replace(served, definition, object).await {
                     Err(Unwritten::Overtaken(current)) => entry = current,
                     Err(Unwritten::Failed(failure)) => return Err(failure),
@@ -178,11 +231,33 @@ impl Core {
         })
     }
 
+    /// Marks a terminating definition, whose objects have finalizers, in its conditions and in discovery.
+    async fn wait_for_objects(&self, key: &Key) -> Result<(), Failure> {
+        let _turn = self.definitions.lock().await;
+        while let Some(entry) = self.store.get(key, None).await?.entry {
+            let (reason, message) = ("InstanceDeletionInProgress", "CustomResource deletion is in progress");
+            let now = self.source.now().to_string();
+            let object = with_condition(&entry.object, "Terminating", "True", reason, message, &now);
+            if let Ok(definition) = Definition::of(&object)
+                && self.registry().definition(&definition.name).is_some_and(|known| !known.is_terminating)
+            {
+                self.set_registry(self.registry().with_definition(Arc::new(definition)));
+            }
+            if object == entry.object {
+                break;
+            }
+            match self.store.write(key, Write::Update { expected: entry.revision, object }).await {
+                Err(StoreError::Conflict { .. }) => {}
+                other => return other.map(|_| ()).map_err(Failure::from),
+            }
+        }
+        Ok(())
+    }
+
     /// Serves the definitions that the store has.
     pub(crate) async fn define_stored(&self) -> Result<(), StoreError> {
         let _turn = self.definitions.lock().await;
-        let prefix = Prefix::resource("apiextensions.k8s.io", "customresourcedefinitions");
-        let Ok(prefix) = prefix else { return Ok(()) };
+        let Ok(prefix) = definitions() else { return Ok(()) };
         for entry in self.store.list(crate::store::List::new(prefix)).await?.entries {
             let established = Definition::of(&entry.object).ok().filter(|_| is_established(&entry.object));
             if let Some(definition) = established {
@@ -199,23 +274,42 @@ impl Core {
 }
 
 /// Whether a refusal is about the object, and not about the options of the request.
+/// Where definitions are stored.
+fn definitions() -> Result<Prefix, InvalidKey> {
+    Prefix::resource("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
 fn is_of_object(status: &fieldmanager_managedfields::Status) -> bool {
     status.details.as_ref().is_none_or(|details| details.group != "meta.k8s.io")
 }
 
 fn is_established(definition: &Value) -> bool {
-    let conditions = definition.get("status").and_then(|status| status.get("conditions")?.as_list());
-    conditions.into_iter().flatten().any(|condition| {
-        text(condition, &["type"]) == "Established" && text(condition, &["status"]) == "True"
-    })
+    has_condition(definition, "Established")
 }
 
-fn with_finalizer(object: &Value) -> Value {
-    if has_finalizer(object, CLEANUP) || is_terminating(object) {
-        return object.clone();
+fn is_accepted(definition: &Value) -> bool {
+    has_condition(definition, "NamesAccepted")
+}
+
+fn has_condition(definition: &Value, name: &str) -> bool {
+    let conditions = definition.get("status").and_then(|status| status.get("conditions")?.as_list());
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| text(condition, &["type"]) == name && text(condition, &["status"]) == "True")
+}
+
+/// The definition as a request to delete it leaves it: it waits for the end of its objects.
+///
+/// Behaviour: `Delete` of `k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition`.
+pub(super) fn deleted_definition(object: &Value, now: &str) -> Value {
+    let mut object = with_metadata(object, "deletionTimestamp", Some(now.into()));
+    if !has_finalizer(&object, CLEANUP) {
+        let list: List = finalizers(&object).chain([CLEANUP]).map(Value::from).collect();
+        object = with_metadata(&object, "finalizers", Some(Value::List(list)));
     }
-    let list: List = finalizers(object).chain([CLEANUP]).map(Value::from).collect();
-    with_metadata(object, "finalizers", Some(Value::List(list)))
+    let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    with_condition(&object, "Terminating", "True", "InstanceDeletionPending", message, now)
 }
 
 /// The names that a definition gets. The error is the reason and the message of the condition.
@@ -269,58 +363,48 @@ fn with_conditions(object: &Value, accepted: &Result<(), (&'static str, String)>
             ("Established", "False", "NotAccepted", "not all names are accepted".to_owned()),
         ],
     };
-    let status = object.get("status").cloned().unwrap_or_default();
-    let mut all: Vec<Value> =
-        status.get("conditions").and_then(Value::as_list).into_iter().flatten().cloned().collect();
+    let spec = object.get("spec").and_then(|spec| spec.get("names"));
+    let accepted_names = object.get("status").and_then(|status| status.get("acceptedNames"));
+    let has_names = spec == accepted_names;
+    let mut object = object.clone();
     for (kind, state, reason, message) in conditions {
-        let old = all.iter_mut().find(|condition| text(condition, &["type"]) == kind);
-        // An established definition stays established when a change of its names is refused.
-        if kind == "Established"
-            && state == "False"
-            && old.as_ref().is_some_and(|old| text(old, &["status"]) == "True")
-        {
+        // Names that were accepted are not looked at again.
+        if has_names && (kind == "NamesAccepted" || !is_accepted(&object) || is_established(&object)) {
             continue;
         }
-        let since = match &old {
-            Some(old) if text(old, &["status"]) == state => text(old, &["lastTransitionTime"]).to_owned(),
-            _ => now.to_owned(),
-        };
-        let observed = object.get("metadata").and_then(|metadata| metadata.get("generation")).cloned();
-        let fields = [
-            ("type", Value::from(kind)),
-            ("status", state.into()),
-            ("reason", reason.into()),
-            ("message", message.into()),
-            ("lastTransitionTime", since.into()),
-        ];
-        let new: Map = fields
-            .into_iter()
-            .chain(observed.map(|generation| ("observedGeneration", generation)))
-            .map(|(name, value)| (fieldmanager_value::Str::from(name), value))
-            .collect();
-        match old {
-            Some(old) => *old = Value::Map(new),
-            None => all.push(Value::Map(new)),
+        // An established definition stays established when a change of its names is refused.
+        if kind == "Established" && state == "False" && is_established(&object) {
+            continue;
         }
+        object = with_condition(&object, kind, state, reason, &message, now);
     }
-    let object = with_field(object, "status", "conditions", Value::List(all.into_iter().collect()));
     match (accepted, object.get("spec").and_then(|spec| spec.get("names"))) {
         (Ok(()), Some(names)) => with_field(&object, "status", "acceptedNames", names.clone()),
         _ => object,
     }
 }
 
-/// The definition whose `status.storedVersions` has the storage version.
-fn with_stored_version(object: &Value) -> Value {
-    let versions = object.get("spec").and_then(|spec| spec.get("versions")?.as_list());
-    let is_storage = |version: &&Value| version.get("storage").and_then(Value::as_bool) == Some(true);
-    let Some(storage) = versions.into_iter().flatten().find(is_storage) else { return object.clone() };
-    let stored = object.get("status").and_then(|status| status.get("storedVersions")?.as_list());
-    let mut stored: Vec<Value> = stored.into_iter().flatten().cloned().collect();
-    let name = Value::from(text(storage, &["name"]));
-    if stored.contains(&name) {
-        return object.clone();
+/// The definition with a condition. An unchanged state keeps its time.
+fn with_condition(object: &Value, kind: &str, state: &str, reason: &str, message: &str, now: &str) -> Value {
+    let conditions = object.get("status").and_then(|status| status.get("conditions")?.as_list());
+    let mut all: Vec<Value> = conditions.into_iter().flatten().cloned().collect();
+    let old = all.iter_mut().find(|condition| text(condition, &["type"]) == kind);
+    let since = match &old {
+        Some(old) if text(old, &["status"]) == state => text(old, &["lastTransitionTime"]).to_owned(),
+        _ => now.to_owned(),
+    };
+    let fields = [
+        ("type", Value::from(kind)),
+        ("status", state.into()),
+        ("reason", reason.into()),
+        ("message", message.into()),
+        ("lastTransitionTime", since.into()),
+    ];
+    let new: Map =
+        fields.into_iter().map(|(name, value)| (fieldmanager_value::Str::from(name), value)).collect();
+    match old {
+        Some(old) => *old = Value::Map(new),
+        None => all.push(Value::Map(new)),
     }
-    stored.push(name);
-    with_field(object, "status", "storedVersions", Value::List(stored.into_iter().collect()))
+    with_field(object, "status", "conditions", Value::List(all.into_iter().collect()))
 }

@@ -26,7 +26,11 @@ impl Selection {
         let known = call.served.selectable_fields();
         let is_known = |label: &str| known.iter().any(|field| field.label == label);
         if let Some(label) = fields.labels().find(|label| !is_known(label)) {
-            return Err(Failure::new(400, "BadRequest", unsupported_field_label(call.served.kind(), label)));
+            let message = match call.served.is_builtin() {
+                true => unsupported_field_label(call.served.kind(), label),
+                false => format!("field label not supported: {label}"),
+            };
+            return Err(Failure::new(400, "BadRequest", message));
         }
         // The path of one object selects it by its name.
         let fields =

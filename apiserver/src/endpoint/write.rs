@@ -82,6 +82,7 @@ impl Core {
             };
             let dry_run = !options.dry_run.is_empty();
             let (outcome, allocations) = self.allocated(call, outcome, live.as_ref(), dry_run).await?;
+            let outcome = rewritten(call, outcome, entry.as_ref());
             if outcome.action == Action::Nothing || !options.dry_run.is_empty() {
                 return Ok(answer(outcome));
             }
@@ -150,6 +151,18 @@ fn run(
         Verb::Update => handlers.update(request, live, body),
         _ => handlers.patch(request, live, body),
     }
+}
+
+/// The outcome of a request. An object that is equal for the request is written again if it is stored with fields that its
+/// version, or the schema of today, does not have.
+fn rewritten(call: &Call<'_>, mut outcome: Outcome, entry: Option<&Entry>) -> Outcome {
+    if outcome.action == Action::Nothing
+        && !call.served.is_builtin()
+        && entry.is_some_and(|entry| call.served.to_stored(&outcome.object) != entry.object)
+    {
+        outcome.action = Action::Update;
+    }
+    outcome
 }
 
 /// The write of an outcome, on the object that it was computed from.

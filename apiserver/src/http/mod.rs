@@ -23,9 +23,9 @@ pub use message::Body;
 use message::Head;
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
+use verb::{is_watch, verb};
 #[cfg(feature = "net")]
 pub(crate) use watch::Events;
-use verb::{is_watch, verb};
 
 /// Answers one request.
 pub(crate) async fn respond<B>(core: &Arc<Core>, gate: &Arc<Gate>, request: Request<B>) -> Response<Body>

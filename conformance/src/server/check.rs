@@ -173,6 +173,14 @@ fn found_by(step: &Step<'_>, live: &Json, real: &Answer) -> Json {
     if step.verb == "create" && real.code == 201 { Json::Null } else { live.clone() }
 }
 
+/// The difference of two stored objects; `None` if it is that of the managed fields which a request to `scale` leaves.
+fn stored_difference(kind: &Kind, step: &Step<'_>, live: &Json, stored: &Json) -> Option<Difference> {
+    let answer = |body: &Json| Answer { code: 200, warnings: Vec::new(), body: body.clone() };
+    let found = difference(kind, step, &Json::Null, &answer(live), &answer(stored), None);
+    let found = found.filter(|found| step.sub != "scale" || found.what != "managed");
+    found.map(|found| Difference { label: format!("stored, {}", found.label), ..found })
+}
+
 /// The oracle of a recording: the answers are in the case.
 pub struct Recorded;
 
@@ -234,6 +242,9 @@ impl Suite for Requests {
                 let sent = serde_json::from_slice(&request.body).unwrap_or_default();
                 self.library.inputs = inputs(&live, &sent, &real);
                 let found_by = found_by(&step, &live, &real);
+                // The request changes the entry at a place of the list.
+                let takes_place = deviations::takes_place(&step)
+                    && other.as_ref().is_some_and(|other| other.has_other_order(&live));
                 let (ours, written) = match &mut other {
                     Some(other) => {
                         let (theirs, ours, written) = other.answer(&step, &live, &real)?;
@@ -243,7 +254,9 @@ impl Suite for Requests {
                     None => self.answer((kind, &step), &request, &found_by, &real),
                 };
                 if let Some(found) = difference(kind, &step, &live, &real, &ours, written) {
-                    match self.explained((kind, &step), (&before, &live), &request, &real, &ours, &found) {
+                    let rule =
+                        self.explained((kind, &step), (&before, &live), &request, &real, &ours, &found);
+                    match rule.or(takes_place.then_some(deviations::ENTRY_ORDER)) {
                         Some(rule) => verdict.deviations.push(rule),
                         None => {
                             let found = (found, other.is_some());
@@ -270,8 +283,18 @@ impl Suite for Requests {
                 && !other.follows(step, &last, &live)?
             {
                 let rest = items(case, "steps").len().saturating_sub(number).saturating_sub(1);
+                if verdict.deviations.len() == explained && verdict.difference.is_none() {
+                    match stored_difference(kind, &step, &live, &other.stored(&live)) {
+                        None => verdict.deviations.push(deviations::SCALE_KEEPS),
+                        Some(mut found) => {
+                            verdict.tally.count("differences", found.label.as_str());
+                            found.step = Some(number);
+                            verdict.difference = Some(found);
+                        }
+                    }
+                }
                 let cause = verdict.deviations.get(explained..).and_then(<[_]>::last);
-                let cause = cause.copied().unwrap_or("another difference");
+                let cause = cause.copied().unwrap_or("a difference");
                 verdict.tally.add("not compared, after", cause, u64::try_from(rest).unwrap_or(0));
                 break;
             }

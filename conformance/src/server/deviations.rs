@@ -59,6 +59,12 @@ pub(super) const RULE_TYPES: &str = "server-rule-types";
 /// A definition in a message, with an empty list or map where the library has none.
 pub(super) const EMPTY_SHOWN: &str = "server-empty-shown";
 
+/// Managed fields after a request to `scale`: see the rule `scale-keeps` of the suite `managed`.
+pub(super) const SCALE_KEEPS: &str = "server-scale-keeps";
+
+/// A change of an entry of managed fields by its place in the list, whose order depends on times.
+pub(super) const ENTRY_ORDER: &str = "server-entry-order";
+
 /// An object of a dry run, which the real server gives the `resourceVersion` that the request has.
 pub(super) const DRY_RUN_VERSION: &str = "server-dry-run-version";
 
@@ -159,6 +165,13 @@ pub(super) fn explain(
         }
     }
     None
+}
+
+/// Whether a request changes an entry of managed fields by its place in the list.
+pub(super) fn takes_place(step: &Step<'_>) -> bool {
+    let changed = items(step.json, "set").iter().filter_map(|pair| pair.get(0)?.as_str());
+    let dropped = items(step.json, "drop").iter().filter_map(Json::as_str);
+    changed.chain(dropped).any(|pointer| pointer.starts_with("/metadata/managedFields/"))
 }
 
 fn message(answer: &Answer) -> &str {
@@ -530,7 +543,11 @@ fn same_patched(real: &Json, ours: &Json) -> bool {
         let mut read = serde_json::Deserializer::from_str(shown).into_iter::<String>();
         let object = read.next()?.ok()?;
         let rest = shown.get(read.byte_offset()..)?.to_owned();
-        Some((serde_json::from_str(&object).ok()?, rest))
+        let mut object: Json = serde_json::from_str(&object).ok()?;
+        // The order of the entries of managed fields depends on their times.
+        let entries = object.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
+        entries.into_iter().for_each(|entries| entries.sort_by_cached_key(Json::to_string));
+        Some((object, rest))
     };
     parts(real).is_some() && parts(real) == parts(ours)
 }

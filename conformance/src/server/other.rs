@@ -15,6 +15,9 @@ use crate::json::{items, member, same_value, set, text};
 /// Times of requests are not later than this, times of servers are.
 const LAST_SENT: &str = "2026-01-01T00:00:00Z";
 
+/// The length of the end of a generated name.
+const SUFFIX: usize = 5;
+
 /// What takes the place of times in messages.
 const TIME: &str = "TIME";
 
@@ -36,6 +39,14 @@ impl<'a> Other<'a> {
             delete(client, session.path())?;
         }
         Ok(Other { client, kind, name: name.to_owned(), session, done: Vec::new() })
+    }
+
+    /// Whether the entries of managed fields of both objects are in different orders, which depend on their times.
+    pub(super) fn has_other_order(&self, live: &Json) -> bool {
+        let keys = |object: &Json| -> Vec<[String; 4]> {
+            items(member(object, "metadata"), "managedFields").iter().map(identity).collect()
+        };
+        keys(&self.session.live) != keys(live)
     }
 
     /// The answer of the real server without what differs by chance, that of this server in the same terms, and whether
@@ -89,14 +100,19 @@ impl<'a> Other<'a> {
 
     /// Whether the stored object is that of the real server.
     fn agrees(&self, live: &Json) -> bool {
+        same_value(&normalized(live), &self.stored(live))
+    }
+
+    /// The stored object in terms of that of the real server.
+    pub(super) fn stored(&self, live: &Json) -> Json {
         let stored = &self.session.live;
         if stored.is_null() || live.is_null() {
-            return stored.is_null() == live.is_null();
+            return stored.clone();
         }
         let answer = |body: &Json| Answer { code: 200, warnings: Vec::new(), body: body.clone() };
         let (ours, real) = (answer(stored), answer(live));
         let terms = Terms::of(self.kind, (stored, live), (&ours, &real), &Json::Null);
-        same_value(&normalized(live), &normalized(&terms.answer(&ours).body))
+        normalized(&terms.answer(&ours).body)
     }
 
     /// Removes the object.
@@ -146,8 +162,9 @@ impl<'a> Terms<'a> {
             let (our_details, their_details) = (member(our, "details"), member(their, "details"));
             out.string(text(our_data, "uid"), text(their_data, "uid"));
             out.string(text(our_details, "uid"), text(their_details, "uid"));
-            if !text(our_data, "generateName").is_empty() {
-                out.string(text(our_data, "name"), text(their_data, "name"));
+            let names = (text(our_data, "name"), text(their_data, "name"));
+            if is_generated(names.0, names.1) {
+                out.string(names.0, names.1);
             }
             if !generated.is_empty() {
                 out.string(text(our_details, "name"), text(their_details, "name"));
@@ -273,7 +290,11 @@ impl<'a> Terms<'a> {
     fn without_times(&self, status: &mut Json) {
         each_message(status, &|text| {
             let text = text.to_owned();
-            self.times.iter().fold(text, |text, time| text.replace(time.as_str(), TIME))
+            let text = self.times.iter().fold(text, |text, time| text.replace(time.as_str(), TIME));
+            // Entries of `Scale` have none in the real server.
+            [format!(",\"time\":\"{TIME}\""), format!(",\\\"time\\\":\\\"{TIME}\\\"")]
+                .iter()
+                .fold(text, |text, member| text.replace(member.as_str(), ""))
         });
     }
 
@@ -310,18 +331,35 @@ impl<'a> Terms<'a> {
         let Some(ours) = body.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) else {
             return;
         };
-        let key = |entry: &Json| {
-            ["manager", "operation", "apiVersion", "subresource"].map(|name| text(entry, name).to_owned())
-        };
         let mut theirs = items(member(&self.real.body, "metadata"), "managedFields").to_vec();
         for entry in ours {
-            let Some(at) = theirs.iter().position(|other| key(other) == key(entry)) else { continue };
+            let Some(at) = theirs.iter().position(|other| identity(other) == identity(entry)) else {
+                continue;
+            };
             let other = theirs.remove(at);
-            if text(entry, "time") > LAST_SENT && text(&other, "time") > LAST_SENT {
-                set(entry, "time", text(&other, "time"));
+            match (text(entry, "time"), text(&other, "time")) {
+                (our, their) if our > LAST_SENT && their > LAST_SENT => set(entry, "time", their.to_owned()),
+                // The real server gives no time to entries of `Scale`.
+                (our, "") if our > LAST_SENT => {
+                    if let Some(members) = entry.as_object_mut() {
+                        members.remove("time");
+                    }
+                }
+                _ => {}
             }
         }
     }
+}
+
+/// What distinguishes an entry of managed fields from others of its object.
+fn identity(entry: &Json) -> [String; 4] {
+    ["manager", "operation", "apiVersion", "subresource"].map(|name| text(entry, name).to_owned())
+}
+
+/// Whether two names differ in their generated ends alone.
+fn is_generated(our: &str, their: &str) -> bool {
+    let base = |name: &str| name.len().checked_sub(SUFFIX).and_then(|end| name.get(..end).map(str::to_owned));
+    our != their && base(our).is_some_and(|base| base.ends_with('-')) && base(our) == base(their)
 }
 
 /// A value as messages show it.

@@ -58,6 +58,7 @@ impl Answer {
 }
 
 /// The parts of a step that determine its meaning.
+#[derive(Clone, Copy)]
 pub(super) struct Step<'a> {
     pub(super) json: &'a Json,
     pub(super) verb: &'a str,
