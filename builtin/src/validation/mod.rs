@@ -148,8 +148,13 @@ fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldErr
 }
 
 /// The groups whose kinds may have any finalizer.
-const GENERIC_METADATA: [&str; 3] =
-    ["admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"];
+const GENERIC_METADATA: [&str; 5] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+];
 
 #[cfg(test)]
 mod tests {

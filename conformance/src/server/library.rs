@@ -221,6 +221,7 @@ pub(super) fn inputs(live: &Json, sent: &Json, real: &Answer) -> Inputs {
     Inputs {
         now: now.to_owned(),
         uid: uid.unwrap_or("00000000-0000-0000-0000-00000000000a").to_owned(),
-        suffix: suffix.unwrap_or_default().to_owned(),
+        // Some refusals name no object.
+        suffix: suffix.unwrap_or("00000").to_owned(),
     }
 }

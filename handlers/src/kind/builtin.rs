@@ -205,10 +205,11 @@ impl Kind for Builtin {
     }
 
     fn stored(&self, object: &Value) -> Value {
-        // A namespace with a generated name gets its label when it is read back.
-        match self.kind.gvk().kind == "Namespace" {
-            true => self.defaulted(object),
-            false => object.clone(),
+        match self.kind.gvk().kind.as_str() {
+            // They get their labels when they are read back: a namespace with a generated name, and a controller without
+            // labels after an update of its status.
+            "Namespace" | "ReplicationController" => self.defaulted(object),
+            _ => object.clone(),
         }
     }
 
@@ -228,6 +229,19 @@ impl Kind for Builtin {
             _ => self.as_stored(object),
         };
         facts::prepare_update(self.kind.gvk(), subresource.segment(), &object, live)
+    }
+
+    fn changes_stored(&self, stored: &Value, object: &Value) -> bool {
+        let own = self.kind.gvk();
+        // The only kind with versions and a generation.
+        if own.kind != "HorizontalPodAutoscaler" {
+            return false;
+        }
+        let version = stored.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let hub = facts::Kind::of(&GroupVersionKind::from_api_version_kind(version, &own.kind));
+        let Some(hub) = hub.filter(|hub| hub.gvk() != own) else { return false };
+        let live = Builtin { kind: hub }.read(stored);
+        self.kind.convert(object, &hub).is_ok_and(|object| object.get("spec") != live.get("spec"))
     }
 
     fn allocation_fault(&self, object: &Value) -> Option<String> {

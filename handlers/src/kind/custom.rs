@@ -94,7 +94,9 @@ impl Kind for Custom {
 
     fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, _: Time) -> Value {
         if subresource == Subresource::Status {
-            return with_status_of(object, live);
+            let updated = with_status_of(object, live);
+            // An object of another kind was decoded without defaults.
+            return if object.get("kind") == live.get("kind") { updated } else { self.applied(&updated) };
         }
         let object = match self.has_status {
             true => with_field(object, "status", live.get("status").cloned()),
