@@ -111,7 +111,8 @@ impl Patch {
     /// which has no JSON names, so that nothing is left of it.
     fn without_version(&self, write: &Write<'_>, patched: &Value) -> Option<Vec<String>> {
         let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        if self.patch_type == PatchType::Strategic || !write.part.kind.is_builtin() || !version.is_empty() {
+        let is_builtin = write.part.kind.is_builtin() && write.resource.object.kind.is_builtin();
+        if self.patch_type == PatchType::Strategic || !is_builtin || !version.is_empty() {
             return None;
         }
         let names = patched.as_map()?.iter().map(|(name, _)| name.as_str());

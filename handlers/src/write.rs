@@ -297,7 +297,9 @@ impl<'r> Write<'r> {
         let mut versions = entries.filter_map(|entry| entry.get("apiVersion")?.as_str());
         // A request to a subresource keeps the live entries, whatever its object has.
         let is_whole = self.request.subresource == Subresource::Object;
-        if is_whole && versions.any(|version| !version.is_empty() && !self.part.kind.tracks(version)) {
+        let is_unknown = |version: &str| !version.is_empty() && !self.part.kind.tracks(version);
+        let own = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        if is_unknown(own) || is_whole && versions.any(is_unknown) {
             return metadata::with(
                 object,
                 vec![("managedFields", metadata::field(live, "managedFields").cloned())],

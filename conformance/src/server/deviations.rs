@@ -100,6 +100,11 @@ pub(super) fn explain(
     if step.verb == "strategic" && real.code == 500 && (is_raw || same_code && is_strategic(theirs, our)) {
         return Some(STRATEGIC);
     }
+    let is_order = theirs.starts_with("expected a []interface {}, but received a")
+        && our == "invalid patch format of setElementOrder list";
+    if step.verb == "strategic" && real.code == 500 && is_order {
+        return Some(STRATEGIC);
+    }
     // Go looks for the field in the type of the part of a patch, and the library has one type for scalars.
     if step.verb == "strategic" && same_code && theirs.starts_with("unable to find api field in struct ") {
         return Some(STRATEGIC);
@@ -350,8 +355,9 @@ fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
         let in_cause = patch_cause(&real.body).is_some_and(|cause| {
             let strict = cause.split_once("strict decoding error: ").map(|(_, faults)| faults);
             // A map of quantities takes a directive for one.
-            let is_value =
-                ["cannot restore ", "quantities must match"].iter().any(|words| cause.contains(words));
+            let is_value = ["cannot restore ", "error decoding from json: ", "quantities must match"]
+                .iter()
+                .any(|words| cause.contains(words));
             is_value || strict.is_some_and(is_unknown)
         });
         patch.contains(&format!("\"{name}")) && (in_warning || in_cause || causes.iter().any(is_key))
@@ -399,6 +405,7 @@ fn is_strategic(real: &str, ours: &str) -> bool {
     let words = [
         ("unknown patch type: ", "unknown patch type: "),
         ("does not contain declared merge key: ", "does not contain declared merge key: "),
+        ("list element types are not identical", "list element types are not identical"),
         ("list element types are not identical", "in a list that is merged: expected maps, or scalars"),
         ("The order in patch list:", "the order of the items does not match `$setElementOrder/"),
     ];
@@ -524,32 +531,46 @@ fn lists(value: &Json, place: String, out: &mut Vec<String>) {
     }
 }
 
-/// A patch with no directives in it that Go takes for data, or drops with their map, whatever they say: the map is deleted,
-/// or loses the directive. `None` if there are none.
-pub(super) fn without_leaks(patch: &Json, deletes: bool) -> Option<Json> {
+/// What becomes of directives that Go takes for data, or drops with their map.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Leak {
+    /// A map with an unknown directive is deleted.
+    Deleted,
+    /// Unknown directives are left out.
+    Unknown,
+    /// Unknown directives, and those that say what happens without them, are left out.
+    Merge,
+    /// All directives about maps are left out.
+    Any,
+}
+
+/// A patch without directives that Go takes for data, or drops with their map, whatever they say. `None` if there are none.
+pub(super) fn without_leaks(patch: &Json, leak: Leak) -> Option<Json> {
     let mut out = patch.clone();
     let mut changed = false;
-    cut_leaks(&mut out, deletes, &mut changed);
+    cut_leaks(&mut out, leak, &mut changed);
     changed.then_some(out)
 }
 
-fn cut_leaks(patch: &mut Json, deletes: bool, changed: &mut bool) {
+fn cut_leaks(patch: &mut Json, leak: Leak, changed: &mut bool) {
     match patch {
         Json::Object(members) => {
-            if members
-                .get("$patch")
-                .is_some_and(|value| !matches!(value.as_str(), Some("replace" | "delete" | "merge")))
-            {
+            let is_leak = |value: &Json| match value.as_str() {
+                Some("replace" | "delete") => leak == Leak::Any,
+                Some("merge") => matches!(leak, Leak::Any | Leak::Merge),
+                _ => true,
+            };
+            if members.get("$patch").is_some_and(is_leak) {
                 members.remove("$patch");
-                if deletes {
+                if leak == Leak::Deleted {
                     members.insert("$patch".to_owned(), json!("delete"));
                 }
                 *changed = true;
             }
             *changed |= members.remove("$retainKeys").is_some();
-            members.values_mut().for_each(|value| cut_leaks(value, deletes, changed));
+            members.values_mut().for_each(|value| cut_leaks(value, leak, changed));
         }
-        Json::Array(items) => items.iter_mut().for_each(|item| cut_leaks(item, deletes, changed)),
+        Json::Array(items) => items.iter_mut().for_each(|item| cut_leaks(item, leak, changed)),
         _ => {}
     }
 }
@@ -615,7 +636,12 @@ fn same_patched(real: &Json, ours: &Json) -> bool {
         let mut read = serde_json::Deserializer::from_str(shown).into_iter::<String>();
         let object = read.next()?.ok()?;
         let rest = shown.get(read.byte_offset()..)?.to_owned();
-        Some((serde_json::from_str(&object).ok()?, rest))
+        let mut object: Json = serde_json::from_str(&object).ok()?;
+        // The real server shows the traffic policy that it hides elsewhere, see `HIDDEN_FIELD`.
+        if text(member(&object, "spec"), "type") == "ExternalName" {
+            remove_pointer(&mut object, "/spec/internalTrafficPolicy");
+        }
+        Some((object, rest))
     };
     parts(real).is_some() && parts(real) == parts(ours)
 }
