@@ -93,8 +93,11 @@ impl Requests {
         if step.verb == "strategic" {
             let patch = serde_json::from_slice(&request.body).unwrap_or_default();
             let leaks = [Leak::Deleted, Leak::Unknown, Leak::Merge, Leak::Any];
-            let smaller = leaks.map(|leak| deviations::without_leaks(&patch, leak));
-            for patch in smaller.into_iter().flatten() {
+            let mut smaller: Vec<Json> =
+                leaks.iter().filter_map(|leak| deviations::without_leaks(&patch, *leak)).collect();
+            let deleted = smaller.iter().chain([&patch]).filter_map(deviations::deleted_last);
+            smaller.extend(deleted.collect::<Vec<_>>());
+            for patch in smaller {
                 let request = Request { body: patch.to_string().into_bytes(), ..request.clone() };
                 let (ours, action) = self.answer(&request, live);
                 let is_explained = difference(kind, step, live, real, &ours, action)

@@ -105,8 +105,10 @@ pub(super) fn explain(
     if step.verb == "strategic" && real.code == 500 && is_order {
         return Some(STRATEGIC);
     }
-    // Go looks for the field in the type of the part of a patch, and the library has one type for scalars.
-    if step.verb == "strategic" && same_code && theirs.starts_with("unable to find api field in struct ") {
+    // Go looks for the field in the type of the part of a patch, and the library has one type for scalars. Of several faults
+    // the library finds another one first.
+    let words = ["unable to find api field in struct ", "The order in patch list:"];
+    if step.verb == "strategic" && same_code && words.iter().any(|words| theirs.starts_with(words)) {
         return Some(STRATEGIC);
     }
     if step.verb == "strategic" && leaves_directives(kind, step, real) {
@@ -138,7 +140,11 @@ pub(super) fn explain(
         let fault = |message: &str| {
             message.split_once("unable to convert unstructured object ").map(|(_, fault)| fault.to_owned())
         };
-        if step.verb == "apply" && real.code == 500 && fault(theirs).is_some() && fault(theirs) == fault(our)
+        // Go takes a list for a number or a string until it converts the object.
+        let is_later = fault(theirs).is_some() && our.starts_with("failed to create typed patch object ");
+        if step.verb == "apply"
+            && real.code == 500
+            && (is_later || fault(theirs).is_some() && fault(theirs) == fault(our))
         {
             return Some(TYPE_WORDS);
         }
@@ -407,7 +413,6 @@ fn is_strategic(real: &str, ours: &str) -> bool {
         ("does not contain declared merge key: ", "does not contain declared merge key: "),
         ("list element types are not identical", "list element types are not identical"),
         ("list element types are not identical", "in a list that is merged: expected maps, or scalars"),
-        ("The order in patch list:", "the order of the items does not match `$setElementOrder/"),
     ];
     words.iter().any(|(theirs, our)| real.contains(theirs) && ours.contains(our))
 }
@@ -571,6 +576,36 @@ fn cut_leaks(patch: &mut Json, leak: Leak, changed: &mut bool) {
             members.values_mut().for_each(|value| cut_leaks(value, leak, changed));
         }
         Json::Array(items) => items.iter_mut().for_each(|item| cut_leaks(item, leak, changed)),
+        _ => {}
+    }
+}
+
+/// A patch whose lists lack what it deletes from them: Go may delete after it sets. `None` if it deletes nothing.
+pub(super) fn deleted_last(patch: &Json) -> Option<Json> {
+    let mut out = patch.clone();
+    let mut changed = false;
+    delete_last(&mut out, &mut changed);
+    changed.then_some(out)
+}
+
+fn delete_last(patch: &mut Json, changed: &mut bool) {
+    match patch {
+        Json::Object(members) => {
+            let names: Vec<String> = members.keys().cloned().collect();
+            for name in names {
+                let Some(list) = name.strip_prefix("$deleteFromPrimitiveList/") else { continue };
+                let deleted = items(&json!(members), &name).to_vec();
+                if let Some(values) = members.get_mut(list).and_then(Json::as_array_mut) {
+                    values.retain(|value| !deleted.contains(value));
+                    *changed = true;
+                    if values.is_empty() {
+                        members.remove(list);
+                    }
+                }
+            }
+            members.values_mut().for_each(|value| delete_last(value, changed));
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| delete_last(item, changed)),
         _ => {}
     }
 }

@@ -179,7 +179,11 @@ impl Kind for Builtin {
 
     fn sees_empty(&self, document: &Value) -> bool {
         match self.kind.gvk().kind.as_str() {
-            "NetworkPolicy" => document.get("spec").is_some_and(has_empty),
+            // Empty policy types get defaults.
+            "NetworkPolicy" => {
+                let fields = document.get("spec").and_then(Value::as_map).into_iter().flatten();
+                fields.filter(|(name, _)| *name != "policyTypes").any(|(_, value)| has_empty(value))
+            }
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
                 document.get("webhooks").is_some_and(has_empty)
             }
@@ -206,9 +210,9 @@ impl Kind for Builtin {
 
     fn stored(&self, object: &Value) -> Value {
         match self.kind.gvk().kind.as_str() {
-            // They get their labels when they are read back: a namespace with a generated name, and a controller without
-            // labels after an update of its status.
-            "Namespace" | "ReplicationController" => self.defaulted(object),
+            // They get their labels when they are read back: a namespace with a generated name, and a controller or a job
+            // without labels after an update of its status.
+            "Job" | "Namespace" | "ReplicationController" => self.defaulted(object),
             _ => object.clone(),
         }
     }

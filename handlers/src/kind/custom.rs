@@ -95,8 +95,9 @@ impl Kind for Custom {
     fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, _: Time) -> Value {
         if subresource == Subresource::Status {
             let updated = with_status_of(object, live);
-            // An object of another kind was decoded without defaults.
-            return if object.get("kind") == live.get("kind") { updated } else { self.applied(&updated) };
+            // An object of another kind or version was decoded without defaults.
+            let is_own = ["apiVersion", "kind"].iter().all(|name| object.get(name) == live.get(name));
+            return if is_own { updated } else { self.applied(&updated) };
         }
         let object = match self.has_status {
             true => with_field(object, "status", live.get("status").cloned()),
