@@ -359,7 +359,7 @@ impl<'r> Write<'r> {
         let object = ignore_timestamp_only_changes(live, &object);
         let ends = metadata::ends(&object, live);
         let mut outcome = self.outcome(object, Action::Update);
-        // What the version of the store cannot hold is no change.
+        // A field that the version of the store lacks is no change.
         outcome.action = match () {
             () if ends => Action::Delete,
             () if outcome.object.strict_eq(live) => Action::Nothing,

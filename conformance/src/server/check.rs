@@ -77,6 +77,9 @@ impl Requests {
         if found.what == "write" && kind.kind == "Service" && !has_address(live) && has_address(&real.body) {
             return Some(deviations::ALLOCATIONS);
         }
+        if found.what == "write" && found.reference == json!(true) && deviations::hides_field(live) {
+            return Some(deviations::HIDDEN_FIELD);
+        }
         if found.what == "managed" {
             let sent = serde_json::from_slice(&request.body).unwrap_or_default();
             if deviations::moves_unchanged_lists(live, &sent, &found.reference, &found.candidate) {

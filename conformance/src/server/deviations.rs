@@ -225,13 +225,18 @@ pub(super) fn keeps_entries_of_duplicates(live: &Json, sent: &Json, real: &Answe
         && entries(live).as_array().is_some_and(|entries| entries.iter().any(is_other))
 }
 
-/// Whether two answers differ in the owners of a field alone that the real server hides: it stores the traffic policy of
-/// a Service that becomes an `ExternalName`.
-pub(super) fn owns_hidden_field(live: &Json, real: &Json, ours: &Json) -> bool {
+/// Whether the real server may hide a field of an object, which is stored without it by the next write.
+pub(super) fn hides_field(live: &Json) -> bool {
     let spec = member(live, "spec");
     text(live, "kind") == "Service"
         && text(spec, "type") == "ExternalName"
         && spec.get("internalTrafficPolicy").is_none()
+}
+
+/// Whether two answers differ in the owners of a field alone that the real server hides: it stores the traffic policy of
+/// a Service that becomes an `ExternalName`.
+pub(super) fn owns_hidden_field(live: &Json, real: &Json, ours: &Json) -> bool {
+    hides_field(live)
         && disowned(real, &["/spec/internalTrafficPolicy".to_owned()])
             == disowned(ours, &["/spec/internalTrafficPolicy".to_owned()])
 }
@@ -598,9 +603,6 @@ fn delete_last(patch: &mut Json, changed: &mut bool) {
                 if let Some(values) = members.get_mut(list).and_then(Json::as_array_mut) {
                     values.retain(|value| !deleted.contains(value));
                     *changed = true;
-                    if values.is_empty() {
-                        members.remove(list);
-                    }
                 }
             }
             members.values_mut().for_each(|value| delete_last(value, changed));
