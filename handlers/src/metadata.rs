@@ -165,6 +165,12 @@ pub(crate) fn with_reset_of(object: Value, document: &Value) -> Value {
     with(&object, vec![("managedFields", Some(reset))])
 }
 
+/// Whether two objects differ in their managed fields alone.
+pub(crate) fn is_same_but_owners(a: &Value, b: &Value) -> bool {
+    let rest = |object: &Value| with(object, vec![("managedFields", None)]);
+    rest(a).strict_eq(&rest(b))
+}
+
 /// The number at `metadata.generation`.
 pub(crate) fn generation(object: &Value) -> i64 {
     field(object, "generation").and_then(Value::as_i64).unwrap_or_default()

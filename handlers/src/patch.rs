@@ -1,6 +1,6 @@
 //! Patches: JSON patches, merge patches and strategic merge patches.
 
-use fieldmanager_managedfields::{Cause, Details, Status};
+use fieldmanager_managedfields::Status;
 use fieldmanager_patch::{Error, Fault, PatchType, json_merge, json_patch, strategic};
 use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
@@ -34,10 +34,8 @@ impl Patch {
         let part = write.part;
         let faults = self.strict_faults(write);
         self.check_type(write)?;
-        if self.value.is_null() && self.patch_type != PatchType::Merge {
-            return Ok(live.clone());
-        }
         let patched = match (self.patch_type, part.patches) {
+            (PatchType::Json | PatchType::Strategic, _) if self.value.is_null() => Ok(live.clone()),
             (PatchType::Json, _) => json_patch::apply(live, &self.value),
             (PatchType::Strategic, Some(schema)) => strategic::apply(live, &self.value, schema),
             // A list replaces the object, and the decoder refuses it.
@@ -87,18 +85,18 @@ impl Patch {
             _ => part.kind.decode(&typed),
         };
         let decoded = decoded.map_err(invalid)?;
-        let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        if !part.kind.is_builtin() && version.is_empty() {
-            // The registry of the API server finds no kind for the object.
-            let missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
-            let mut details = Details::default();
-            details.causes.push(Cause::new("", missing, ""));
-            let message = format!("Internal error occurred: {missing}");
-            return Err(Status::failure(500, "InternalError", message, Some(details)));
-        }
         write.sees_empty = part.kind.sees_empty(&patched);
-        let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
-        let defaulted = part.kind.defaulted(&decoded.object);
+        let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        // Without a version there is no schema, and the write is refused later on.
+        let has_schema = part.kind.is_builtin() || !version.is_empty();
+        let unknown = if has_schema { decoded.unknown } else { Vec::new() };
+        let faults: Vec<String> = faults.into_iter().chain(unknown).collect();
+        let defaulted = match &decoded.object {
+            Value::Map(fields) if !has_schema => {
+                Value::Map(fields.with_edits(vec![("apiVersion".into(), None)]))
+            }
+            object => part.kind.defaulted(object),
+        };
         let defaulted = match part.kind.is_builtin() {
             true => metadata::with_reset_of(defaulted, &patched),
             false => defaulted,
@@ -113,7 +111,8 @@ impl Patch {
     /// which has no JSON names, so that nothing is left of it.
     fn without_version(&self, write: &Write<'_>, patched: &Value) -> Option<Vec<String>> {
         let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        if self.patch_type == PatchType::Strategic || !write.part.kind.is_builtin() || !version.is_empty() {
+        let is_builtin = write.part.kind.is_builtin() && write.resource.object.kind.is_builtin();
+        if self.patch_type == PatchType::Strategic || !is_builtin || !version.is_empty() {
             return None;
         }
         let names = patched.as_map()?.iter().map(|(name, _)| name.as_str());

@@ -19,6 +19,8 @@ pub(crate) struct Write<'r> {
     ///
     /// [`sees_empty`]: crate::kind::Kind::sees_empty
     pub(crate) sees_empty: bool,
+    /// Whether the object of an apply is the live one, apart from its managed fields: it is not converted then.
+    pub(crate) keeps_live: bool,
 }
 
 impl Write<'_> {

@@ -2,7 +2,8 @@
 
 use fieldmanager_builtin::ProtobufError;
 use fieldmanager_managedfields::{
-    ApplyRequest, Details, ManagedFields, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
+    ApplyRequest, Cause, Details, ManagedFields, RequestKind, Status, UpdateRequest,
+    ignore_timestamp_only_changes,
 };
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::internal::json_kind;
@@ -10,7 +11,7 @@ use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{Map, Value};
 
 use crate::body::{self, Body, Media};
-use crate::kind::Checked;
+use crate::kind::{Checked, Kind};
 use crate::metadata;
 use crate::outcome::{Action, Outcome, Refused};
 use crate::part::{Inner, Options, Part};
@@ -43,7 +44,16 @@ impl<'r> Write<'r> {
         let manager = request.manager_name();
         let mut warnings = Warnings::default();
         deprecation.into_iter().for_each(|text| warnings.add(text));
-        let mut write = Write { resource, part, options, request, manager, warnings, sees_empty: false };
+        let mut write = Write {
+            resource,
+            part,
+            options,
+            request,
+            manager,
+            warnings,
+            sees_empty: false,
+            keeps_live: false,
+        };
         match steps(&mut write) {
             Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
             Err(status) => Err(Refused { status: status.into(), warnings: write.warnings.into_vec() }),
@@ -67,8 +77,11 @@ impl<'r> Write<'r> {
         let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
         let object = self.tracked(&NO_OBJECT, &object);
         let outcome = self.stored_new(&object)?;
-        // The store reads the version as a number, and takes no other string for one.
-        if metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version > 0) {
+        // The store reads the version as a number, and takes no other string for one. A dry run does not reach it.
+        let is_stored = self.request.options.dry_run.is_empty();
+        if is_stored
+            && metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version > 0)
+        {
             let message = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", message.to_owned(), None));
         }
@@ -92,8 +105,7 @@ impl<'r> Write<'r> {
         metadata::check_name(&object, self.request.name, self.request.namespace)?;
         let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
         let uid = metadata::text(&object, "uid").to_owned();
-        let create =
-            self.part.kind.allows_create_on_update() && self.request.subresource == Subresource::Object;
+        let create = self.creates_on_update();
         self.write(live, &uid, create, |write, live| Ok(write.tracked(live, &object)))
     }
 
@@ -122,7 +134,7 @@ impl<'r> Write<'r> {
             .map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
         // An empty document is an object without a kind.
         let config = if config.is_null() { Value::Map(Map::new()) } else { config };
-        let create = self.request.subresource == Subresource::Object;
+        let create = self.request.subresource == Subresource::Object || self.creates_on_update();
         self.write(live, "", create, |write, live| {
             if config.as_map().is_none() {
                 let found = json_kind(&config);
@@ -140,6 +152,7 @@ impl<'r> Write<'r> {
                 return Err(write.unconvertible(&config, &fault));
             }
             write.sees_empty = write.part.kind.sees_empty(&config);
+            write.keeps_live = metadata::is_same_but_owners(&applied.object, live);
             write.report_strict(&duplicates, |faults| {
                 Status::bad_request(format!(
                     "error strict decoding patch: error converting YAML to JSON: {}",
@@ -148,6 +161,12 @@ impl<'r> Write<'r> {
             })?;
             write.checked_patch(live, applied.object)
         })
+    }
+
+    /// Whether an update creates an object that does not exist. The status of a kind has the strategy of its objects.
+    fn creates_on_update(&self) -> bool {
+        let is_whole = matches!(self.request.subresource, Subresource::Object | Subresource::Status);
+        is_whole && self.part.kind.allows_create_on_update()
     }
 
     /// The answer to an apply that the field manager refuses.
@@ -214,6 +233,7 @@ impl<'r> Write<'r> {
             }
             check_uid(self.target(self.request.name), uid, "")?;
             let object = edit(self, &NO_OBJECT)?;
+            check_version(metadata::text(&object, "resourceVersion"))?;
             let object = metadata::without_duplicate_owners(&object, &mut self.warnings, true);
             return self.stored_new(&metadata::without_system_fields(&object));
         };
@@ -226,7 +246,7 @@ impl<'r> Write<'r> {
                 metadata::without_duplicate_owners(&object, &mut self.warnings, true)
             }
         };
-        self.stored_update(&live, &object)
+        self.stored_update(stored, &live, &object)
     }
 
     /// The object whose `Scale` was edited.
@@ -275,7 +295,11 @@ impl<'r> Write<'r> {
     fn tracked(&self, live: &Value, object: &Value) -> Value {
         let entries = metadata::field(object, "managedFields").and_then(Value::as_list).into_iter().flatten();
         let mut versions = entries.filter_map(|entry| entry.get("apiVersion")?.as_str());
-        if versions.any(|version| !version.is_empty() && !self.part.kind.tracks(version)) {
+        // A request to a subresource keeps the live entries, whatever its object has.
+        let is_whole = self.request.subresource == Subresource::Object;
+        let is_unknown = |version: &str| !version.is_empty() && !self.part.kind.tracks(version);
+        let own = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        if is_unknown(own) || is_whole && versions.any(is_unknown) {
             return metadata::with(
                 object,
                 vec![("managedFields", metadata::field(live, "managedFields").cloned())],
@@ -300,14 +324,15 @@ impl<'r> Write<'r> {
         let object = kind.prepare_create(&object);
         let checked = self.with_union_faults(kind.validate_create(&object), &object, None);
         self.refuse_invalid(&object, checked)?;
-        self.warn(&object, None);
+        self.warn(Subresource::Object, &object, None);
         Ok(self.outcome(object, Action::Create))
     }
 
-    /// The outcome for a changed object, from its fields with owners.
-    fn stored_update(&mut self, live: &Value, object: &Value) -> Result<Outcome, Status> {
+    /// The outcome for a changed object, from its fields with owners. `live` is the stored object as the request reads it.
+    fn stored_update(&mut self, stored: &Value, live: &Value, object: &Value) -> Result<Outcome, Status> {
         let kind = &*self.resource.object.kind;
         let object = self.at_live_version(live, object)?;
+        check_api_version(kind, &object)?;
         let object = metadata::in_namespace(&object, self.namespace())?;
         let object = metadata::with_generation(&object, metadata::generation(live));
         let subresource = match self.request.subresource {
@@ -317,7 +342,8 @@ impl<'r> Write<'r> {
         };
         let object = kind.prepare_update(subresource, &object, live, self.request.now);
         let is_same_generation = metadata::generation(&object) == metadata::generation(live);
-        let object = match subresource == Subresource::Object && self.sees_empty && is_same_generation {
+        let is_changed = || self.sees_empty || !self.keeps_live && kind.changes_stored(stored, &object);
+        let object = match subresource == Subresource::Object && is_same_generation && is_changed() {
             true => metadata::with_generation(&object, metadata::generation(live) + 1),
             false => object,
         };
@@ -330,14 +356,17 @@ impl<'r> Write<'r> {
         let checked = kind.validate_update(subresource, &object, live);
         let checked = self.with_union_faults(checked, &object, Some(live));
         self.refuse_invalid(&object, checked)?;
-        self.warn(&object, Some(live));
+        self.warn(self.request.subresource, &object, Some(live));
         let object = ignore_timestamp_only_changes(live, &object);
-        let action = match () {
-            () if metadata::ends(&object, live) => Action::Delete,
-            () if object.strict_eq(live) => Action::Nothing,
+        let ends = metadata::ends(&object, live);
+        let mut outcome = self.outcome(object, Action::Update);
+        // A field that the version of the store lacks is no change.
+        outcome.action = match () {
+            () if ends => Action::Delete,
+            () if outcome.object.strict_eq(live) => Action::Nothing,
             () => Action::Update,
         };
-        Ok(self.outcome(object, action))
+        Ok(outcome)
     }
 
     /// Checks the `resourceVersion` of an update. Without one, most kinds take that of the live object.
@@ -347,10 +376,7 @@ impl<'r> Write<'r> {
         if wanted == found {
             return Ok(object.clone());
         }
-        if !wanted.is_empty() && wanted.parse::<u64>().is_err() {
-            let message = format!("strconv.ParseUint: parsing {}: invalid syntax", status::quoted(wanted));
-            return Err(Status::failure(500, "", message, None));
-        }
+        check_version(wanted)?;
         let target = self.target(self.request.name);
         let is_unset = wanted.is_empty() || wanted == "0";
         if is_unset && self.resource.object.kind.allows_unconditional_update() {
@@ -404,8 +430,8 @@ impl<'r> Write<'r> {
         })
     }
 
-    fn warn(&mut self, object: &Value, live: Option<&Value>) {
-        for text in self.resource.object.kind.warnings(self.request.subresource, object, live) {
+    fn warn(&mut self, subresource: Subresource, object: &Value, live: Option<&Value>) {
+        for text in self.resource.object.kind.warnings(subresource, object, live) {
             self.warnings.add(text);
         }
     }
@@ -486,6 +512,12 @@ impl<'r> Write<'r> {
         if let Some(error) = kind.refuses(&declared) {
             return Err(cannot(&declared, &error));
         }
+        if !kind.is_builtin() && body.value.get("apiVersion").is_some_and(Value::is_null) {
+            return Err(cannot(
+                &declared,
+                ".apiVersion accessor error: <nil> is of the type <nil>, expected string",
+            ));
+        }
         let typed = body::with_kind(&body.value, &declared);
         let decoded = kind.decode(&typed).map_err(|error| cannot(&declared, &error))?;
         let faults = self.strict_faults(&body, decoded.unknown);
@@ -526,7 +558,9 @@ impl<'r> Write<'r> {
             return Vec::new();
         }
         match &body.json {
-            Some(text) => strict::faults(text, &unknown),
+            Some(text) if self.part.kind.is_builtin() => strict::faults(text, &unknown),
+            // The unknown fields of custom resources are found after decoding.
+            Some(text) => strict::faults(text, &[]).into_iter().chain(unknown).collect(),
             None => body.duplicates.iter().cloned().chain(unknown).collect(),
         }
     }
@@ -559,6 +593,28 @@ impl<'r> Write<'r> {
     fn namespace(&self) -> &'r str {
         if self.resource.namespaced { self.request.namespace } else { "" }
     }
+}
+
+/// Refuses a `resourceVersion` that is not a number, in the words of the store of kube-apiserver.
+fn check_version(version: &str) -> Result<(), Status> {
+    if version.is_empty() || version.parse::<u64>().is_ok() {
+        return Ok(());
+    }
+    let message = format!("strconv.ParseUint: parsing {}: invalid syntax", status::quoted(version));
+    Err(Status::failure(500, "", message, None))
+}
+
+/// Refuses an object that names no version: the registry of the API server finds no kind for a custom resource then.
+fn check_api_version(kind: &dyn Kind, object: &Value) -> Result<(), Status> {
+    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    if kind.is_builtin() || !version.is_empty() {
+        return Ok(());
+    }
+    let missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+    let mut details = Details::default();
+    details.causes.push(Cause::new("", missing, ""));
+    let message = format!("Internal error occurred: {missing}");
+    Err(Status::failure(500, "InternalError", message, Some(details)))
 }
 
 fn check_uid(target: Target<'_>, wanted: &str, found: &str) -> Result<(), Status> {

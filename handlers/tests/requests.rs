@@ -346,3 +346,86 @@ fn an_empty_rule_of_a_network_policy_raises_its_generation() {
     assert_eq!(generation(br#"{"spec":{"egress":[]}}"#), Some(Value::Int(2)));
     assert_eq!(generation(br#"{"spec":{"egress":null}}"#), Some(Value::Int(1)));
 }
+
+#[test]
+fn a_request_to_status_creates_a_service_that_does_not_exist() {
+    let services = Resource::builtin(&GroupVersionKind::from_api_version_kind("v1", "Service")).unwrap();
+    let request = request("web")
+        .namespace("shop")
+        .content_type(APPLY)
+        .subresource(Subresource::Status)
+        .options(RequestOptions::default().field_manager("ci"));
+    let body = b"{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}";
+    let outcome = services.patch(&request, None, body).unwrap();
+    assert_eq!(outcome.action, Action::Create);
+    assert_eq!(outcome.object.get("spec").and_then(|spec| spec.get("type")), Some(&Value::from("ClusterIP")));
+    let config = b"{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}";
+    assert_eq!(refused(config_maps().patch(&request, None, config)).0, 404);
+}
+
+#[test]
+fn a_version_that_is_no_number_is_refused_when_an_apply_creates_an_object() {
+    let options = RequestOptions::default().field_manager("ci");
+    let request = request("web").namespace("shop").content_type(APPLY).options(options);
+    let apply = |version: &str| {
+        let body = format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: web, resourceVersion: '{version}'}}}}"
+        );
+        config_maps().patch(&request, None, body.as_bytes())
+    };
+    let message = "strconv.ParseUint: parsing \"abc\": invalid syntax".to_owned();
+    assert_eq!(refused(apply("abc")), (500, message));
+    assert_eq!(apply("5").unwrap().action, Action::Create);
+}
+
+#[test]
+fn a_dry_run_takes_a_version_in_a_new_object() {
+    let body = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","resourceVersion":"2"}}"#;
+    let create = |options: RequestOptions| {
+        config_maps().create(&request("").namespace("shop").options(options), None, body)
+    };
+    assert_eq!(refused(create(RequestOptions::default())).0, 500);
+    assert_eq!(create(RequestOptions::default().dry_run("All")).unwrap().action, Action::Create);
+}
+
+#[test]
+fn custom_resources_without_a_version_are_refused() {
+    let live = shop("{}");
+    let update = br#"{"apiVersion":null,"kind":"Shop","metadata":{"name":"corner","resourceVersion":"1"}}"#;
+    let (code, message) = refused(shops().update(&request("corner"), Some(&live), update));
+    assert_eq!(code, 400);
+    assert!(message.ends_with(".apiVersion accessor error: <nil> is of the type <nil>, expected string"));
+    let request = request("corner").content_type(MERGE);
+    let (code, message) = refused(shops().patch(&request, Some(&live), br#"{"apiVersion":null}"#));
+    assert_eq!(code, 500);
+    assert!(message.starts_with("Internal error occurred: Object 'apiVersion' is missing"), "{message}");
+}
+
+#[test]
+fn unknown_metadata_of_custom_resources_is_reported_first() {
+    let body =
+        br#"{"Name":"x","apiVersion":"example.com/v1","kind":"Shop","metadata":{"name":"corner","odd":1}}"#;
+    let created = shops().create(&request(""), None, body).unwrap();
+    assert_eq!(created.warnings, ["unknown field \"metadata.odd\"", "unknown field \"Name\""]);
+}
+
+#[test]
+fn a_conversion_that_reorders_metrics_raises_the_generation() {
+    let kind = |version: &str| {
+        let kind = GroupVersionKind::from_api_version_kind(version, "HorizontalPodAutoscaler");
+        Resource::builtin(&kind).unwrap()
+    };
+    let body = br#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"web"},
+        "spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"metrics":[
+        {"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":50}}},
+        {"type":"Pods","pods":{"metric":{"name":"rps"},"target":{"type":"AverageValue","averageValue":"1"}}}]}}"#;
+    let created = kind("autoscaling/v2").create(&request("").namespace("shop"), None, body).unwrap();
+    let live = stored(&created, "1");
+    let request = request("web").namespace("shop").content_type(MERGE);
+    let generation = |version: &str| {
+        let outcome = kind(version).patch(&request, Some(&live), b"{}").unwrap();
+        metadata(&outcome.object, "generation").cloned()
+    };
+    assert_eq!(generation("autoscaling/v2"), Some(Value::Int(1)));
+    assert_eq!(generation("autoscaling/v1"), Some(Value::Int(2)));
+}

@@ -97,7 +97,8 @@ fn to_new(object: &Value) -> Value {
     };
     let behavior =
         held(object, BEHAVIOR, "behavior").map(|behavior| recased(&behavior, |c| c.to_ascii_lowercase()));
-    let behavior = behavior.filter(|behavior| behavior.as_map().is_some_and(|rules| !rules.is_empty()));
+    let has_rules = |rules: &Map| rules.iter().any(|(_, rules)| !rules.is_null());
+    let behavior = behavior.filter(|behavior| behavior.as_map().is_some_and(has_rules));
     let conditions = held(object, CONDITIONS, "conditions");
     let spec = set(spec, "targetCPUUtilizationPercentage", None);
     let spec = set(&set(&spec, "metrics", Some(Value::from(metrics))), "behavior", behavior);

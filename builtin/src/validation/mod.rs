@@ -148,8 +148,13 @@ fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldErr
 }
 
 /// The groups whose kinds may have any finalizer.
-const GENERIC_METADATA: [&str; 3] =
-    ["admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"];
+const GENERIC_METADATA: [&str; 5] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+];
 
 #[cfg(test)]
 mod tests {
@@ -257,5 +262,31 @@ mod tests {
             !found.is_empty() && found.iter().all(|error| error.starts_with("metadata.managedFields")),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn the_status_of_a_job_keeps_its_start_and_its_counters() {
+        let kind = GroupVersionKind::from_api_version_kind("batch/v1", "Job");
+        let job = |spec: &str, status: &str| {
+            yaml(&format!(
+                "{{metadata: {{name: a, namespace: x, resourceVersion: '1'}}, spec: {spec}, status: {status}}}"
+            ))
+        };
+        let errors = |spec: &str, status: &str| -> Vec<String> {
+            let live = job(spec, "{failed: 1, succeeded: 2, startTime: '2026-01-01T00:00:00Z'}");
+            let errors = validate_update(&kind, "status", &job(spec, status), &live);
+            errors.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            errors("{completions: 2}", "{}"),
+            [
+                "status.failed: Invalid value: 0: cannot decrease the failed counter",
+                "status.succeeded: Invalid value: 0: cannot decrease the succeeded counter",
+                "status.startTime: Invalid value: null: field is immutable for unsuspended job once set",
+            ]
+        );
+        assert!(errors("{suspend: true}", "{failed: 1, succeeded: 3}").is_empty());
+        let indexed = "{suspend: true, completionMode: Indexed, completions: 3, parallelism: 3}";
+        assert!(errors(indexed, "{failed: 2}").is_empty());
     }
 }

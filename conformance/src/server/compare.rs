@@ -180,6 +180,14 @@ pub(super) fn aligned(kind: &Kind, step: &Step<'_>, real: &Answer, mut ours: Ans
     if let (Some(version), Some(target)) = (metadata.get("resourceVersion"), out.get_mut("metadata")) {
         set(target, "resourceVersion", version.clone());
     }
+    // The server reads its clock again for managed fields.
+    if let (201, Some(time), Some(target)) = (
+        real.code,
+        metadata.get("creationTimestamp").filter(|time| time.is_string()),
+        out.pointer_mut("/metadata/creationTimestamp").filter(|time| time.is_string()),
+    ) {
+        *target = time.clone();
+    }
     // The server names a LimitRange without a name by another uid.
     if kind.kind == "LimitRange"
         && text(member(&out, "metadata"), "name") == text(member(&out, "metadata"), "uid")

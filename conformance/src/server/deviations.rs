@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use super::kinds::Kind;
+use super::pointer::remove_pointer;
 use super::request::{Answer, DEFINITIONS, Step};
 use crate::json::{items, member, set, text};
 use crate::suite::Difference;
@@ -19,8 +20,12 @@ pub(super) const CONFLICT_ORDER: &str = "server-conflict-order";
 pub(super) const CAUSE_ORDER: &str = "server-cause-order";
 /// An apply to `scale` of a custom resource, which fails in the real server.
 pub(super) const SCALE_APPLY: &str = "server-scale-apply";
-/// A `resourceVersion` that is not a number.
-pub(super) const VERSION_NUMBER: &str = "server-version-number";
+/// A write of an object with items of one key, whose managers own fields at other versions: Go refuses to convert it.
+pub(super) const CONVERTED_DUPLICATES: &str = "server-converted-duplicates";
+/// A fault of an address or a node port that the real server gave to a Service.
+pub(super) const ALLOCATIONS: &str = "server-allocations";
+/// The owners of a field that the real server stores and hides.
+pub(super) const HIDDEN_FIELD: &str = "server-hidden-field";
 /// A message of the YAML parser.
 pub(super) const YAML_WORDS: &str = "server-yaml-words";
 
@@ -88,8 +93,11 @@ pub(super) fn explain(
     {
         return Some(SCALE_APPLY);
     }
-    if real.code == 500 && theirs.starts_with("strconv.ParseUint: parsing") && ours.code == 409 {
-        return Some(VERSION_NUMBER);
+    if real.code == 500 && step.verb == "apply" && theirs.contains(": duplicate entries for key [") {
+        return Some(CONVERTED_DUPLICATES);
+    }
+    if kind.kind == "Service" && real.code == 422 && has_allocation_fault(step, &real.body, ours) {
+        return Some(ALLOCATIONS);
     }
     let version = |answer: &Answer| answer.body.pointer("/metadata/resourceVersion").cloned();
     if step.is_dry_run() && real.code == 201 && version(real) == Some(json!("0")) && version(ours).is_none() {
@@ -103,6 +111,17 @@ pub(super) fn explain(
     // The data of a ControllerRevision has no type.
     let is_raw = theirs.starts_with("unable to find api field in struct RawExtension");
     if step.verb == "strategic" && real.code == 500 && (is_raw || same_code && is_strategic(theirs, our)) {
+        return Some(STRATEGIC);
+    }
+    let is_order = theirs.starts_with("expected a []interface {}, but received a")
+        && our == "invalid patch format of setElementOrder list";
+    if step.verb == "strategic" && real.code == 500 && is_order {
+        return Some(STRATEGIC);
+    }
+    // Go looks for the field in the type of the part of a patch, and the library has one type for scalars. Of several faults
+    // the library finds another one first.
+    let words = ["unable to find api field in struct ", "The order in patch list:"];
+    if step.verb == "strategic" && same_code && words.iter().any(|words| theirs.starts_with(words)) {
         return Some(STRATEGIC);
     }
     if step.verb == "strategic" && leaves_directives(kind, step, real) {
@@ -134,7 +153,11 @@ pub(super) fn explain(
         let fault = |message: &str| {
             message.split_once("unable to convert unstructured object ").map(|(_, fault)| fault.to_owned())
         };
-        if step.verb == "apply" && real.code == 500 && fault(theirs).is_some() && fault(theirs) == fault(our)
+        // Go takes a list for a number or a string until it converts the object.
+        let is_later = fault(theirs).is_some() && our.starts_with("failed to create typed patch object ");
+        if step.verb == "apply"
+            && real.code == 500
+            && (is_later || fault(theirs).is_some() && fault(theirs) == fault(our))
         {
             return Some(TYPE_WORDS);
         }
@@ -172,6 +195,70 @@ pub(super) fn takes_place(step: &Step<'_>) -> bool {
     let changed = items(step.json, "set").iter().filter_map(|pair| pair.get(0)?.as_str());
     let dropped = items(step.json, "drop").iter().filter_map(Json::as_str);
     changed.chain(dropped).any(|pointer| pointer.starts_with("/metadata/managedFields/"))
+}
+
+/// Whether the library found all causes but those of node ports that the real server gave to the ports of a request, or
+/// the real server could not give an address to a Service without a name, and checked nothing else.
+fn has_allocation_fault(step: &Step<'_>, real: &Json, ours: &Answer) -> bool {
+    let causes = |status: &Json| items(member(status, "details"), "causes").to_vec();
+    let (theirs, our) = (causes(real), causes(&ours.body));
+    let ports = items(member(member(step.json, "body"), "spec"), "ports");
+    let has_own = ports.iter().any(|port| member(port, "nodePort").is_number());
+    let is_allocated = |cause: &&Json| {
+        let field = text(cause, "field");
+        text(cause, "reason") == "FieldValueDuplicate"
+            && field.starts_with("spec.ports[")
+            && field.ends_with("].nodePort")
+    };
+    let (missing, found): (Vec<&Json>, Vec<&Json>) = theirs.iter().partition(|cause| is_allocated(cause));
+    let has_no_address =
+        || theirs.iter().any(|cause| text(cause, "message").contains(": failed to allocate IP: IPAddress."));
+    if ours.code == 422 && has_no_address() {
+        return our.iter().any(|cause| text(cause, "field") == "metadata.name");
+    }
+    ours.code == 422 && !has_own && !missing.is_empty() && found.into_iter().eq(&our)
+}
+
+/// Whether the real server left the owners of an object as they were, since it repeats items of a set or a keyed list of its
+/// metadata, and has managers at more than one version.
+pub(super) fn keeps_entries_of_duplicates(live: &Json, sent: &Json, real: &Answer, version: &str) -> bool {
+    let entries = |object: &Json| member(member(object, "metadata"), "managedFields").clone();
+    let repeats = |object: &Json, name: &str| {
+        let list = items(member(object, "metadata"), name);
+        let mut seen = BTreeSet::new();
+        !list.iter().all(|item| {
+            seen.insert(match name {
+                "ownerReferences" => text(item, "uid").to_owned(),
+                _ => item.to_string(),
+            })
+        })
+    };
+    let has_duplicates = ["finalizers", "ownerReferences"]
+        .iter()
+        .any(|name| repeats(live, name) || repeats(sent, name) || repeats(&real.body, name));
+    // Owners that occur again are dropped after the owners of fields are known.
+    let drops = |warning: &String| warning.contains("ownerReferences contains duplicate entries");
+    let has_duplicates = has_duplicates || real.warnings.iter().any(drops);
+    let is_other = |entry: &Json| text(entry, "apiVersion") != version;
+    has_duplicates
+        && entries(live) == entries(&real.body)
+        && entries(live).as_array().is_some_and(|entries| entries.iter().any(is_other))
+}
+
+/// Whether the real server may hide a field of an object, which is stored without it by the next write.
+pub(super) fn hides_field(live: &Json) -> bool {
+    let spec = member(live, "spec");
+    text(live, "kind") == "Service"
+        && text(spec, "type") == "ExternalName"
+        && spec.get("internalTrafficPolicy").is_none()
+}
+
+/// Whether two answers differ in the owners of a field alone that the real server hides: it stores the traffic policy of
+/// a Service that becomes an `ExternalName`.
+pub(super) fn owns_hidden_field(live: &Json, real: &Json, ours: &Json) -> bool {
+    hides_field(live)
+        && disowned(real, &["/spec/internalTrafficPolicy".to_owned()])
+            == disowned(ours, &["/spec/internalTrafficPolicy".to_owned()])
 }
 
 fn message(answer: &Answer) -> &str {
@@ -287,17 +374,24 @@ fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
         return true;
     }
     let names = ["$patch", "$retainKeys", "$setElementOrder", "$deleteFromPrimitiveList"];
+    let causes = items(member(&real.body, "details"), "causes");
     let is_data = |name: &&str| {
-        let in_warning = real.warnings.iter().any(|warning| warning.contains(&format!(".{name}")));
+        let is_unknown = |faults: &str| {
+            faults.contains(&format!(".{name}")) || faults.contains(&format!("unknown field \"{name}"))
+        };
+        let in_warning = real.warnings.iter().any(|warning| is_unknown(warning));
+        // A label or a selector takes a directive for a key.
+        let is_key =
+            |cause: &Json| text(cause, "message").starts_with(&format!("Invalid value: \"{name}\": "));
         let in_cause = patch_cause(&real.body).is_some_and(|cause| {
             let strict = cause.split_once("strict decoding error: ").map(|(_, faults)| faults);
-            let is_unknown = |faults: &str| faults.contains(&format!(".{name}"));
             // A map of quantities takes a directive for one.
-            let is_value =
-                ["cannot restore ", "quantities must match"].iter().any(|words| cause.contains(words));
+            let is_value = ["cannot restore ", "error decoding from json: ", "quantities must match"]
+                .iter()
+                .any(|words| cause.contains(words));
             is_value || strict.is_some_and(is_unknown)
         });
-        patch.contains(&format!("\"{name}")) && (in_warning || in_cause)
+        patch.contains(&format!("\"{name}")) && (in_warning || in_cause || causes.iter().any(is_key))
     };
     names.iter().any(is_data)
 }
@@ -308,10 +402,14 @@ fn empties_immutable(step: &Step<'_>, real: &Answer, ours: &Answer) -> bool {
     let causes = items(member(&real.body, "details"), "causes");
     let is_found = |cause: &&Json| ours.code == 422 && found.contains(cause);
     let causes: Vec<&Json> = causes.iter().filter(|cause| !is_found(cause)).collect();
-    let body = member(step.json, "body");
+    let mut body = member(step.json, "body").clone();
+    items(step.json, "drop")
+        .iter()
+        .filter_map(Json::as_str)
+        .for_each(|place| remove_pointer(&mut body, place));
     let is_empty = |cause: &Json| {
         text(cause, "message").contains("field is immutable when")
-            && member(body, text(cause, "field")).as_object().is_some_and(|map| map.is_empty())
+            && member(&body, text(cause, "field")).as_object().is_some_and(|map| map.is_empty())
     };
     !causes.is_empty() && causes.into_iter().all(is_empty)
 }
@@ -336,11 +434,12 @@ fn same_but_empty(real: &Json, ours: &Json) -> bool {
 /// Whether both sides refuse a strategic merge patch with the code 500 for one reason, in other words.
 fn is_strategic(real: &str, ours: &str) -> bool {
     let words = [
-        "unknown patch type: ",
-        "does not contain declared merge key: ",
-        "list element types are not identical",
+        ("unknown patch type: ", "unknown patch type: "),
+        ("does not contain declared merge key: ", "does not contain declared merge key: "),
+        ("list element types are not identical", "list element types are not identical"),
+        ("list element types are not identical", "in a list that is merged: expected maps, or scalars"),
     ];
-    words.iter().any(|words| real.contains(words) && ours.contains(words))
+    words.iter().any(|(theirs, our)| real.contains(theirs) && ours.contains(our))
 }
 
 /// The object with the last of its entries of one manager, operation and subresource, and of one version for updates;
@@ -367,33 +466,40 @@ pub(super) fn without_duplicates(object: &Json) -> Option<Json> {
 pub(super) fn moves_unchanged_lists(live: &Json, sent: &Json, real: &Json, ours: &Json) -> bool {
     let mut places = Vec::new();
     lists(sent, String::new(), &mut places);
+    // A JSON patch names places in lists.
+    let paths = sent.as_array().into_iter().flatten().map(|operation| text(operation, "path"));
+    for path in paths.filter(|path| !path.is_empty()) {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        places.extend(ends.filter_map(|end| path.get(..end)).map(str::to_owned));
+    }
     let is_unchanged = |place: &String| {
-        let stored = live.pointer(place);
+        let stored = live.pointer(place).filter(|value| value.is_array());
         stored.is_some() && stored == real.pointer(place) && stored != sent.pointer(place)
     };
     places.retain(|place| !place.starts_with("/metadata") && is_unchanged(place));
-    let without = |object: &Json| {
-        let mut out = object.clone();
-        let entries = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
-        for entry in entries.into_iter().flatten() {
-            set(entry, "time", Json::Null);
-            for place in &places {
-                let names: Vec<&str> = place.split('/').skip(1).collect();
-                disown(member_mut(entry, "fieldsV1"), &names);
-            }
+    !places.is_empty() && disowned(real, &places) == disowned(ours, &places)
+}
+
+/// An object whose fields at some places have no owners, without the times of managed fields.
+fn disowned(object: &Json, places: &[String]) -> Json {
+    let mut out = object.clone();
+    let entries = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
+    for entry in entries.into_iter().flatten() {
+        set(entry, "time", Json::Null);
+        for place in places {
+            let names: Vec<&str> = place.split('/').skip(1).collect();
+            disown(member_mut(entry, "fieldsV1"), &names);
         }
-        if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
-            entries.retain(|entry| {
-                member(entry, "fieldsV1").as_object().is_some_and(|fields| !fields.is_empty())
-            });
-            entries.sort_by_key(Json::to_string);
-        }
-        if let Some(metadata) = out.get_mut("metadata") {
-            set(metadata, "resourceVersion", Json::Null);
-        }
-        out
-    };
-    !places.is_empty() && without(real) == without(ours)
+    }
+    if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
+        entries
+            .retain(|entry| member(entry, "fieldsV1").as_object().is_some_and(|fields| !fields.is_empty()));
+        entries.sort_by_key(Json::to_string);
+    }
+    if let Some(metadata) = out.get_mut("metadata") {
+        set(metadata, "resourceVersion", Json::Null);
+    }
+    out
 }
 
 /// Removes the field at a path of names from a set of fields, and the sets that are empty then. A place in a list has any key.
@@ -455,29 +561,73 @@ fn lists(value: &Json, place: String, out: &mut Vec<String>) {
     }
 }
 
-/// A patch with no directives in it that Go takes for data, or drops with their map, whatever they say. `None` if there are
-/// none.
-pub(super) fn without_leaks(patch: &Json) -> Option<Json> {
+/// What becomes of directives that Go takes for data, or drops with their map.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Leak {
+    /// A map with an unknown directive is deleted.
+    Deleted,
+    /// Unknown directives are left out.
+    Unknown,
+    /// Unknown directives, and those that say what happens without them, are left out.
+    Merge,
+    /// All directives about maps are left out.
+    Any,
+}
+
+/// A patch without directives that Go takes for data, or drops with their map, whatever they say. `None` if there are none.
+pub(super) fn without_leaks(patch: &Json, leak: Leak) -> Option<Json> {
     let mut out = patch.clone();
     let mut changed = false;
-    cut_leaks(&mut out, &mut changed);
+    cut_leaks(&mut out, leak, &mut changed);
     changed.then_some(out)
 }
 
-fn cut_leaks(patch: &mut Json, changed: &mut bool) {
+fn cut_leaks(patch: &mut Json, leak: Leak, changed: &mut bool) {
     match patch {
         Json::Object(members) => {
-            if members
-                .get("$patch")
-                .is_some_and(|value| !matches!(value.as_str(), Some("replace" | "delete" | "merge")))
-            {
-                members.insert("$patch".to_owned(), json!("delete"));
+            let is_leak = |value: &Json| match value.as_str() {
+                Some("replace" | "delete") => leak == Leak::Any,
+                Some("merge") => matches!(leak, Leak::Any | Leak::Merge),
+                _ => true,
+            };
+            if members.get("$patch").is_some_and(is_leak) {
+                members.remove("$patch");
+                if leak == Leak::Deleted {
+                    members.insert("$patch".to_owned(), json!("delete"));
+                }
                 *changed = true;
             }
             *changed |= members.remove("$retainKeys").is_some();
-            members.values_mut().for_each(|value| cut_leaks(value, changed));
+            members.values_mut().for_each(|value| cut_leaks(value, leak, changed));
         }
-        Json::Array(items) => items.iter_mut().for_each(|item| cut_leaks(item, changed)),
+        Json::Array(items) => items.iter_mut().for_each(|item| cut_leaks(item, leak, changed)),
+        _ => {}
+    }
+}
+
+/// A patch whose lists lack what it deletes from them: Go may delete after it sets. `None` if it deletes nothing.
+pub(super) fn deleted_last(patch: &Json) -> Option<Json> {
+    let mut out = patch.clone();
+    let mut changed = false;
+    delete_last(&mut out, &mut changed);
+    changed.then_some(out)
+}
+
+fn delete_last(patch: &mut Json, changed: &mut bool) {
+    match patch {
+        Json::Object(members) => {
+            let names: Vec<String> = members.keys().cloned().collect();
+            for name in names {
+                let Some(list) = name.strip_prefix("$deleteFromPrimitiveList/") else { continue };
+                let deleted = items(&json!(members), &name).to_vec();
+                if let Some(values) = members.get_mut(list).and_then(Json::as_array_mut) {
+                    values.retain(|value| !deleted.contains(value));
+                    *changed = true;
+                }
+            }
+            members.values_mut().for_each(|value| delete_last(value, changed));
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| delete_last(item, changed)),
         _ => {}
     }
 }
@@ -532,7 +682,7 @@ fn has_patch_cause(status: &Json) -> bool {
 
 /// Whether the decoder of unstructured objects refused the result of a patch.
 fn restores(status: &Json) -> bool {
-    let words = ["cannot restore ", "unrecognized type: ", "error decoding from json: "];
+    let words = ["cannot restore ", "cannot convert ", "unrecognized type: ", "error decoding from json: "];
     patch_cause(status).is_some_and(|cause| words.iter().any(|word| cause.contains(word)))
 }
 
@@ -547,6 +697,10 @@ fn same_patched(real: &Json, ours: &Json) -> bool {
         // The order of the entries of managed fields depends on their times.
         let entries = object.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
         entries.into_iter().for_each(|entries| entries.sort_by_cached_key(Json::to_string));
+        // The real server shows the traffic policy that it hides elsewhere, see `HIDDEN_FIELD`.
+        if text(member(&object, "spec"), "type") == "ExternalName" {
+            remove_pointer(&mut object, "/spec/internalTrafficPolicy");
+        }
         Some((object, rest))
     };
     parts(real).is_some() && parts(real) == parts(ours)

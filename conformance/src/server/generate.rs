@@ -22,7 +22,7 @@ const USUAL_FAULTS: u64 = 15;
 pub(super) fn sequence(seed: u64, kind: Option<&str>) -> Result<Json, Error> {
     let catalog = Catalog::get()?;
     let mut rng = Random::new(seed);
-    let mut story = Story::new(catalog, kind, &mut rng)?;
+    let mut story = Story::new(catalog, kind, seed, &mut rng)?;
     let count = story.rng.between(3, 11);
     let mut steps = vec![story.first()];
     // If that was refused.

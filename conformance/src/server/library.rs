@@ -189,6 +189,14 @@ fn decoded(value: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// The time of the newest entry of an object, or that of the object.
+pub(super) fn newest(object: &Json) -> String {
+    let metadata = member(object, "metadata");
+    let entries = member(metadata, "managedFields").as_array().into_iter().flatten();
+    let newest = entries.map(|entry| text(entry, "time")).max().filter(|time| !time.is_empty());
+    newest.unwrap_or(text(metadata, "creationTimestamp")).to_owned()
+}
+
 /// The choices of the real server in its answer; `live` is the object before the request, and `sent` its body.
 pub(super) fn inputs(live: &Json, sent: &Json, real: &Answer) -> Inputs {
     let metadata = real.body.get("metadata").cloned().unwrap_or_default();
@@ -221,6 +229,7 @@ pub(super) fn inputs(live: &Json, sent: &Json, real: &Answer) -> Inputs {
     Inputs {
         now: now.to_owned(),
         uid: uid.unwrap_or("00000000-0000-0000-0000-00000000000a").to_owned(),
-        suffix: suffix.unwrap_or_default().to_owned(),
+        // Some refusals name no object.
+        suffix: suffix.unwrap_or("00000").to_owned(),
     }
 }

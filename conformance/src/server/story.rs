@@ -19,10 +19,19 @@ pub(super) struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
-    pub(super) fn new(catalog: &'a Catalog, kind: Option<&str>, rng: &'a mut Random) -> Result<Self, Error> {
+    /// A story of a kind if one is given, or of one kind after the other with the numbers of the stories.
+    pub(super) fn new(
+        catalog: &'a Catalog,
+        kind: Option<&str>,
+        number: u64,
+        rng: &'a mut Random,
+    ) -> Result<Self, Error> {
         let kinds: Vec<&Kind> =
             catalog.kinds.iter().filter(|entry| kind.is_none_or(|kind| entry.kind == kind)).collect();
-        let kind = *rng.pick(&kinds).ok_or_else(|| Error::Request("no kinds".to_owned()))?;
+        let none = || Error::Request("no kinds".to_owned());
+        let count = u64::try_from(kinds.len()).unwrap_or_default();
+        let at = number.checked_rem(count).and_then(|at| usize::try_from(at).ok()).ok_or_else(none)?;
+        let kind = *kinds.get(at).ok_or_else(none)?;
         let base = catalog.expand(rng, member(&kind.rest, "object"), 40);
         Ok(Story { catalog, kind, rng, base })
     }

@@ -179,7 +179,11 @@ impl Kind for Builtin {
 
     fn sees_empty(&self, document: &Value) -> bool {
         match self.kind.gvk().kind.as_str() {
-            "NetworkPolicy" => document.get("spec").is_some_and(has_empty),
+            // Empty policy types get defaults.
+            "NetworkPolicy" => {
+                let fields = document.get("spec").and_then(Value::as_map).into_iter().flatten();
+                fields.filter(|(name, _)| *name != "policyTypes").any(|(_, value)| has_empty(value))
+            }
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
                 document.get("webhooks").is_some_and(has_empty)
             }
@@ -205,10 +209,11 @@ impl Kind for Builtin {
     }
 
     fn stored(&self, object: &Value) -> Value {
-        // A namespace with a generated name gets its label when it is read back.
-        match self.kind.gvk().kind == "Namespace" {
-            true => self.defaulted(object),
-            false => object.clone(),
+        match self.kind.gvk().kind.as_str() {
+            // They get their labels when they are read back: a namespace with a generated name, and a controller or a job
+            // without labels after an update of its status.
+            "Job" | "Namespace" | "ReplicationController" => self.defaulted(object),
+            _ => object.clone(),
         }
     }
 
@@ -228,6 +233,19 @@ impl Kind for Builtin {
             _ => self.as_stored(object),
         };
         facts::prepare_update(self.kind.gvk(), subresource.segment(), &object, live)
+    }
+
+    fn changes_stored(&self, stored: &Value, object: &Value) -> bool {
+        let own = self.kind.gvk();
+        // The only kind with versions and a generation.
+        if own.kind != "HorizontalPodAutoscaler" {
+            return false;
+        }
+        let version = stored.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let hub = facts::Kind::of(&GroupVersionKind::from_api_version_kind(version, &own.kind));
+        let Some(hub) = hub.filter(|hub| hub.gvk() != own) else { return false };
+        let live = Builtin { kind: hub }.read(stored);
+        self.kind.convert(object, &hub).is_ok_and(|object| object.get("spec") != live.get("spec"))
     }
 
     fn allocation_fault(&self, object: &Value) -> Option<String> {

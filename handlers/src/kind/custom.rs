@@ -97,7 +97,10 @@ impl Kind for Custom {
 
     fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, _: Time) -> Value {
         if subresource == Subresource::Status {
-            return with_status_of(object, live);
+            let updated = with_status_of(object, live);
+            // An object of another kind or version was decoded without defaults.
+            let is_own = ["apiVersion", "kind"].iter().all(|name| object.get(name) == live.get(name));
+            return if is_own { updated } else { self.applied(&updated) };
         }
         let object = match self.has_status {
             true => with_field(object, "status", live.get("status").cloned()),

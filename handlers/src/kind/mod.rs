@@ -77,6 +77,12 @@ pub(crate) trait Kind: Send + Sync {
     /// Keeps what a request to the subresource cannot change, and raises the generation.
     fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, now: Time) -> Value;
 
+    /// Whether an update that changes nothing at the version of the request changes the object at the version at which it is
+    /// stored, so that the generation rises: the conversion back gives another spec.
+    fn changes_stored(&self, _stored: &Value, _object: &Value) -> bool {
+        false
+    }
+
     /// Why the allocators of the server refuse an updated object with the code 500, before it is validated.
     fn allocation_fault(&self, _object: &Value) -> Option<String> {
         None

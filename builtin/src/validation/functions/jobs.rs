@@ -216,12 +216,7 @@ fn template_changes(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
         return;
     }
     let status = live.child("status").unwrap_or(Place::new(&spec.path, &empty));
-    let has = |condition: &Value, name: &str, value: &str| {
-        condition.get(name).and_then(Value::as_str) == Some(value)
-    };
-    let was_suspended = status
-        .values("conditions")
-        .any(|condition| has(condition, "type", "Suspended") && has(condition, "status", "True"));
+    let was_suspended = has_condition(&status, "Suspended", "True");
     let is_free = old_spec.flag("suspend")
         && (status.get("startTime").is_none() || was_suspended)
         && status.int("active").unwrap_or_default() == 0;
@@ -271,6 +266,46 @@ fn completions_fit_names(job: &Place<'_>, spec: &Place<'_>, errors: &mut Errors)
             let path = job.at("metadata").child("name");
             errors.push(FieldError::invalid(path, name.unwrap_or_default(), detail));
         }
+    }
+}
+
+/// Whether a status has a condition of a type with a status.
+fn has_condition(status: &Place<'_>, ty: &str, value: &str) -> bool {
+    let is = |condition: &Value, name: &str, value: &str| {
+        condition.get(name).and_then(Value::as_str) == Some(value)
+    };
+    status.values("conditions").any(|condition| is(condition, "type", ty) && is(condition, "status", value))
+}
+
+/// Checks what an update of the status of a job may not change.
+pub(super) fn job_status(path: &FieldPath, job: &Value, operation: Operation<'_>, errors: &mut Errors) {
+    let (Some(live), empty) = (operation.live(), Value::Map(Map::default())) else { return };
+    let spec = Place::new(path, job.get("spec").unwrap_or(&empty));
+    let status = Place::new(&path.child("status"), job.get("status").unwrap_or(&empty));
+    let live = Place::new(path, live.get("status").unwrap_or(&empty));
+    // A counter without a value is 0.
+    let decreases = |name: &str, errors: &mut Errors| {
+        let count = status.int(name).unwrap_or_default();
+        if count < live.int(name).unwrap_or_default() {
+            let detail = format!("cannot decrease the {name} counter");
+            errors.push(FieldError::invalid(status.at(name), count, detail));
+        }
+    };
+    decreases("failed", errors);
+    let is_scalable =
+        spec.text("completionMode") == "Indexed" && spec.get("completions") == spec.get("parallelism");
+    if !is_scalable {
+        decreases("succeeded", errors);
+    }
+    let (old, new) = (live.get("completionTime"), status.get("completionTime"));
+    if old.is_some() && new.is_some() && old != new {
+        status.invalid("completionTime", IMMUTABLE, errors);
+    }
+    let is_resuming =
+        has_condition(&live, "Suspended", "True") && has_condition(&status, "Suspended", "False");
+    let start = live.get("startTime");
+    if start.is_some() && start != status.get("startTime") && !spec.flag("suspend") && !is_resuming {
+        status.invalid("startTime", "field is immutable for unsuspended job once set", errors);
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("deployment_strategy", workloads::deployment_strategy),
     ("ephemeral_containers", pods::ephemeral_containers),
     ("job", jobs::job),
+    ("job_status", jobs::job_status),
     ("job_template", jobs::job_template),
     ("pod", pods::pod),
     ("pod_status", pods::pod_status),

@@ -99,7 +99,8 @@ pub(super) fn volume(
         }
         count += 1;
         match count {
-            1 => {
+            // A flexible volume may follow another one.
+            _ if count == 1 || name == "flexVolume" => {
                 if let Some(value) = source.value {
                     volume_source::persistent(name, &Place::new(&source.path, value), errors);
                 }

@@ -363,12 +363,14 @@ pub(super) fn progress_deadline(path: &FieldPath, spec: &Value, _: Operation<'_>
 pub(super) fn counts(status: &Place<'_>, names: &[&str], errors: &mut Errors) {
     let number = |name: &str| status.int(name).unwrap_or_default();
     for name in names.iter().filter(|name| number(name) > number("replicas")) {
-        status.invalid(name, "cannot be greater than status.replicas", errors);
+        let detail = "cannot be greater than status.replicas";
+        errors.push(FieldError::invalid(status.at(name), number(name), detail));
     }
     if number("availableReplicas") > number("readyReplicas") {
         let of_set = names.contains(&"currentReplicas");
         let detail = format!("cannot be greater than {}readyReplicas", if of_set { "status." } else { "" });
-        status.invalid("availableReplicas", &detail, errors);
+        let available = number("availableReplicas");
+        errors.push(FieldError::invalid(status.at("availableReplicas"), available, detail));
     }
 }
 
