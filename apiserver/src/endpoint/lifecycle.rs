@@ -30,6 +30,13 @@ impl Core {
             Ok(outcome) => outcome.action == Action::Create,
             Err(refused) => refused.status.reason == "Invalid" && is_of_object(&refused.status),
         };
+        if creates && call.served.definition().is_some_and(|definition| definition.is_terminating) {
+            return Err(Failure::of_object(403, "Forbidden", call, |resource, name| {
+                format!(
+                    "{resource} {name} is forbidden: create not allowed while custom resource definition is terminating"
+                )
+            }));
+        }
         if creates
             && call.served.facts.namespaced
             && let Some(failure) = self.refused_namespace(call).await?
@@ -163,7 +170,7 @@ impl Core {
                     }
                 }
                 if !self.entries(objects, "").await?.is_empty() {
-                    return Ok(());
+                    return self.wait_for_objects(key).await;
                 }
             }
             while let Some(definition) = &entry {
@@ -176,6 +183,29 @@ impl Core {
             }
             Ok(())
         })
+    }
+
+    /// Marks a terminating definition, whose objects have finalizers, in its conditions and in discovery.
+    async fn wait_for_objects(&self, key: &Key) -> Result<(), Failure> {
+        let _turn = self.definitions.lock().await;
+        while let Some(entry) = self.store.get(key, None).await?.entry {
+            let (reason, message) = ("InstanceDeletionInProgress", "CustomResource deletion is in progress");
+            let now = self.source.now().to_string();
+            let object = with_condition(&entry.object, "Terminating", "True", reason, message, &now);
+            if let Ok(definition) = Definition::of(&object)
+                && self.registry().definition(&definition.name).is_some_and(|known| !known.is_terminating)
+            {
+                self.set_registry(self.registry().with_definition(Arc::new(definition)));
+            }
+            if object == entry.object {
+                break;
+            }
+            match self.store.write(key, Write::Update { expected: entry.revision, object }).await {
+                Err(StoreError::Conflict { .. }) => {}
+                other => return other.map(|_| ()).map_err(Failure::from),
+            }
+        }
+        Ok(())
     }
 
     /// Serves the definitions that the store has.
@@ -269,45 +299,47 @@ fn with_conditions(object: &Value, accepted: &Result<(), (&'static str, String)>
             ("Established", "False", "NotAccepted", "not all names are accepted".to_owned()),
         ],
     };
-    let status = object.get("status").cloned().unwrap_or_default();
-    let mut all: Vec<Value> =
-        status.get("conditions").and_then(Value::as_list).into_iter().flatten().cloned().collect();
+    let mut object = object.clone();
     for (kind, state, reason, message) in conditions {
-        let old = all.iter_mut().find(|condition| text(condition, &["type"]) == kind);
         // An established definition stays established when a change of its names is refused.
-        if kind == "Established"
-            && state == "False"
-            && old.as_ref().is_some_and(|old| text(old, &["status"]) == "True")
-        {
+        if kind == "Established" && state == "False" && is_established(&object) {
             continue;
         }
-        let since = match &old {
-            Some(old) if text(old, &["status"]) == state => text(old, &["lastTransitionTime"]).to_owned(),
-            _ => now.to_owned(),
-        };
-        let observed = object.get("metadata").and_then(|metadata| metadata.get("generation")).cloned();
-        let fields = [
-            ("type", Value::from(kind)),
-            ("status", state.into()),
-            ("reason", reason.into()),
-            ("message", message.into()),
-            ("lastTransitionTime", since.into()),
-        ];
-        let new: Map = fields
-            .into_iter()
-            .chain(observed.map(|generation| ("observedGeneration", generation)))
-            .map(|(name, value)| (fieldmanager_value::Str::from(name), value))
-            .collect();
-        match old {
-            Some(old) => *old = Value::Map(new),
-            None => all.push(Value::Map(new)),
-        }
+        object = with_condition(&object, kind, state, reason, &message, now);
     }
-    let object = with_field(object, "status", "conditions", Value::List(all.into_iter().collect()));
     match (accepted, object.get("spec").and_then(|spec| spec.get("names"))) {
         (Ok(()), Some(names)) => with_field(&object, "status", "acceptedNames", names.clone()),
         _ => object,
     }
+}
+
+/// The definition with a condition. An unchanged state keeps its time.
+fn with_condition(object: &Value, kind: &str, state: &str, reason: &str, message: &str, now: &str) -> Value {
+    let conditions = object.get("status").and_then(|status| status.get("conditions")?.as_list());
+    let mut all: Vec<Value> = conditions.into_iter().flatten().cloned().collect();
+    let old = all.iter_mut().find(|condition| text(condition, &["type"]) == kind);
+    let since = match &old {
+        Some(old) if text(old, &["status"]) == state => text(old, &["lastTransitionTime"]).to_owned(),
+        _ => now.to_owned(),
+    };
+    let observed = object.get("metadata").and_then(|metadata| metadata.get("generation")).cloned();
+    let fields = [
+        ("type", Value::from(kind)),
+        ("status", state.into()),
+        ("reason", reason.into()),
+        ("message", message.into()),
+        ("lastTransitionTime", since.into()),
+    ];
+    let new: Map = fields
+        .into_iter()
+        .chain(observed.map(|generation| ("observedGeneration", generation)))
+        .map(|(name, value)| (fieldmanager_value::Str::from(name), value))
+        .collect();
+    match old {
+        Some(old) => *old = Value::Map(new),
+        None => all.push(Value::Map(new)),
+    }
+    with_field(object, "status", "conditions", Value::List(all.into_iter().collect()))
 }
 
 /// The definition whose `status.storedVersions` has the storage version.

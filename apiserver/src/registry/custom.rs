@@ -4,13 +4,15 @@ use fieldmanager_structural::crd::{CrdError, CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 
 use crate::facts::SelectableField;
-use crate::object::text;
+use crate::object::{is_terminating, text};
 
 /// A definition whose resources are served.
 pub(crate) struct Definition {
     /// The name of the object: `shops.example.com`.
     pub(crate) name: String,
     pub(crate) resource: CustomResource,
+    /// Whether the definition was deleted and waits for the end of its objects.
+    pub(crate) is_terminating: bool,
     /// The object, for its columns and selectable fields.
     object: Value,
 }
@@ -20,7 +22,7 @@ impl Definition {
     pub(crate) fn of(object: &Value) -> Result<Self, CrdError> {
         let resource = CustomResource::from_value(object)?;
         let name = text(object, &["metadata", "name"]).to_owned();
-        Ok(Definition { name, resource, object: object.clone() })
+        Ok(Definition { name, resource, is_terminating: is_terminating(object), object: object.clone() })
     }
 
     /// The version at which objects are stored.

@@ -5,13 +5,16 @@ use std::sync::{Arc, OnceLock};
 use fieldmanager_builtin::Kind;
 use fieldmanager_handlers::Resource;
 use fieldmanager_structural::GroupVersionKind;
-use fieldmanager_value::{Map, Value};
+use fieldmanager_value::{Map, Str, Value};
 
 use super::Definition;
 use crate::facts::{self, SelectableField, ServedResource};
 use crate::object::with_metadata;
 use crate::store::{Entry, InvalidKey, Key, Prefix, Revision};
 use crate::table::Printer;
+
+/// The verbs that discovery lists of a resource whose definition is terminating.
+const TERMINATING_VERBS: [&str; 5] = ["delete", "deletecollection", "get", "list", "watch"];
 
 /// A resource at one version.
 pub(crate) struct Served {
@@ -39,7 +42,12 @@ impl Served {
     pub(super) fn of_definition(definition: &Arc<Definition>, unions: bool) -> Vec<Self> {
         let versions = definition.resource.versions.iter().filter(|version| version.served);
         let facts = versions
-            .filter_map(|version| ServedResource::of_definition(&definition.resource, &version.name).ok());
+            .filter_map(|version| ServedResource::of_definition(&definition.resource, &version.name).ok())
+            .map(|facts| match definition.is_terminating {
+                // Clients that begin now should not write. Requests to change objects are answered all the same.
+                true => ServedResource { verbs: TERMINATING_VERBS.map(Str::from).to_vec(), ..facts },
+                false => facts,
+            });
         facts.map(|facts| Served { unions, ..Served::custom(facts, definition.clone()) }).collect()
     }
 
@@ -190,7 +198,8 @@ impl Served {
     /// Whether the resource or a subresource of it supports a verb.
     pub(crate) fn supports(&self, subresource: &str, verb: &str) -> bool {
         match subresource {
-            "" => self.facts.supports(verb),
+            // Objects of custom resources support all verbs, also those that discovery no longer lists.
+            "" => self.definition.is_some() || self.facts.supports(verb),
             name => self.facts.subresource(name).is_some_and(|sub| sub.verbs.iter().any(|own| own == verb)),
         }
     }
