@@ -16,7 +16,7 @@ pub(crate) struct Gate {
     tokens: BTreeMap<String, String>,
     requests: Arc<Semaphore>,
     watches: Arc<Semaphore>,
-    /// What the requests that arrive are counted in.
+    /// The counters of requests.
     pub(crate) metrics: Metrics,
 }
 

@@ -10,9 +10,17 @@
 
 mod common;
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
 use common::{CONFIG_MAPS, Client, config_map};
-use fieldmanager_apiserver::net::Listening;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use fieldmanager_apiserver::net::{Listening, Tls};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 #[tokio::test]
 async fn requests_in_process_and_on_a_port_have_the_same_bytes() {
@@ -115,4 +123,114 @@ async fn a_watch_over_websocket_has_one_event_in_each_message() {
         }
     }
     running.abort();
+}
+
+/// A server that runs until the test ends.
+async fn running(tls: Option<Tls>) -> (Client, SocketAddr) {
+    let client = Client::new().await;
+    let listening = Listening::bind("127.0.0.1:0".parse().unwrap(), tls).await.unwrap();
+    let address = listening.address();
+    tokio::spawn(listening.run(client.server.clone(), std::future::pending()));
+    (client, address)
+}
+
+type Http2 = h2::client::SendRequest<Bytes>;
+
+async fn http2(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Http2 {
+    // The window of a connection of Go clients.
+    let mut builder = h2::client::Builder::new();
+    let builder = builder.initial_connection_window_size(1 << 30);
+    let (client, connection) = builder.handshake::<_, Bytes>(stream).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// Sends a request, and returns the code and the body of the answer, which can be read.
+async fn begin(client: &Http2, method: &str, path: &str, body: String) -> (u16, h2::RecvStream) {
+    let mut client = client.clone().ready().await.unwrap();
+    let uri = format!("https://localhost{path}");
+    let request = http::Request::builder().method(method).uri(uri).body(()).unwrap();
+    let (response, mut sending) = client.send_request(request, body.is_empty()).unwrap();
+    if !body.is_empty() {
+        sending.send_data(body.into(), true).unwrap();
+    }
+    let response = response.await.unwrap();
+    (response.status().as_u16(), response.into_body())
+}
+
+async fn send(client: &Http2, method: &str, path: &str, body: String) -> (u16, Vec<u8>) {
+    let (code, mut body) = begin(client, method, path, body).await;
+    let mut bytes = Vec::new();
+    while let Some(data) = body.data().await {
+        bytes.extend_from_slice(&data.unwrap());
+    }
+    (code, bytes)
+}
+
+/// The requests of a client: writes and reads, beside more watches on the connection than kube-apiserver allows.
+async fn use_http2(client: &Http2) {
+    let mut watches = Vec::new();
+    for _ in 0..300 {
+        watches.push(begin(client, "GET", &format!("{CONFIG_MAPS}?watch=true"), String::new()).await);
+    }
+    let (code, created) = send(client, "POST", CONFIG_MAPS, config_map("a").to_string()).await;
+    assert_eq!(code, 201, "{}", String::from_utf8_lossy(&created));
+    let (code, read) = send(client, "GET", &format!("{CONFIG_MAPS}/a"), String::new()).await;
+    assert_eq!((code, read), (200, created));
+    for (code, body) in &mut watches {
+        assert_eq!(*code, 200);
+        let event = body.data().await.unwrap().unwrap();
+        assert!(event.starts_with(br#"{"type":"ADDED""#) || event.starts_with(br#"{"object""#), "{event:?}");
+    }
+}
+
+#[tokio::test]
+async fn http2_is_served_without_tls_to_clients_that_begin_with_it() {
+    let (_client, address) = running(None).await;
+    let client = http2(tokio::net::TcpStream::connect(address).await.unwrap()).await;
+    use_http2(&client).await;
+}
+
+#[tokio::test]
+async fn watch_that_is_not_read_does_not_hold_up_its_connection() {
+    let (_client, address) = running(None).await;
+    let client = http2(tokio::net::TcpStream::connect(address).await.unwrap()).await;
+    let (code, unread) = begin(&client, "GET", &format!("{CONFIG_MAPS}?watch=true"), String::new()).await;
+    assert_eq!(code, 200);
+    // Its events are larger than the windows of the stream and of the connection.
+    for name in 0..40 {
+        let mut object = config_map(&format!("a{name}"));
+        object["data"]["color"] = "x".repeat(8000).into();
+        let (code, _) = send(&client, "POST", CONFIG_MAPS, object.to_string()).await;
+        assert_eq!(code, 201);
+    }
+    drop(unread);
+}
+
+#[tokio::test]
+async fn clients_over_tls_choose_http2() {
+    let tls = Tls::made(&[]).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(tls.authority().as_bytes()).unwrap()).unwrap();
+    let (_client, address) = running(Some(tls)).await;
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    for (offered, chosen) in
+        [(vec!["h2", "http/1.1"], Some("h2")), (vec!["http/1.1"], Some("http/1.1")), (vec![], None)]
+    {
+        config.alpn_protocols = offered.into_iter().map(|name| name.as_bytes().to_vec()).collect();
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let connector = TlsConnector::from(Arc::new(config.clone()));
+        let mut stream = connector.connect("localhost".try_into().unwrap(), stream).await.unwrap();
+        assert_eq!(stream.get_ref().1.alpn_protocol(), chosen.map(str::as_bytes));
+        if chosen == Some("h2") {
+            use_http2(&http2(stream).await).await;
+            continue;
+        }
+        stream.write_all(b"GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"), "{}", String::from_utf8_lossy(&answer));
+    }
 }

@@ -14,24 +14,27 @@ use crate::store::{Entry, StoreError};
 /// A server, for its collector.
 pub(crate) struct Deletions {
     core: Arc<Core>,
-    /// The resources of a registry.
-    resources: Mutex<Option<(Arc<Registry>, Arc<[Collected]>)>>,
+    known: Mutex<Option<Known>>,
+}
+
+/// The resources of a registry, as the collector sees them.
+struct Known {
+    registry: Arc<Registry>,
+    resources: Arc<[Collected]>,
 }
 
 impl Deletions {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        Deletions { core, resources: Mutex::default() }
+        Deletions { core, known: Mutex::default() }
     }
 }
 
 impl Cluster for Deletions {
     fn resources(&self) -> Arc<[Collected]> {
         let registry = self.core.registry();
-        let mut known = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, resources)) = &*known
-            && Arc::ptr_eq(of, &registry)
-        {
-            return resources.clone();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.as_ref().filter(|known| Arc::ptr_eq(&known.registry, &registry)) {
+            return known.resources.clone();
         }
         let collected = registry.stored().map(|served| Collected {
             group: served.facts.group.to_string(),
@@ -41,7 +44,7 @@ impl Cluster for Deletions {
             namespaced: served.facts.namespaced,
         });
         let resources: Arc<[Collected]> = collected.collect();
-        *known = Some((registry.clone(), resources.clone()));
+        *known = Some(Known { registry: registry.clone(), resources: resources.clone() });
         resources
     }
 

@@ -291,12 +291,13 @@ fn is_accepted(definition: &Value) -> bool {
     has_condition(definition, "NamesAccepted")
 }
 
-fn has_condition(definition: &Value, name: &str) -> bool {
+fn condition<'v>(definition: &'v Value, name: &str) -> Option<&'v Value> {
     let conditions = definition.get("status").and_then(|status| status.get("conditions")?.as_list());
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| text(condition, &["type"]) == name && text(condition, &["status"]) == "True")
+    conditions?.iter().find(|condition| text(condition, &["type"]) == name)
+}
+
+fn has_condition(definition: &Value, name: &str) -> bool {
+    condition(definition, name).is_some_and(|condition| text(condition, &["status"]) == "True")
 }
 
 /// The definition as a request to delete it leaves it: it waits for the end of its objects.
@@ -373,7 +374,12 @@ fn with_conditions(object: &Value, accepted: &Result<(), (&'static str, String)>
             continue;
         }
         // An established definition stays established when a change of its names is refused.
-        if kind == "Established" && state == "False" && is_established(&object) {
+        if kind == "Established"
+            && let Some(own) =
+                condition(&object, kind).filter(|own| text(own, &["status"]) == "True").cloned()
+        {
+            object =
+                with_condition(&object, kind, "True", text(&own, &["reason"]), text(&own, &["message"]), now);
             continue;
         }
         object = with_condition(&object, kind, state, reason, &message, now);
@@ -390,7 +396,9 @@ fn with_condition(object: &Value, kind: &str, state: &str, reason: &str, message
     let mut all: Vec<Value> = conditions.into_iter().flatten().cloned().collect();
     let old = all.iter_mut().find(|condition| text(condition, &["type"]) == kind);
     let since = match &old {
-        Some(old) if text(old, &["status"]) == state => text(old, &["lastTransitionTime"]).to_owned(),
+        Some(old) if text(old, &["status"]) == state && !text(old, &["lastTransitionTime"]).is_empty() => {
+            text(old, &["lastTransitionTime"]).to_owned()
+        }
         _ => now.to_owned(),
     };
     let fields = [

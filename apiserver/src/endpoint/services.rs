@@ -46,7 +46,7 @@ struct Choice<'c> {
     uid: Value,
     /// A dry run stores none.
     dry_run: bool,
-    /// What the Service got that it did not have before.
+    /// The allocations of the Service that this request made.
     made: Vec<Allocation>,
 }
 

@@ -14,6 +14,8 @@ pub(super) fn verb(head: &Head, path: &ResourcePath) -> Result<Verb, Failure> {
         Method::GET | Method::HEAD if collection && head.query.flag("watch") => Verb::Watch,
         Method::GET | Method::HEAD if collection => Verb::List,
         Method::GET | Method::HEAD => Verb::Get,
+        // Old clients read at the paths of watches, and write nowhere else than others.
+        _ if path.is_watch => return Err(Failure::method_not_allowed()),
         Method::POST if collection || !path.subresource.is_empty() => Verb::Create,
         Method::PUT if !collection => Verb::Update,
         Method::PATCH if !collection => Verb::Patch,

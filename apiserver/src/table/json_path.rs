@@ -20,6 +20,8 @@ enum Step {
     Filter(Filter),
     /// The value and everything in it that has a field.
     Descend,
+    /// What the first of these steps leads to, then what the second leads to, and so on.
+    Union(Vec<Step>),
 }
 
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ enum Operand {
 }
 
 impl JsonPath {
-    /// Reads a path; `None` if it is not valid, or uses unions.
+    /// Reads a path; `None` if it is not valid.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut rest = text;
         let mut steps = Vec::new();
@@ -85,8 +87,12 @@ impl JsonPath {
         let mut current = vec![value];
         for step in &self.0 {
             let mut next = Vec::new();
-            for value in current {
-                step.walk(value, &mut next)?;
+            let steps =
+                if let Step::Union(steps) = step { steps.as_slice() } else { std::slice::from_ref(step) };
+            for step in steps {
+                for value in &current {
+                    step.walk(value, &mut next)?;
+                }
             }
             current = next;
         }
@@ -116,13 +122,18 @@ fn step(name: String) -> Step {
     if name == "*" { Step::All } else { Step::Field(name) }
 }
 
-/// The step in brackets: a quoted name, an index or a slice.
+/// The step in brackets: a quoted name, an index, a slice, or several of them with commas between.
 fn bracket(text: &str) -> Option<Step> {
     if text == "*" {
         return Some(Step::Slice(None, None, None));
     }
-    if let Some(name) = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+    let quoted = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    if let Some(name) = quoted.filter(|name| !name.contains('\'')) {
         return Some(Step::Field(name.replace('\\', "")));
+    }
+    if text.contains(',') {
+        let steps: Option<Vec<Step>> = text.split(',').map(|part| bracket(part.trim_matches(' '))).collect();
+        return steps.map(Step::Union);
     }
     let number = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
     let parts: Vec<&str> = text.split(':').collect();
@@ -291,6 +302,9 @@ mod tests {
             (r#".status.conditions[?(@.num)].type"#, r#""Ready""#),
             (".status.conditions[*].type", r#""Ready""#),
             (".labels.x", "null"),
+            (".tags[1,0]", r#""b""#),
+            (".tags[2:3, 0]", r#""c""#),
+            (r".labels['none','example\.com/owner']", r#""me""#),
         ] {
             assert_eq!(first(path).as_deref(), Some(expected), "{path}");
         }
@@ -298,9 +312,17 @@ mod tests {
 
     #[test]
     fn paths_to_nothing_and_invalid_paths_have_no_value() {
-        for path in
-            [".tags[3]", ".none", ".none.more", ".tags[", ".tags[x]", "tags", r#".tags[?(@.a=="b")].c"#]
-        {
+        for path in [
+            ".tags[3]",
+            ".tags[0,9]",
+            ".tags[0,]",
+            ".none",
+            ".none.more",
+            ".tags[",
+            ".tags[x]",
+            "tags",
+            r#".tags[?(@.a=="b")].c"#,
+        ] {
             assert_eq!(first(path), None, "{path}");
         }
     }

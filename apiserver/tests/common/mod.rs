@@ -111,7 +111,12 @@ impl Client {
 
     /// A watch.
     pub(crate) async fn watch(&self, path: &str) -> Watch {
-        let request = Request::get(path).body(Full::new(Bytes::new())).unwrap();
+        self.watch_as(path, "application/json").await
+    }
+
+    /// A watch in a form.
+    pub(crate) async fn watch_as(&self, path: &str, accept: &str) -> Watch {
+        let request = Request::get(path).header("accept", accept).body(Full::new(Bytes::new())).unwrap();
         let response = self.server.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200, "{path}");
         Watch { frames: Box::pin(BodyStream::new(response.into_body())) }

@@ -196,11 +196,10 @@ fn found_by(step: &Step<'_>, live: &Json, real: &Answer) -> Json {
     if step.verb == "create" && real.code == 201 { Json::Null } else { live.clone() }
 }
 
-/// The difference of two stored objects; `None` if it is that of the managed fields which a request to `scale` leaves.
+/// The difference of two stored objects.
 fn stored_difference(kind: &Kind, step: &Step<'_>, live: &Json, stored: &Json) -> Option<Difference> {
     let answer = |body: &Json| Answer { code: 200, warnings: Vec::new(), body: body.clone() };
     let found = difference(kind, step, &Json::Null, &answer(live), &answer(stored), None);
-    let found = found.filter(|found| step.sub != "scale" || found.what != "managed");
     found.map(|found| Difference { label: format!("stored, {}", found.label), ..found })
 }
 
@@ -315,12 +314,14 @@ impl Suite for Requests {
             {
                 let rest = items(case, "steps").len().saturating_sub(number).saturating_sub(1);
                 if verdict.deviations.len() == explained && verdict.difference.is_none() {
-                    match stored_difference(kind, &step, &live, &other.stored(&live)) {
-                        None => verdict.deviations.push(deviations::SCALE_KEEPS),
-                        Some(mut found) => {
-                            verdict.tally.count("differences", found.label.as_str());
-                            found.step = Some(number);
-                            verdict.difference = Some(found);
+                    if let Some(mut found) = stored_difference(kind, &step, &live, &other.stored(&live)) {
+                        match deviations::explain_stored(kind, &step, &live, &found) {
+                            Some(rule) => verdict.deviations.push(rule),
+                            None => {
+                                verdict.tally.count("differences", found.label.as_str());
+                                found.step = Some(number);
+                                verdict.difference = Some(found);
+                            }
                         }
                     }
                 }

@@ -67,6 +67,12 @@ pub(super) const EMPTY_SHOWN: &str = "server-empty-shown";
 /// Managed fields after a request to `scale`: see the rule `scale-keeps` of the suite `managed`.
 pub(super) const SCALE_KEEPS: &str = "server-scale-keeps";
 
+/// An object that was written at another version than the stored one.
+pub(super) const STORED_VERSION: &str = "server-stored-version";
+
+/// A definition whose conversion webhook has no valid certificates.
+pub(super) const CERTIFICATES: &str = "server-certificates";
+
 /// A change of an entry of managed fields by its place in the list, whose order depends on times.
 pub(super) const ENTRY_ORDER: &str = "server-entry-order";
 
@@ -188,6 +194,25 @@ pub(super) fn explain(
         }
     }
     None
+}
+
+/// The rule that explains a difference of stored objects after answers that agree, or whose differences are explained.
+pub(super) fn explain_stored(
+    kind: &Kind,
+    step: &Step<'_>,
+    live: &Json,
+    found: &Difference,
+) -> Option<&'static str> {
+    if step.sub == "scale" && found.what == "managed" {
+        return Some(SCALE_KEEPS);
+    }
+    if kind.kind == "HorizontalPodAutoscaler" && step.version != kind.read_version() {
+        return Some(STORED_VERSION);
+    }
+    let is_invalid = items(member(live, "status"), "conditions")
+        .iter()
+        .any(|condition| text(condition, "reason") == "InvalidCABundle");
+    (kind.group == DEFINITIONS && is_invalid).then_some(CERTIFICATES)
 }
 
 /// Whether a request changes an entry of managed fields by its place in the list.

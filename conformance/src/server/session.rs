@@ -13,7 +13,7 @@ use crate::Error;
 use crate::json::{items, member, text};
 
 /// The number of attempts to see a definition of custom resources in a state in which the server leaves it.
-const SETTLE: usize = 100;
+const SETTLE: usize = 400;
 
 /// The finalizer of definitions, which the server removes itself.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";

@@ -149,7 +149,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(30))]
 
     #[test]
     fn http_requests_satisfy_the_invariants(seed in 0..3usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..6)) {
