@@ -1,5 +1,11 @@
 //! Answers that the comparison with kube-apiserver over HTTP found to differ.
-#![allow(clippy::unwrap_used, reason = "a failed test panics")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
 
 mod common;
 

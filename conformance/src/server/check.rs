@@ -313,15 +313,16 @@ impl Suite for Requests {
                 && !other.follows(step, &last, &live)?
             {
                 let rest = items(case, "steps").len().saturating_sub(number).saturating_sub(1);
-                if verdict.deviations.len() == explained && verdict.difference.is_none() {
-                    if let Some(mut found) = stored_difference(kind, &step, &live, &other.stored(&live)) {
-                        match deviations::explain_stored(kind, &step, &live, &found) {
-                            Some(rule) => verdict.deviations.push(rule),
-                            None => {
-                                verdict.tally.count("differences", found.label.as_str());
-                                found.step = Some(number);
-                                verdict.difference = Some(found);
-                            }
+                if verdict.deviations.len() == explained
+                    && verdict.difference.is_none()
+                    && let Some(mut found) = stored_difference(kind, &step, &live, &other.stored(&live))
+                {
+                    match deviations::explain_stored(kind, &step, &live, &found) {
+                        Some(rule) => verdict.deviations.push(rule),
+                        None => {
+                            verdict.tally.count("differences", found.label.as_str());
+                            found.step = Some(number);
+                            verdict.difference = Some(found);
                         }
                     }
                 }
