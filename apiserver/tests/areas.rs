@@ -71,7 +71,7 @@ async fn definition_that_changes_changes_what_is_served() {
 }
 
 #[tokio::test]
-async fn definition_whose_names_are_taken_is_not_served() {
+async fn definition_with_names_of_another_one_is_not_served() {
     let client = Client::new().await;
     client.post(CRDS, &shops()).await.expect(201);
     let mut other = shops();
