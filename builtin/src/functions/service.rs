@@ -17,7 +17,7 @@ fn ip(service: &Value) -> &str {
 }
 
 fn needs_cluster_ip(service: &Value) -> bool {
-    matches!(text(service, "spec.type"), "ClusterIP" | "LoadBalancer" | "NodePort")
+    text(service, "spec.type") != "ExternalName"
 }
 
 fn needs_node_port(service: &Value) -> bool {
@@ -127,6 +127,13 @@ mod tests {
                 "{spec: {type: NodePort, clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ports: [{name: a, nodePort: 30001}, {name: c, nodePort: 30002}, {name: b}]}}"
             )
         );
+    }
+
+    #[test]
+    fn a_service_of_an_unknown_type_keeps_its_addresses() {
+        let live = yaml("{spec: {type: NodePort, clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1]}}");
+        let kept = yaml("{spec: {type: Internal, clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1]}}");
+        assert_eq!(kept_allocations(&yaml("{spec: {type: Internal}}"), Some(&live)), Some(kept));
     }
 
     #[test]

@@ -126,6 +126,7 @@ impl Requests {
                 leaks.iter().filter_map(|leak| deviations::without_leaks(&patch, *leak)).collect();
             let deleted = smaller.iter().chain([&patch]).filter_map(deviations::deleted_last);
             smaller.extend(deleted.collect::<Vec<_>>());
+            smaller.extend(deviations::without_a_directive(&patch));
             for patch in smaller {
                 let request = Request { body: patch.to_string().into_bytes(), ..request.clone() };
                 let (ours, written) = self.answer((kind, step), &request, live, real);
