@@ -133,7 +133,7 @@ pub(super) fn settled(client: &Client, path: &str) -> Result<Json, Error> {
         });
         // The server deletes a definition after its objects.
         let ends = last.pointer("/metadata/deletionTimestamp").is_some()
-            && last.pointer("/metadata/finalizers/0").and_then(Json::as_str) == Some(CLEANUP);
+            && items(member(&last, "metadata"), "finalizers").contains(&CLEANUP.into());
         if same > 3 && !ends && (settled || same > 20) {
             break;
         }
