@@ -8,7 +8,7 @@ use fieldmanager_value::{Kind, Map, Value};
 
 use crate::body;
 use crate::go_value;
-use crate::kind::unknown_fields;
+use crate::kind::{INTERNAL, unknown_fields};
 use crate::metadata;
 use crate::request::FieldValidation;
 use crate::state::Write;
@@ -59,7 +59,13 @@ impl Patch {
             PatchType::Strategic => part.gvk.clone(),
             _ => body::declared_kind(&patched, &part.gvk).map_err(invalid)?,
         };
-        if let Some(error) = part.kind.refuses(&declared) {
+        let has_version =
+            patched.get("apiVersion").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+        let named = match part.kind.is_builtin() && !has_version && self.patch_type != PatchType::Strategic {
+            true => GroupVersionKind::new(declared.group.clone(), INTERNAL, declared.kind.clone()),
+            false => declared.clone(),
+        };
+        if let Some(error) = part.kind.refuses(&named) {
             return Err(invalid(error));
         }
         if let Some(error) = part.kind.missing_kind(&patched) {

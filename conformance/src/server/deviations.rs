@@ -154,7 +154,7 @@ pub(super) fn explain(
     if kind.kind == "PersistentVolumeClaim" && real.code == 422 && empties_requests(&real.body, ours) {
         return Some(EMPTY_VALUES);
     }
-    // What replaces a map is data in Go, and so are its directives.
+    // In Go, what replaces a map is data, including its directives.
     if step.verb == "strategic"
         && our == "invalid patch format of retainKeys"
         && patch_cause(&real.body).is_some_and(|cause| cause.contains("$retainKeys:["))

@@ -35,8 +35,11 @@ impl Fields<'_> {
             errors.push(FieldError::invalid(self.path.clone(), "", missing));
             return;
         }
-        // The faults of a schema that cannot be read are reported elsewhere.
-        let Some(Ok(schema)) = validation.and_then(open_api).map(Structural::from_value) else { return };
+        let schema = match validation.and_then(open_api).map(Structural::from_value).transpose() {
+            Ok(schema) => schema,
+            // The faults of a schema that cannot be read are reported elsewhere.
+            Err(_) => return,
+        };
         let mut known = BTreeSet::new();
         for (at, field) in maps(self.fields).enumerate() {
             let (found, path) = (text(field, "jsonPath"), self.path.index(at).child("jsonPath"));
@@ -44,7 +47,8 @@ impl Fields<'_> {
                 errors.push(FieldError::required(path, ""));
                 continue;
             }
-            let resolved = match resolve_field(found, &schema, false) {
+            let Some(schema) = &schema else { continue };
+            let resolved = match resolve_field(found, schema, false) {
                 Ok(resolved) => resolved,
                 Err(error) => {
                     errors.push(FieldError::invalid(path, found, format!("is an invalid path: {error}")));

@@ -10,7 +10,7 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{Checked, Decoded, Kind};
+use super::{Checked, Decoded, INTERNAL, Kind};
 use crate::body::fields_of;
 use crate::request::Subresource;
 
@@ -310,31 +310,29 @@ impl Kind for Builtin {
     }
 
     fn refuses(&self, declared: &GroupVersionKind) -> Option<String> {
-        if declared.group == self.kind.gvk().group && declared.kind == self.kind.gvk().kind {
-            return match facts::Kind::of(declared) {
-                Some(_) => None,
-                None => Some(not_registered(declared)),
-            };
+        let own = self.kind.gvk();
+        // The internal version has the kinds of the others.
+        let version = if declared.version == INTERNAL { &own.version } else { &declared.version };
+        let named = GroupVersionKind::new(declared.group.clone(), version.clone(), declared.kind.clone());
+        if facts::Kind::of(&named).is_none() {
+            return Some(not_registered(declared));
         }
-        Some(match facts::Kind::of(declared) {
-            None => not_registered(declared),
-            Some(_) => {
-                let own = self.kind.gvk();
-                format!(
-                    "converting ({}.{}) to ({}.{}): unknown conversion",
-                    declared.version, declared.kind, own.group, own.kind
-                )
-            }
+        let is_own = named.group == own.group && named.kind == own.kind;
+        (!is_own).then(|| {
+            format!(
+                "converting ({}.{}) to ({}.{}): unknown conversion",
+                named.version, named.kind, own.group, own.kind
+            )
         })
     }
 }
 
 fn not_registered(kind: &GroupVersionKind) -> String {
-    format!(
-        "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
-        kind.kind,
-        kind.api_version()
-    )
+    let version = match kind.version == INTERNAL {
+        true => format!("the internal version of group \"{}\"", kind.group),
+        false => format!("version \"{}\"", kind.api_version()),
+    };
+    format!("no kind \"{}\" is registered for {version} in scheme \"pkg/runtime/scheme.go:111\"", kind.kind)
 }
 
 impl std::fmt::Debug for Builtin {

@@ -14,6 +14,9 @@ use fieldmanager_value::Value;
 use crate::request::Subresource;
 use crate::status::quoted;
 
+/// The version in which Go reads an object that names none.
+pub(crate) const INTERNAL: &str = "__internal";
+
 /// An object that was decoded for a kind.
 pub(crate) struct Decoded {
     /// The object with the fields that the kind has, in canonical form, without defaults.
