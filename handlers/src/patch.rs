@@ -95,7 +95,9 @@ impl Patch {
         let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         // Without a version there is no schema, and the write is refused later on.
         let has_schema = part.kind.is_builtin() || !version.is_empty();
-        let unknown = if has_schema { decoded.unknown } else { Vec::new() };
+        let mut unknown = decoded.unknown;
+        // Metadata is read without a schema.
+        unknown.retain(|fault| has_schema || fault.starts_with("unknown field \"metadata."));
         let faults: Vec<String> = faults.into_iter().chain(unknown).collect();
         let defaulted = match &decoded.object {
             Value::Map(fields) if !has_schema => {

@@ -94,6 +94,18 @@ fn selectable_fields_may_stay_too_many_if_they_do_not_change() {
 }
 
 #[test]
+fn selectable_fields_without_a_schema_need_a_path() {
+    let definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: \
+                      shops.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Shop, plural: \
+                      shops}, versions: [{name: v1, served: true, storage: true, schema: {}, selectableFields: [{}]}]}}";
+    let found = causes(create(&definitions(), definition));
+    assert!(
+        found.iter().any(|cause| cause.ends_with("electableFields[0].jsonPath: Required value")),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn names_scope_and_certificates_are_fixed_once_the_resource_is_served() {
     let webhook = |bundle: &str| {
         let client = format!("{{url: 'https://a.example.com', caBundle: {bundle}}}");

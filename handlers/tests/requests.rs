@@ -429,3 +429,30 @@ fn a_conversion_that_reorders_metrics_raises_the_generation() {
     assert_eq!(generation("autoscaling/v2"), Some(Value::Int(1)));
     assert_eq!(generation("autoscaling/v1"), Some(Value::Int(2)));
 }
+
+#[test]
+fn a_patch_that_removes_the_version_is_read_as_the_internal_one() {
+    let live = config_map(r#"{"metadata":{"name":"a"}}"#);
+    let merge = request("a").namespace("shop").content_type(MERGE);
+    let other = br#"{"apiVersion":null,"kind":"Other"}"#;
+    let (code, message) = refused(config_maps().patch(&merge, Some(&live), other));
+    let words = r#"no kind "Other" is registered for the internal version of group "" in scheme"#;
+    assert_eq!((code, message.contains(words)), (422, true), "{message}");
+}
+
+#[test]
+fn bytes_that_are_null_are_stored_as_empty_ones() {
+    let body = r#"{"metadata":{"name":"a"},"binaryData":{"bin":null}}"#;
+    let live = config_map(body);
+    assert_eq!(live.get("binaryData").unwrap().get("bin"), Some(&Value::from("")));
+}
+
+#[test]
+fn unknown_metadata_of_a_custom_resource_without_a_version_is_a_warning() {
+    let live = shop(r#"{"size":1}"#);
+    let request = request("corner").subresource(Subresource::Status).content_type(MERGE);
+    let patch =
+        br#"{"apiVersion":null,"metadata":{"unknown":1},"spec":{"unknown":1},"status":{"open":true}}"#;
+    let refused = shops().patch(&request, Some(&live), patch).unwrap_err();
+    assert_eq!(refused.warnings, [r#"unknown field "metadata.unknown""#]);
+}

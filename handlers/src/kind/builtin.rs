@@ -66,9 +66,11 @@ impl Builtin {
         self.kind.gvk()
     }
 
-    /// The object without what the format of the store loses: whether a list is empty or null.
+    /// The object without what the format of the store loses: whether a list is empty or null, and whether bytes are.
     fn as_stored(&self, object: &Value) -> Value {
         match self.kind.gvk().kind.as_str() {
+            "ConfigMap" => with_bytes(object, "binaryData"),
+            "Secret" => with_bytes(object, "data"),
             // Its data is stored as JSON.
             "ControllerRevision" => object.clone(),
             _ => without_empty_lists(object).unwrap_or_else(|| object.clone()),
@@ -80,6 +82,26 @@ impl Builtin {
         match self.kind.from_unstructured(object) {
             Ok(decoded) => self.defaulted(&decoded.object),
             Err(_) => object.clone(),
+        }
+    }
+}
+
+/// An object with no bytes in place of null in a map.
+fn with_bytes(object: &Value, name: &str) -> Value {
+    let object = without_empty_lists(object).unwrap_or_else(|| object.clone());
+    let (Some(fields), Some(bytes)) = (object.as_map(), object.get(name).and_then(Value::as_map)) else {
+        return object;
+    };
+    let edits: Vec<_> = bytes
+        .iter()
+        .filter(|(_, value)| value.is_null())
+        .map(|(key, _)| (key.clone(), Some(Value::from(""))))
+        .collect();
+    match edits.is_empty() {
+        true => object.clone(),
+        false => {
+            let bytes = Value::Map(bytes.with_edits(edits));
+            Value::Map(fields.with_edits(vec![(name.into(), Some(bytes))]))
         }
     }
 }
