@@ -86,10 +86,7 @@ async fn headers_over_the_limit_are_refused() {
 async fn a_watch_over_websocket_has_one_event_in_each_message() {
     use futures::{SinkExt, StreamExt};
 
-    let client = Client::new().await;
-    let listening = Listening::bind("127.0.0.1:0".parse().unwrap(), None).await.unwrap();
-    let address = listening.address();
-    let running = tokio::spawn(listening.run(client.server.clone(), std::future::pending()));
+    let (client, address) = running(None).await;
     let connect = async |path: String| {
         let stream = tokio::net::TcpStream::connect(address).await.unwrap();
         tokio_tungstenite::client_async(format!("ws://{address}{path}"), stream).await
@@ -122,7 +119,6 @@ async fn a_watch_over_websocket_has_one_event_in_each_message() {
             error => panic!("{error}"),
         }
     }
-    running.abort();
 }
 
 /// A server that runs until the test ends.

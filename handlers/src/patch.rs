@@ -59,12 +59,12 @@ impl Patch {
             PatchType::Strategic => part.gvk.clone(),
             _ => body::declared_kind(&patched, &part.gvk).map_err(invalid)?,
         };
-        let has_version =
-            patched.get("apiVersion").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-        let named = match part.kind.is_builtin() && !has_version && self.patch_type != PatchType::Strategic {
-            true => GroupVersionKind::new(declared.group.clone(), INTERNAL, declared.kind.clone()),
-            false => declared.clone(),
-        };
+        let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let named =
+            match part.kind.is_builtin() && version.is_empty() && self.patch_type != PatchType::Strategic {
+                true => GroupVersionKind::new(declared.group.clone(), INTERNAL, declared.kind.clone()),
+                false => declared.clone(),
+            };
         if let Some(error) = part.kind.refuses(&named) {
             return Err(invalid(error));
         }
@@ -92,7 +92,6 @@ impl Patch {
         };
         let decoded = decoded.map_err(invalid)?;
         write.sees_empty = part.kind.sees_empty(&patched);
-        let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         // Without a version there is no schema, and the write is refused later on.
         let has_schema = part.kind.is_builtin() || !version.is_empty();
         let mut unknown = decoded.unknown;

@@ -30,6 +30,10 @@ def deployment(name, image="nginx:1"):
     }
 
 
+def crontab(name, spec):
+    return {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": name}, "spec": spec}
+
+
 class ClientTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -96,12 +100,7 @@ class ClientTest(unittest.TestCase):
 
     def test_custom_objects_are_created_patched_and_scaled(self):
         where = ("stable.example.com", "v1", self.namespace, "crontabs")
-        body = {
-            "apiVersion": "stable.example.com/v1",
-            "kind": "CronTab",
-            "metadata": {"name": "nightly"},
-            "spec": {"schedule": "0 3 * * *"},
-        }
+        body = crontab("nightly", {"schedule": "0 3 * * *"})
         created = self.custom.create_namespaced_custom_object(*where, body)
         self.assertEqual(created["spec"]["replicas"], 1)
         patched = self.custom.patch_namespaced_custom_object(*where, "nightly", {"spec": {"image": "cron:2"}})
@@ -117,12 +116,7 @@ class ClientTest(unittest.TestCase):
     def test_the_dynamic_client_finds_custom_kinds(self):
         crontabs = self.dynamic.resources.get(api_version="stable.example.com/v1", kind="CronTab")
         self.assertEqual((crontabs.name, crontabs.namespaced), ("crontabs", True))
-        body = {
-            "apiVersion": "stable.example.com/v1",
-            "kind": "CronTab",
-            "metadata": {"name": "found"},
-            "spec": {"schedule": "* * * * *"},
-        }
+        body = crontab("found", {"schedule": "* * * * *"})
         crontabs.create(body=body, namespace=self.namespace)
         names = [item.metadata.name for item in crontabs.get(namespace=self.namespace).items]
         self.assertIn("found", names)
@@ -175,12 +169,7 @@ class ClientTest(unittest.TestCase):
 
     def test_unknown_fields_are_refused_if_the_request_is_strict(self):
         where = ("stable.example.com", "v1", self.namespace, "crontabs")
-        body = {
-            "apiVersion": "stable.example.com/v1",
-            "kind": "CronTab",
-            "metadata": {"name": "strict"},
-            "spec": {"colour": "red"},
-        }
+        body = crontab("strict", {"colour": "red"})
         with self.assertRaises(ApiException) as refused:
             self.custom.create_namespaced_custom_object(*where, body, field_validation="Strict")
         self.assertEqual(refused.exception.status, 400)

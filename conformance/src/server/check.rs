@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::client::Client;
 use super::compare::{aligned, difference};
-use super::deviations::Leak;
+use super::directives::{self, Leak};
 use super::kinds::{Catalog, Kind};
 use super::library::{Library, Server, inputs, newest};
 use super::other::Other;
@@ -123,10 +123,10 @@ impl Requests {
             let patch = serde_json::from_slice(&request.body).unwrap_or_default();
             let leaks = [Leak::Deleted, Leak::Unknown, Leak::Merge, Leak::Any];
             let mut smaller: Vec<Json> =
-                leaks.iter().filter_map(|leak| deviations::without_leaks(&patch, *leak)).collect();
-            let deleted = smaller.iter().chain([&patch]).filter_map(deviations::deleted_last);
+                leaks.iter().filter_map(|leak| directives::without_leaks(&patch, *leak)).collect();
+            let deleted = smaller.iter().chain([&patch]).filter_map(directives::deleted_last);
             smaller.extend(deleted.collect::<Vec<_>>());
-            smaller.extend(deviations::without_a_directive(&patch));
+            smaller.extend(directives::without_a_directive(&patch));
             for patch in smaller {
                 let request = Request { body: patch.to_string().into_bytes(), ..request.clone() };
                 let (ours, written) = self.answer((kind, step), &request, live, real);
@@ -155,7 +155,7 @@ impl Requests {
         let has_deletion = String::from_utf8_lossy(&request.body).contains("\"$deleteFromPrimitiveList/");
         if step.verb == "strategic" && (are_faults || has_deletion) {
             let patch = serde_json::from_slice(&request.body).unwrap_or_default();
-            for smaller in deviations::without_a_member(&patch) {
+            for smaller in directives::without_a_member(&patch) {
                 let request = Request { body: smaller.to_string().into_bytes(), ..request.clone() };
                 let (ours, written) = self.answer((kind, step), &request, live, real);
                 let found = difference(kind, step, live, real, &ours, written);

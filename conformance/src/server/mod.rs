@@ -9,6 +9,7 @@ mod check;
 mod client;
 mod compare;
 mod deviations;
+mod directives;
 mod faults;
 mod generate;
 mod kinds;
