@@ -36,6 +36,7 @@
 
 mod body;
 pub mod custom;
+mod decode;
 mod definition;
 mod error;
 mod go_json;

@@ -107,6 +107,12 @@ pub(crate) fn check_name(object: &Value, name: &str, namespace: &str) -> Result<
     Ok(())
 }
 
+/// The object with its metadata and no other field.
+pub(crate) fn alone(object: &Value) -> Value {
+    let edits = vec![("metadata".into(), object.get("metadata").cloned())];
+    Value::Map(Map::new().with_edits(edits))
+}
+
 /// Drops owner references that occur again, with a warning that names their uids.
 pub(crate) fn without_duplicate_owners(object: &Value, warnings: &mut Warnings, admitted: bool) -> Value {
     let Some(Value::List(owners)) = field(object, "ownerReferences") else {
@@ -163,12 +169,6 @@ pub(crate) fn with_reset_of(object: Value, document: &Value) -> Value {
     // An empty entry has the same effect.
     let reset = Value::from(vec![Value::Map(Map::new())]);
     with(&object, vec![("managedFields", Some(reset))])
-}
-
-/// Whether two objects differ in their managed fields alone.
-pub(crate) fn is_same_but_owners(a: &Value, b: &Value) -> bool {
-    let rest = |object: &Value| with(object, vec![("managedFields", None)]);
-    rest(a).strict_eq(&rest(b))
 }
 
 /// The number at `metadata.generation`.

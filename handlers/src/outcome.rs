@@ -30,6 +30,7 @@ pub struct Outcome {
     pub object: Value,
     /// The answer if it is not the object: the `Scale` of a request for `scale`.
     pub(crate) scale: Option<Value>,
+    pub(crate) stored_status: Option<Value>,
     /// The texts of the `Warning` headers.
     pub warnings: Vec<String>,
     /// The effect on the storage.
@@ -63,6 +64,13 @@ impl Outcome {
     /// The body of the answer: the object, or the `Scale` of a request for `scale`.
     pub fn answer(&self) -> &Value {
         self.scale.as_ref().unwrap_or(&self.object)
+    }
+
+    /// The status to store if the object is stored at another version, after a request to `status` whose status is more than
+    /// what [`object`](Outcome::object) has at the version of the request: the `v1` of a HorizontalPodAutoscaler has no
+    /// metric without a value.
+    pub fn stored_status(&self) -> Option<&Value> {
+        self.stored_status.as_ref()
     }
 
     /// The status code of the answer: 201 if an object was created, otherwise 200.

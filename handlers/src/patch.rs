@@ -66,6 +66,10 @@ impl Patch {
                 false => declared.clone(),
             };
         if let Some(error) = part.kind.refuses(&named) {
+            // Both versions of events have one internal type, which is of the core group.
+            let is_event = named.version == INTERNAL && &*part.gvk.kind == "Event";
+            let core = GroupVersionKind::new("", INTERNAL, named.kind.clone());
+            let error = if is_event { part.kind.refuses(&core).unwrap_or(error) } else { error };
             return Err(invalid(error));
         }
         if let Some(error) = part.kind.missing_kind(&patched) {
@@ -81,7 +85,10 @@ impl Patch {
         let is_named = |name: &str| {
             patched.get(name).is_none_or(|value| matches!(value, Value::Null | Value::String(_)))
         };
+        // Without a version there is no schema, and the write is refused later on: metadata alone is read.
+        let has_schema = part.kind.is_builtin() || !version.is_empty();
         let typed = match self.patch_type {
+            _ if !has_schema => body::with_kind(&metadata::alone(&patched), &declared),
             // The decoder refuses names of wrong types.
             PatchType::Strategic if !is_named("apiVersion") || !is_named("kind") => patched.clone(),
             _ => body::with_kind(&patched, &declared),
@@ -92,12 +99,8 @@ impl Patch {
         };
         let decoded = decoded.map_err(invalid)?;
         write.sees_empty = part.kind.sees_empty(&patched);
-        // Without a version there is no schema, and the write is refused later on.
-        let has_schema = part.kind.is_builtin() || !version.is_empty();
-        let mut unknown = decoded.unknown;
-        // Metadata is read without a schema.
-        unknown.retain(|fault| has_schema || fault.starts_with("unknown field \"metadata."));
-        let faults: Vec<String> = faults.into_iter().chain(unknown).collect();
+        write.status = part.kind.stored_status(&decoded.object, &[&decoded.object]);
+        let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
         let defaulted = match &decoded.object {
             Value::Map(fields) if !has_schema => {
                 Value::Map(fields.with_edits(vec![("apiVersion".into(), None)]))

@@ -1,6 +1,7 @@
 //! The state of a write in progress.
 
 use fieldmanager_managedfields::Status;
+use fieldmanager_value::Value;
 
 use crate::part::{Inner, Options, Part};
 use crate::request::{FieldValidation, Request};
@@ -19,7 +20,9 @@ pub(crate) struct Write<'r> {
     ///
     /// [`sees_empty`]: crate::kind::Kind::sees_empty
     pub(crate) sees_empty: bool,
-    /// Whether the object of an apply is the live one, apart from its managed fields: it is not converted then.
+    /// The status of the request, see [`stored_status`](crate::kind::Kind::stored_status).
+    pub(crate) status: Option<Value>,
+    /// Whether an apply made no object, so that the live one is stored: nothing is converted then.
     pub(crate) keeps_live: bool,
 }
 

@@ -1,6 +1,5 @@
 //! The steps of a write, in the order in which they run.
 
-use fieldmanager_builtin::ProtobufError;
 use fieldmanager_managedfields::{
     ApplyRequest, Cause, Details, ManagedFields, RequestKind, Status, UpdateRequest,
     ignore_timestamp_only_changes,
@@ -10,17 +9,16 @@ use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{Map, Value};
 
-use crate::body::{self, Body, Media};
+use crate::body::{self, Body};
 use crate::kind::{Checked, Kind};
 use crate::metadata;
 use crate::outcome::{Action, Outcome, Refused};
-use crate::part::{Inner, Options, Part};
+use crate::part::{Inner, Options};
 use crate::patch::Patch;
-use crate::request::{FieldValidation, Request, Subresource};
+use crate::request::{Request, Subresource};
 use crate::scale::{self, ScaleFields};
 use crate::state::Write;
 use crate::status::{self, Target, unsupported_media_type};
-use crate::strict;
 use crate::warnings::Warnings;
 
 /// The object of a request that creates one.
@@ -52,6 +50,7 @@ impl<'r> Write<'r> {
             manager,
             warnings,
             sees_empty: false,
+            status: None,
             keeps_live: false,
         };
         match steps(&mut write) {
@@ -152,7 +151,8 @@ impl<'r> Write<'r> {
                 return Err(write.unconvertible(&config, &fault));
             }
             write.sees_empty = write.part.kind.sees_empty(&config);
-            write.keeps_live = metadata::is_same_but_owners(&applied.object, live);
+            write.status = write.part.kind.stored_status(&applied.object, &[live, &config]);
+            write.keeps_live = !applied.is_merged;
             write.report_strict(&duplicates, |faults| {
                 Status::bad_request(format!(
                     "error strict decoding patch: error converting YAML to JSON: {}",
@@ -263,6 +263,7 @@ impl<'r> Write<'r> {
             before = scale::without_replicas(&before);
         }
         let after = edit(self, &before)?;
+        let after = metadata::without_duplicate_owners(&after, &mut self.warnings, true);
         if scale::lacks_replicas(&after) {
             let path = status::quoted(&fields.replicas_path());
             return Err(Status::bad_request(format!("the spec replicas field {path} cannot be empty")));
@@ -357,13 +358,22 @@ impl<'r> Write<'r> {
         let checked = self.with_union_faults(checked, &object, Some(live));
         self.refuse_invalid(&object, checked)?;
         self.warn(self.request.subresource, &object, Some(live));
-        let object = ignore_timestamp_only_changes(live, &object);
+        let is_converted = stored.get("apiVersion") != live.get("apiVersion");
+        if is_converted && self.keeps_live && self.status.is_some() {
+            self.status = stored.get("status").cloned();
+        }
+        // The conversion of the status can be the only other change.
+        let changes_status = is_converted
+            && self.request.subresource == Subresource::Status
+            && self.status.as_ref().is_some_and(|status| stored.get("status") != Some(status));
+        let object = if changes_status { object } else { ignore_timestamp_only_changes(live, &object) };
         let ends = metadata::ends(&object, live);
         let mut outcome = self.outcome(object, Action::Update);
-        // A field that the version of the store lacks is no change.
+        // Defaults that the stored object lacks are a change; a field that the version of the store lacks is none.
+        let before = if is_converted { live } else { stored };
         outcome.action = match () {
             () if ends => Action::Delete,
-            () if outcome.object.strict_eq(live) => Action::Nothing,
+            () if outcome.object.strict_eq(before) => Action::Nothing,
             () => Action::Update,
         };
         Ok(outcome)
@@ -442,127 +452,8 @@ impl<'r> Write<'r> {
             (Some((_, fields)), Subresource::Scale) => Some(fields.read(&object)),
             _ => None,
         };
-        Outcome { object, scale, warnings: Vec::new(), action }
-    }
-
-    /// The object of a body, decoded and with defaults.
-    fn object_of(&mut self, bytes: &[u8]) -> Result<Value, Status> {
-        let Part { gvk, kind, .. } = self.part;
-        let media = Media::of(self.request.content_type, kind.is_builtin())?;
-        // The scheme of custom resources lacks the kind of the subresource.
-        let is_unknown =
-            self.request.subresource == Subresource::Scale && !self.resource.object.kind.is_builtin();
-        let unknown = || {
-            let kind = format!("{}.{}", gvk.version, gvk.kind);
-            Status::bad_request(format!(
-                "no kind is registered for the type {kind} in scheme \"pkg/runtime/scheme.go:111\""
-            ))
-        };
-        let unrecognized = |error: String| {
-            if is_unknown {
-                return unknown();
-            }
-            let summary = body::summary(bytes);
-            Status::bad_request(format!(
-                "the object provided is unrecognized (must be of type {}): {error} ({summary})",
-                gvk.kind
-            ))
-        };
-        let cannot = |declared: &GroupVersionKind, error: &str| {
-            if is_unknown {
-                return unknown();
-            }
-            Status::bad_request(format!(
-                "{} in version {} cannot be handled as a {}: {error}",
-                declared.kind,
-                status::quoted(&declared.version),
-                gvk.kind
-            ))
-        };
-        let body = match media {
-            Media::Json => body::read_json(bytes).map_err(|error| {
-                unrecognized(format!("couldn't get version/kind; json parse error: {error}"))
-            })?,
-            Media::Yaml => body::read_yaml(bytes)
-                .map_err(|error| unrecognized(format!("error converting YAML to JSON: yaml: {error}")))?,
-            Media::Protobuf => body::read_protobuf(bytes, gvk).map_err(|error| match &error {
-                ProtobufError::Object { kind, reason } => cannot(kind, reason),
-                ProtobufError::UnknownKind(unknown) => {
-                    cannot(unknown, &kind.refuses(unknown).unwrap_or_else(|| error.to_string()))
-                }
-                _ => unrecognized(error.to_string()),
-            })?,
-        };
-        let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
-        if let Some(error) = self.missing_kind(&body, bytes) {
-            return Err(match self.request.validation() {
-                FieldValidation::Ignore => Status::bad_request(format!(
-                    "{0} in version {1} cannot be handled as a {0}: {error}",
-                    gvk.kind,
-                    status::quoted(&gvk.version)
-                )),
-                _ => unrecognized(error),
-            });
-        }
-        if !kind.is_builtin()
-            && body.value.get("apiVersion").and_then(Value::as_str).is_none_or(str::is_empty)
-        {
-            (declared.group, declared.version) = Default::default();
-        }
-        if let Some(error) = kind.refuses(&declared) {
-            return Err(cannot(&declared, &error));
-        }
-        if !kind.is_builtin() && body.value.get("apiVersion").is_some_and(Value::is_null) {
-            return Err(cannot(
-                &declared,
-                ".apiVersion accessor error: <nil> is of the type <nil>, expected string",
-            ));
-        }
-        let typed = body::with_kind(&body.value, &declared);
-        let decoded = kind.decode(&typed).map_err(|error| cannot(&declared, &error))?;
-        let faults = self.strict_faults(&body, decoded.unknown);
-        let (yaml, others) = faults.split_at(body.duplicates.len().min(faults.len()));
-        self.report_strict(&faults, |_| {
-            let yaml = (!yaml.is_empty()).then(|| body::yaml_faults(yaml));
-            let all: Vec<String> = yaml.into_iter().chain(others.iter().cloned()).collect();
-            cannot(&declared, &format!("strict decoding error: {}", all.join(", ")))
-        })?;
-        // Custom resources are decoded without a default for the version.
-        let named = match kind.is_builtin() {
-            true => declared.api_version().to_string(),
-            false => body.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        };
-        if named != *gvk.api_version() {
-            return Err(Status::bad_request(format!(
-                "the API version in the data ({named}) does not match the expected API version ({})",
-                gvk.api_version()
-            )));
-        }
-        self.sees_empty = kind.sees_empty(&body.value);
-        let object = kind.defaulted(&decoded.object);
-        Ok(if kind.is_builtin() { metadata::with_reset_of(object, &body.value) } else { object })
-    }
-
-    /// Why a custom resource that names no kind is refused, with its text.
-    fn missing_kind(&self, body: &Body, bytes: &[u8]) -> Option<String> {
-        let error = self.part.kind.missing_kind(&body.value)?;
-        match body.json {
-            Some(_) => Some(format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(bytes))),
-            None => Some(error),
-        }
-    }
-
-    /// What strict field validation finds in a body.
-    fn strict_faults(&self, body: &Body, unknown: Vec<String>) -> Vec<String> {
-        if self.request.validation() == FieldValidation::Ignore {
-            return Vec::new();
-        }
-        match &body.json {
-            Some(text) if self.part.kind.is_builtin() => strict::faults(text, &unknown),
-            // The unknown fields of custom resources are found after decoding.
-            Some(text) => strict::faults(text, &[]).into_iter().chain(unknown).collect(),
-            None => body.duplicates.iter().cloned().chain(unknown).collect(),
-        }
+        let stored_status = self.status.clone().filter(|_| self.request.subresource == Subresource::Status);
+        Outcome { object, scale, stored_status, warnings: Vec::new(), action }
     }
 
     fn patch_type(&mut self) -> Result<PatchType, Status> {

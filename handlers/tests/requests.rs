@@ -108,6 +108,20 @@ fn a_write_without_effect_changes_neither_times_nor_the_object() {
 }
 
 #[test]
+fn a_default_that_the_stored_object_lacks_is_written_by_an_empty_patch() {
+    let old = shop(r#"{"size":1}"#);
+    let spec = old.get("spec").and_then(Value::as_map).unwrap();
+    assert_eq!(spec.get("color"), Some(&Value::from("red")));
+    let spec = Value::Map(spec.with_edits(vec![("color".into(), None)]));
+    let old = Value::Map(old.as_map().unwrap().with_edits(vec![("spec".into(), Some(spec))]));
+    let empty = request("corner").content_type(MERGE);
+    let written = shops().patch(&empty, Some(&old), b"{}").unwrap();
+    assert_eq!(written.action, Action::Update);
+    let again = shops().patch(&empty, Some(&written.object), b"{}").unwrap();
+    assert_eq!((again.action, again.object), (Action::Nothing, written.object));
+}
+
+#[test]
 fn an_update_without_a_version_is_unconditional_for_built_in_kinds_only() {
     let body = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"c"}}"#;
     let live = config_map(r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}"#);
@@ -455,4 +469,28 @@ fn unknown_metadata_of_a_custom_resource_without_a_version_is_a_warning() {
         br#"{"apiVersion":null,"metadata":{"unknown":1},"spec":{"unknown":1},"status":{"open":true}}"#;
     let refused = shops().patch(&request, Some(&live), patch).unwrap_err();
     assert_eq!(refused.warnings, [r#"unknown field "metadata.unknown""#]);
+}
+
+#[test]
+fn a_custom_resource_without_a_version_is_not_compared_with_a_schema() {
+    let live = shop(r#"{"size":1}"#);
+    let merge = request("corner").content_type(MERGE);
+    let patch = br#"{"apiVersion":null,"spec":{"size":{"a":1}}}"#;
+    let (code, message) = refused(shops().patch(&merge, Some(&live), patch));
+    let missing =
+        "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'";
+    assert_eq!((code, message.as_str()), (500, missing));
+}
+
+#[test]
+fn an_event_without_a_version_is_of_the_core_group() {
+    let kind = GroupVersionKind::new("events.k8s.io", "v1", "Event");
+    let events = Resource::builtin(&kind).unwrap();
+    let live =
+        Value::from_yaml("{apiVersion: events.k8s.io/v1, kind: Event, metadata: {name: a, namespace: shop}}");
+    let merge = request("a").namespace("shop").content_type(MERGE);
+    let patch = br#"{"apiVersion":null,"kind":"Other"}"#;
+    let (code, message) = refused(events.patch(&merge, Some(&live.unwrap()), patch));
+    assert_eq!(code, 422);
+    assert!(message.contains(r#"for the internal version of group "" in scheme"#), "{message}");
 }

@@ -56,8 +56,9 @@ impl<'r> Apply<'r> {
             }
             merged => merged?,
         };
+        let is_merged = merged.object.is_some();
         let after = apply.renew_last_applied(apply.record_time(merged));
-        Ok(Outcome::new(request.live(), after, dropped))
+        Ok(Outcome { is_merged, ..Outcome::new(request.live(), after, dropped) })
     }
 
     /// Makes the manager `before-first-apply` the owner of the fields of an object that has no entries.

@@ -70,7 +70,7 @@ pub struct ObjectOutcome<T> {
 
 impl<T: DeserializeOwned> ObjectOutcome<T> {
     fn new(outcome: Outcome) -> Result<Self, ObjectError> {
-        let Outcome { object, managed, changed, dropped } = outcome;
+        let Outcome { object, managed, changed, dropped, .. } = outcome;
         Ok(ObjectOutcome { object: deserialized(object)?, managed, changed, dropped })
     }
 }

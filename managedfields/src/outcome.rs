@@ -32,6 +32,10 @@ pub struct Outcome {
     pub managed: ManagedFields,
     /// Whether the object, or one of its entries, differs from the live one.
     pub changed: bool,
+    /// Whether an apply made another object of the live one, and gave the entry of its manager a new time. It can be equal
+    /// to the live one after it was decoded. True after an update.
+    #[doc(hidden)]
+    pub is_merged: bool,
     /// Entries that were dropped because they cannot be read. It is empty unless the field manager
     /// [recovers](crate::FieldManagerBuilder::recover), or the request sends managed fields that cannot be read. In the
     /// second case those of the live object are used.
@@ -42,7 +46,7 @@ impl Outcome {
     pub(crate) fn new(live: &Value, after: Tracked, dropped: Vec<EntryError>) -> Self {
         let Tracked { object, managed } = after;
         let object = managed.set_in(&object);
-        Outcome { changed: object != *live, object, managed, dropped }
+        Outcome { changed: object != *live, is_merged: true, object, managed, dropped }
     }
 }
 

@@ -188,6 +188,14 @@ fn functions_have_the_results_of_the_api_server() {
         "'hello'.substring(1, 3) == 'el' && 'hello'.indexOf('l', 3) == 3 && 'hello'.lastIndexOf('l') == 3",
         "'a'.indexOf('b', 5) == -1 && 'a'.indexOf('', 5) == 1",
         "'%s: %d, %.2f, %x'.format(['a', 1, 1.5, 255]) == 'a: 1, 1.50, ff'",
+        "'%s'.format([['a\"b', 1, 2u, 1.5, [null, true], b'ab']]) == '[\"a\\\\\"b\", 1, 2, 1.500000, [null, true], b\"ab\"]'",
+        "'%s'.format([{'b': 1, 1: 2, true: {'x': [-0.0]}}]) == '{\"b\":1, 1:2, true:{\"x\":[-0.000000]}}'",
+        "'%s'.format([[duration('90m'), timestamp('2020-01-01T00:00:00.120Z'), type('a')]]) == \
+         '[duration(\"5400s\"), timestamp(\"2020-01-01T00:00:00.12Z\"), string]'",
+        "'%s %s'.format([1.0 / 0.0, [-1.0 / 0.0, 0.0 / 0.0]]) == '+Inf [\"-Inf\", \"NaN\"]'",
+        "'%.3f %f %f'.format([1234567.5, 1.0 / 0.0, 'NaN']) == '1,234,567.500 ∞ NaN'",
+        "'%e %.2e'.format([1234.5, 0.00012]) == '1.234500×10⁰³ 1.200000×10⁻⁰⁴'",
+        "'%b %b %o %X %x'.format([5u, true, -8, -255, b'hi']) == '101 1 -10 -FF 6869' && '%.3s%%'.format(['abcd']) == 'abcd%'",
         "url('https://u@[::1]:80/a b?x=1').getHostname() == '::1' && !isURL('a')",
         "quantity('1.5Gi').isGreaterThan(quantity('1G')) && quantity('1k').asInteger() == 1000",
         "quantity('12E').isInteger() == false && quantity('0.0000000001').isGreaterThan(quantity('0'))",
@@ -212,6 +220,16 @@ fn functions_have_the_results_of_the_api_server() {
         holds(expression);
     }
     fails("1 / 0 == 1", "division by zero");
+    fails(
+        "'%d'.format([dyn('a')]) == ''",
+        "error during formatting: decimal clause can only be used on integers, was given string",
+    );
+    fails("'%s'.format([[ip('::1')]]) == ''", "error during formatting: no formatting function for net.IP");
+    fails("'%s %s'.format(['a']) == ''", "index 1 out of range");
+    fails(
+        "'%q'.format(['a']) == ''",
+        "could not parse formatting clause: unrecognized formatting clause \"q\"",
+    );
     fails("9223372036854775807 + self > 0", "integer overflow");
     fails("[1][5] == 1", "index out of bounds: 5");
     fails("{'a': 1}['b'] == 1", "no such key: b");

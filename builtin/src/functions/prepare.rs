@@ -90,10 +90,13 @@ pub(super) fn job_selector(job: &Value) -> Option<Value> {
     }
     let (name, uid) = (text(job, "metadata.name"), text(job, "metadata.uid"));
     // Go has one map for the labels of both, if those of the job have their default. An object whose name is generated
-    // is copied.
+    // is copied: its name is the base, and five more characters.
+    let base = text(job, "metadata.generateName");
+    let start = name.len().checked_sub(5).and_then(|end| name.get(..end)).unwrap_or_default();
+    let is_generated = !start.is_empty() && base.starts_with(start);
     let labels = |path: &str| at(job, path).and_then(Value::as_map);
     let is_shared = match (labels("metadata.labels"), labels("spec.template.metadata.labels")) {
-        (Some(own), Some(pods)) => own.ptr_eq(pods) && text(job, "metadata.generateName").is_empty(),
+        (Some(own), Some(pods)) => own.ptr_eq(pods) && !is_generated,
         _ => false,
     };
     let mut out = job.clone();

@@ -93,6 +93,9 @@ pub fn validate_update(
     // Both functions check owner references, for example.
     errors.extend(validate_object_meta_update(new, old, &path));
     retain_first(&mut errors);
+    if subresource != "status" || !UNCHECKED_STATUS.contains(&kind.kind.as_str()) {
+        finalizers(kind, &name_of(kind), new, &mut errors);
+    }
     let name = match subresource {
         "" => name_of(kind),
         _ => format!("{subresource} {}", name_of(kind)),
@@ -130,15 +133,7 @@ fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldErr
     };
     let (metadata, path) = (object.get("metadata"), FieldPath::root("metadata"));
     let mut errors = validate_object_meta(metadata, is_namespaced(kind, object), syntax, &path);
-    if !GENERIC_METADATA.contains(&kind.group.as_str()) && !LATE_METADATA.contains(&name) {
-        let finalizers = metadata.and_then(|metadata| metadata.get("finalizers")).and_then(Value::as_list);
-        for (at, finalizer) in finalizers.into_iter().flatten().enumerate() {
-            let finalizer = finalizer.as_str().unwrap_or_default();
-            let path = path.child("finalizers").index(at);
-            let faults = syntax::finalizer(finalizer).into_iter();
-            errors.extend(faults.map(|fault| FieldError::invalid(path.clone(), finalizer, fault)));
-        }
-    }
+    finalizers(kind, name, metadata, &mut errors);
     if kind.group == "autoscaling" && kind.kind == "Scale" {
         // The other metadata of a `Scale` is ignored.
         let entries = path.child("managedFields").to_string();
@@ -146,6 +141,23 @@ fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldErr
     }
     errors
 }
+
+/// Checks that each finalizer has a prefix or is one of Kubernetes.
+fn finalizers(kind: &GroupVersionKind, name: &str, metadata: Option<&Value>, errors: &mut Vec<FieldError>) {
+    if GENERIC_METADATA.contains(&kind.group.as_str()) || LATE_METADATA.contains(&name) {
+        return;
+    }
+    let finalizers = metadata.and_then(|metadata| metadata.get("finalizers")).and_then(Value::as_list);
+    for (at, finalizer) in finalizers.into_iter().flatten().enumerate() {
+        let finalizer = finalizer.as_str().unwrap_or_default();
+        let path = FieldPath::root("metadata").child("finalizers").index(at);
+        let faults = syntax::finalizer(finalizer).into_iter();
+        errors.extend(faults.map(|fault| FieldError::invalid(path.clone(), finalizer, fault)));
+    }
+}
+
+/// The kinds whose validation of the status checks no metadata.
+const UNCHECKED_STATUS: [&str; 3] = ["CronJob", "FlowSchema", "PriorityLevelConfiguration"];
 
 /// The groups whose kinds may have any finalizer.
 const GENERIC_METADATA: [&str; 5] = [
@@ -218,6 +230,64 @@ mod tests {
     }
 
     #[test]
+    fn finalizers_have_a_prefix_or_are_known_in_new_and_in_updated_objects() {
+        let config = |finalizer: &str| {
+            format!(
+                "{{metadata: {{name: a, namespace: x, resourceVersion: '1', finalizers: [{finalizer}]}}}}"
+            )
+        };
+        let fault = r#"metadata.finalizers[0]: Invalid value: "own": name is neither a standard finalizer name nor is it fully qualified"#;
+        assert_eq!(errors("v1", "ConfigMap", &config("own"), None), [fault]);
+        assert_eq!(errors("v1", "ConfigMap", &config("own"), Some(&config("orphan"))), [fault]);
+        let lease = errors("coordination.k8s.io/v1", "Lease", &config("own"), Some(&config("orphan")));
+        assert!(lease.is_empty(), "{lease:?}");
+    }
+
+    #[test]
+    fn a_priority_level_has_the_member_of_its_type_alone() {
+        let level = |spec: &str| {
+            let object = format!("{{metadata: {{name: a}}, spec: {{{spec}}}}}");
+            errors("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration", &object, None)
+        };
+        let limited = "limited: {nominalConcurrencyShares: 5, limitResponse: {type: Reject}}";
+        assert_eq!(level(&format!("type: Limited, {limited}")), [""; 0]);
+        let both = level(&format!("type: Limited, {limited}, exempt: {{}}"));
+        assert_eq!(both, ["spec.exempt: Forbidden"]);
+        assert_eq!(
+            level("type: Limited, exempt: {}"),
+            ["spec.exempt: Forbidden", "spec.limited: Required value"]
+        );
+        assert_eq!(level(limited), ["spec.limited: Forbidden", "spec.type: Required value"]);
+        let queue = level("type: Limited, limited: {limitResponse: {type: Queue}}");
+        assert_eq!(queue, ["spec.limited.limitResponse.queuing: Required value"]);
+        let queues = "queuing: {queues: 4, handSize: 8, queueLengthLimit: -1}";
+        assert_eq!(
+            level(&format!("type: Limited, limited: {{limitResponse: {{type: Queue, {queues}}}}}")),
+            [
+                "spec.limited.limitResponse.queuing.queueLengthLimit: Invalid value: -1: must be positive",
+                "spec.limited.limitResponse.queuing.handSize: Invalid value: 8: should not be greater than queues (4)"
+            ]
+        );
+    }
+
+    #[test]
+    fn exit_codes_are_different_and_in_order() {
+        let pods = "template: {spec: {restartPolicy: Never, containers: []}}";
+        let policy =
+            "podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [2, 0, 2]}}]}";
+        let job = format!("{{metadata: {{name: a, namespace: x}}, spec: {{{policy}, {pods}}}}}");
+        let path = "spec.podFailurePolicy.rules[0].onExitCodes.values";
+        let found = errors("batch/v1", "Job", &job, None);
+        for error in [
+            format!("{path}[1]: Invalid value: 0: must not be 0 for the In operator"),
+            format!("{path}[2]: Duplicate value: 2"),
+            format!("{path}: Invalid value: [2,0,2]: must be ordered"),
+        ] {
+            assert!(found.contains(&error), "{error}: {found:?}");
+        }
+    }
+
+    #[test]
     fn names_have_the_syntax_of_their_kind() {
         assert!(
             errors("rbac.authorization.k8s.io/v1", "Role", "{metadata: {name: 'A:b', namespace: x}}", None)
@@ -226,6 +296,15 @@ mod tests {
         let service = "{metadata: {name: a.b, namespace: x}, spec: {type: ClusterIP, sessionAffinity: None, internalTrafficPolicy: Cluster, ports: [{port: 1, protocol: TCP, targetPort: 1}]}}";
         assert_eq!(errors("v1", "Service", service, None).len(), 1);
         assert!(errors("v1", "ConfigMap", "{metadata: {name: a.b, namespace: x}}", None).is_empty());
+        let event = |group: &str, rest: &str| {
+            let object = format!("{{metadata: {{name: A_b, namespace: x}}, {rest}}}");
+            errors(group, "Event", &object, None)
+        };
+        assert!(event("v1", "involvedObject: {namespace: x}").is_empty());
+        let found = event("events.k8s.io/v1", "regarding: {namespace: y}, type: Normal");
+        let starts = ["involvedObject.namespace: ", "metadata.name: Invalid value: \"A_b\": ", "eventTime: "];
+        assert!(found.iter().zip(starts).all(|(error, start)| error.starts_with(start)), "{found:?}");
+        assert_eq!(found.len(), starts.len());
     }
 
     #[test]

@@ -83,17 +83,24 @@ impl Requests {
         if let Some(rule) = deviations::explain(kind, step, real, ours, found) {
             return Some(rule);
         }
-        if let Some(live) = deviations::without_duplicates(live) {
-            let body = serde_json::from_slice(&request.body).unwrap_or_default();
-            let mut request = request.clone();
-            if let Some(body) = deviations::without_duplicates(&body) {
-                request.body = body.to_string().into_bytes();
-            }
+        let sent = serde_json::from_slice(&request.body).unwrap_or_default();
+        let kept = (deviations::without_duplicates(live), deviations::without_duplicates(&sent));
+        let lives: Vec<Json> = [live.clone()].into_iter().chain(kept.0.clone()).collect();
+        if kept.0.is_some() || kept.1.is_some() {
+            let body = kept.1.as_ref().map(|sent| sent.to_string().into_bytes());
+            let (live, sent) = (kept.0.unwrap_or_else(|| live.clone()), kept.1.unwrap_or(sent));
+            let request = Request { body: body.unwrap_or_else(|| request.body.clone()), ..request.clone() };
             let (ours, written) = self.answer((kind, step), &request, &live, real);
             let found = difference(kind, step, &live, real, &ours, written);
+            let moves_lists = |found: &Difference| {
+                let (reference, candidate) = (&found.reference, &found.candidate);
+                found.what == "managed"
+                    && deviations::moves_unchanged_lists(&live, &sent, reference, candidate)
+            };
             // The server stores the object without the duplicates.
             let is_explained = found.is_none_or(|found| {
-                found.what == "write" || deviations::explain(kind, step, real, &ours, &found).is_some()
+                let rule = || deviations::explain(kind, step, real, &ours, &found);
+                found.what == "write" || moves_lists(&found) || rule().is_some()
             });
             if is_explained {
                 return Some(deviations::DUPLICATE_ENTRIES);
@@ -103,8 +110,13 @@ impl Requests {
         if found.what == "write" && kind.kind == "Service" && !has_address(live) && has_address(&real.body) {
             return Some(deviations::ALLOCATIONS);
         }
-        if found.what == "write" && found.reference == json!(true) && deviations::hides_field(live) {
-            return Some(deviations::HIDDEN_FIELD);
+        if found.what == "write" && found.reference == json!(true) {
+            if deviations::hides_field(live) {
+                return Some(deviations::HIDDEN_FIELD);
+            }
+            if deviations::stores_what_it_shows(step, live) {
+                return Some(deviations::WRITTEN_AGAIN);
+            }
         }
         if found.what == "managed" {
             let sent = serde_json::from_slice(&request.body).unwrap_or_default();
@@ -119,15 +131,17 @@ impl Requests {
                 return Some(deviations::HIDDEN_FIELD);
             }
         }
-        if step.verb == "strategic" {
+        if step.is_strategic() {
             let patch = serde_json::from_slice(&request.body).unwrap_or_default();
             let leaks = [Leak::Deleted, Leak::Unknown, Leak::Merge, Leak::Any];
             let mut smaller: Vec<Json> =
                 leaks.iter().filter_map(|leak| directives::without_leaks(&patch, *leak)).collect();
             let deleted = smaller.iter().chain([&patch]).filter_map(directives::deleted_last);
             smaller.extend(deleted.collect::<Vec<_>>());
+            smaller.extend(directives::without_replaced(&patch));
             smaller.extend(directives::without_a_directive(&patch));
-            for patch in smaller {
+            for (patch, live) in smaller.iter().flat_map(|patch| lives.iter().map(move |live| (patch, live)))
+            {
                 let request = Request { body: patch.to_string().into_bytes(), ..request.clone() };
                 let (ours, written) = self.answer((kind, step), &request, live, real);
                 let is_explained = difference(kind, step, live, real, &ours, written)
@@ -153,18 +167,47 @@ impl Requests {
         }
         let are_faults = matches!(real.code, 400 | 500) && matches!(ours.code, 400 | 500);
         let has_deletion = String::from_utf8_lossy(&request.body).contains("\"$deleteFromPrimitiveList/");
-        if step.verb == "strategic" && (are_faults || has_deletion) {
+        if step.is_strategic() && (are_faults || has_deletion) {
             let patch = serde_json::from_slice(&request.body).unwrap_or_default();
-            for smaller in directives::without_a_member(&patch) {
-                let request = Request { body: smaller.to_string().into_bytes(), ..request.clone() };
-                let (ours, written) = self.answer((kind, step), &request, live, real);
-                let found = difference(kind, step, live, real, &ours, written);
-                if found.is_none_or(|found| deviations::explain(kind, step, real, &ours, &found).is_some()) {
-                    return Some(deviations::FAULT_ORDER);
-                }
+            if self.finds_later((kind, step), request, live, real, (patch, text(&ours.body, "message"))) {
+                return Some(deviations::FAULT_ORDER);
             }
         }
         None
+    }
+
+    /// Whether the library gives the answer of the real server to a patch without one of its members. If each gives another
+    /// one, the patch without its first fault is tried, up to a number of faults.
+    fn finds_later(
+        &mut self,
+        (kind, step): (&Kind, &Step<'_>),
+        request: &Request,
+        live: &Json,
+        real: &Answer,
+        (mut patch, fault): (Json, &str),
+    ) -> bool {
+        let mut fault = fault.to_owned();
+        for _ in 0..FAULTS {
+            let mut next: Option<(usize, Json, String)> = None;
+            for smaller in directives::without_a_member(&patch) {
+                let body = smaller.to_string().into_bytes();
+                let length = body.len();
+                let request = Request { body, ..request.clone() };
+                let (ours, written) = self.answer((kind, step), &request, live, real);
+                let found = difference(kind, step, live, real, &ours, written);
+                if found.is_none_or(|found| deviations::explain(kind, step, real, &ours, &found).is_some()) {
+                    return true;
+                }
+                let message = text(&ours.body, "message");
+                let is_longer = next.as_ref().is_none_or(|(longest, ..)| length > *longest);
+                if matches!(ours.code, 400 | 500) && message != fault && is_longer {
+                    next = Some((length, smaller, message.to_owned()));
+                }
+            }
+            let Some((_, smaller, message)) = next else { return false };
+            (patch, fault) = (smaller, message);
+        }
+        false
     }
 
     /// Compares the library, or a server, with a server that has these definitions of custom resources. `kind` limits the
@@ -203,6 +246,9 @@ fn stored_difference(kind: &Kind, step: &Step<'_>, live: &Json, stored: &Json) -
     let found = difference(kind, step, &Json::Null, &answer(live), &answer(stored), None);
     found.map(|found| Difference { label: format!("stored, {}", found.label), ..found })
 }
+
+/// The number of faults of a patch that are left out to find that of the real server.
+const FAULTS: usize = 3;
 
 /// The oracle of a recording: the answers are in the case.
 pub struct Recorded;
@@ -287,7 +333,19 @@ impl Suite for Requests {
                 if let Some(found) = found {
                     let rule =
                         self.explained((kind, &step), (&before, &live), &request, &real, &ours, &found);
-                    match rule.or(takes_place.then_some(deviations::ENTRY_ORDER)) {
+                    let reorders = other.is_some()
+                        && deviations::reorders_entries(&live, &real.body)
+                        && (found.what == "write"
+                            || found.what == "managed"
+                                && deviations::differ_in_times(&found.reference, &found.candidate));
+                    let converts = other.is_none()
+                        && kind.kind == "HorizontalPodAutoscaler"
+                        && step.sub == "status"
+                        && step.verb == "apply"
+                        && found.what == "managed"
+                        && deviations::differ_in_times(&found.reference, &found.candidate);
+                    let rule = rule.or(converts.then_some(deviations::STORED_VERSION));
+                    match rule.or((takes_place || reorders).then_some(deviations::ENTRY_ORDER)) {
                         Some(rule) => verdict.deviations.push(rule),
                         None => {
                             let found = (found, other.is_some());
@@ -307,7 +365,8 @@ impl Suite for Requests {
                 }
             }
             let last = live.clone();
-            if let Some(stored) = stored {
+            // A request that writes nothing leaves the cache of the server as it is.
+            if let Some(stored) = stored.filter(|stored| *stored != live) {
                 before = std::mem::replace(&mut live, stored);
             }
             if let Some(other) = &mut other

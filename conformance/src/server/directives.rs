@@ -48,6 +48,29 @@ fn cut_leaks(patch: &mut Json, leak: Leak, changed: &mut bool) {
     }
 }
 
+/// A patch whose maps that replace others have no other directives, beside or inside, which are data in Go. `None` if there are none.
+pub(super) fn without_replaced(patch: &Json) -> Option<Json> {
+    let mut out = patch.clone();
+    let mut changed = false;
+    cut_replaced(&mut out, false, &mut changed);
+    changed.then_some(out)
+}
+
+fn cut_replaced(patch: &mut Json, is_data: bool, changed: &mut bool) {
+    match patch {
+        Json::Object(members) => {
+            let replaces = !is_data && members.get("$patch").is_some_and(|value| value == "replace");
+            let is_data = is_data || replaces;
+            let before = members.len();
+            members.retain(|name, _| !is_data || !name.starts_with('$') || replaces && name == "$patch");
+            *changed |= members.len() != before;
+            members.values_mut().for_each(|value| cut_replaced(value, is_data, changed));
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| cut_replaced(item, is_data, changed)),
+        _ => {}
+    }
+}
+
 /// A patch whose lists lack what it deletes from them: Go may delete after it sets. `None` if it deletes nothing.
 pub(super) fn deleted_last(patch: &Json) -> Option<Json> {
     let mut out = patch.clone();

@@ -18,6 +18,9 @@ const LAST_SENT: &str = "2026-01-01T00:00:00Z";
 /// The length of the end of a generated name.
 const SUFFIX: usize = 5;
 
+/// The fields of the condition of a definition that is deleted, in an entry of managed fields.
+const TERMINATING: &str = "/fieldsV1/f:status/f:conditions/k:{\"type\":\"Terminating\"}";
+
 /// What takes the place of times in messages.
 const TIME: &str = "TIME";
 
@@ -282,7 +285,7 @@ impl<'a> Terms<'a> {
     fn message(&self, status: &mut Json) {
         each_message(status, &|text| {
             let text = text.to_owned();
-            self.parts.iter().fold(text, |text, (our, their)| text.replace(our, their))
+            self.parts.iter().fold(text, |text, (our, their)| replace_whole(&text, our, their))
         });
         self.without_times(status);
     }
@@ -326,7 +329,8 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// Takes over the times of the entries that both servers have.
+    /// Takes over the times of the entries that both servers have. The condition `Terminating` of a definition changes twice,
+    /// so its time changes only if the second does.
     fn entries(&self, body: &mut Json) {
         let Some(ours) = body.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) else {
             return;
@@ -337,6 +341,15 @@ impl<'a> Terms<'a> {
                 continue;
             };
             let other = theirs.remove(at);
+            if self.kind.group == super::request::DEFINITIONS
+                && let Some(condition) = entry.pointer_mut(TERMINATING).and_then(Json::as_object_mut)
+                && let Some(other) = other.pointer(TERMINATING)
+            {
+                match other.get("f:lastTransitionTime") {
+                    Some(time) => condition.insert("f:lastTransitionTime".to_owned(), time.clone()),
+                    None => condition.remove("f:lastTransitionTime"),
+                };
+            }
             match (text(entry, "time"), text(&other, "time")) {
                 (our, their) if our > LAST_SENT && their > LAST_SENT => set(entry, "time", their.to_owned()),
                 // The real server gives no time to entries of `Scale`.
@@ -365,6 +378,22 @@ fn is_generated(our: &str, their: &str) -> bool {
 /// A value as messages show it.
 fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Replaces a part of a message where it is not a part of a longer word, such as a port in a name.
+fn replace_whole(message: &str, our: &str, their: &str) -> String {
+    let is_word = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    let mut out = String::new();
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once(our) {
+        let previous = before.chars().next_back().or_else(|| out.chars().next_back());
+        let is_whole = !is_word(previous) && !is_word(after.chars().next());
+        out.push_str(before);
+        out.push_str(if is_whole { their } else { our });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
 }
 
 /// Changes the message of a status, and those of its causes.

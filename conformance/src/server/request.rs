@@ -110,7 +110,7 @@ impl<'a> Step<'a> {
             "update" => ("PUT", "application/json"),
             "merge" => ("PATCH", "application/merge-patch+json"),
             "json" => ("PATCH", "application/json-patch+json"),
-            "strategic" => ("PATCH", "application/strategic-merge-patch+json"),
+            "strategic" => ("PATCH", STRATEGIC_MERGE),
             "apply" => ("PATCH", "application/apply-patch+yaml"),
             "delete" => ("DELETE", ""),
             _ => ("GET", ""),
@@ -144,6 +144,14 @@ impl<'a> Step<'a> {
         }
     }
 
+    /// Whether the body is a strategic merge patch.
+    pub(super) fn is_strategic(&self) -> bool {
+        match text(self.json, "type") {
+            "" => self.verb == "strategic",
+            other => other == STRATEGIC_MERGE,
+        }
+    }
+
     fn body(&self, live: &Json, name: &str) -> String {
         if let Some(Json::String(text)) = self.json.get("text") {
             return text.replace(NAME, name);
@@ -171,6 +179,9 @@ impl<'a> Step<'a> {
         if text(self.json, "format") == "yaml" { own(&body).to_yaml() } else { body.to_string() }
     }
 }
+
+/// The type of strategic merge patches.
+const STRATEGIC_MERGE: &str = "application/strategic-merge-patch+json";
 
 /// The group of definitions of custom resources, whose status the server writes some time after a request.
 pub(super) const DEFINITIONS: &str = "apiextensions.k8s.io";

@@ -7,3 +7,5 @@ mod validator;
 
 pub use decoder::{DecodeError, Decoded, Decoder};
 pub use validator::{Validator, ValidatorError};
+
+pub use crate::definition::has_valid_certificates;

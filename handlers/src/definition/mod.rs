@@ -70,6 +70,26 @@ pub(crate) fn validate_update(object: &Value, live: &Value) -> Checked {
     out
 }
 
+/// Whether the webhook of a definition's conversion has a certificate that can be read, or none. An API server refuses to
+/// establish other definitions: their condition `Established` is false, with the reason `InvalidCABundle`.
+///
+/// ```
+/// use fieldmanager_handlers::custom::has_valid_certificates;
+/// use fieldmanager_value::Value;
+///
+/// let webhook = |bundle: &str| {
+///     let webhook = format!("{{clientConfig: {{url: https://example.com, caBundle: {bundle}}}}}");
+///     Value::from_yaml(&format!("{{spec: {{conversion: {{strategy: Webhook, webhook: {webhook}}}}}}}"))
+/// };
+/// assert!(has_valid_certificates(&webhook("\"\"")?));
+/// assert!(!has_valid_certificates(&webhook("bm90aGluZw==")?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn has_valid_certificates(definition: &Value) -> bool {
+    let conversion = definition.get("spec").and_then(|spec| spec.get("conversion")?.as_map());
+    !conversion.is_some_and(ratchet::has_invalid_bundle)
+}
+
 /// The faults of a changed status.
 pub(crate) fn validate_status(object: &Value, live: &Value) -> Checked {
     let mut errors = updated_metadata(object, live);

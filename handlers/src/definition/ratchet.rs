@@ -99,7 +99,7 @@ fn is_established(live: &Value) -> bool {
         .any(|condition| text(condition, "type") == "Established" && text(condition, "status") == "True")
 }
 
-fn has_invalid_bundle(conversion: &fieldmanager_value::Map) -> bool {
+pub(super) fn has_invalid_bundle(conversion: &fieldmanager_value::Map) -> bool {
     let bundle = webhook::bundle(conversion);
     !bundle.is_empty() && certificates::check(bundle).is_err()
 }

@@ -12,6 +12,7 @@ use fieldmanager_value::{Map, Str, Value};
 
 use super::{Checked, Decoded, INTERNAL, Kind};
 use crate::body::fields_of;
+use crate::metadata;
 use crate::request::Subresource;
 
 /// A built-in kind at one version.
@@ -268,6 +269,29 @@ impl Kind for Builtin {
         let Some(hub) = hub.filter(|hub| hub.gvk() != own) else { return false };
         let live = Builtin { kind: hub }.read(stored);
         self.kind.convert(object, &hub).is_ok_and(|object| object.get("spec") != live.get("spec"))
+    }
+
+    fn stored_status(&self, object: &Value, sources: &[&Value]) -> Option<Value> {
+        const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
+        let own = self.kind.gvk();
+        // The annotation of `v1` has no metric without a value, so that a value of zero is added when the object is read.
+        if own.kind != "HorizontalPodAutoscaler" || own.version != "v1" {
+            return None;
+        }
+        let storage = self.kind.resource()?.storage_version.clone()?;
+        let storage = GroupVersionKind::new(own.group.clone(), storage, own.kind.clone());
+        let annotations = |object: &Value| metadata::field(object, "annotations")?.as_map().cloned();
+        let has_metrics =
+            |source: &&Value| annotations(source).is_some_and(|all| all.contains(CURRENT_METRICS));
+        let object = match annotations(object).filter(|_| !sources.iter().any(has_metrics)) {
+            Some(own) => {
+                let rest = own.with_edits(vec![(CURRENT_METRICS.into(), None)]);
+                metadata::with(object, vec![("annotations", Some(Value::Map(rest)))])
+            }
+            None => object.clone(),
+        };
+        let stored = self.kind.convert(&object, &facts::Kind::of(&storage)?).ok()?;
+        stored.get("status").cloned()
     }
 
     fn allocation_fault(&self, object: &Value) -> Option<String> {

@@ -86,6 +86,13 @@ pub(crate) trait Kind: Send + Sync {
         false
     }
 
+    /// The status, at the version at which objects are stored, of an object that a request made. `None` if the status of the
+    /// defaulted object is converted to the same. `sources` is what the request made the object from: a field that none of
+    /// them has is of the defaults.
+    fn stored_status(&self, _object: &Value, _sources: &[&Value]) -> Option<Value> {
+        None
+    }
+
     /// Why the allocators of the server refuse an updated object with the code 500, before it is validated.
     fn allocation_fault(&self, _object: &Value) -> Option<String> {
         None

@@ -2,6 +2,7 @@
 
 mod convert;
 mod format;
+mod format_string;
 mod function;
 mod lists;
 mod net;

@@ -3,8 +3,8 @@
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::go_format::quote;
 
+use super::format_string;
 use super::function::{Function, first, first_twice, global, member, second, size, traversal};
-use crate::display::shown;
 use crate::value::{Outcome, Val, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[
@@ -41,7 +41,7 @@ pub(super) const ALL: &[Function] = &[
     member("join", 2, first_twice, |a, _| join(a)),
     member("substring", 2, first, |a, _| substring(a)),
     member("substring", 3, first, |a, _| substring(a)),
-    member("format", 2, first, |a, _| format(a)),
+    member("format", 2, first, |a, _| format_string::format(a)),
     global("strings.quote", 1, first, |a, _| mapped(a, quote)),
     global("jsonpatch.escapeKey", 1, first, |a, _| {
         mapped(a, |text| text.replace('~', "~0").replace('/', "~1"))
@@ -192,66 +192,4 @@ fn substring<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
         },
     };
     Ok(Val::text(text.get(from..to).unwrap_or_default()))
-}
-
-/// `format`: replaces the clauses of a string, such as `%s` and `%.2f`.
-fn format<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
-    let [Val::String(pattern), Val::List(list)] = arguments else { return no_overload() };
-    let mut values = list.items()?.into_iter();
-    let mut out = String::new();
-    let mut rest = pattern.as_str();
-    while let Some((before, after)) = rest.split_once('%') {
-        out.push_str(before);
-        if let Some(after) = after.strip_prefix('%') {
-            out.push('%');
-            rest = after;
-            continue;
-        }
-        let (precision, after) = match after.strip_prefix('.') {
-            Some(after) => {
-                let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-                let (digits, after) = after.split_at_checked(end).unwrap_or(("", after));
-                match digits.parse::<usize>() {
-                    Ok(precision) if precision <= 1000 => (Some(precision), after),
-                    _ => return fault("could not parse formatting clause: invalid precision"),
-                }
-            }
-            None => (None, after),
-        };
-        let Some(verb) = after.chars().next() else {
-            return fault("unexpected end of format string");
-        };
-        rest = after.get(verb.len_utf8()..).unwrap_or_default();
-        let Some(value) = values.next() else {
-            return fault("index 0 out of range");
-        };
-        let precision = precision.unwrap_or(6);
-        match (verb, &value) {
-            ('s', value) => out.push_str(&shown(value)),
-            ('d', Val::Int(_) | Val::Uint(_)) => out.push_str(&shown(&value)),
-            ('f', Val::Double(number)) => out.push_str(&format!("{number:.precision$}")),
-            #[expect(clippy::cast_precision_loss, reason = "the conversion rounds")]
-            ('f', Val::Int(number)) => out.push_str(&format!("{:.precision$}", *number as f64)),
-            ('b', Val::Int(number)) => out.push_str(&radix(*number, |number| format!("{number:b}"))),
-            ('b', Val::Bool(flag)) => out.push(if *flag { '1' } else { '0' }),
-            ('o', Val::Int(number)) => out.push_str(&radix(*number, |number| format!("{number:o}"))),
-            ('x', Val::Int(number)) => out.push_str(&radix(*number, |number| format!("{number:x}"))),
-            ('X', Val::Int(number)) => out.push_str(&radix(*number, |number| format!("{number:X}"))),
-            ('x', Val::String(text)) => out.extend(text.bytes().map(|byte| format!("{byte:02x}"))),
-            ('X', Val::String(text)) => out.extend(text.bytes().map(|byte| format!("{byte:02X}"))),
-            _ => {
-                return fault(format!(
-                    "error during formatting: no formatting function for {verb} and {}",
-                    value.type_name()
-                ));
-            }
-        }
-    }
-    out.push_str(rest);
-    Ok(Val::text(out))
-}
-
-fn radix(number: i64, digits: fn(u64) -> String) -> String {
-    let sign = if number < 0 { "-" } else { "" };
-    format!("{sign}{}", digits(number.unsigned_abs()))
 }

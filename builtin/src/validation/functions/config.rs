@@ -158,12 +158,16 @@ pub(super) fn event(
         message: object.get("note"),
         object: object.clone(),
     };
-    any_event(&event, errors);
     let live = Field::live(path, operation);
-    match live.is_set() {
-        true => changed_event(&object, &live, errors),
-        false => new_event(&object, errors),
+    if live.is_set() {
+        any_event(&event, errors);
+        return changed_event(&object, &live, errors);
     }
+    // The errors of metadata are after those that both versions have.
+    let metadata = std::mem::take(errors);
+    any_event(&event, errors);
+    errors.extend(metadata);
+    new_event(&object, errors);
 }
 
 /// A path that Kubernetes gives as one name with a dot.

@@ -1,5 +1,7 @@
 //! Jobs and their schedules.
 
+use std::collections::BTreeSet;
+
 use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Str, Value};
@@ -150,9 +152,15 @@ fn failure_policy(spec: &Place<'_>, policy: &Place<'_>, errors: &mut Errors) {
         let codes = rule.child("onExitCodes");
         if let Some(codes) = &codes {
             required(codes, "operator", &["In", "NotIn"], errors);
+            let name = codes.text("containerName");
+            if codes.get("containerName").is_some() && !has_container(spec, name) {
+                let detail = "must be one of the container or initContainer names in the pod template";
+                codes.invalid("containerName", detail, errors);
+            }
             if codes.len("values") == 0 {
                 codes.invalid("values", "at least one value is required", errors);
             }
+            exit_codes(codes, errors);
         }
         for condition in rule.items("onPodConditions") {
             condition.faults("type", fieldmanager_structural::internal::qualified_name, errors);
@@ -164,6 +172,34 @@ fn failure_policy(spec: &Place<'_>, policy: &Place<'_>, errors: &mut Errors) {
             _ => continue,
         };
         errors.push(FieldError { value: None, ..FieldError::invalid(rule.path, Value::Null, detail) });
+    }
+}
+
+/// Whether the pods of a job have a container of a name.
+fn has_container(spec: &Place<'_>, name: &str) -> bool {
+    let pod = spec.child("template").and_then(|template| template.child("spec"));
+    let is_named = |container: &Value| container.get("name").and_then(Value::as_str) == Some(name);
+    pod.is_some_and(|pod| ["containers", "initContainers"].iter().any(|list| pod.values(list).any(is_named)))
+}
+
+/// Checks that exit codes are different, in order, and none that no failure has.
+fn exit_codes(codes: &Place<'_>, errors: &mut Errors) {
+    let mut seen = BTreeSet::new();
+    let mut last = None;
+    let mut is_ordered = true;
+    for code in codes.items("values") {
+        let number = code.value.as_i64().unwrap_or_default();
+        if codes.text("operator") == "In" && number == 0 {
+            errors.push(FieldError::invalid(code.path.clone(), number, "must not be 0 for the In operator"));
+        }
+        if !seen.insert(number) {
+            errors.push(FieldError::duplicate(code.path, number));
+        }
+        is_ordered &= last.is_none_or(|last| last <= number);
+        last = Some(number);
+    }
+    if !is_ordered {
+        codes.invalid("values", "must be ordered", errors);
     }
 }
 

@@ -82,6 +82,8 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("namespaced_rule", access::namespaced_rule),
     ("network_policy", network::network_policy),
     ("priority_class", classes::priority_class),
+    ("priority_level", classes::priority_level),
+    ("priority_level_status", classes::priority_level_status),
     ("node", storage::node),
     ("qualified_name", labels::qualified),
     ("quota", config::quota),

@@ -1,0 +1,137 @@
+//! The object of the body of a create or an update.
+
+use fieldmanager_builtin::ProtobufError;
+use fieldmanager_managedfields::Status;
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Value;
+
+use crate::body::{self, Body, Media};
+use crate::metadata;
+use crate::part::Part;
+use crate::request::{FieldValidation, Subresource};
+use crate::state::Write;
+use crate::status;
+use crate::strict;
+
+impl Write<'_> {
+    /// The object of a body, decoded and with defaults.
+    pub(crate) fn object_of(&mut self, bytes: &[u8]) -> Result<Value, Status> {
+        let Part { gvk, kind, .. } = self.part;
+        let media = Media::of(self.request.content_type, kind.is_builtin())?;
+        // The scheme of custom resources lacks the kind of the subresource.
+        let is_unknown =
+            self.request.subresource == Subresource::Scale && !self.resource.object.kind.is_builtin();
+        let unknown = || {
+            let kind = format!("{}.{}", gvk.version, gvk.kind);
+            Status::bad_request(format!(
+                "no kind is registered for the type {kind} in scheme \"pkg/runtime/scheme.go:111\""
+            ))
+        };
+        let unrecognized = |error: String| {
+            if is_unknown {
+                return unknown();
+            }
+            let summary = body::summary(bytes);
+            Status::bad_request(format!(
+                "the object provided is unrecognized (must be of type {}): {error} ({summary})",
+                gvk.kind
+            ))
+        };
+        let cannot = |declared: &GroupVersionKind, error: &str| {
+            if is_unknown {
+                return unknown();
+            }
+            Status::bad_request(format!(
+                "{} in version {} cannot be handled as a {}: {error}",
+                declared.kind,
+                status::quoted(&declared.version),
+                gvk.kind
+            ))
+        };
+        let body = match media {
+            Media::Json => body::read_json(bytes).map_err(|error| {
+                unrecognized(format!("couldn't get version/kind; json parse error: {error}"))
+            })?,
+            Media::Yaml => body::read_yaml(bytes)
+                .map_err(|error| unrecognized(format!("error converting YAML to JSON: yaml: {error}")))?,
+            Media::Protobuf => body::read_protobuf(bytes, gvk).map_err(|error| match &error {
+                ProtobufError::Object { kind, reason } => cannot(kind, reason),
+                ProtobufError::UnknownKind(unknown) => {
+                    cannot(unknown, &kind.refuses(unknown).unwrap_or_else(|| error.to_string()))
+                }
+                _ => unrecognized(error.to_string()),
+            })?,
+        };
+        let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
+        if let Some(error) = self.missing_kind(&body, bytes) {
+            return Err(match self.request.validation() {
+                FieldValidation::Ignore => Status::bad_request(format!(
+                    "{0} in version {1} cannot be handled as a {0}: {error}",
+                    gvk.kind,
+                    status::quoted(&gvk.version)
+                )),
+                _ => unrecognized(error),
+            });
+        }
+        if !kind.is_builtin()
+            && body.value.get("apiVersion").and_then(Value::as_str).is_none_or(str::is_empty)
+        {
+            (declared.group, declared.version) = Default::default();
+        }
+        if let Some(error) = kind.refuses(&declared) {
+            return Err(cannot(&declared, &error));
+        }
+        if !kind.is_builtin() && body.value.get("apiVersion").is_some_and(Value::is_null) {
+            return Err(cannot(
+                &declared,
+                ".apiVersion accessor error: <nil> is of the type <nil>, expected string",
+            ));
+        }
+        let typed = body::with_kind(&body.value, &declared);
+        let decoded = kind.decode(&typed).map_err(|error| cannot(&declared, &error))?;
+        let faults = self.strict_faults(&body, decoded.unknown);
+        let (yaml, others) = faults.split_at(body.duplicates.len().min(faults.len()));
+        self.report_strict(&faults, |_| {
+            let yaml = (!yaml.is_empty()).then(|| body::yaml_faults(yaml));
+            let all: Vec<String> = yaml.into_iter().chain(others.iter().cloned()).collect();
+            cannot(&declared, &format!("strict decoding error: {}", all.join(", ")))
+        })?;
+        // Custom resources are decoded without a default for the version.
+        let named = match kind.is_builtin() {
+            true => declared.api_version().to_string(),
+            false => body.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        };
+        if named != *gvk.api_version() {
+            return Err(Status::bad_request(format!(
+                "the API version in the data ({named}) does not match the expected API version ({})",
+                gvk.api_version()
+            )));
+        }
+        self.sees_empty = kind.sees_empty(&body.value);
+        self.status = kind.stored_status(&decoded.object, &[&decoded.object]);
+        let object = kind.defaulted(&decoded.object);
+        Ok(if kind.is_builtin() { metadata::with_reset_of(object, &body.value) } else { object })
+    }
+
+    /// Why a custom resource that names no kind is refused, with its text.
+    fn missing_kind(&self, body: &Body, bytes: &[u8]) -> Option<String> {
+        let error = self.part.kind.missing_kind(&body.value)?;
+        match body.json {
+            Some(_) => Some(format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(bytes))),
+            None => Some(error),
+        }
+    }
+
+    /// What strict field validation finds in a body.
+    fn strict_faults(&self, body: &Body, unknown: Vec<String>) -> Vec<String> {
+        if self.request.validation() == FieldValidation::Ignore {
+            return Vec::new();
+        }
+        match &body.json {
+            Some(text) if self.part.kind.is_builtin() => strict::faults(text, &unknown),
+            // The unknown fields of custom resources are found after decoding.
+            Some(text) => strict::faults(text, &[]).into_iter().chain(unknown).collect(),
+            None => body.duplicates.iter().cloned().chain(unknown).collect(),
+        }
+    }
+}
