@@ -5,8 +5,10 @@ use fieldmanager_value::Value;
 
 use crate::endpoint::{Call, Core, Verb};
 use crate::facts;
+use crate::log::{LogEntry, Pending};
 use crate::object::{text, with_metadata};
 use crate::query::Query;
+use crate::server::LoadError;
 use crate::store::{StoreError, Write};
 
 impl Core {
@@ -33,12 +35,12 @@ impl Core {
         self.define_stored().await
     }
 
-    /// Creates an object. The error is the message of the answer.
-    pub(crate) async fn load(&self, object: &Value) -> Result<(), String> {
+    /// Creates an object.
+    pub(crate) async fn load(&self, object: &Value) -> Result<(), LoadError> {
         let kind =
             GroupVersionKind::from_api_version_kind(text(object, &["apiVersion"]), text(object, &["kind"]));
         let registry = self.registry();
-        let served = registry.of_kind(&kind).ok_or_else(|| format!("the kind {kind} is not served"))?;
+        let served = registry.of_kind(&kind).ok_or_else(|| LoadError::NotServed(kind.to_string()))?;
         let namespace = match text(object, &["metadata", "namespace"]) {
             _ if !served.facts.namespaced => "",
             "" => "default",
@@ -55,7 +57,39 @@ impl Core {
             content_type: "application/json",
             user_agent: "fieldmanager",
             body: body.as_bytes(),
+            stale: None,
         };
-        self.answer(&call).await.map(|_| ()).map_err(|failure| failure.status.message)
+        let pending = self.log.as_ref().map(|log| Pending::new(log, self.loading(&call, object)));
+        let answer = self.answer(&call);
+        let answer = match &pending {
+            Some(pending) => pending.scope(answer).await,
+            None => answer.await,
+        };
+        if let Some(pending) = pending {
+            match &answer {
+                Ok(answer) => pending.answered(answer.code, ""),
+                Err(failure) => pending.answered(failure.status.code, failure.status.reason),
+            }
+        }
+        answer.map(|_| ()).map_err(|failure| match failure.status.reason {
+            "AlreadyExists" => LoadError::Exists(failure.status.message),
+            _ => LoadError::Refused(failure.status.message),
+        })
+    }
+
+    /// The entry of an object that a program creates.
+    fn loading(&self, call: &Call<'_>, object: &Value) -> LogEntry {
+        LogEntry {
+            time: self.source.now().to_string(),
+            user: "admin".to_owned(),
+            user_agent: call.user_agent.to_owned(),
+            manager: call.user_agent.to_owned(),
+            verb: call.verb.name().to_owned(),
+            resource: call.served.group_resource(),
+            version: call.served.facts.version.to_string(),
+            namespace: call.namespace.to_owned(),
+            name: text(object, &["metadata", "name"]).to_owned(),
+            ..LogEntry::default()
+        }
     }
 }

@@ -35,6 +35,11 @@ impl Documents {
         }
     }
 
+    /// Whether these are the documents of a registry.
+    pub(crate) fn are_of(&self, registry: &Arc<Registry>) -> bool {
+        Arc::ptr_eq(&self.registry, registry)
+    }
+
     /// The OpenAPI documents. Clients that never read them do not wait for them.
     pub(crate) fn openapi(&self) -> &OpenApi {
         self.openapi

@@ -32,6 +32,11 @@ impl Gate {
         }
     }
 
+    /// The gate of a fork: with the same limits and tokens, and metrics of its own.
+    pub(crate) fn fork(&self) -> Self {
+        Gate::new(self.limits.clone(), self.tokens.clone())
+    }
+
     /// The user of a header `Authorization`, or 401.
     pub(crate) fn authenticate(&self, authorization: Option<&str>) -> Result<&str, Failure> {
         if self.tokens.is_empty() {

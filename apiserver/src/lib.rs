@@ -12,6 +12,7 @@
 //! | `discovery`, `openapi` | the documents that clients read first |
 //! | `table` | objects as the rows that `kubectl get` prints |
 //! | `http` | paths, content types, streams of watches |
+//! | `fault`, `log`, `test_api`, `testing` | what tests need: faults, the log, requests below `/test`, assertions |
 
 #![expect(
     clippy::result_large_err,
@@ -24,9 +25,11 @@ pub mod discovery;
 mod documents;
 mod endpoint;
 pub mod facts;
+pub mod fault;
 mod gate;
 mod http;
 mod limits;
+pub mod log;
 mod metrics;
 #[cfg(feature = "net")]
 pub mod net;
@@ -34,14 +37,20 @@ mod object;
 pub mod openapi;
 mod query;
 mod registry;
+mod restore;
 pub mod selector;
 mod server;
+mod service;
+mod snapshot;
 mod source;
 pub mod store;
 pub mod table;
+pub mod test_api;
+pub mod testing;
 pub mod watch;
 
 pub use crate::http::Body;
 pub use limits::Limits;
 pub use server::{ApiServer, Builder, Collection, LoadError};
+pub use snapshot::Snapshot;
 pub use source::{Random, Source};

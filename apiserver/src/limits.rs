@@ -12,10 +12,13 @@ pub struct Limits {
     pub watches: usize,
     /// The size of all headers of a request, in bytes. 1 MiB by default.
     pub headers: u32,
+    /// The size of the log of requests, in bytes, of which the oldest are dropped first. 0, which is no log, by default; 64
+    /// MiB for a [server for tests](crate::Builder::test_api).
+    pub log: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { body: 3 * 1024 * 1024, requests: 400, watches: 10_000, headers: 1024 * 1024 }
+        Limits { body: 3 * 1024 * 1024, requests: 400, watches: 10_000, headers: 1024 * 1024, log: 0 }
     }
 }

@@ -23,6 +23,11 @@ impl Query {
         self.get(name).unwrap_or_default()
     }
 
+    /// The names of all parameters.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// All values of a parameter.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(found, _)| found == name).map(|(_, value)| value.as_str())

@@ -1,21 +1,22 @@
 //! The server as a service.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use fieldmanager_value::Value;
-use futures::future::BoxFuture;
-use http::{Request, Response};
 
 use crate::collector::{Collector, Step};
-use crate::endpoint::{Core, Deletions};
+use crate::endpoint::{Core, Deletions, Resources};
+use crate::fault::Faults;
 use crate::gate::Gate;
-use crate::http::{Body, respond};
 use crate::limits::Limits;
+use crate::log::{Log, Recorder};
+use crate::snapshot::TestState;
 use crate::source::{Random, Source};
 use crate::store::{Memory, SharedStore, StoreError};
+
+/// The size of the log of a server for tests, in bytes.
+const TEST_LOG: usize = 64 << 20;
 
 /// A Kubernetes API server, as a [`tower::Service`] of HTTP requests. Cheap to clone: all clones are one server.
 ///
@@ -35,15 +36,38 @@ use crate::store::{Memory, SharedStore, StoreError};
 /// ```
 #[derive(Clone)]
 pub struct ApiServer {
-    core: Arc<Core>,
-    gate: Arc<Gate>,
+    pub(crate) core: Arc<Core>,
+    pub(crate) gate: Arc<Gate>,
     collector: Arc<tokio::sync::Mutex<Collector<Deletions>>>,
+    pub(crate) collection: Collection,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) test: Arc<TestState>,
+    _running: Arc<Running>,
 }
 
-/// The error of an object that cannot be created.
+/// The tasks of the server, which end with it.
+struct Running(Vec<tokio::task::AbortHandle>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.iter().for_each(tokio::task::AbortHandle::abort);
+    }
+}
+
+/// Why an object cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LoadError(String);
+#[non_exhaustive]
+pub enum LoadError {
+    /// The server does not serve a kind.
+    #[error("the kind {0} is not served")]
+    NotServed(String),
+    /// The object exists, with the message of the answer.
+    #[error("{0}")]
+    Exists(String),
+    /// The server refuses the object, with the message of the answer.
+    #[error("{0}")]
+    Refused(String),
+}
 
 /// The parts of an [`ApiServer`].
 pub struct Builder {
@@ -53,6 +77,7 @@ pub struct Builder {
     tokens: BTreeMap<String, String>,
     collection: Collection,
     unions: bool,
+    test_api: bool,
 }
 
 /// When the server deletes what deleted owners and namespaces leave behind.
@@ -75,6 +100,38 @@ impl ApiServer {
             tokens: BTreeMap::new(),
             collection: Collection::On,
             unions: true,
+            test_api: false,
+        }
+    }
+
+    /// A server of its parts, and its collector.
+    pub(crate) fn of(core: Core, gate: Gate, collection: Collection, test: TestState) -> Self {
+        let core = Arc::new(core);
+        let new = || Collector::new(core.store.clone(), Deletions::new(core.clone()));
+        let mut tasks = Vec::new();
+        if collection == Collection::On {
+            let collector = new();
+            tasks.push(tokio::spawn(async move {
+                if let Err(error) = collector.run().await {
+                    tracing::warn!(%error, "the collector ended");
+                }
+            }));
+        }
+        if core.store.is_shared() {
+            let core = core.clone();
+            tasks.push(tokio::spawn(async move { core.follow_definitions().await }));
+        }
+        let running = Running(tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect());
+        let collector = Arc::new(tokio::sync::Mutex::new(new()));
+        let faults = Arc::new(Faults::new(core.source.as_random().and_then(Random::seed)));
+        ApiServer {
+            core,
+            gate: Arc::new(gate),
+            collector,
+            collection,
+            faults,
+            test: Arc::new(test),
+            _running: Arc::new(running),
         }
     }
 
@@ -87,9 +144,9 @@ impl ApiServer {
     ///
     /// # Errors
     ///
-    /// [`LoadError`] with the message of the answer.
+    /// [`LoadError`]; [`LoadError::Exists`] also for an object that the store had from the start.
     pub async fn load(&self, object: &Value) -> Result<(), LoadError> {
-        self.core.load(object).await.map_err(LoadError)
+        self.core.load(object).await
     }
 
     /// Makes one change of the collector, and returns it; `None` if there is nothing to do.
@@ -108,6 +165,23 @@ impl ApiServer {
     /// That of the store.
     pub async fn collect(&self) -> Result<Vec<Step>, StoreError> {
         self.collector.lock().await.settle().await
+    }
+
+    /// The faults that the server injects into its answers; none at first.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// The log of the requests that were answered; empty if the server has none.
+    pub fn log(&self) -> Log {
+        self.core.log.as_deref().map(Recorder::log).unwrap_or_default()
+    }
+
+    /// Removes all entries of the log. The next one is number 1.
+    pub fn clear_log(&self) {
+        if let Some(log) = &self.core.log {
+            log.clear();
+        }
     }
 
     /// Ends all watches and closes the store. Later requests are answered with 503.
@@ -163,6 +237,14 @@ impl Builder {
         self
     }
 
+    /// Whether this is a server for tests: it has a [log](crate::log), and answers requests [below `/test`](crate::test_api)
+    /// by which any client can restore, inject faults and set the clock. Off by default.
+    #[must_use]
+    pub fn test_api(mut self, on: bool) -> Self {
+        self.test_api = on;
+        self
+    }
+
     /// Makes the server: creates the namespaces and the other objects that exist from the start, where the store lacks
     /// them, and serves the definitions that the store has.
     ///
@@ -172,47 +254,27 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime, unless the collector is [stepped](Collection::Stepped).
+    /// Outside of a tokio runtime, unless the collector is [stepped](Collection::Stepped) and the store is of this server
+    /// alone.
     pub async fn build(self) -> Result<ApiServer, StoreError> {
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
-        let core = Arc::new(Core::new(store, self.source, self.unions));
-        core.bootstrap().await?;
-        let new = || Collector::new(core.store.clone(), Deletions::new(core.clone()));
-        if self.collection == Collection::On {
-            let collector = new();
-            tokio::spawn(async move {
-                if let Err(error) = collector.run().await {
-                    tracing::warn!(%error, "the collector ended");
-                }
-            });
+        let mut limits = self.limits;
+        if self.test_api && limits.log == 0 {
+            limits.log = TEST_LOG;
         }
-        let collector = Arc::new(tokio::sync::Mutex::new(new()));
-        Ok(ApiServer { core, gate: Arc::new(Gate::new(self.limits, self.tokens)), collector })
+        let core = Core::new(store, self.source, Resources::builtin(self.unions), limits.log);
+        core.bootstrap().await?;
+        let test = TestState::new(self.test_api);
+        let server = ApiServer::of(core, Gate::new(limits, self.tokens), self.collection, test);
+        match server.mark_start().await {
+            Ok(()) | Err(StoreError::NoSnapshots) => Ok(server),
+            Err(error) => Err(error),
+        }
     }
 }
 
 impl std::fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ApiServer").field("limits", self.limits()).finish_non_exhaustive()
-    }
-}
-
-impl<B> tower::Service<Request<B>> for ApiServer
-where
-    B: http_body::Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let server = self.clone();
-        Box::pin(async move { Ok(respond(&server.core, &server.gate, request).await) })
     }
 }

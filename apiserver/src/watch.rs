@@ -350,7 +350,7 @@ fn bookmark_event(bookmark: &Value, revision: Revision, ends_initial_events: boo
 }
 
 /// The `Status` of an error, as the object of an event.
-fn status(error: &StoreError) -> Value {
+pub(crate) fn status(error: &StoreError) -> Value {
     let object = |fields: Vec<(&str, Value)>| -> Value {
         Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect::<Map>())
     };

@@ -164,12 +164,66 @@ async fn actions_that_need_a_kubelet_are_not_implemented() {
     for action in ["exec", "attach", "log", "portforward", "proxy"] {
         let status = client.get(&format!("{PODS}/p/{action}")).await.expect(501);
         assert_eq!((&status["kind"], &status["status"]), (&json!("Status"), &json!("Failure")), "{action}");
-        assert!(!status["message"].as_str().unwrap().is_empty());
+        let message = format!("pods/{action} is not implemented by this server: there is no kubelet");
+        assert_eq!((&status["reason"], &status["message"]), (&json!("NotImplemented"), &json!(message)));
     }
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
     client.post(accounts, &json!({"metadata": {"name": "robot"}})).await.expect(201);
     let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-    client.post(&format!("{accounts}/robot/token"), &request).await.expect(501);
+    let tokens = client.post(&format!("{accounts}/robot/token"), &request).await.expect(501);
+    assert!(tokens["message"].as_str().unwrap().ends_with(": it has no key that signs tokens"), "{tokens}");
+    let proxy = client.get("/api/v1/namespaces/default/services/kubernetes/proxy").await.expect(501);
+    assert!(proxy["message"].as_str().unwrap().ends_with(": it has no connection to Pods"), "{proxy}");
+    // The rest of the path is that of the Pod.
+    client.get(&format!("{PODS}/p/proxy/index.html")).await.expect(501);
+}
+
+#[tokio::test]
+async fn autoscalers_are_changed_at_one_version_and_stored_at_another() {
+    let client = Client::new().await;
+    let path =
+        |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers");
+    let metric = |name: &str| json!({"type": "Resource", "resource": {"name": name, "target": {"type": "Utilization", "averageUtilization": 50}}});
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    let spec =
+        json!({"maxReplicas": 3, "scaleTargetRef": target, "metrics": [metric("cpu"), metric("memory")]});
+    client.post(&path("v2"), &json!({"metadata": {"name": "web"}, "spec": spec})).await.expect(201);
+    let [old, new] = ["v1", "v2"].map(|version| format!("{}/web", path(version)));
+
+    let status = json!({"status": {"currentCPUUtilizationPercentage": 40}});
+    let written = client.merge(&format!("{old}/status"), &status).await.expect(200);
+    let annotation =
+        written.pointer("/metadata/annotations/autoscaling.alpha.kubernetes.io~1current-metrics");
+    let usage = r#"{"name":"cpu","currentAverageUtilization":40,"currentAverageValue":"0"}"#;
+    assert_eq!(annotation, Some(&json!(format!(r#"[{{"type":"Resource","resource":{usage}}}]"#))));
+    let stored = client.get(&new).await.json();
+    assert_eq!(stored["spec"]["metrics"], json!([metric("cpu"), metric("memory")]));
+    let current =
+        json!([{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 40}}}]);
+    assert_eq!(stored["status"]["currentMetrics"], current);
+    assert_eq!(stored["metadata"]["annotations"], json!(null));
+
+    // The first version has the metric of the processor in a field of its own.
+    client.merge(&old, &json!({"spec": {"maxReplicas": 4}})).await.expect(200);
+    let stored = client.get(&new).await.json();
+    assert_eq!(stored["spec"]["metrics"], json!([metric("memory"), metric("cpu")]));
+    assert_eq!(stored["status"]["currentMetrics"], current);
+
+    // So a request that changes nothing there can change the order of the stored metrics.
+    client.merge(&new, &json!({"spec": {"metrics": [metric("cpu"), metric("memory")]}})).await.expect(200);
+    assert_eq!(client.merge(&old, &json!({})).await.expect(200)["metadata"]["generation"], 4);
+
+    // An apply that owns nothing new makes no object. One that adds empty labels does, and a metric of the status without a
+    // value gets one by the conversion.
+    let config = json!({"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"}});
+    client.apply(&format!("{old}/status"), "ann", &config).await.expect(200);
+    assert_eq!(client.get(&new).await.json()["status"]["currentMetrics"], current);
+    let mut config = config;
+    config["metadata"]["labels"] = json!({});
+    client.apply(&format!("{old}/status"), "ann", &config).await.expect(200);
+    let stored = client.get(&new).await.json();
+    let value = stored.pointer("/status/currentMetrics/0/resource/current/averageValue");
+    assert_eq!(value, Some(&json!("0")));
 }
 
 // Formats
@@ -315,4 +369,34 @@ async fn bodies_over_the_limit_and_requests_beyond_it_are_refused() {
     );
     let answer = client.send("POST", CONFIG_MAPS, &[("content-type", "application/json")], deep).await;
     assert_eq!(answer.code, 400);
+}
+
+#[tokio::test]
+async fn definitions_with_invalid_certificates_are_not_established() {
+    let client = Client::new().await;
+    let mut definition = shops();
+    let config = |bundle: &str| json!({"url": "https://example.com/convert", "caBundle": bundle});
+    definition["spec"]["conversion"] = json!({"strategy": "Webhook",
+        "webhook": {"clientConfig": config("bm90aGluZw=="), "conversionReviewVersions": ["v1"]}});
+    client.post(CRDS, &definition).await.expect(201);
+    let path = format!("{}/shops.example.com", CRDS);
+    let established = async || {
+        let stored = client.get(&path).await.json();
+        let conditions = stored["status"]["conditions"].as_array().unwrap().clone();
+        let condition = conditions.into_iter().find(|condition| condition["type"] == "Established").unwrap();
+        format!("{} {}", condition["status"].as_str().unwrap(), condition["reason"].as_str().unwrap())
+    };
+    assert_eq!(established().await, "False InvalidCABundle");
+    assert_eq!(client.get(SHOPS).await.code, 404);
+    let patch = json!({"spec": {"conversion": {"webhook": {"clientConfig": config("")}}}});
+    client.merge(&path, &patch).await.expect(200);
+    assert_eq!(established().await, "True InitialNamesAccepted");
+    client.get(SHOPS).await.expect(200);
+    let refused = client
+        .merge(&path, &json!({"spec": {"conversion": {"webhook": {"clientConfig": config("bm90aGluZw==")}}}}))
+        .await;
+    assert_eq!(
+        refused.expect(422)["details"]["causes"][0]["field"],
+        "spec.conversion.webhookClientConfig.caBundle"
+    );
 }

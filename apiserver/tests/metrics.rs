@@ -10,6 +10,8 @@
 
 mod common;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use common::{CONFIG_MAPS, Client, config_map};
 
 /// The samples of a metric whose labels contain all of some pairs.
@@ -92,4 +94,41 @@ async fn stored_objects_and_the_process_are_shown() {
         let resident = samples(&client, "process_resident_memory_bytes", &[]).await;
         assert!(resident[0].parse::<f64>().unwrap() > 1e6, "{resident:?}");
     }
+}
+
+/// The file `data/metrics.txt` is recorded from a kube-apiserver.
+#[tokio::test]
+async fn metrics_have_the_types_and_labels_of_kube_apiserver() {
+    let client = Client::new().await;
+    let _watch = client.watch(&format!("{CONFIG_MAPS}?watch=true")).await;
+    client.config_map("a").await;
+    let recorded: BTreeMap<&str, &str> = include_str!("data/metrics.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(' '))
+        .collect();
+    let text = String::from_utf8(client.get("/metrics").await.bytes.to_vec()).unwrap();
+    let metrics = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let mut compared = Vec::new();
+    for (name, kind) in metrics {
+        let samples = text.lines().filter(|line| !line.starts_with('#'));
+        let samples = samples.filter(|line| {
+            let own = line.split(['{', ' ']).next().unwrap_or_default();
+            own == name || ["_bucket", "_sum", "_count"].iter().any(|end| own.strip_suffix(end) == Some(name))
+        });
+        let labels = samples.filter_map(|line| line.split_once('{')?.1.rsplit_once('}'));
+        let labels: BTreeSet<&str> = labels
+            .flat_map(|(labels, _)| labels.split(','))
+            .filter_map(|label| Some(label.split_once('=')?.0))
+            .filter(|label| *label != "le")
+            .collect();
+        let own = format!("{kind} {}", Vec::from_iter(labels).join(","));
+        match recorded.get(name) {
+            Some(recorded) => assert_eq!(own.trim_end(), *recorded, "{name}"),
+            // The Go library of Prometheus does not have it.
+            None => assert_eq!(name, "process_threads"),
+        }
+        compared.push(name);
+    }
+    assert!(compared.len() > 10, "{compared:?}");
 }

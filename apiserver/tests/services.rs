@@ -122,6 +122,18 @@ async fn families_of_other_clusters_are_refused() {
     );
 }
 
+#[tokio::test]
+async fn service_that_was_made_by_its_status_gets_no_address_later_on() {
+    let client = Client::new().await;
+    let path = format!("{SERVICES}/a");
+    client.put(&format!("{path}/status"), &service("a", &json!({}))).await.expect(201);
+    let changed = client.merge(&path, &json!({"spec": {"sessionAffinity": "ClientIP"}})).await.expect(200);
+    assert_eq!(changed["spec"]["clusterIP"], Json::Null);
+    client.merge(&path, &json!({"spec": {"type": "ExternalName", "externalName": "x"}})).await.expect(200);
+    let changed = client.merge(&path, &json!({"spec": {"type": "ClusterIP"}})).await.expect(200);
+    assert_eq!(changed["spec"]["clusterIP"], "10.96.1.0");
+}
+
 /// A store that refuses to write Services when it is told to.
 struct Refusing {
     store: Memory,

@@ -153,12 +153,16 @@ async fn unions_of_built_in_kinds_have_an_effect() {
     let limited = priority_level(&json!({"type": "Limited",
         "limited": {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Reject"}}}));
     client.apply(PRIORITY_LEVEL, "alice", &limited).await.expect(201);
-    let exempt = priority_level(&json!({"exempt": {"nominalConcurrencyShares": 5}}));
-    let refused = client.apply(PRIORITY_LEVEL, "bob", &exempt).await.expect(409);
-    assert_eq!(conflicts(&refused), [".spec.type"]);
-    let forced = client.apply(&format!("{PRIORITY_LEVEL}?force=true"), "bob", &exempt).await.expect(200);
-    assert_eq!(forced["spec"]["type"], "Exempt");
-    assert_eq!(forced["spec"]["limited"], Json::Null);
+    let queuing = priority_level(&queuing());
+    let refused = client.apply(PRIORITY_LEVEL, "bob", &queuing).await.expect(409);
+    assert_eq!(conflicts(&refused), [".spec.limited.limitResponse.type"]);
+    let forced = client.apply(&format!("{PRIORITY_LEVEL}?force=true"), "bob", &queuing).await.expect(200);
+    assert_eq!(forced["spec"]["limited"]["limitResponse"]["type"], "Queue");
+}
+
+fn queuing() -> Json {
+    let queuing = json!({"queues": 8, "handSize": 2, "queueLengthLimit": 5});
+    json!({"limited": {"limitResponse": {"queuing": queuing}}})
 }
 
 #[tokio::test]
@@ -173,6 +177,7 @@ async fn switched_off_unions_are_stored_and_have_no_effect() {
     let limited = priority_level(&json!({"type": "Limited",
         "limited": {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Reject"}}}));
     client.apply(PRIORITY_LEVEL, "alice", &limited).await.expect(201);
-    let exempt = priority_level(&json!({"exempt": {"nominalConcurrencyShares": 5}}));
-    assert_ne!(client.apply(PRIORITY_LEVEL, "bob", &exempt).await.code, 409);
+    let refused = client.apply(PRIORITY_LEVEL, "bob", &priority_level(&queuing())).await.expect(422);
+    let message = refused["message"].as_str().unwrap_or_default();
+    assert!(message.ends_with("spec.limited.limitResponse.queuing: Forbidden"), "{message}");
 }

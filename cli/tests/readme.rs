@@ -68,6 +68,24 @@ fn check_commands(page: &str) -> usize {
 }
 
 #[test]
+fn testing_page_shows_tests_that_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = std::fs::read_to_string(root.join("docs/testing.md")).unwrap();
+    let blocks = blocks(&text);
+    // Cargo runs the first one, and conformance/clients/run the others.
+    for (language, path) in [
+        ("rust", "apiserver/tests/shops.rs"),
+        ("go", "clients/go/example_test.go"),
+        ("python", "clients/python/tests/test_shops.py"),
+        ("java", "conformance/clients/java/src/test/java/ShopTest.java"),
+        ("sh", "examples/testing/shops.sh"),
+    ] {
+        let file = std::fs::read_to_string(root.join(path)).unwrap();
+        assert!(blocks.iter().any(|block| block.language == language && block.text == file), "{path}");
+    }
+}
+
+#[test]
 fn embedding_page_shows_the_example() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = std::fs::read_to_string(root.join("docs/embedding.md")).unwrap();

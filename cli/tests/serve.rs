@@ -26,6 +26,7 @@ impl Server {
             .args(["serve", "--kubeconfig", kubeconfig.to_str().unwrap()])
             .args(arguments)
             .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
             .spawn()
             .unwrap();
         let mut line = String::new();
@@ -48,6 +49,18 @@ impl Server {
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
+    }
+
+    /// Creates an object, and returns the status line.
+    fn create(&self, path: &str, object: &serde_json::Value) -> String {
+        let body = object.to_string();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
+        self.send(&format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())).0
+    }
+
+    /// What the server wrote to standard error.
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
 
     fn get(&self, path: &str, headers: &str) -> (String, String) {
@@ -132,6 +145,41 @@ fn definitions_and_objects_of_files_exist_from_the_start() {
 }
 
 #[test]
+fn a_server_for_tests_resets_to_what_was_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("team.yaml");
+    std::fs::write(&file, "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n").unwrap();
+    let arguments =
+        ["--test-api", "--seed", "7", "--time", "2026-01-31T12:00:00Z", "--load", file.to_str().unwrap()];
+    let (one, other) = (Server::start(&arguments), Server::start(&arguments));
+    let send = |server: &Server, method: &str, path: &str, body: &str| {
+        let length = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+        );
+        server.send(&(head + body))
+    };
+    let path = "/api/v1/namespaces/team";
+    assert_eq!(one.get(path, ""), other.get(path, ""));
+    assert_eq!(send(&one, "DELETE", path, "").0, "HTTP/1.1 200 OK");
+    let (status, body) = send(&one, "POST", "/test/reset", "");
+    assert_eq!(status, "HTTP/1.1 200 OK", "{body}");
+    assert_eq!(one.get(path, ""), other.get(path, ""));
+    let (status, body) = send(&one, "POST", "/test/faults", r#"{"fault": "loseAnswer", "name": "team"}"#);
+    assert_eq!(status, "HTTP/1.1 201 Created", "{body}");
+    let mut stream = TcpStream::connect(&one.address).unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert_eq!(answer, "");
+    assert_eq!((one.stop(), other.stop()), (Some(0), Some(0)));
+
+    let plain = Server::start(&[]);
+    assert_eq!(send(&plain, "POST", "/test/reset", "").0, "HTTP/1.1 404 Not Found");
+    assert_eq!(plain.stop(), Some(0));
+}
+
+#[test]
 fn large_bodies_are_refused() {
     let server = Server::start(&["--max-body", "1000B"]);
     let body = "x".repeat(2000);
@@ -144,6 +192,15 @@ fn large_bodies_are_refused() {
 }
 
 #[test]
+fn large_headers_are_refused() {
+    let server = Server::start(&["--max-headers", "10KiB"]);
+    assert_eq!(server.get("/readyz", &format!("X-Small: {}\r\n", "x".repeat(5_000))).0, "HTTP/1.1 200 OK");
+    let (status, _) = server.get("/readyz", &format!("X-Large: {}\r\n", "x".repeat(20_000)));
+    assert_eq!(status, "HTTP/1.1 431 Request Header Fields Too Large");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
 fn other_machines_need_tls_and_tokens() {
     let run = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
         .args(["serve", "--listen", "0.0.0.0"])
@@ -152,4 +209,33 @@ fn other_machines_need_tls_and_tokens() {
     assert_eq!(run.status.code(), Some(2));
     let error = String::from_utf8(run.stderr).unwrap();
     assert!(error.contains("add --tls and --token-file"), "{error}");
+}
+
+#[test]
+fn kinds_without_an_effect_are_logged_once() {
+    let server = Server::start(&[]);
+    assert_eq!(server.log(), "", "the objects that exist from the start are no reason for a warning");
+    let created = "HTTP/1.1 201 Created";
+    for name in ["a", "b"] {
+        let object = serde_json::json!({"metadata": {"name": name}});
+        for resource in [
+            "rbac.authorization.k8s.io/v1/clusterroles",
+            "admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+        ] {
+            assert_eq!(server.create(&format!("/apis/{resource}"), &object), created);
+        }
+        assert_eq!(server.create("/api/v1/namespaces/default/configmaps", &object), created);
+    }
+    let log = server.log();
+    let messages: Vec<&str> =
+        log.lines().filter_map(|line| line.split_once("WARN ")).map(|(_, text)| text.trim()).collect();
+    assert_eq!(
+        messages,
+        [
+            "objects of the kind ClusterRole are stored and have no effect: every request is allowed",
+            "objects of the kind ValidatingWebhookConfiguration are stored and have no effect: no webhook is called",
+        ],
+        "{log}"
+    );
+    assert_eq!(server.stop(), Some(0));
 }

@@ -42,6 +42,8 @@ mod report;
 mod runner;
 mod scenario;
 mod schemas;
+#[cfg(feature = "apiserver")]
+mod setup;
 mod types;
 
 pub use check::{CheckError, check, run, run_all};
@@ -51,6 +53,8 @@ pub use load::{Loader, load};
 pub use origin::Origin;
 pub use report::{Failure, Report, ScenarioReport, Style};
 pub use scenario::Scenario;
+#[cfg(feature = "apiserver")]
+pub use setup::{SetupError, set_up};
 
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]

@@ -36,7 +36,12 @@ impl Core {
             }
             _ => {
                 let (subresource, plural) = (call.subresource, &call.served.facts.plural);
-                let message = format!("{plural}/{subresource} is not implemented by this server");
+                let reason = match (kind, subresource) {
+                    ("Service", _) => "it has no connection to Pods",
+                    ("ServiceAccount", _) => "it has no key that signs tokens",
+                    _ => "there is no kubelet",
+                };
+                let message = format!("{plural}/{subresource} is not implemented by this server: {reason}");
                 Err(Failure::new(501, "NotImplemented", message))
             }
         }

@@ -6,6 +6,7 @@ use fieldmanager_handlers::Subresource;
 
 use crate::query::Query;
 use crate::registry::Served;
+use crate::store::Revision;
 
 /// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub(crate) struct Call<'a> {
     pub(crate) content_type: &'a str,
     pub(crate) user_agent: &'a str,
     pub(crate) body: &'a [u8],
+    /// The revision of a get or of the first page of a list that a fault makes stale.
+    pub(crate) stale: Option<Revision>,
 }
 
 impl Call<'_> {

@@ -8,8 +8,12 @@ use futures::future::BoxFuture;
 use super::Core;
 use super::failure::Unwritten;
 use crate::collector::{Cluster, Collected, Propagation, Reply};
-use crate::registry::Registry;
+use crate::log::{LogEntry, Pending};
+use crate::registry::{Registry, Served};
 use crate::store::{Entry, StoreError};
+
+/// The user and the manager of the collector in the log.
+const COLLECTOR: &str = "collector";
 
 /// A server, for its collector.
 pub(crate) struct Deletions {
@@ -26,6 +30,39 @@ struct Known {
 impl Deletions {
     pub(crate) fn new(core: Arc<Core>) -> Self {
         Deletions { core, known: Mutex::default() }
+    }
+
+    /// Makes a change, and logs it unless another write was first.
+    async fn logged(
+        &self,
+        verb: &str,
+        served: &Served,
+        entry: &Entry,
+        change: impl Future<Output = Result<(), Unwritten>>,
+    ) -> Reply {
+        let Some(log) = &self.core.log else { return reply(change.await) };
+        let parts = entry.key.parts();
+        let pending = Pending::new(
+            log,
+            LogEntry {
+                time: self.core.source.now().to_string(),
+                user: COLLECTOR.to_owned(),
+                manager: COLLECTOR.to_owned(),
+                verb: verb.to_owned(),
+                resource: served.group_resource(),
+                version: served.facts.version.to_string(),
+                namespace: parts.namespace.unwrap_or_default().to_owned(),
+                name: parts.name.to_owned(),
+                ..LogEntry::default()
+            },
+        );
+        let changed = pending.scope(change).await;
+        match &changed {
+            Ok(()) => pending.answered(200, ""),
+            Err(Unwritten::Overtaken(_)) => pending.answered(409, "Conflict"),
+            Err(Unwritten::Failed(failure)) => pending.answered(failure.status.code, failure.status.reason),
+        }
+        reply(changed)
     }
 }
 
@@ -56,7 +93,7 @@ impl Cluster for Deletions {
         Box::pin(async move {
             let registry = self.core.registry();
             let Some(served) = registry.of_key(&entry.key) else { return Ok(not_served()) };
-            Ok(reply(self.core.collect(served, entry, propagation).await))
+            Ok(self.logged("delete", served, entry, self.core.collect(served, entry, propagation)).await)
         })
     }
 
@@ -64,7 +101,8 @@ impl Cluster for Deletions {
         Box::pin(async move {
             let registry = self.core.registry();
             let Some(served) = registry.of_key(&entry.key) else { return Ok(not_served()) };
-            Ok(reply(self.core.replace(served, entry, object).await.map(|_| ())))
+            let replaced = async { self.core.replace(served, entry, object).await.map(|_| ()) };
+            Ok(self.logged("update", served, entry, replaced).await)
         })
     }
 }

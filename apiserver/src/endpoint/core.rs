@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use super::inert::Inert;
 use crate::documents::Documents;
+use crate::log::{Recorded, Recorder};
 use crate::registry::Registry;
 use crate::source::Source;
 use crate::store::SharedStore;
@@ -12,23 +14,61 @@ pub(crate) struct Core {
     pub(crate) store: SharedStore,
     registry: RwLock<Arc<Registry>>,
     pub(crate) source: Arc<dyn Source>,
+    /// `None`: requests are not logged.
+    pub(crate) log: Option<Arc<Recorder>>,
     /// `None` since the resources changed.
     documents: Mutex<Option<Arc<Documents>>>,
     /// One definition is changed at a time: its names may be those of another one.
     pub(super) definitions: tokio::sync::Mutex<()>,
+    pub(super) inert: Inert,
+}
+
+/// The resources of one moment, with their documents if these were made. Clones are free.
+#[derive(Clone)]
+pub(crate) struct Resources {
+    registry: Arc<Registry>,
+    documents: Option<Arc<Documents>>,
+}
+
+impl Resources {
+    /// The resources that are built in. `unions` is whether unions have an effect.
+    pub(crate) fn builtin(unions: bool) -> Self {
+        Resources { registry: Arc::new(Registry::builtin(unions)), documents: None }
+    }
 }
 
 impl Core {
-    /// `unions` is whether unions have an effect.
-    pub(crate) fn new(store: SharedStore, source: Arc<dyn Source>, unions: bool) -> Self {
-        let registry = RwLock::new(Arc::new(Registry::builtin(unions)));
+    /// The log has at most `log` bytes; 0 for none.
+    pub(crate) fn new(store: SharedStore, source: Arc<dyn Source>, resources: Resources, log: usize) -> Self {
+        let log = Recorder::new(log);
         Core {
-            store,
-            registry,
+            store: if log.is_some() { Arc::new(Recorded(store)) } else { store },
+            log,
+            registry: RwLock::new(resources.registry),
             source,
-            documents: Mutex::default(),
+            documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
+            inert: Inert::default(),
         }
+    }
+
+    /// The resources of this moment, with their documents.
+    pub(crate) fn resources(&self) -> Resources {
+        let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let registry = self.registry();
+        let documents = documents.filter(|documents| documents.are_of(&registry));
+        Resources { registry, documents }
+    }
+
+    /// Serves other resources.
+    pub(crate) fn set_resources(&self, resources: Resources) {
+        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = resources.registry;
+        *self.documents.lock().unwrap_or_else(PoisonError::into_inner) = resources.documents;
+    }
+
+    /// A turn in which no definition is changed.
+    pub(crate) async fn definitions_turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.definitions.lock().await
     }
 
     /// The resources of this moment.
@@ -37,8 +77,7 @@ impl Core {
     }
 
     pub(super) fn set_registry(&self, registry: Registry) {
-        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
-        *self.documents.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.set_resources(Resources { registry: Arc::new(registry), documents: None });
     }
 
     /// The documents for the resources of this moment. They are made when they are first read.

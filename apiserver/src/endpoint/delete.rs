@@ -342,7 +342,8 @@ impl Options {
                 false => Step::Remove,
             };
         }
-        let mut object = terminating_at(&object, now.unix_seconds() + grace, grace, true);
+        // The generation of a namespace, which only a client sets, stays as it is.
+        let mut object = terminating_at(&object, now.unix_seconds() + grace, grace, !pending_namespace);
         if pending_namespace {
             object = with_field(&object, "status", "phase", Value::from("Terminating"));
             object = with_metadata(&object, "deletionGracePeriodSeconds", None);

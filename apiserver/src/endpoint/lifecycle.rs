@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use fieldmanager_handlers::custom::has_valid_certificates;
 use fieldmanager_handlers::{Action, Outcome, Refused};
 use fieldmanager_value::{List, Map, Value};
+use futures::StreamExt;
 use futures::future::BoxFuture;
 
 use super::failure::Unwritten;
@@ -17,6 +19,9 @@ use crate::store::{Entry, InvalidKey, Key, Prefix, Revision, StoreError, Write};
 
 /// The finalizer of definitions, which the server removes after it deleted their objects.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// The delay before a store is followed again after an error.
+const FOLLOW_DELAY: std::time::Duration = std::time::Duration::from_millis(200);
 
 impl Core {
     /// The outcome of a request that creates an object, unless its namespace does not exist or is terminating. Faults of
@@ -71,6 +76,9 @@ impl Core {
 
     /// The consequences of a write of an object.
     pub(super) async fn written(&self, served: &Served, key: &Key, outcome: &Outcome) -> Result<(), Failure> {
+        if outcome.action == Action::Create {
+            self.inert.created(served);
+        }
         match outcome.action {
             Action::Delete => self.removed(served, &outcome.object).await,
             _ if served.is_definition() => {
@@ -139,6 +147,7 @@ impl Core {
             let now = self.source.now().to_string();
             let object = self.with_status(&entry, |definition| with_conditions(definition, &accepted, &now));
             if accepted.is_ok()
+                && is_established(&object)
                 && let Ok(definition) = Definition::of(&object)
             {
                 self.set_registry(self.registry().with_definition(Arc::new(definition)));
@@ -267,18 +276,64 @@ impl Core {
         Ok(())
     }
 
+    /// Serves the definitions that other servers of the same store write, until the store is closed.
+    pub(crate) async fn follow_definitions(&self) {
+        loop {
+            match self.follow_once().await {
+                Err(StoreError::Closed) => return,
+                Err(error) => tracing::warn!(%error, "definitions of other servers are not followed"),
+                Ok(()) => {}
+            }
+            tokio::time::sleep(FOLLOW_DELAY).await;
+        }
+    }
+
+    async fn follow_once(&self) -> Result<(), StoreError> {
+        let Ok(prefix) = definitions() else { return Ok(()) };
+        let page = self.store.list(crate::store::List::new(prefix.clone())).await?;
+        let known = self.registry().definitions().map(|known| known.name.clone()).collect::<Vec<_>>();
+        let stored = page.entries.iter().map(|entry| entry.key.parts().name.to_owned());
+        for name in stored.chain(known) {
+            self.follow_definition(&name).await?;
+        }
+        let mut events = self.store.watch(prefix, page.revision).await?;
+        while let Some(event) = events.next().await {
+            self.follow_definition(event?.key.parts().name).await?;
+        }
+        Ok(())
+    }
+
+    /// Serves a definition as it is stored now.
+    async fn follow_definition(&self, name: &str) -> Result<(), StoreError> {
+        let Ok(key) = Key::new("apiextensions.k8s.io", "customresourcedefinitions", None, name) else {
+            return Ok(());
+        };
+        let _turn = self.definitions.lock().await;
+        let entry = self.store.get(&key, None).await?.entry;
+        let stored = entry.filter(|entry| is_established(&entry.object));
+        let definition = stored.and_then(|entry| Definition::of(&entry.object).ok());
+        let registry = self.registry();
+        match (definition, registry.definition(name)) {
+            (Some(definition), Some(known)) if definition.object() == known.object() => {}
+            (Some(definition), _) => self.set_registry(registry.with_definition(Arc::new(definition))),
+            (None, Some(_)) => self.set_registry(registry.without_definition(name)),
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
     async fn undefine(&self, name: &str) {
         let _turn = self.definitions.lock().await;
         self.set_registry(self.registry().without_definition(name));
     }
 }
 
-/// Whether a refusal is about the object, and not about the options of the request.
 /// Where definitions are stored.
 fn definitions() -> Result<Prefix, InvalidKey> {
     Prefix::resource("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
+/// Whether a refusal is about the object, and not about the options of the request.
 fn is_of_object(status: &fieldmanager_managedfields::Status) -> bool {
     status.details.as_ref().is_none_or(|details| details.group != "meta.k8s.io")
 }
@@ -349,15 +404,14 @@ fn accepted(object: &Value, registry: &crate::registry::Registry) -> Result<(), 
 
 /// The definition with the conditions `NamesAccepted` and `Established`, and with the accepted names.
 fn with_conditions(object: &Value, accepted: &Result<(), (&'static str, String)>, now: &str) -> Value {
+    let established = match has_valid_certificates(object) {
+        true => ("True", "InitialNamesAccepted", "the initial names have been accepted"),
+        false => ("False", "InvalidCABundle", "The conversion webhook CABundle is invalid"),
+    };
     let conditions = match accepted {
         Ok(()) => [
             ("NamesAccepted", "True", "NoConflicts", "no conflicts found".to_owned()),
-            (
-                "Established",
-                "True",
-                "InitialNamesAccepted",
-                "the initial names have been accepted".to_owned(),
-            ),
+            ("Established", established.0, established.1, established.2.to_owned()),
         ],
         Err((reason, message)) => [
             ("NamesAccepted", "False", *reason, message.clone()),

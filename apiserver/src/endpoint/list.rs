@@ -53,7 +53,7 @@ impl Core {
         };
         let matching = call.query.text("resourceVersionMatch");
         let exact = matching == "Exact" || (matching.is_empty() && limit > 0);
-        let at = at.or(wanted.filter(|_| exact));
+        let at = at.or(wanted.filter(|_| exact)).or(call.stale);
         if let Some(wanted) = wanted.filter(|_| !exact) {
             let current = self.store.revision().await?;
             if wanted > current {

@@ -8,6 +8,7 @@ mod core;
 mod delete;
 mod failure;
 mod families;
+mod inert;
 mod lifecycle;
 mod list;
 mod read;
@@ -19,7 +20,7 @@ mod write;
 pub(crate) use answer::{Answer, Content, Listed, WatchCall};
 pub(crate) use call::{Call, Verb};
 pub(crate) use collect::Deletions;
-pub(crate) use core::Core;
+pub(crate) use core::{Core, Resources};
 pub(crate) use failure::Failure;
 
 impl Core {

@@ -9,7 +9,7 @@ impl Core {
     pub(super) async fn get(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let key = call.served.key(call.namespace, call.name)?;
         let wanted = self.wanted_revision(call)?;
-        let read = self.store.get(&key, None).await?;
+        let read = self.store.get(&key, call.stale).await?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted > read.revision) {
             return Err(too_large(wanted, read.revision));
         }

@@ -155,7 +155,9 @@ impl Choice<'_> {
             return Ok(service.clone());
         }
         let service = with_families(service, live).map_err(|errors| self.invalid(service, &errors))?;
-        let service = self.with_address(service).await?;
+        // A Service that was made by a request to its status can have no address, and gets none later on.
+        let keeps_address = live.is_some_and(|live| text(live, &["spec", "type"]) != "ExternalName");
+        let service = if keeps_address { service } else { self.with_address(service).await? };
         let service = self.with_ports(service, live.is_some()).await?;
         self.with_health_port(service).await
     }

@@ -167,11 +167,14 @@ fn rewritten(call: &Call<'_>, mut outcome: Outcome, entry: Option<&Entry>) -> Ou
 
 /// The write of an outcome, on the object that it was computed from.
 fn write(call: &Call<'_>, outcome: &Outcome, entry: Option<&Entry>) -> Write {
-    let object = || call.served.to_stored(&outcome.object);
     match (outcome.action, entry) {
         (Action::Delete, Some(entry)) => Write::Delete { expected: entry.revision },
-        (_, Some(entry)) => Write::Update { expected: entry.revision, object: object() },
-        (_, None) => Write::Create(object()),
+        (_, Some(entry)) => {
+            let part = call.part().unwrap_or_default();
+            let object = call.served.to_stored_over(outcome, part, &entry.object);
+            Write::Update { expected: entry.revision, object }
+        }
+        (_, None) => Write::Create(call.served.to_stored(&outcome.object)),
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
         Route::Resource(path) => path,
         Route::Version => return other("/version"),
         Route::Metrics => return other("/metrics"),
+        Route::Test(_) => return other("/test"),
         Route::Paths => return other("/"),
         Route::LegacyVersions => return other("/api"),
         Route::Groups | Route::Group(_) | Route::GroupVersion { .. } => return other("/apis"),

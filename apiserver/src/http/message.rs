@@ -1,19 +1,38 @@
 //! Requests and responses.
 
-use std::convert::Infallible;
+use std::io;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
+use http_body::Frame;
+use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
 
 use crate::query::Query;
 
-/// The body of an answer: bytes, or the events of a watch. Dropping it ends the watch.
-pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+/// The body of an answer: bytes, or the events of a watch. Dropping it ends the watch. It has no errors, but for answers
+/// that a [fault](crate::fault::FaultKind::LoseAnswer) loses.
+pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 /// A body of bytes.
 pub(super) fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).boxed_unsync()
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// An extension of responses that clients do not get, because a fault loses them.
+#[derive(Clone, Copy)]
+pub(crate) struct Lost;
+
+/// The error of a response that is lost.
+pub(crate) fn lost() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionReset, "the answer was lost: a fault was injected")
+}
+
+/// A response that is lost: 500, with a body that cannot be read.
+pub(super) fn lost_response() -> Response<Body> {
+    let body = StreamBody::new(futures::stream::iter([Err::<Frame<Bytes>, _>(lost())]));
+    let mut response = response(500, "application/json", body.boxed_unsync());
+    response.extensions_mut().insert(Lost);
+    response
 }
 
 /// One HTTP request, without its body.
@@ -47,4 +66,22 @@ pub(super) fn response(code: u16, content_type: &str, body: Body) -> Response<Bo
     }
     headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
     response
+}
+
+/// The answer to a request below `/test`.
+pub(crate) struct Reply {
+    pub(crate) code: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    pub(crate) fn json(code: u16, body: &serde_json::Value) -> Self {
+        Reply { code, content_type: "application/json", body: format!("{body}\n") }
+    }
+
+    /// 204.
+    pub(crate) fn done() -> Self {
+        Reply { code: 204, content_type: "application/json", body: String::new() }
+    }
 }

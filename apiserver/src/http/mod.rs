@@ -3,6 +3,7 @@
 mod measure;
 mod message;
 mod negotiate;
+mod record;
 mod render;
 mod route;
 mod verb;
@@ -10,29 +11,59 @@ mod watch;
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt, Limited};
 
 use crate::discovery::Hashed;
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
 use crate::facts;
+use crate::fault::{Cut, Effect, Faults, Target};
 use crate::gate::Gate;
+use crate::log::{self, Pending};
 use crate::metrics::CONTENT_TYPE;
 use crate::query::Query;
+use crate::store::Revision;
 pub use message::Body;
-use message::Head;
+pub(crate) use message::Reply;
+use message::{Head, Lost};
+#[cfg(feature = "net")]
+pub(crate) use message::{Lost as LostAnswer, lost};
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
 use verb::{is_watch, verb};
 #[cfg(feature = "net")]
 pub(crate) use watch::Events;
 
+/// What answers requests.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) core: &'a Arc<Core>,
+    pub(crate) gate: &'a Gate,
+    pub(crate) faults: &'a Faults,
+    /// `None`: paths below `/test` are unknown.
+    pub(crate) test: Option<&'a dyn TestRequests>,
+}
+
+/// What answers requests below `/test`.
+pub(crate) trait TestRequests: Sync {
+    /// Answers a request to the segments of a path after `/test`.
+    fn answer<'a>(
+        &'a self,
+        method: &'a Method,
+        path: &'a [String],
+        query: &'a Query,
+        body: &'a [u8],
+    ) -> BoxFuture<'a, Result<Reply, Failure>>;
+}
+
 /// Answers one request.
-pub(crate) async fn respond<B>(core: &Arc<Core>, gate: &Arc<Gate>, request: Request<B>) -> Response<Body>
+pub(crate) async fn respond<B>(server: &Context<'_>, request: Request<B>) -> Response<Body>
 where
     B: http_body::Body,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let (core, gate) = (server.core, server.gate);
     let (parts, body) = request.into_parts();
     let head = Head {
         method: parts.method,
@@ -42,23 +73,41 @@ where
     };
     let route = Route::of(&head.path);
     let mut measured = gate.metrics.begin(measure::labels(core, &head, &route));
-    let response = match admitted(core, gate, &head, &route, body).await {
-        Ok(response) => response,
-        Err(failure) => render::failure(&head, failure),
+    // The log has the requests of the tested program, not those of the test.
+    let log = core.log.as_ref().filter(|_| !matches!(route, Route::Test(_)));
+    let pending = log.map(|log| Pending::new(log, record::entry(core, &head, &route)));
+    let answered = admitted(server, &head, &route, body);
+    let answered = match &pending {
+        Some(pending) => pending.scope(answered).await,
+        None => answered.await,
     };
+    let (response, reason) = match answered {
+        Ok(response) => (response, ""),
+        Err(failure) => {
+            let reason = failure.status.reason;
+            (render::failure(&head, failure), reason)
+        }
+    };
+    if let Some(pending) = pending {
+        pending.answered(response.status().as_u16(), reason);
+    }
+    // A lost answer is counted too.
     measured.answered(response.status().as_u16());
     // A watch lasts until its body is dropped.
     let response = match is_watch(&head, &route) {
         true => with(response, measured),
         false => response,
     };
+    let response = match response.extensions().get::<Lost>() {
+        Some(Lost) => message::lost_response(),
+        None => response,
+    };
     tracing::info!(method = %head.method, path = head.path, status = response.status().as_u16());
     response
 }
 
 async fn admitted<B>(
-    core: &Arc<Core>,
-    gate: &Arc<Gate>,
+    server: &Context<'_>,
     head: &Head,
     route: &Route,
     body: B,
@@ -67,8 +116,10 @@ where
     B: http_body::Body,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let (core, gate) = (server.core, server.gate);
     if !matches!(route, Route::Health { .. }) {
-        gate.authenticate(head.header(header::AUTHORIZATION))?;
+        let user = gate.authenticate(head.header(header::AUTHORIZATION))?;
+        log::note(|entry| entry.user = user.to_owned());
     }
     let is_watch = is_watch(head, route);
     let pass = gate.pass(is_watch)?;
@@ -85,7 +136,13 @@ where
             let text = measure::text(core, &gate.metrics).await?;
             message::response(200, CONTENT_TYPE, message::full(text))
         }
-        route => answer(core, head, route, &body).await?,
+        route => match (route, server.test) {
+            (Route::Test(path), Some(test)) => {
+                let reply = test.answer(&head.method, path, &head.query, &body).await?;
+                message::response(reply.code, reply.content_type, message::full(reply.body))
+            }
+            _ => answer(server, head, route, &body).await?,
+        },
     };
     // A watch takes its place until its body is dropped.
     Ok(if is_watch { with(response, pass) } else { response })
@@ -102,15 +159,16 @@ fn with(response: Response<Body>, owned: impl Send + 'static) -> Response<Body> 
 }
 
 async fn answer(
-    core: &Arc<Core>,
+    server: &Context<'_>,
     head: &Head,
     route: &Route,
     body: &[u8],
 ) -> Result<Response<Body>, Failure> {
     if let Route::Resource(path) = route {
-        return resource(core, head, path, body).await;
+        return resource(server, head, path, body).await;
     }
-    if *route == Route::Unknown {
+    let core = server.core;
+    if matches!(route, Route::Unknown | Route::Test(_)) {
         return Err(Failure::path_not_found());
     }
     if !matches!(head.method, Method::GET | Method::HEAD) {
@@ -150,16 +208,19 @@ async fn answer(
             let document = documents.openapi().v3(path).ok_or_else(Failure::path_not_found)?;
             Ok(render::document(head, document.body, &document.etag, "application/json"))
         }
-        Route::Metrics | Route::Resource(_) | Route::Unknown => Err(Failure::path_not_found()),
+        Route::Metrics | Route::Test(_) | Route::Resource(_) | Route::Unknown => {
+            Err(Failure::path_not_found())
+        }
     }
 }
 
 async fn resource(
-    core: &Arc<Core>,
+    server: &Context<'_>,
     head: &Head,
     path: &ResourcePath,
     body: &[u8],
 ) -> Result<Response<Body>, Failure> {
+    let core = server.core;
     let registry = core.registry();
     let served =
         registry.get(&path.group, &path.version, &path.plural).ok_or_else(Failure::path_not_found)?;
@@ -179,6 +240,22 @@ async fn resource(
         Verb::Watch => watch::format(head)?,
         _ => Format::of(head.header(header::ACCEPT), Place::Objects)?,
     };
+    let user_agent = head.header(header::USER_AGENT).unwrap_or_default();
+    let effect = match server.faults.is_empty() {
+        true => Effect::default(),
+        false => server.faults.of(&Target {
+            verb: record::verb_name(head, verb),
+            resource: &served.group_resource(),
+            subresource: &path.subresource,
+            namespace: &path.namespace,
+            name: &path.name,
+            user_agent,
+            manager: &fieldmanager_managedfields::manager_name(head.query.text("fieldManager"), user_agent),
+        }),
+    };
+    if let Some(name) = effect.name() {
+        log::note(|entry| entry.fault = Some(name.to_owned()));
+    }
     let call = Call {
         served,
         verb,
@@ -187,12 +264,35 @@ async fn resource(
         subresource: &path.subresource,
         query: &head.query,
         content_type: head.header(header::CONTENT_TYPE).unwrap_or_default(),
-        user_agent: head.header(header::USER_AGENT).unwrap_or_default(),
+        user_agent,
         body,
+        stale: effect.stale(core, Revision::parse(head.query.text("resourceVersion"))).await?,
     };
-    let Answer { code, warnings, content } = core.answer(&call).await?;
+    effect.before(&call).await?;
+    let answered = rendered(core, head, &call, format, effect.cut()).await;
+    if !effect.loses_answer() {
+        return answered;
+    }
+    let mut response = answered.unwrap_or_else(|failure| {
+        log::note(|entry| entry.reason = failure.status.reason.to_owned());
+        render::failure(head, failure)
+    });
+    response.extensions_mut().insert(Lost);
+    Ok(response)
+}
+
+/// Does a request to a resource.
+async fn rendered(
+    core: &Arc<Core>,
+    head: &Head,
+    call: &Call<'_>,
+    format: Format,
+    cut: Option<Cut>,
+) -> Result<Response<Body>, Failure> {
+    let served = call.served;
+    let Answer { code, warnings, content } = core.answer(call).await?;
     let response = match content {
-        Content::Watch(watch) => watch::respond(core, head, format, watch).await?,
+        Content::Watch(watch) => watch::respond(core, head, format, watch, cut).await?,
         Content::Status(status) => render::status(head, code, &status, format)?,
         Content::Object(object) => render::object(core, head, code, served, &object, format)?,
         Content::List(list) => render::list(core, head, served, list, format)?,

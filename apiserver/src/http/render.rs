@@ -146,7 +146,9 @@ pub(super) fn list(
     format: Format,
 ) -> Result<Response<Body>, Failure> {
     let mut metadata = vec![("resourceVersion", Value::from(list.revision.to_string().as_str()))];
-    if !list.next.is_empty() {
+    // kube-apiserver writes the empty string in lists of custom resources, which are no Go type with `omitempty`.
+    let is_unstructured = !served.is_builtin() && matches!(format.form, Form::Object);
+    if !list.next.is_empty() || is_unstructured {
         metadata.push(("continue", list.next.into()));
     }
     if let Some(remaining) = list.remaining {

@@ -25,6 +25,8 @@ pub(crate) enum Route {
     OpenApiV2,
     /// `/openapi/v3`, and `/openapi/v3/PATH`.
     OpenApiV3(Option<String>),
+    /// Below `/test`: the segments that follow.
+    Test(Vec<String>),
     /// A resource, an object, or a subresource of it.
     Resource(ResourcePath),
     /// Anything else.
@@ -57,6 +59,7 @@ impl Route {
             [] => Route::Paths,
             ["version"] => Route::Version,
             ["metrics"] => Route::Metrics,
+            ["test", rest @ ..] => Route::Test(rest.iter().map(|segment| (*segment).to_owned()).collect()),
             ["healthz", rest @ ..] => health("healthz", rest),
             ["livez", rest @ ..] => health("livez", rest),
             ["readyz", rest @ ..] => health("readyz", rest),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 use http::Response;
 use http::header;
 use http_body::Frame;
@@ -13,7 +13,9 @@ use super::message::{Body, Head, response};
 use super::negotiate::{Form, Format, Media, Place};
 use super::render;
 use crate::endpoint::{Core, Failure, WatchCall};
-use crate::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, watch};
+use crate::fault::Cut;
+use crate::store::{Revision, StoreError};
+use crate::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, status, watch};
 
 /// The format of the events: always JSON. Parameters such as `stream=watch` are ignored.
 pub(super) fn format(head: &Head) -> Result<Format, Failure> {
@@ -27,6 +29,7 @@ pub(super) async fn respond(
     head: &Head,
     format: Format,
     call: WatchCall,
+    cut: Option<Cut>,
 ) -> Result<Response<Body>, Failure> {
     let WatchCall { served, prefix, selection, options } = call;
     let start = match (options.initial, options.from) {
@@ -48,7 +51,14 @@ pub(super) async fn respond(
         bookmark_interval: BOOKMARK_INTERVAL,
         timeout: options.timeout,
     };
-    let events = watch(core.store.clone(), request).await;
+    let mut events = watch(core.store.clone(), request).await;
+    if let Some(Cut { events: count, expires }) = cut {
+        let current = core.store.revision().await?;
+        let error =
+            StoreError::Compacted { requested: options.from.unwrap_or(Revision::FIRST), oldest: current };
+        let last = WatchEvent { kind: EventKind::Error, object: status(&error), revision: None };
+        events = events.take(count).chain(stream::iter(expires.then_some(last))).boxed();
+    }
     let mut lines =
         Lines { core: core.clone(), format, served, include: super::render::included(head)?, first: true };
     let frames = events.map(move |event| Ok(Frame::data(lines.line(event))));

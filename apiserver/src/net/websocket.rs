@@ -1,6 +1,6 @@
 //! Watches over WebSocket: each event is a message. The client of fabric8 asks for them.
 
-use std::convert::Infallible;
+use std::io;
 
 use futures::{SinkExt, StreamExt};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
@@ -15,20 +15,21 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tower::ServiceExt;
 
 use crate::ApiServer;
-use crate::http::{Body, Events};
+use crate::http::{Body, Events, LostAnswer, lost};
 
 /// The size of a message of a client, which has nothing to say, in bytes.
 const INCOMING: usize = 4096;
 
-/// Answers a request, over WebSocket if it is a watch that asks for it.
-pub(super) async fn serve(
-    server: ApiServer,
-    mut request: Request<Incoming>,
-) -> Result<Response<Body>, Infallible> {
+/// Answers a request, over WebSocket if it is a watch that asks for it. The error is that of an answer that a fault loses.
+pub(super) async fn serve(server: ApiServer, mut request: Request<Incoming>) -> io::Result<Response<Body>> {
     let key = key(request.headers());
     let upgrade = key.map(|key| (key, hyper::upgrade::on(&mut request)));
     let protocol = request.headers().get(header::SEC_WEBSOCKET_PROTOCOL).cloned();
-    let response = server.oneshot(request).await?;
+    let response = server.oneshot(request).await.unwrap_or_else(|never| match never {});
+    // An error ends the connection, or the stream of HTTP/2, without an answer.
+    if response.extensions().get::<LostAnswer>().is_some() {
+        return Err(lost());
+    }
     match upgrade {
         // Other answers, errors included, are ordinary ones.
         Some((key, upgrade)) if response.extensions().get::<Events>().is_some() => {

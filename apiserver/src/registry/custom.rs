@@ -3,6 +3,7 @@
 use fieldmanager_structural::crd::{CrdError, CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 
+use super::beta::from_beta;
 use crate::facts::SelectableField;
 use crate::object::{is_terminating, text};
 
@@ -20,6 +21,7 @@ pub(crate) struct Definition {
 impl Definition {
     /// The definition of an object, with the names that were accepted.
     pub(crate) fn of(object: &Value) -> Result<Self, CrdError> {
+        let object = &from_beta(object).unwrap_or_else(|| object.clone());
         let resource = CustomResource::from_value(object)?;
         let name = text(object, &["metadata", "name"]).to_owned();
         Ok(Definition { name, resource, is_terminating: is_terminating(object), object: object.clone() })

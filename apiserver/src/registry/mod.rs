@@ -1,5 +1,6 @@
 //! The resources that are served: those built in, and those of CustomResourceDefinitions.
 
+mod beta;
 mod custom;
 mod served;
 

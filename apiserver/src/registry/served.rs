@@ -3,11 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use fieldmanager_builtin::Kind;
-use fieldmanager_handlers::Resource;
+use fieldmanager_handlers::{Outcome, Resource, Subresource};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::Definition;
+use super::beta::from_beta;
 use crate::facts::{self, SelectableField, ServedResource};
 use crate::object::with_metadata;
 use crate::store::{Entry, InvalidKey, Key, Prefix, Revision};
@@ -148,16 +149,10 @@ impl Served {
         self.present(&entry.object, entry.revision)
     }
 
-    /// A stored object as the handlers take it, which read it themselves: the defaults of a custom resource are those of the
-    /// version in which it is stored, so it cannot be read twice.
+    /// A stored object as the handlers take it, which read it themselves.
     pub(crate) fn live(&self, entry: &Entry) -> Value {
-        match self.is_builtin() {
-            true => self.read(entry),
-            false => {
-                let version = Value::from(entry.revision.to_string().as_str());
-                with_metadata(&entry.object, "resourceVersion", Some(version))
-            }
-        }
+        let version = Value::from(entry.revision.to_string().as_str());
+        with_metadata(&entry.object, "resourceVersion", Some(version))
     }
 
     /// The warning of each request to the version; `None` if it is not deprecated.
@@ -171,6 +166,7 @@ impl Served {
         let same = self.definition.is_none() && self.storage.as_ref() == Some(&self.kind);
         let object = match (same, self.handlers()) {
             (false, Ok(handlers)) => handlers.read(stored),
+            _ if self.is_definition() => from_beta(stored).unwrap_or_else(|| stored.clone()),
             _ => stored.clone(),
         };
         with_metadata(&object, "resourceVersion", Some(Value::from(revision.to_string().as_str())))
@@ -184,6 +180,23 @@ impl Served {
         };
         let handlers = self.storage_handlers.get_or_init(|| self.resource(storage).ok());
         handlers.as_ref().map_or_else(|| object.clone(), |handlers| handlers.read(&object))
+    }
+
+    /// The object of an outcome as it is stored in place of another one. kube-apiserver changes a built-in object at a version
+    /// that has the fields of all versions, so the part that a request does not change stays as it is stored: at the
+    /// version of the request it can have less, or another order.
+    pub(crate) fn to_stored_over(&self, outcome: &Outcome, part: Subresource, stored: &Value) -> Value {
+        let new = self.to_stored(&outcome.object);
+        let Value::Map(mut fields) = new else { return new };
+        if self.is_builtin() && self.storage.as_ref() != Some(&self.kind) {
+            let kept = if part == Subresource::Status { "spec" } else { "status" };
+            let kept = stored.get(kept).map(|value| (kept, value));
+            let status = outcome.stored_status().map(|status| ("status", status));
+            for (name, value) in kept.into_iter().chain(status) {
+                fields.insert(name, value.clone());
+            }
+        }
+        Value::Map(fields)
     }
 
     /// What makes tables of the objects.

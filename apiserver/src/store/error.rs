@@ -46,6 +46,9 @@ pub enum StoreError {
     /// The store has no room left. Nothing was written.
     #[error("the store is full: {0}")]
     Full(String),
+    /// The store has no snapshots, so that a server with it can neither be forked nor restored.
+    #[error("the store has no snapshots: one in memory has them")]
+    NoSnapshots,
     /// The store was closed. A watch ends with this error.
     #[error("the store was closed")]
     Closed,

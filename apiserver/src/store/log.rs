@@ -12,25 +12,9 @@ use std::{
 
 use fieldmanager_value::Value;
 use futures::Stream;
-use im::OrdMap;
 
-use super::{Entry, Event, Key, Prefix, Result, Revision, StoreError, Watch};
-
-/// All objects at one revision. A clone costs nothing, and an edited clone shares what did not change.
-pub(super) type Objects = OrdMap<Key, Stored>;
-
-/// A stored object without its key.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Stored {
-    pub(super) object: Value,
-    pub(super) revision: Revision,
-}
-
-impl Stored {
-    pub(super) fn entry(&self, key: &Key) -> Entry {
-        Entry { key: key.clone(), object: self.object.clone(), revision: self.revision }
-    }
-}
+use super::objects::{Objects, Stored};
+use super::{Event, Key, Prefix, Result, Revision, StoreError, Watch};
 
 /// How much of the past a store in memory keeps; the oldest events are dropped first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +206,15 @@ impl State {
         aftermath
     }
 
+    /// Raises the revision without a change of an object.
+    #[cfg(feature = "etcd")]
+    pub(super) fn advance(&mut self, revision: Revision) -> Aftermath {
+        self.revision = revision;
+        let mut aftermath = Aftermath::default();
+        self.wake_all(&mut aftermath);
+        aftermath
+    }
+
     /// Drops records until the limits hold.
     fn trim(&mut self, aftermath: &mut Aftermath) {
         while self.log.len() > self.limits.events || self.bytes > self.limits.bytes {
@@ -262,14 +255,18 @@ impl State {
 
     /// Replaces all objects and forgets the history. The revision rises, so that every earlier one is compacted.
     pub(super) fn restore(&mut self, objects: Objects, revision: Revision) -> Aftermath {
+        self.replace(objects, self.revision.max(revision).next())
+    }
+
+    /// Replaces all objects by those of a greater revision, and forgets the history before it.
+    pub(super) fn replace(&mut self, objects: Objects, revision: Revision) -> Aftermath {
         let mut aftermath = Aftermath::default();
-        self.revision = self.revision.max(revision).next();
-        self.oldest = self.revision;
+        self.revision = revision;
+        self.oldest = revision;
         self.bytes = 0;
         aftermath._records.extend(self.log.drain(..));
         aftermath._objects.push(std::mem::replace(&mut self.base, objects.clone()));
         aftermath._objects.push(std::mem::replace(&mut self.objects, objects));
-        let revision = self.revision;
         for slot in self.slots.values_mut() {
             slot.dropped = Some(revision);
         }
@@ -349,8 +346,14 @@ impl Shared {
 
     /// Returns the events of a prefix after a kept revision.
     pub(super) fn watch(&self, prefix: Prefix, after: Revision) -> Result<LogWatch> {
+        self.lock().open()?.check(after)?;
+        self.watch_unchecked(prefix, after)
+    }
+
+    /// Returns the events of a prefix after a revision that the caller knows to be kept, or to come.
+    pub(super) fn watch_unchecked(&self, prefix: Prefix, after: Revision) -> Result<LogWatch> {
         let mut state = self.lock();
-        state.open()?.check(after)?;
+        state.open()?;
         state.slots.entry(prefix.clone()).or_default().watches += 1;
         let id = state.next_watch;
         state.next_watch += 1;
@@ -388,7 +391,8 @@ impl Stream for LogWatch {
                 this.position = event.revision;
                 return Poll::Ready(Some(Ok(event.clone())));
             }
-            this.position = step.passed;
+            // A watch may begin at a revision that a store which follows another one has not reached.
+            this.position = this.position.max(step.passed);
             if !step.more {
                 if let Some(slot) = state.slots.get_mut(&this.prefix) {
                     slot.wakers.insert(this.id, context.waker().clone());
@@ -408,7 +412,7 @@ impl Watch for LogWatch {
                 break;
             }
             let step = state.next_event(&this.prefix, this.position);
-            this.position = step.passed;
+            this.position = this.position.max(step.passed);
             if step.event.is_some() || !step.more {
                 break;
             }

@@ -1,13 +1,16 @@
 //! A store in memory.
 
-use std::ops::Bound;
+use std::{ops::Bound, sync::Arc};
 
+#[cfg(feature = "file")]
+use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
 use super::{
-    BoxWatch, Entry, HistoryLimits, Key, List, MemoryStats, Page, Prefix, Read, Result, Revision, Store,
-    StoreError, Write,
-    log::{Objects, Shared, State, unshared_bytes},
+    BoxWatch, Entry, HistoryLimits, Key, List, MemoryStats, Page, Prefix, Read, Result, Revision,
+    SharedStore, Snapshot, Store, StoreError, Write,
+    log::{Shared, State, unshared_bytes},
+    objects::Objects,
 };
 
 /// A store in memory, on persistent maps.
@@ -37,35 +40,6 @@ use super::{
 /// ```
 pub struct Memory {
     shared: Shared,
-}
-
-/// All objects of a [`Memory`] at one revision. Clones are free.
-#[derive(Clone)]
-pub struct Snapshot {
-    objects: Objects,
-    revision: Revision,
-}
-
-impl Snapshot {
-    /// Returns the revision at which the snapshot was taken.
-    pub fn revision(&self) -> Revision {
-        self.revision
-    }
-
-    /// Returns the number of objects.
-    pub fn len(&self) -> usize {
-        self.objects.len()
-    }
-
-    /// Reports whether there are no objects.
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
-    }
-
-    /// Returns the objects in the order of their keys.
-    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
-        self.objects.iter().map(|(key, stored)| stored.entry(key))
-    }
 }
 
 impl Default for Memory {
@@ -128,6 +102,22 @@ impl Memory {
         self.shared.lock().stats()
     }
 
+    /// The objects at the current revision, also of a store that is closed.
+    #[cfg(feature = "file")]
+    pub(super) fn objects(&self) -> (Objects, Revision) {
+        let state = self.shared.lock();
+        (state.objects.clone(), state.revision)
+    }
+
+    /// Makes a change visible whose revision another part of the store chose. Changes have rising revisions.
+    #[cfg(feature = "file")]
+    pub(super) fn apply(&self, key: &Key, object: Option<Value>, revision: Revision) {
+        let current = self.shared.lock().objects.get(key).map(|stored| stored.object.clone());
+        let cost = current.map_or(0, |current| unshared_bytes(&current, object.as_ref()));
+        let aftermath = self.shared.lock().commit(key, object, revision, cost);
+        aftermath.finish();
+    }
+
     fn get_now(&self, key: &Key, at: Option<Revision>) -> Result<Read> {
         let (objects, revision) = self.shared.lock().at(at)?;
         Ok(Read { entry: objects.get(key).map(|stored| stored.entry(key)), revision })
@@ -135,29 +125,12 @@ impl Memory {
 
     fn list_now(&self, list: &List) -> Result<Page> {
         let (objects, revision) = self.shared.lock().at(list.at)?;
-        let first = Key::first_of(&list.prefix);
-        let start = match &list.after {
-            Some(after) if *after >= first => Bound::Excluded(after),
-            _ => Bound::Included(&first),
-        };
-        let mut covered = objects
-            .range::<_, Key>((start, Bound::Unbounded))
-            .take_while(|(key, _)| list.prefix.contains(key));
-        let limit = list.limit.unwrap_or(usize::MAX);
-        let entries: Vec<Entry> =
-            covered.by_ref().take(limit).map(|(key, stored)| stored.entry(key)).collect();
-        let remaining = covered.count();
-        let next = if remaining > 0 { entries.last().map(|last| last.key.clone()) } else { None };
-        Ok(Page { entries, revision, next, remaining: u64::try_from(remaining).unwrap_or(u64::MAX) })
+        Ok(page(&objects, revision, list))
     }
 
     fn write_now(&self, key: &Key, write: Write) -> Result<Revision> {
         let current = self.get_now(key, None)?.entry;
-        let (expected, object) = match write {
-            Write::Create(object) => (None, Some(object)),
-            Write::Update { expected, object } => (Some(expected), Some(object)),
-            Write::Delete { expected } => (Some(expected), None),
-        };
+        let (expected, object) = write.parts();
         let conflict = |current| Err(StoreError::Conflict { key: key.clone(), current });
         if current.as_ref().map(|entry| entry.revision) != expected {
             return conflict(current);
@@ -175,6 +148,22 @@ impl Memory {
         aftermath.finish();
         Ok(revision)
     }
+}
+
+/// The part of the objects that a list asks for.
+pub(super) fn page(objects: &Objects, revision: Revision, list: &List) -> Page {
+    let first = Key::first_of(&list.prefix);
+    let start = match &list.after {
+        Some(after) if *after >= first => Bound::Excluded(after),
+        _ => Bound::Included(&first),
+    };
+    let mut covered =
+        objects.range::<_, Key>((start, Bound::Unbounded)).take_while(|(key, _)| list.prefix.contains(key));
+    let limit = list.limit.unwrap_or(usize::MAX);
+    let entries: Vec<Entry> = covered.by_ref().take(limit).map(|(key, stored)| stored.entry(key)).collect();
+    let remaining = covered.count();
+    let next = if remaining > 0 { entries.last().map(|last| last.key.clone()) } else { None };
+    Page { entries, revision, next, remaining: u64::try_from(remaining).unwrap_or(u64::MAX) }
 }
 
 impl Store for Memory {
@@ -212,5 +201,19 @@ impl Store for Memory {
             aftermath.finish();
             Ok(())
         })
+    }
+
+    fn snapshot(&self) -> Result<Snapshot> {
+        self.shared.lock().open()?;
+        Ok(self.snapshot())
+    }
+
+    fn restore(&self, snapshot: &Snapshot) -> Result<Revision> {
+        self.restore(snapshot)
+    }
+
+    fn fork(&self) -> Result<SharedStore> {
+        self.shared.lock().open()?;
+        Ok(Arc::new(self.fork()))
     }
 }

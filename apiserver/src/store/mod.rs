@@ -1,4 +1,4 @@
-//! Where objects are stored: a trait, and a store in memory.
+//! Where objects are stored: a trait, and stores in memory, in a file, and in etcd.
 //!
 //! # What a store is
 //!
@@ -29,9 +29,14 @@
 
 mod entry;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(feature = "file")]
+mod file;
 mod key;
 mod log;
 mod memory;
+mod objects;
 mod revision;
 
 use std::{pin::Pin, sync::Arc};
@@ -41,9 +46,14 @@ use futures::{Stream, future::BoxFuture};
 
 pub use entry::Entry;
 pub use error::StoreError;
+#[cfg(feature = "etcd")]
+pub use etcd::Etcd;
+#[cfg(feature = "file")]
+pub use file::{File, FileError};
 pub use key::{InvalidKey, Key, KeyParts, Prefix};
 pub use log::{HistoryLimits, MemoryStats};
-pub use memory::{Memory, Snapshot};
+pub use memory::Memory;
+pub use objects::Snapshot;
 pub use revision::Revision;
 
 /// The result of an operation of a store.
@@ -130,6 +140,18 @@ pub enum Write {
     },
 }
 
+impl Write {
+    /// The revision that the stored object is expected to have, `None` for no object, and the new object, `None` to remove
+    /// it.
+    fn parts(self) -> (Option<Revision>, Option<Value>) {
+        match self {
+            Write::Create(object) => (None, Some(object)),
+            Write::Update { expected, object } => (Some(expected), Some(object)),
+            Write::Delete { expected } => (Some(expected), None),
+        }
+    }
+}
+
 /// A write that took place, as a watch delivers it. Clones are cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -201,9 +223,40 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::Future`].
     fn compact(&self, oldest: Revision) -> BoxFuture<'_, Result<()>>;
 
+    /// Reports whether other servers may write to the store.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Finishes writes that have begun, ends watches with [`StoreError::Closed`] and releases files and connections.
     /// Every later operation fails with [`StoreError::Closed`].
     fn close(&self) -> BoxFuture<'_, Result<()>>;
+
+    /// Returns the objects at the current revision, without copying them.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSnapshots`] by default, as for [`restore`](Self::restore) and [`fork`](Self::fork). [`Memory`] has
+    /// all three, and so should a store that passes operations to it.
+    fn snapshot(&self) -> Result<Snapshot> {
+        Err(StoreError::NoSnapshots)
+    }
+
+    /// Replaces all objects by those of a snapshot, see [`Memory::restore`].
+    ///
+    /// # Errors
+    /// [`StoreError::NoSnapshots`] by default.
+    fn restore(&self, snapshot: &Snapshot) -> Result<Revision> {
+        let _ = snapshot;
+        Err(StoreError::NoSnapshots)
+    }
+
+    /// Returns a second, independent store in the same state, see [`Memory::fork`].
+    ///
+    /// # Errors
+    /// [`StoreError::NoSnapshots`] by default.
+    fn fork(&self) -> Result<SharedStore> {
+        Err(StoreError::NoSnapshots)
+    }
 }
 
 /// A shared store of any kind.

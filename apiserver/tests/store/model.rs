@@ -11,9 +11,10 @@ use proptest::prelude::*;
 
 use crate::{number, object, pod};
 
-/// Makes the test of this module for a store, given a function from the number of kept events to a new store.
+/// Makes the test of this module for a store, given a strategy for the number of kept events, and an asynchronous function
+/// from this number to a new store.
 macro_rules! tests {
-    ($module:ident, $store:expr) => {
+    ($module:ident, $events:expr, $store:expr) => {
         mod $module {
             #[allow(unused_imports)]
             use super::*;
@@ -23,12 +24,11 @@ macro_rules! tests {
 
                 #[test]
                 fn a_store_equals_a_map_and_a_log(
-                    events in proptest::option::of(0..12usize),
+                    events in $events,
                     operations in crate::model::operations(),
                 ) {
-                    let events = events.unwrap_or(usize::MAX);
                     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                    runtime.block_on(crate::model::run($store(events), events, operations));
+                    runtime.block_on(async { crate::model::run($store(events).await, events, operations).await });
                 }
             }
         }

@@ -9,7 +9,8 @@ use futures::{FutureExt, StreamExt};
 
 use crate::{number, object, pod};
 
-/// Makes the tests of this module for a store, given a function that returns a new, empty one.
+/// Makes the tests of this module for a store, given an asynchronous function that returns a new, empty one, and what
+/// has to live as long as it.
 macro_rules! tests {
     ($module:ident, $store:expr) => {
         crate::suite::tests!(@ $module, $store,
@@ -39,8 +40,8 @@ macro_rules! tests {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
                 async fn $name() {
-                    let store = $store;
-                    crate::suite::$name(store()).await;
+                    let (store, _guard) = $store().await;
+                    crate::suite::$name(store).await;
                 }
             )*
         }

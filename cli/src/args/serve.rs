@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use bytesize::ByteSize;
+use fieldmanager_managedfields::Time;
 
 /// Run a Kubernetes API server
 #[derive(clap::Args)]
@@ -32,10 +33,14 @@ pub(crate) struct ServeArgs {
     /// Where to write the kubeconfig of a client; a file in the temporary folder by default
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// A file with CustomResourceDefinitions to create at the start; may be repeated
+    /// Where objects are stored: `memory`, `file:PATH` for a file that survives the end of the server, or
+    /// `etcd:URL,...` for an etcd that several servers may share
+    #[arg(long, value_name = "STORE", default_value = "memory")]
+    pub(crate) store: StoreArg,
+    /// A file with CustomResourceDefinitions to create at the start, unless the store has them; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) crd: Vec<PathBuf>,
-    /// A folder or a file with objects to create at the start; may be repeated
+    /// A folder or a file with objects to create at the start, unless the store has them; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) load: Vec<PathBuf>,
     /// Keep the dependents of deleted objects, and the objects of deleted namespaces
@@ -47,6 +52,9 @@ pub(crate) struct ServeArgs {
     /// The largest body of a request
     #[arg(long, value_name = "SIZE", default_value = "3MiB")]
     pub(crate) max_body: ByteSize,
+    /// The most bytes of the headers of a request
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    pub(crate) max_headers: ByteSize,
     /// The most requests at once, apart from watches
     #[arg(long, value_name = "NUMBER", default_value_t = 400)]
     pub(crate) max_requests: usize,
@@ -59,10 +67,48 @@ pub(crate) struct ServeArgs {
     /// The most memory for these changes
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     pub(crate) max_history_size: ByteSize,
+    /// Answer requests below /test, by which tests restore snapshots, inject faults, read the log and set the clock
+    #[arg(long)]
+    pub(crate) test_api: bool,
+    /// The seed of uids, generated names and the probabilities of faults, for tests that repeat
+    #[arg(long, value_name = "NUMBER", requires = "test_api")]
+    pub(crate) seed: Option<u64>,
+    /// The time at which the clock stops, such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME", requires = "test_api")]
+    pub(crate) time: Option<Time>,
+    /// The most memory for the log of a server with --test-api
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    pub(crate) max_log: ByteSize,
     /// Log requests to standard error; twice: and connections
     #[arg(short = 'v', long = "verbose", action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Log as JSON, one object on each line
     #[arg(long)]
     pub(crate) log_json: bool,
+}
+
+/// Where objects are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StoreArg {
+    /// In memory.
+    Memory,
+    /// In a file.
+    File(PathBuf),
+    /// In etcd, with the URLs of its servers.
+    Etcd(Vec<String>),
+}
+
+impl std::str::FromStr for StoreArg {
+    type Err = String;
+
+    fn from_str(argument: &str) -> Result<Self, String> {
+        match argument.split_once(':') {
+            None if argument == "memory" => Ok(StoreArg::Memory),
+            Some(("file", path)) if !path.is_empty() => Ok(StoreArg::File(PathBuf::from(path))),
+            Some(("etcd", urls)) if !urls.is_empty() => {
+                Ok(StoreArg::Etcd(urls.split(',').map(str::to_owned).collect()))
+            }
+            _ => Err("expected `memory`, `file:PATH` or `etcd:URL,...`".to_owned()),
+        }
+    }
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use bytesize::ByteSize;
 use fieldmanager_apiserver::net::{Listening, Tls};
-use fieldmanager_apiserver::store::{HistoryLimits, Memory};
-use fieldmanager_apiserver::{ApiServer, Collection, Limits};
+use fieldmanager_apiserver::store::{File, HistoryLimits, Memory, SharedStore, StoreError};
+use fieldmanager_apiserver::{ApiServer, Collection, Limits, LoadError, Random};
 use fieldmanager_value::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::ServeArgs;
+use crate::args::{ServeArgs, StoreArg};
 use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::output;
@@ -39,15 +39,29 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     }
     let mut limits = Limits::default();
     limits.body = size(args.max_body);
+    limits.headers = u32::try_from(args.max_headers.as_u64()).unwrap_or(u32::MAX);
     limits.requests = args.max_requests;
     limits.watches = args.max_watches;
+    limits.log = if args.test_api { size(args.max_log) } else { 0 };
     let history = HistoryLimits::default().events(args.max_history).bytes(size(args.max_history_size));
     let collection = if args.no_collector { Collection::Stepped } else { Collection::On };
-    let builder = ApiServer::builder().store(Arc::new(Memory::new(history)));
+    let builder = ApiServer::builder().store(store(&args.store, history).await?);
     let builder = builder.limits(limits).tokens(tokens.clone());
-    let server = builder.unions(args.unions).collection(collection).build().await;
-    let server = server.map_err(|error| Failure::Other(error.to_string()))?;
+    let random = Random::system();
+    if let Some(seed) = args.seed {
+        random.set_seed(seed);
+    }
+    if let Some(time) = args.time {
+        random.set_time(time);
+    }
+    let builder = builder.unions(args.unions).collection(collection).source(random).test_api(args.test_api);
+    let failed = |error: StoreError| Failure::Other(error.to_string());
+    let server = builder.build().await.map_err(failed)?;
     load(&server, args, files).await?;
+    // A reset keeps what was loaded. Other stores than that in memory have no snapshots.
+    if args.store == StoreArg::Memory {
+        server.mark_start().await.map_err(failed)?;
+    }
 
     let address = SocketAddr::new(args.listen, args.port);
     let listening = Listening::bind(address, tls).await;
@@ -79,6 +93,28 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     }
     ended.map_err(|error| Failure::Other(error.to_string()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn store(store: &StoreArg, history: HistoryLimits) -> Result<SharedStore, Failure> {
+    Ok(match store {
+        StoreArg::Memory => Arc::new(Memory::new(history)),
+        StoreArg::File(path) => {
+            Arc::new(File::open(path, history).map_err(|error| Failure::Other(error.to_string()))?)
+        }
+        StoreArg::Etcd(urls) => etcd(urls, history).await?,
+    })
+}
+
+#[cfg(feature = "etcd")]
+async fn etcd(urls: &[String], history: HistoryLimits) -> Result<SharedStore, Failure> {
+    let store = fieldmanager_apiserver::store::Etcd::connect(urls, history).await;
+    Ok(Arc::new(store.map_err(|error| Failure::Other(format!("{}: {error}", urls.join(","))))?))
+}
+
+#[cfg(not(feature = "etcd"))]
+async fn etcd(urls: &[String], _: HistoryLimits) -> Result<SharedStore, Failure> {
+    let urls = urls.join(",");
+    Err(Failure::Usage(format!("--store etcd:{urls} needs a program that is built with the feature `etcd`")))
 }
 
 fn size(size: ByteSize) -> usize {
@@ -155,7 +191,11 @@ async fn load(server: &ApiServer, args: &ServeArgs, files: Files) -> Result<(), 
     }
     objects.sort_by_key(|(order, ..)| *order);
     for (_, path, object) in objects {
-        server.load(&object).await.map_err(|error| Failure::input(files::name(&path), error))?;
+        match server.load(&object).await {
+            // An earlier run created it.
+            Err(LoadError::Exists(_)) if args.store != StoreArg::Memory => {}
+            loaded => loaded.map_err(|error| Failure::input(files::name(&path), error))?,
+        }
     }
     Ok(())
 }

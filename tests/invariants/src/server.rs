@@ -19,14 +19,28 @@ const MAX_REQUESTS: usize = 8;
 /// The most events of a watch that are read.
 const MAX_EVENTS: usize = 50;
 
-/// Parts of the messages of answers with the code 500, with what they answer. kube-apiserver gives them too.
-const EXPECTED: [(&str, &str); 6] = [
-    ("failed to create typed patch object", "a configuration that does not fit its type"),
-    ("failed to convert new object", "a configuration with a malformed quantity or time"),
-    ("resourceVersion should not be set on objects to be created", "a new object with a version"),
-    ("strconv.ParseUint: parsing", "a version that is not a number"),
-    ("Object 'apiVersion' is missing", "a patch that removes the version of a custom resource"),
-    ("failed to allocate", "a Service when no address or port is left"),
+const STRATEGIC: &str = "application/strategic-merge-patch";
+
+/// The answers with the code 500, which kube-apiserver gives too: the content type of the request, a part of the message,
+/// and the reason, for
+///
+/// - a configuration that does not fit its type,
+/// - a configuration with a malformed quantity or time,
+/// - a strategic merge patch whose values or directives do not fit the object,
+/// - a new object with a version,
+/// - a version that is not a number,
+/// - an update of a Service with one node port twice,
+/// - a patch that removes the version of a custom resource,
+/// - a Service when no address or port is left.
+const EXPECTED: [(&str, &str, &str); 8] = [
+    ("", "failed to create typed patch object", ""),
+    ("", "failed to convert new object", ""),
+    (STRATEGIC, "", ""),
+    ("", "resourceVersion should not be set on objects to be created", ""),
+    ("", "strconv.ParseUint: parsing", ""),
+    ("", "duplicate nodePort", ""),
+    ("", "Object 'apiVersion' is missing", "InternalError"),
+    ("", "failed to allocate", "InternalError"),
 ];
 
 /// The objects of a new server with a custom resource.
@@ -101,6 +115,7 @@ fn request(line: &str) -> Option<Request<Full<Bytes>>> {
 }
 
 async fn answered(server: &ApiServer, request: Request<Full<Bytes>>) -> Result<(), String> {
+    let media = request.headers().get(header::CONTENT_TYPE).cloned();
     let response = match server.clone().oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},
@@ -137,9 +152,12 @@ async fn answered(server: &ApiServer, request: Request<Full<Bytes>>) -> Result<(
     ensure!(first.get("code").and_then(serde_json::Value::as_u64) == Some(code.into()), "{code}: {first}");
     let message = text("message");
     ensure!(!message.is_empty(), "{code}: no message: {first}");
-    ensure!(
-        code != 500 || EXPECTED.iter().any(|(part, _)| message.contains(part)),
-        "an unexpected 500: {first}"
-    );
+    let is_of = |wanted: &str| {
+        wanted.is_empty() || media.as_ref().is_some_and(|own| own.as_bytes().starts_with(wanted.as_bytes()))
+    };
+    let is_expected = |(media, part, reason): &(&str, &str, &str)| {
+        is_of(media) && message.contains(part) && text("reason") == *reason
+    };
+    ensure!(code != 500 || EXPECTED.iter().any(is_expected), "an unexpected 500: {first}");
     Ok(())
 }

@@ -29,8 +29,9 @@ const REQUESTS: [&str; 5] = [
     include_str!("../../../fuzz/seeds/handlers/shop"),
 ];
 
-const HTTP: [&str; 3] = [
+const HTTP: [&str; 4] = [
     include_str!("../../../fuzz/seeds/server/core"),
+    include_str!("../../../fuzz/seeds/server/faults"),
     include_str!("../../../fuzz/seeds/server/custom"),
     include_str!("../../../fuzz/seeds/server/documents"),
 ];
@@ -152,7 +153,7 @@ proptest! {
     #![proptest_config(cases(30))]
 
     #[test]
-    fn http_requests_satisfy_the_invariants(seed in 0..3usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..6)) {
+    fn http_requests_satisfy_the_invariants(seed in 0..4usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..6)) {
         holds(check_server(rearranged(&HTTP, seed, &cuts).as_bytes()))?;
     }
 }

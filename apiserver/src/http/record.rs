@@ -1,0 +1,46 @@
+//! Requests as the log shows them.
+
+use http::header;
+
+use super::message::Head;
+use super::route::Route;
+use super::verb::verb;
+use crate::endpoint::{Core, Verb};
+use crate::log::LogEntry;
+
+/// The entry of a request that has not been answered.
+pub(super) fn entry(core: &Core, head: &Head, route: &Route) -> LogEntry {
+    let text = |name| head.header(name).unwrap_or_default().to_owned();
+    let user_agent = text(header::USER_AGENT);
+    let mut entry = LogEntry {
+        time: core.source.now().to_string(),
+        manager: fieldmanager_managedfields::manager_name(head.query.text("fieldManager"), &user_agent),
+        user_agent,
+        verb: head.method.as_str().to_ascii_lowercase(),
+        path: head.path.clone(),
+        dry_run: head.query.all("dryRun").any(|value| !value.is_empty()),
+        ..LogEntry::default()
+    };
+    let Route::Resource(path) = route else { return entry };
+    if let Ok(verb) = verb(head, path) {
+        entry.verb = verb_name(head, verb).to_owned();
+    }
+    entry.resource = match path.group.is_empty() {
+        true => path.plural.clone(),
+        false => format!("{}.{}", path.plural, path.group),
+    };
+    entry.version = path.version.clone();
+    entry.namespace = path.namespace.clone();
+    entry.name = path.name.clone();
+    entry.subresource = path.subresource.clone();
+    entry
+}
+
+/// The verb in the log and in faults: `apply` is a verb of its own.
+pub(super) fn verb_name(head: &Head, verb: Verb) -> &'static str {
+    let media = head.header(header::CONTENT_TYPE).unwrap_or_default();
+    match verb {
+        Verb::Patch if media.starts_with("application/apply-patch") => "apply",
+        verb => verb.name(),
+    }
+}

@@ -1,0 +1,114 @@
+//! The task that follows the writes in etcd.
+
+use std::time::Duration;
+
+use etcd_client::EventType;
+use fieldmanager_value::Value;
+use tokio::sync::watch;
+
+use super::client::Client;
+use super::convert::revision;
+use crate::store::log::{Shared, unshared_bytes};
+use crate::store::{Key, Result, Revision};
+
+/// The delay before etcd is asked again after an error; it doubles with each error.
+const FIRST_DELAY: Duration = Duration::from_millis(50);
+const LAST_DELAY: Duration = Duration::from_secs(2);
+
+/// Brings the writes of all servers into the history of one server.
+pub(super) struct Feed {
+    client: Client,
+    shared: Shared,
+    reached: watch::Sender<Revision>,
+}
+
+/// Why a watch of etcd ended.
+enum End {
+    /// etcd no longer has the next events.
+    Compacted,
+    /// The connection ended.
+    Lost,
+}
+
+impl Feed {
+    pub(super) fn new(client: Client, shared: Shared, reached: watch::Sender<Revision>) -> Self {
+        Feed { client, shared, reached }
+    }
+
+    /// Follows etcd until the task is aborted.
+    pub(super) async fn run(self) {
+        let mut delay = FIRST_DELAY;
+        loop {
+            let before = *self.reached.borrow();
+            let ended = match self.follow(before).await {
+                Ok(End::Compacted) => self.read_again().await,
+                Ok(End::Lost) => Ok(()),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = &ended {
+                tracing::warn!(%error, "watches are behind etcd");
+            }
+            if ended.is_ok() && *self.reached.borrow() > before {
+                delay = FIRST_DELAY;
+            }
+            tokio::time::sleep(delay).await;
+            delay = (delay * 2).min(LAST_DELAY);
+        }
+    }
+
+    /// Follows one watch of etcd to its end.
+    async fn follow(&self, after: Revision) -> Result<End> {
+        let mut events = self.client.watch(after.next()).await?;
+        while let Ok(Some(message)) = events.message().await {
+            if message.compact_revision() != 0 {
+                return Ok(End::Compacted);
+            }
+            if message.canceled() {
+                tracing::warn!(reason = message.cancel_reason(), "etcd ended a watch");
+                return Ok(End::Lost);
+            }
+            for event in message.events() {
+                let Some(kv) = event.kv() else { continue };
+                let object = match event.event_type() {
+                    EventType::Put => kv.value_str().ok().and_then(|json| Value::from_json(json).ok()),
+                    EventType::Delete => None,
+                };
+                let key = kv.key_str().ok().and_then(|key| key.parse().ok());
+                self.apply(key.as_ref(), object, revision(kv.mod_revision()));
+            }
+        }
+        Ok(End::Lost)
+    }
+
+    /// Makes a write visible. Objects of other programs only raise the revision.
+    fn apply(&self, key: Option<&Key>, object: Option<Value>, revision: Revision) {
+        let mut state = self.shared.lock();
+        if state.open().is_err() || revision <= state.revision {
+            return;
+        }
+        let stored = key.and_then(|key| state.objects.get(key)).map(|stored| stored.object.clone());
+        let aftermath = match key {
+            Some(key) if object.is_some() || stored.is_some() => {
+                let cost = stored.map_or(0, |stored| unshared_bytes(&stored, object.as_ref()));
+                state.commit(key, object, revision, cost)
+            }
+            _ => state.advance(revision),
+        };
+        drop(state);
+        aftermath.finish();
+        self.reached.send_replace(revision);
+    }
+
+    /// Replaces all objects after events were lost. Watches end, so that their clients list again.
+    async fn read_again(&self) -> Result<()> {
+        let (objects, revision) = self.client.all().await?;
+        let aftermath = {
+            let mut state = self.shared.lock();
+            state.open()?;
+            state.replace(objects, revision)
+        };
+        aftermath.finish();
+        self.reached.send_replace(revision);
+        Ok(())
+    }
+}

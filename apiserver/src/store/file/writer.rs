@@ -1,0 +1,141 @@
+//! The thread that decides on writes and commits them in groups.
+
+use std::sync::{Arc, mpsc};
+
+use tokio::sync::oneshot;
+
+use super::disk::{Decided, Disk, is_full};
+use crate::store::objects::{Objects, Stored};
+use crate::store::{Key, Memory, Result, Revision, StoreError, Write};
+
+/// The most writes that one synchronization of the file commits.
+const GROUP: usize = 1024;
+
+/// A request to the writer.
+pub(super) enum Message {
+    /// Write an object.
+    Write {
+        /// The object.
+        key: Key,
+        /// The change.
+        write: Write,
+        /// Gets the revision after the change is durable.
+        answer: oneshot::Sender<Result<Revision>>,
+    },
+    /// Release the file.
+    Close {
+        /// Gets a value after the file is released.
+        answer: oneshot::Sender<()>,
+    },
+}
+
+type Answer = (oneshot::Sender<Result<Revision>>, Result<Revision>);
+
+pub(super) struct Writer {
+    disk: Disk,
+    memory: Arc<Memory>,
+    messages: mpsc::Receiver<Message>,
+    /// The changes of a commit that failed: the file has all of them or none.
+    unknown: Vec<Decided>,
+}
+
+impl Writer {
+    pub(super) fn new(disk: Disk, memory: Arc<Memory>, messages: mpsc::Receiver<Message>) -> Self {
+        Writer { disk, memory, messages, unknown: Vec::new() }
+    }
+
+    /// Works until the store is closed or dropped.
+    pub(super) fn run(mut self) {
+        while let Ok(first) = self.messages.recv() {
+            let mut group = Vec::new();
+            let mut message = Some(first);
+            while let Some(next) = message.take() {
+                match next {
+                    Message::Write { key, write, answer } => group.push((key, write, answer)),
+                    Message::Close { answer } => {
+                        self.commit(group);
+                        self.disk.close();
+                        let _ = answer.send(());
+                        return;
+                    }
+                }
+                if group.len() < GROUP {
+                    message = self.messages.try_recv().ok();
+                }
+            }
+            self.commit(group);
+        }
+    }
+
+    /// Decides on a group of writes, makes them durable, makes them visible, and answers them, in this order.
+    fn commit(&mut self, group: Vec<(Key, Write, oneshot::Sender<Result<Revision>>)>) {
+        let result = self.recover();
+        let mut answers: Vec<Answer> = Vec::with_capacity(group.len());
+        let mut changes = Vec::with_capacity(group.len());
+        let (mut objects, mut revision) = self.memory.objects();
+        for (key, write, answer) in group {
+            let decided = decide(&mut objects, revision, &key, write);
+            answers.push((answer, decided.as_ref().map(|change| change.revision).map_err(Clone::clone)));
+            if let Ok(change) = decided {
+                revision = change.revision;
+                changes.push(change);
+            }
+        }
+        match result.and_then(|()| self.disk.commit(&changes)) {
+            Ok(()) => {
+                for change in changes {
+                    self.memory.apply(&change.key, change.object, change.revision);
+                }
+                for (answer, result) in answers {
+                    // A request that is no longer waited for was made nevertheless.
+                    let _ = answer.send(result);
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "a commit to the file of the store failed");
+                if !self.disk.is_closed() {
+                    self.disk.close();
+                    self.unknown = changes;
+                }
+                let error = match is_full(&error) {
+                    true => StoreError::Full(error.to_string()),
+                    false => StoreError::Unavailable(Arc::new(error)),
+                };
+                for (answer, _) in answers {
+                    let _ = answer.send(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// Opens the file again after a commit that failed. Changes of that commit which the file has become visible.
+    fn recover(&mut self) -> Result<(), redb::Error> {
+        if !self.disk.is_closed() {
+            return Ok(());
+        }
+        self.disk.reopen()?;
+        let stored = self.disk.revision()?;
+        if stored > Some(self.memory.objects().1) {
+            for change in std::mem::take(&mut self.unknown) {
+                self.memory.apply(&change.key, change.object, change.revision);
+            }
+        }
+        self.unknown.clear();
+        Ok(())
+    }
+}
+
+/// Makes a change to the objects, with the revision after the current one.
+fn decide(objects: &mut Objects, revision: Revision, key: &Key, write: Write) -> Result<Decided> {
+    let current = objects.get(key).map(|stored| stored.entry(key));
+    let (expected, object) = write.parts();
+    if current.as_ref().map(|entry| entry.revision) != expected {
+        return Err(StoreError::Conflict { key: key.clone(), current });
+    }
+    let revision = revision.next();
+    match &object {
+        Some(object) => objects.insert(key.clone(), Stored { object: object.clone(), revision }),
+        None => objects.remove(key),
+    };
+    Ok(Decided { key: key.clone(), object, revision })
+}

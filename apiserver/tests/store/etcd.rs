@@ -1,0 +1,422 @@
+//! The store in etcd: the suite of every store, and several servers, failures and limits of etcd.
+//!
+//! The program is that of the variable `ETCD`, or `etcd` on the path.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use fieldmanager_apiserver::store::{
+    Etcd, Event, HistoryLimits, Key, List, Prefix, Revision, SharedStore, Store, StoreError, Write,
+};
+use fieldmanager_apiserver::{ApiServer, Collection};
+use fieldmanager_value::Value;
+use futures::StreamExt;
+
+use crate::common::Client;
+use crate::{number, object, pod};
+
+/// A running etcd, which is killed when this is dropped.
+struct Server {
+    process: Mutex<Option<Child>>,
+    folder: tempfile::TempDir,
+    client: String,
+    peer: String,
+    options: Vec<String>,
+}
+
+impl Server {
+    fn start(options: &[&str]) -> Self {
+        let folder = match std::path::Path::new("/dev/shm") {
+            memory if memory.is_dir() => tempfile::tempdir_in(memory),
+            _ => tempfile::tempdir(),
+        };
+        let server = Server {
+            process: Mutex::new(None),
+            folder: folder.unwrap(),
+            client: free_address(),
+            peer: free_address(),
+            options: options.iter().map(ToString::to_string).collect(),
+        };
+        server.resume();
+        server
+    }
+
+    /// Starts the process, with the data that it had.
+    fn resume(&self) {
+        let (client, peer) = (format!("http://{}", self.client), format!("http://{}", self.peer));
+        let program = std::env::var("ETCD").unwrap_or_else(|_| "etcd".to_owned());
+        let mut process = Command::new(&program)
+            .args([
+                "--data-dir",
+                self.folder.path().to_str().unwrap(),
+                "--log-level",
+                "error",
+                "--logger",
+                "zap",
+            ])
+            .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
+            .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+            .args(["--initial-cluster", &format!("default={peer}")])
+            .args(&self.options)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{program}: {error}; it is in Debian's package etcd-server"));
+        let started = Instant::now();
+        while std::net::TcpStream::connect(&self.client).is_err() {
+            assert!(process.try_wait().unwrap().is_none(), "etcd ended");
+            assert!(started.elapsed() < Duration::from_secs(30), "etcd does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        *self.process.lock().unwrap() = Some(process);
+    }
+
+    fn kill(&self) {
+        if let Some(mut process) = self.process.lock().unwrap().take() {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+    }
+
+    async fn connect(&self, limits: HistoryLimits) -> Arc<Etcd> {
+        connect(&self.client, limits).await
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn connect(address: &str, limits: HistoryLimits) -> Arc<Etcd> {
+    Arc::new(Etcd::connect(&[format!("http://{address}")], limits).await.unwrap())
+}
+
+fn free_address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+async fn in_etcd() -> (SharedStore, Server) {
+    let server = Server::start(&[]);
+    (server.connect(HistoryLimits::default()).await, server)
+}
+
+crate::suite::tests!(suite, crate::etcd::in_etcd);
+
+thread_local! {
+    /// One etcd for all cases of the model, which run one after the other. It ends with the thread of the test.
+    static SHARED: Server = Server::start(&[]);
+}
+
+async fn emptied() -> SharedStore {
+    let address = SHARED.with(|server| server.client.clone());
+    let store = connect(&address, HistoryLimits::default()).await;
+    for entry in store.list(List::new(Prefix::all())).await.unwrap().entries {
+        store.write(&entry.key, Write::Delete { expected: entry.revision }).await.unwrap();
+    }
+    // The history of a new store begins now.
+    connect(&address, HistoryLimits::default()).await
+}
+
+crate::model::tests!(model, proptest::prelude::Just(usize::MAX), async |_: usize| crate::etcd::emptied()
+    .await);
+
+/// Adds one to the number of an object, and begins again after a conflict.
+async fn increment(store: &Etcd, key: &Key) -> Revision {
+    loop {
+        let read = store.get(key, None).await.unwrap();
+        let write = match &read.entry {
+            Some(entry) => {
+                Write::Update { expected: entry.revision, object: object(number(&entry.object) + 1) }
+            }
+            None => Write::Create(object(1)),
+        };
+        match store.write(key, write).await {
+            Ok(revision) => return revision,
+            Err(StoreError::Conflict { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Reads the events of a watch until it has read a revision.
+async fn events_until(store: &Etcd, after: Revision, last: Revision) -> Vec<Event> {
+    let mut watch = store.watch(Prefix::all(), after).await.unwrap();
+    let mut events = Vec::new();
+    while events.last().is_none_or(|event: &Event| event.revision < last) {
+        let next = tokio::time::timeout(Duration::from_secs(20), watch.next()).await.expect("no event");
+        events.push(next.unwrap().unwrap());
+    }
+    events
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn servers_that_share_an_etcd_lose_no_update_and_see_one_order() {
+    let etcd = Server::start(&[]);
+    let mut servers = Vec::new();
+    for _ in 0..3 {
+        servers.push(etcd.connect(HistoryLimits::default()).await);
+    }
+    let begin = servers[0].revision().await.unwrap();
+    let keys: Vec<Key> = (0..4).map(|n| pod("a", &format!("x-{n}"))).collect();
+    // 20 watchers that read all the time.
+    let done = Arc::new(AtomicBool::new(false));
+    let watchers: Vec<_> = (0..20)
+        .map(|n| {
+            let (server, done) = (servers[n % 3].clone(), done.clone());
+            tokio::spawn(async move {
+                let mut watch = server.watch(Prefix::all(), begin).await.unwrap();
+                let mut events = Vec::new();
+                loop {
+                    match tokio::time::timeout(Duration::from_millis(200), watch.next()).await {
+                        Ok(next) => events.push(next.unwrap().unwrap()),
+                        Err(_) if done.load(Ordering::SeqCst) => return events,
+                        Err(_) => {}
+                    }
+                }
+            })
+        })
+        .collect();
+    let writers: Vec<_> = (0..32)
+        .map(|n| {
+            let (server, keys) = (servers[n % 3].clone(), keys.clone());
+            tokio::spawn(async move {
+                for round in 0..15 {
+                    increment(&server, &keys[(n + round) % 4]).await;
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    done.store(true, Ordering::SeqCst);
+    let mut numbers = 0;
+    for key in &keys {
+        numbers += number(&servers[1].get(key, None).await.unwrap().entry.unwrap().object);
+    }
+    assert_eq!(numbers, 32 * 15);
+    let mut first: Option<Vec<Event>> = None;
+    for watcher in watchers {
+        let events = watcher.await.unwrap();
+        assert_eq!(events.len(), 32 * 15);
+        assert!(events.windows(2).all(|pair| pair[0].revision < pair[1].revision));
+        assert_eq!(first.get_or_insert_with(|| events.clone()), &events);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_watch_continues_after_etcd_was_killed() {
+    let etcd = Server::start(&[]);
+    let (one, other) =
+        (etcd.connect(HistoryLimits::default()).await, etcd.connect(HistoryLimits::default()).await);
+    let key = pod("a", "x");
+    let begin = increment(&one, &key).await;
+    let mut watch = one.watch(Prefix::all(), begin).await.unwrap();
+    etcd.kill();
+    let error = one.write(&pod("a", "y"), Write::Create(object(1))).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    etcd.resume();
+    // A write that failed can be made again as soon as etcd answers.
+    let started = Instant::now();
+    let last = loop {
+        match other.write(&pod("a", "z"), Write::Create(object(7))).await {
+            Ok(revision) => break revision,
+            Err(StoreError::Conflict { current, .. }) => break current.unwrap().revision,
+            Err(error) => assert!(started.elapsed() < Duration::from_secs(30), "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let event = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.unwrap().unwrap().unwrap();
+    assert_eq!((event.revision, event.key.clone()), (last, pod("a", "z")));
+    assert_eq!(events_until(&other, begin, last).await, [event]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_watch_ends_if_etcd_was_compacted_while_it_could_not_be_reached() {
+    let etcd = Server::start(&[]);
+    let store = etcd.connect(HistoryLimits::default()).await;
+    let begin = increment(&store, &pod("a", "x")).await;
+    let mut watch = store.watch(Prefix::all(), begin).await.unwrap();
+    let gate = Gate::start(&etcd.client);
+    let behind =
+        Etcd::connect(&[format!("http://{}", gate.address)], HistoryLimits::default()).await.unwrap();
+    let mut cut_off = behind.watch(Prefix::all(), begin).await.unwrap();
+    gate.close();
+    let mut last = begin;
+    for _ in 0..10 {
+        last = increment(&store, &pod("a", "x")).await;
+    }
+    store.compact(last).await.unwrap();
+    gate.open();
+    let ended = tokio::time::timeout(Duration::from_secs(30), cut_off.next()).await.unwrap();
+    assert!(matches!(ended, Some(Err(StoreError::Compacted { .. }))), "{ended:?}");
+    assert_eq!(number(&behind.get(&pod("a", "x"), None).await.unwrap().entry.unwrap().object), 11);
+    // A new watch continues from a list.
+    let page = behind.list(List::new(Prefix::all())).await.unwrap();
+    let next = increment(&store, &pod("a", "x")).await;
+    assert_eq!(events_until(&behind, page.revision, next).await.len(), 1);
+    // The other server was compacted too.
+    let ended = watch.next().await;
+    assert!(matches!(ended, Some(Err(StoreError::Compacted { .. }))), "{ended:?}");
+}
+
+/// A proxy of connections that can be cut.
+struct Gate {
+    address: String,
+    is_open: Arc<tokio::sync::watch::Sender<bool>>,
+}
+
+impl Gate {
+    fn start(to: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+        let is_open = Arc::new(tokio::sync::watch::Sender::new(true));
+        let (state, to) = (is_open.clone(), to.to_owned());
+        tokio::spawn(async move {
+            while let Ok((mut connection, _)) = listener.accept().await {
+                let mut state = state.subscribe();
+                if !*state.borrow_and_update() {
+                    continue;
+                }
+                let to = to.clone();
+                tokio::spawn(async move {
+                    let mut onward = tokio::net::TcpStream::connect(to).await.unwrap();
+                    tokio::select! {
+                        _ = tokio::io::copy_bidirectional(&mut connection, &mut onward) => {}
+                        _ = state.changed() => {}
+                    }
+                });
+            }
+        });
+        Gate { address, is_open }
+    }
+
+    fn close(&self) {
+        self.is_open.send_replace(false);
+    }
+
+    fn open(&self) {
+        self.is_open.send_replace(true);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_over_the_limit_of_etcd_is_refused() {
+    let (store, _etcd) = in_etcd().await;
+    let large = |bytes: usize| Value::from_json(&format!(r#"{{"data": "{}"}}"#, "x".repeat(bytes))).unwrap();
+    for bytes in [1_600_000, 2_200_000] {
+        let error = store.write(&pod("a", "x"), Write::Create(large(bytes))).await.unwrap_err();
+        assert!(matches!(error, StoreError::TooLarge { limit: 1_572_864, .. }), "{error}");
+    }
+    store.write(&pod("a", "x"), Write::Create(large(1_000_000))).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_etcd_without_space_refuses_writes_and_is_read() {
+    let etcd = Server::start(&["--quota-backend-bytes", "4194304"]);
+    let store = etcd.connect(HistoryLimits::default()).await;
+    let large = Value::from_json(&format!(r#"{{"data": "{}"}}"#, "x".repeat(500_000))).unwrap();
+    let mut written = 0;
+    let error = loop {
+        match store.write(&pod("a", &format!("x-{written}")), Write::Create(large.clone())).await {
+            Ok(_) => written += 1,
+            Err(error) => break error,
+        }
+        assert!(written < 100);
+    };
+    assert!(matches!(error, StoreError::Full(_)), "{error}");
+    assert_eq!(store.list(List::new(Prefix::all())).await.unwrap().entries.len(), written);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn values_of_other_programs_are_no_objects() {
+    let (store, etcd) = in_etcd().await;
+    let mut client = etcd_client::Client::connect([format!("http://{}", etcd.client)], None).await.unwrap();
+    for (key, value) in [
+        ("/registry/core/pods/a/x", &b"k8s\0\x0a\x01"[..]),
+        ("/registry/leases/kube-system/apiserver", b"k8s\0"),
+        ("/registry/core/pods/a", b"not JSON"),
+        ("/elsewhere", b"{}"),
+    ] {
+        client.put(key, value, None).await.unwrap();
+    }
+    let revision = store.write(&pod("a", "y"), Write::Create(object(1))).await.unwrap();
+    let page = store.list(List::new(Prefix::all())).await.unwrap();
+    assert_eq!(page.entries.iter().map(|entry| &entry.key).collect::<Vec<_>>(), [&pod("a", "y")]);
+    let again = etcd.connect(HistoryLimits::default()).await;
+    assert_eq!(again.stats().objects, 1);
+    assert_eq!(store.get(&pod("a", "x"), None).await.unwrap().entry, None);
+    let error = store.write(&pod("a", "x"), Write::Create(object(1))).await.unwrap_err();
+    let expected = "the store is unavailable: /registry/core/pods/a/x of etcd has a value that is no JSON object: another \
+                    program wrote it";
+    assert_eq!(error.to_string(), expected);
+    // An event of another program is none of this store.
+    client.put("/registry/core/pods/a/x", "k8s\0", None).await.unwrap();
+    let next =
+        store.write(&pod("a", "y"), Write::Update { expected: revision, object: object(2) }).await.unwrap();
+    let mut watch = store.watch(Prefix::all(), revision).await.unwrap();
+    assert_eq!(watch.next().await.unwrap().unwrap().revision, next);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_is_json_under_the_key_of_a_custom_resource() {
+    let (store, etcd) = in_etcd().await;
+    let key = Key::new("shop.example.com", "carts", Some("default"), "mine").unwrap();
+    store.write(&key, Write::Create(object(5))).await.unwrap();
+    let mut client = etcd_client::Client::connect([format!("http://{}", etcd.client)], None).await.unwrap();
+    let found = client.get("/registry/shop.example.com/carts/default/mine", None).await.unwrap();
+    let found: BTreeMap<String, serde_json::Value> = serde_json::from_slice(found.kvs()[0].value()).unwrap();
+    assert_eq!(found["spec"]["number"], 5);
+}
+
+/// Asks until an answer has a code.
+async fn ask_until(client: &Client, path: &str, code: u16) {
+    let started = Instant::now();
+    loop {
+        let answer = client.get(path).await;
+        if answer.code == code {
+            return;
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "{path}: {answer:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn definitions_of_one_server_are_served_by_another() {
+    let etcd = Server::start(&[]);
+    let mut servers = Vec::new();
+    for _ in 0..2 {
+        let store = etcd.connect(HistoryLimits::default()).await;
+        let server = ApiServer::builder().store(store).collection(Collection::Stepped).build().await;
+        servers.push(Client { server: server.unwrap() });
+    }
+    let definition = serde_json::json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "carts.shop.example.com"},
+        "spec": {
+            "group": "shop.example.com", "scope": "Namespaced", "names": {"plural": "carts", "kind": "Cart"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
+        },
+    });
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    servers[0].post(definitions, &definition).await.expect(201);
+    let carts = "/apis/shop.example.com/v1/namespaces/default/carts";
+    ask_until(&servers[1], carts, 200).await;
+    let cart =
+        serde_json::json!({"apiVersion": "shop.example.com/v1", "kind": "Cart", "metadata": {"name": "a"}});
+    let made = servers[1].post(carts, &cart).await.expect(201);
+    assert_eq!(servers[0].get(&format!("{carts}/a")).await.expect(200), made);
+    servers[1].delete(&format!("{definitions}/carts.shop.example.com")).await;
+    ask_until(&servers[0], carts, 404).await;
+}

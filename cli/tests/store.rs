@@ -1,0 +1,252 @@
+//! `serve --store file:PATH`: what the file has after the process was killed.
+
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot continue must fail"
+)]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// A running server, which is killed when this is dropped.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(store: &Path, arguments: &[&str]) -> Self {
+        let mut process = command(store, arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.strip_prefix("serving http://").unwrap_or_else(|| panic!("{line}"));
+        let address = url.split_once(';').unwrap().0.to_owned();
+        Server { process, address }
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (status, body) = Connection::new(&self.address).unwrap().send("GET", path, "").unwrap();
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn command(store: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fieldmanager"));
+    command.args(["serve", "--store", &format!("file:{}", store.display())]);
+    command.args(["--kubeconfig", store.with_extension("kubeconfig").to_str().unwrap()]).args(arguments);
+    command
+}
+
+/// A connection that is used again and again.
+struct Connection {
+    stream: BufReader<TcpStream>,
+}
+
+impl Connection {
+    fn new(address: &str) -> std::io::Result<Self> {
+        Ok(Connection { stream: BufReader::new(TcpStream::connect(address)?) })
+    }
+
+    /// Sends a request, and returns the status code and the body. An error: the server ended before it answered.
+    fn send(&mut self, method: &str, path: &str, body: &str) -> std::io::Result<(u16, Value)> {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: server\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        self.stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
+        let mut line = String::new();
+        let (mut status, mut length) = (0, 0);
+        loop {
+            line.clear();
+            if self.stream.read_line(&mut line)? == 0 {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+            if let Some(rest) = line.strip_prefix("HTTP/1.1 ") {
+                status = rest[..3].parse().unwrap();
+            } else if let Some(rest) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = rest.trim().parse().unwrap();
+            } else if line.trim().is_empty() {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body)?;
+        Ok((status, serde_json::from_slice(&body).unwrap()))
+    }
+}
+
+const PATH: &str = "/api/v1/namespaces/default/configmaps";
+
+/// What a writer knows about its ConfigMap: the last answer, and the number of a request without an answer.
+#[derive(Default)]
+struct Known {
+    answered: Option<(u64, String)>,
+    unanswered: Option<u64>,
+}
+
+/// Counts in a ConfigMap until the server ends.
+fn count(address: &str, name: &str, known: &mut Known) {
+    let Ok(mut connection) = Connection::new(address) else { return };
+    loop {
+        let (method, path, next, version) = match &known.answered {
+            None => ("POST", PATH.to_owned(), 1, String::new()),
+            Some((number, version)) => ("PUT", format!("{PATH}/{name}"), number + 1, version.clone()),
+        };
+        let mut body = json!({"metadata": {"name": name}, "data": {"number": next.to_string()}});
+        if !version.is_empty() {
+            body["metadata"]["resourceVersion"] = json!(version);
+        }
+        known.unanswered = Some(next);
+        match connection.send(method, &path, &body.to_string()) {
+            Ok((200 | 201, object)) => {
+                let version = object["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+                *known = Known { answered: Some((next, version)), unanswered: None };
+            }
+            Ok((status, body)) => panic!("{status} {body}"),
+            Err(_) => return,
+        }
+    }
+}
+
+#[test]
+fn acknowledged_writes_survive_fifty_kills() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("state.redb");
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut known: BTreeMap<String, Known> = BTreeMap::new();
+    let (mut answers, mut newest) = (0, 0);
+    for run in 0..50 {
+        let mut server = Server::start(&store, &[]);
+        let list = server.get(PATH);
+        let found: BTreeMap<&str, &Value> = list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| (item["metadata"]["name"].as_str().unwrap(), item))
+            .collect();
+        for (name, known) in &mut known {
+            let item = found.get(name.as_str());
+            let number = item.map_or(0, |item| item["data"]["number"].as_str().unwrap().parse().unwrap());
+            let (answered, version) = known.answered.clone().unwrap_or_default();
+            assert!(
+                number == answered || Some(number) == known.unanswered,
+                "run {run}: {name} has {number}, answered {answered}"
+            );
+            let Some(item) = item else { continue };
+            let stored = item["metadata"]["resourceVersion"].as_str().unwrap();
+            assert!(number != answered || stored == version, "run {run}: {name}");
+            *known = Known { answered: Some((number, stored.to_owned())), unanswered: None };
+            answers = answers.max(number);
+        }
+        let revision: u64 = list["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+        assert!(revision >= newest, "run {run}: revision {revision} after {newest}");
+        newest = revision;
+
+        // Some writers are new in each run.
+        let writers: Vec<String> = (0..8).map(|writer| format!("a-{}", run / 10 * 4 + writer)).collect();
+        for name in &writers {
+            known.entry(name.clone()).or_default();
+        }
+        let address = server.address.clone();
+        std::thread::scope(|scope| {
+            for (name, known) in known.iter_mut().filter(|(name, _)| writers.contains(name)) {
+                let address = &address;
+                scope.spawn(move || count(address, name, known));
+            }
+            std::thread::sleep(Duration::from_millis(random.u64(5..80)));
+            server.kill();
+        });
+    }
+    assert!(answers > 10, "only {answers} writes of one object were answered");
+}
+
+#[test]
+fn a_server_continues_with_the_objects_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("state.redb");
+    let definition = folder.path().join("crd.yaml");
+    std::fs::write(
+        &definition,
+        "apiVersion: apiextensions.k8s.io/v1\n\
+         kind: CustomResourceDefinition\n\
+         metadata: {name: carts.shop.example.com}\n\
+         spec:\n  group: shop.example.com\n  scope: Namespaced\n  names: {plural: carts, kind: Cart}\n  \
+         versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, \
+         x-kubernetes-preserve-unknown-fields: true}}}]\n",
+    )
+    .unwrap();
+    let arguments = ["--crd", definition.to_str().unwrap()];
+    let mut server = Server::start(&store, &arguments);
+    let mut connection = Connection::new(&server.address).unwrap();
+    let carts = "/apis/shop.example.com/v1/namespaces/default/carts";
+    let cart = json!({"apiVersion": "shop.example.com/v1", "kind": "Cart", "metadata": {"name": "a"}, "items": 3, "price": 1.5});
+    let (status, cart) = connection.send("POST", carts, &cart.to_string()).unwrap();
+    assert_eq!(status, 201, "{cart}");
+    let service = json!({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}});
+    let (_, service) =
+        connection.send("POST", "/api/v1/namespaces/default/services", &service.to_string()).unwrap();
+    server.kill();
+
+    // The definition is served before --crd is read, which finds that it exists.
+    for arguments in [&[][..], &arguments] {
+        let mut server = Server::start(&store, arguments);
+        assert_eq!(server.get(&format!("{carts}/a")), cart);
+        let other = json!({"metadata": {"name": "other"}, "spec": {"clusterIP": service["spec"]["clusterIP"], "ports": [{"port": 80}]}});
+        let mut connection = Connection::new(&server.address).unwrap();
+        let (status, body) =
+            connection.send("POST", "/api/v1/namespaces/default/services", &other.to_string()).unwrap();
+        assert_eq!(status, 422, "{body}");
+        server.kill();
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_the_store_ends_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("state.redb");
+    let message = |arguments: &[&str]| {
+        let output = command(&store, arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let server = Server::start(&store, &[]);
+    assert_eq!(message(&[]), format!("error: {}: another process uses the file\n", store.display()));
+    drop(server);
+    std::fs::write(&store, "notes").unwrap();
+    let damaged = message(&[]);
+    assert!(damaged.contains("state.redb: the file is damaged, or it is not a store: "), "{damaged}");
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_fieldmanager")).args(["serve", "--store", "disk"]).output().unwrap();
+    let unknown = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        unknown.contains(
+            "invalid value 'disk' for '--store <STORE>': expected `memory`, `file:PATH` or `etcd:URL,...`"
+        ),
+        "{unknown}"
+    );
+}
