@@ -25,6 +25,7 @@ impl Server {
         let mut process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
             .args(["serve", "--kubeconfig", kubeconfig.to_str().unwrap()])
             .args(arguments)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
             .spawn()
@@ -92,6 +93,19 @@ fn server_answers_after_its_line_and_stops_at_a_signal() {
     let (status, body) = server.get("/api/v1/namespaces/default", "");
     assert_eq!(status, "HTTP/1.1 200 OK");
     assert!(body.contains(r#""kind":"Namespace""#), "{body}");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn server_ends_with_its_standard_input_if_asked_to() {
+    let mut server = Server::start(&["--stop-with-stdin"]);
+    assert_eq!(server.get("/readyz", "").1, "ok");
+    drop(server.process.stdin.take());
+    assert_eq!(server.process.wait().unwrap().code(), Some(0));
+
+    let mut server = Server::start(&[]);
+    drop(server.process.stdin.take());
+    assert_eq!(server.get("/readyz", "").1, "ok");
     assert_eq!(server.stop(), Some(0));
 }
 

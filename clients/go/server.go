@@ -39,10 +39,14 @@ type Server struct {
 // the path in the variable FIELDMANAGER, or `fieldmanager` in PATH. `args` are more arguments of `fieldmanager serve`.
 func Start(program string, args ...string) (*Server, error) {
 	program = cmp.Or(program, os.Getenv("FIELDMANAGER"), "fieldmanager")
-	process := exec.Command(program, append([]string{"serve", "--test-api"}, args...)...)
+	process := exec.Command(program, append([]string{"serve", "--test-api", "--stop-with-stdin"}, args...)...)
 	var log bytes.Buffer
 	process.Stderr = &log
 	output, err := process.StdoutPipe()
+	if err == nil {
+		// The pipe ends with this program, and the server with it.
+		_, err = process.StdinPipe()
+	}
 	if err == nil {
 		err = process.Start()
 	}

@@ -67,6 +67,9 @@ pub(crate) struct ServeArgs {
     /// The most memory for these changes
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     pub(crate) max_history_size: ByteSize,
+    /// Stop when standard input ends, so that the server ends with the program that started it, however that ends
+    #[arg(long)]
+    pub(crate) stop_with_stdin: bool,
     /// Answer requests below /test, by which tests restore snapshots, inject faults, read the log and set the clock
     #[arg(long)]
     pub(crate) test_api: bool,

@@ -18,7 +18,7 @@ use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::output;
 
-/// Runs the server until it gets SIGTERM or SIGINT.
+/// Runs the server until it gets SIGTERM or SIGINT, or, if it was asked to, until standard input ends.
 pub(crate) fn run(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     log(args);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -80,10 +80,12 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     // A script waits for this line: the server answers from now on.
     let line = format!("serving {}; kubeconfig {}", listening.url(), path.display());
     output::out().line(line.as_str())?;
+    let stdin = end_of_stdin(args.stop_with_stdin);
     let stop = async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+            () = stdin => {}
         }
     };
     let ended = listening.run(server, stop).await;
@@ -93,6 +95,21 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     }
     ended.map_err(|error| Failure::Other(error.to_string()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Waits until standard input has ended; for ever if that is not `wanted`.
+async fn end_of_stdin(wanted: bool) {
+    if !wanted {
+        return std::future::pending().await;
+    }
+    let (ended, end) = tokio::sync::oneshot::channel();
+    // A thread of its own: the runtime would wait for a read in one of its threads when the server stops for another reason.
+    std::thread::spawn(move || {
+        // An input that cannot be read has ended.
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = ended.send(());
+    });
+    let _ = end.await;
 }
 
 async fn store(store: &StoreArg, history: HistoryLimits) -> Result<SharedStore, Failure> {

@@ -1,6 +1,11 @@
 import pathlib
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
+import urllib.error
+import urllib.request
 
 from fieldmanager import Server, ServerError, assert_owned, owners
 
@@ -24,6 +29,18 @@ class ServerTest(unittest.TestCase):
             tokens.write_text("secret\n")
             with Server("--tls", "--token-file", str(tokens)) as server:
                 server.reset()
+
+    def test_a_server_ends_with_a_program_that_is_killed(self):
+        code = "import time, fieldmanager; print(fieldmanager.Server().url, flush=True); time.sleep(600)"
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as program:
+            url = program.stdout.readline().strip()
+            urllib.request.urlopen(f"{url}/readyz").close()
+            program.kill()
+        deadline = time.monotonic() + 10
+        with self.assertRaises(urllib.error.URLError):
+            while time.monotonic() < deadline:
+                urllib.request.urlopen(f"{url}/readyz").close()
+                time.sleep(0.05)
 
     def test_owners_of_items_and_values(self):
         port = {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}}}

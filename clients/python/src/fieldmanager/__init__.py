@@ -28,8 +28,10 @@ class Server:
     def __init__(self, *args, program=None):
         program = program or os.environ.get("FIELDMANAGER") or "fieldmanager"
         self._errors = tempfile.TemporaryFile(mode="w+")
-        command = [program, "serve", "--test-api", *args]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._errors, text=True)
+        command = [program, "serve", "--test-api", "--stop-with-stdin", *args]
+        # The pipe to standard input ends with this program, and the server with it.
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._errors, text=True)
         atexit.register(self.stop)
         line = self._process.stdout.readline().strip()
         if not line.startswith("serving "):
@@ -55,6 +57,7 @@ class Server:
         atexit.unregister(self.stop)
         self._process.terminate()
         self._process.wait()
+        self._process.stdin.close()
         self._process.stdout.close()
         self._errors.close()
 
