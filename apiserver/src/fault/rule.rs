@@ -111,6 +111,21 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// All kinds.
+    pub const ALL: [FaultKind; 11] = [
+        FaultKind::Conflict,
+        FaultKind::TooManyRequests,
+        FaultKind::InternalError,
+        FaultKind::Unavailable,
+        FaultKind::Timeout,
+        FaultKind::Hang,
+        FaultKind::LoseAnswer,
+        FaultKind::CutWatch,
+        FaultKind::ExpireWatch,
+        FaultKind::Stale,
+        FaultKind::Delay,
+    ];
+
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -414,20 +429,7 @@ mod tests {
 
     #[test]
     fn names_of_kinds_are_those_of_json() {
-        let all = [
-            FaultKind::Conflict,
-            FaultKind::TooManyRequests,
-            FaultKind::InternalError,
-            FaultKind::Unavailable,
-            FaultKind::Timeout,
-            FaultKind::Hang,
-            FaultKind::LoseAnswer,
-            FaultKind::CutWatch,
-            FaultKind::ExpireWatch,
-            FaultKind::Stale,
-            FaultKind::Delay,
-        ];
-        for kind in all {
+        for kind in FaultKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
     }

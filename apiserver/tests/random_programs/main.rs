@@ -82,20 +82,7 @@ async fn prepared() -> Prepared {
 
 /// A few rules, each of which fires with a small probability.
 fn faults(server: &TestServer, numbers: &mut Numbers) {
-    let kinds = [
-        FaultKind::Conflict,
-        FaultKind::TooManyRequests,
-        FaultKind::InternalError,
-        FaultKind::Unavailable,
-        FaultKind::Timeout,
-        FaultKind::Hang,
-        FaultKind::LoseAnswer,
-        FaultKind::CutWatch,
-        FaultKind::ExpireWatch,
-        FaultKind::Stale,
-        FaultKind::Delay,
-    ];
-    for kind in kinds {
+    for kind in FaultKind::ALL {
         if numbers.bool() {
             continue;
         }
