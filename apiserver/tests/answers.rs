@@ -89,6 +89,29 @@ async fn unknown_subresource_of_a_custom_resource_is_not_found() {
 }
 
 #[tokio::test]
+async fn writes_to_unusual_paths_of_custom_resources_are_answered_as_by_kubernetes() {
+    const COLLECTION: &str = "/apis/example.com/v1/namespaces/default/things";
+    let json = [("content-type", "application/json")];
+    let client = Client::new().await;
+    client.post(CRDS, &things()).await.expect(201);
+    let thing = thing("v1");
+    for answer in [
+        client.put(COLLECTION, &thing).await,
+        client.merge(COLLECTION, &thing).await,
+        client.apply(COLLECTION, "alice", &thing).await,
+    ] {
+        assert_eq!(answer.expect(400)["message"], "name must be provided");
+    }
+    client.send("PATCH", COLLECTION, &[("content-type", "text/plain")], "{}").await.expect(415);
+    let created = client.post(&format!("{COLLECTION}/other"), &thing).await.expect(201);
+    assert_eq!(created["metadata"]["name"], thing["metadata"]["name"]);
+    for (method, path) in [("POST", ""), ("PUT", ""), ("DELETE", ""), ("GET", "/x")] {
+        let answer = client.send(method, &format!("/apis/example.com/v1/things{path}"), &json, "{}").await;
+        assert_eq!((answer.code, &answer.bytes[..]), (404, &b"404 page not found\n"[..]), "{method} {path}");
+    }
+}
+
+#[tokio::test]
 async fn defaults_of_another_version_than_the_stored_one_are_not_added() {
     let client = Client::new().await;
     client.post(CRDS, &things()).await.expect(201);

@@ -98,6 +98,7 @@ impl<'r> Write<'r> {
 
     /// `PUT`.
     pub(crate) fn update(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
+        self.check_has_name()?;
         self.check_options(RequestKind::Update)?;
         let object = self.object_of(body)?;
         let object = metadata::in_namespace(&object, self.namespace())?;
@@ -111,6 +112,7 @@ impl<'r> Write<'r> {
     /// `PATCH`.
     pub(crate) fn patch(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
         let patch_type = self.patch_type()?;
+        self.check_has_name()?;
         let is_apply = patch_type == PatchType::Apply;
         self.check_options(if is_apply { RequestKind::Apply } else { RequestKind::Patch })?;
         if is_apply {
@@ -474,6 +476,14 @@ impl<'r> Write<'r> {
             let accepted: Vec<&str> = accepted.iter().map(|patch_type| patch_type.content_type()).collect();
             unsupported_media_type(&accepted)
         })
+    }
+
+    /// Refuses a request to a collection.
+    fn check_has_name(&self) -> Result<(), Status> {
+        match self.request.name {
+            "" => Err(Status::bad_request("name must be provided".to_owned())),
+            _ => Ok(()),
+        }
     }
 
     fn check_options(&self, kind: RequestKind) -> Result<(), Status> {

@@ -135,11 +135,11 @@ fn fault(span: &Span, message: impl Into<String>) -> Error {
     }
 }
 
-/// Parses one document like [`Value::from_yaml`], except that the last of several duplicate keys wins. Returns the line
-/// and the name of each duplicate key, in the order of the document.
+/// Parses a document as an API server does: the last of several duplicate keys wins, and what follows the first document is
+/// not read. Returns the line and the name of each duplicate key, in the order of the document.
 pub fn from_yaml_with_duplicates(text: &str) -> Result<(Value, Vec<(usize, Str)>), Error> {
-    let Composer { documents, duplicates, .. } = compose(text, Some(Vec::new()))?;
-    Ok((single(documents)?, duplicates.unwrap_or_default()))
+    let Composer { mut documents, duplicates, .. } = compose(text, Some(Vec::new()))?;
+    Ok((documents.pop().unwrap_or_default(), duplicates.unwrap_or_default()))
 }
 
 fn single(mut documents: Vec<Value>) -> Result<Value, Error> {
@@ -149,6 +149,7 @@ fn single(mut documents: Vec<Value>) -> Result<Value, Error> {
     }
 }
 
+/// Composes all documents, or the first one if duplicate keys are accepted.
 fn compose(text: &str, duplicates: Option<Vec<(usize, Str)>>) -> Result<Composer, Error> {
     let mut composer = Composer {
         duplicates,
@@ -168,6 +169,9 @@ fn compose(text: &str, duplicates: Option<Vec<(usize, Str)>>) -> Result<Composer
             position: Some(TextPosition { line: error.marker().line(), column: error.marker().col() + 1 }),
             message: error.info(),
         })?;
+        if composer.duplicates.is_some() && matches!(event, Event::DocumentEnd) {
+            break;
+        }
         composer.take(event, &span)?;
     }
     Ok(composer)

@@ -270,12 +270,12 @@ impl Options {
             let message = format!(
                 "Operation cannot be fulfilled on {} {name:?}: the {what} in the precondition ({wanted}) does not match \
                  the {what} in record ({found}). The object might have been {since}",
-                served.group_resource(),
+                served.group_kind(),
             );
             let mut details = fieldmanager_managedfields::Details::default();
             details.name = name.to_owned();
             details.group = served.facts.group.to_string();
-            details.kind = served.facts.plural.to_string();
+            details.kind = served.facts.kind.to_string();
             Failure::from(Status::failure(409, "Conflict", message, Some(details)))
         };
         let own = text(live, &["metadata", "uid"]);

@@ -71,6 +71,10 @@ impl Core {
         let (now, uid) = (self.source.now(), self.source.uid());
         let options = call.query.request_options();
         let request = self.request(call, &options, now, &uid);
+        if call.name.is_empty() {
+            // The handlers say what a request to a collection lacks.
+            return run(handlers, call.verb, &request, None, call.body).map(answer).map_err(Failure::from);
+        }
         let key = call.served.key(call.namespace, call.name)?;
         let mut entry = self.store.get(&key, None).await?.entry;
         loop {

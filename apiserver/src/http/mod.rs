@@ -31,7 +31,7 @@ use message::{Head, Lost};
 pub(crate) use message::{Lost as LostAnswer, lost};
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
-use verb::{is_watch, verb};
+use verb::{custom_verb, is_watch, verb};
 #[cfg(feature = "net")]
 pub(crate) use watch::Events;
 
@@ -227,11 +227,15 @@ async fn resource(
     if !served.facts.namespaced && !path.namespace.is_empty() {
         return Err(Failure::path_not_found());
     }
-    let verb = verb(head, path)?;
+    let verb = match verb(head, path) {
+        // The routes of built-in kinds are fixed, those of custom resources are not.
+        Err(_) if !served.is_builtin() && !path.is_watch => custom_verb(head)?,
+        verb => verb?,
+    };
     // Objects in namespaces are created, changed and read in one of them.
     let needs_namespace = !matches!(verb, Verb::List | Verb::Watch);
     if served.facts.namespaced && path.namespace.is_empty() && needs_namespace {
-        return Err(match path.name.is_empty() {
+        return Err(match served.is_builtin() && path.name.is_empty() {
             true => Failure::method_not_allowed(),
             false => Failure::path_not_found(),
         });

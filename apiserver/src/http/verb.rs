@@ -25,6 +25,17 @@ pub(super) fn verb(head: &Head, path: &ResourcePath) -> Result<Verb, Failure> {
     })
 }
 
+/// The verb of a request to an object that creates, or to a collection that changes. The handlers of custom resources take
+/// the name of the body for the former, and refuse the latter.
+pub(super) fn custom_verb(head: &Head) -> Result<Verb, Failure> {
+    match head.method {
+        Method::POST => Ok(Verb::Create),
+        Method::PUT => Ok(Verb::Update),
+        Method::PATCH => Ok(Verb::Patch),
+        _ => Err(Failure::method_not_allowed()),
+    }
+}
+
 /// Whether a request is a watch.
 pub(super) fn is_watch(head: &Head, route: &Route) -> bool {
     matches!(route, Route::Resource(path) if verb(head, path).is_ok_and(|verb| verb == Verb::Watch))

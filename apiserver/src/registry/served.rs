@@ -105,9 +105,18 @@ impl Served {
 
     /// `deployments.apps`: the resource as messages name it.
     pub(crate) fn group_resource(&self) -> String {
+        self.in_group(&self.facts.plural)
+    }
+
+    /// `Deployment.apps`: the kind as messages name it.
+    pub(crate) fn group_kind(&self) -> String {
+        self.in_group(&self.facts.kind)
+    }
+
+    fn in_group(&self, name: &str) -> String {
         match self.facts.group.is_empty() {
-            true => self.facts.plural.to_string(),
-            false => format!("{}.{}", self.facts.plural, self.facts.group),
+            true => name.to_owned(),
+            false => format!("{name}.{}", self.facts.group),
         }
     }
 
