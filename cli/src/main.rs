@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args, files),
         Command::Schema(SchemaCommand::Import(args)) => commands::schema::import(&args, files),
         Command::Test(args) => commands::test::run(&args, files),
+        Command::Conformance(args) => commands::conformance::run(&args, files),
         Command::Serve(args) => commands::serve::run(&args, files),
     };
     match outcome {

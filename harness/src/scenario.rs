@@ -1,6 +1,7 @@
 //! The data model of scenario files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, Set};
 use fieldmanager_typed::{Duplicates, KeyFields};
@@ -8,6 +9,7 @@ use fieldmanager_value::{Str, Value};
 
 use crate::origin::Origin;
 use crate::schemas::SchemaSource;
+use crate::server::{Answer, Branch, Case, ExpectedEntry, Request, Watch};
 
 /// A declarative test of apply behaviour: a schema, steps, and the expected result of each step.
 ///
@@ -40,6 +42,8 @@ pub struct Scenario {
     pub options: Options,
     /// The differences between the versions of the object; without it, all versions are the same.
     pub conversion: Option<Conversion>,
+    /// What the scenario says about itself as a case of the conformance suite.
+    pub case: Option<Case>,
     /// The steps, in order.
     pub steps: Vec<Step>,
 }
@@ -77,6 +81,10 @@ pub struct Step {
     pub action: Action,
     /// The expectations. Omitted parts are not checked.
     pub expect: Expect,
+    /// Variables for later steps, with the paths of their values in the answer.
+    pub save: BTreeMap<Str, Str>,
+    /// How long the step is repeated until its expectations hold.
+    pub within: Option<Duration>,
 }
 
 /// The action of a step.
@@ -210,6 +218,14 @@ pub enum Action {
         /// Whether faults that the old object has too are accepted.
         ratcheting: bool,
     },
+    /// A request to an API server.
+    Request(Box<Request>),
+    /// Several branches of steps at once.
+    Parallel(Vec<Branch>),
+    /// A watch, and steps while it is open.
+    Watch(Box<Watch>),
+    /// Nothing, for this long.
+    Wait(Duration),
 }
 
 impl Action {
@@ -230,6 +246,10 @@ impl Action {
             Action::Set { .. } => "set",
             Action::Normalize { .. } => "normalize",
             Action::ValidateUnions { .. } => "validateUnions",
+            Action::Request(_) => "request",
+            Action::Parallel(_) => "parallel",
+            Action::Watch(_) => "watch",
+            Action::Wait(_) => "wait",
         }
     }
 
@@ -248,7 +268,12 @@ impl Action {
     /// The version of the object, if the action uses one.
     pub fn api_version(&self) -> Option<&ApiVersion> {
         match self {
-            Action::ChangeSchema { .. } | Action::Set { .. } => None,
+            Action::ChangeSchema { .. }
+            | Action::Set { .. }
+            | Action::Request(_)
+            | Action::Parallel(_)
+            | Action::Watch(_)
+            | Action::Wait(_) => None,
             Action::Apply { api_version, .. }
             | Action::Update { api_version, .. }
             | Action::ExtractApply { api_version, .. }
@@ -267,7 +292,13 @@ impl Action {
     /// The objects of the action.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Value> {
         let (first, second) = match self {
-            Action::ChangeSchema { .. } | Action::Set { .. } | Action::Patch { .. } => (None, None),
+            Action::ChangeSchema { .. }
+            | Action::Set { .. }
+            | Action::Patch { .. }
+            | Action::Request(_)
+            | Action::Parallel(_)
+            | Action::Watch(_)
+            | Action::Wait(_) => (None, None),
             Action::Apply { object, .. }
             | Action::Update { object, .. }
             | Action::ExtractApply { object, .. }
@@ -331,6 +362,10 @@ pub struct Expect {
     pub fields: Option<Set>,
     /// The faults of unions, as a set.
     pub faults: Option<Vec<ExpectedFault>>,
+    /// All entries of `metadata.managedFields`, for a server. `managed` has the same, if the library can have them.
+    pub entries: Option<Vec<ExpectedEntry>>,
+    /// The expectations of the answer of a server.
+    pub answer: Option<Box<Answer>>,
 }
 
 /// A conflict: a field and the manager that owns it.

@@ -39,9 +39,10 @@ pub(crate) fn run(args: &TestArgs, files: Files) -> Result<ExitCode, Failure> {
     })
 }
 
-fn lines(report: &Report) -> Vec<Line> {
+/// The failures and the last line.
+pub(crate) fn lines(report: &Report) -> Vec<Line> {
     let mut lines = Vec::new();
-    for scenario in report.scenarios.iter().filter(|scenario| !scenario.passed) {
+    for scenario in report.scenarios.iter().filter(|scenario| scenario.failed()) {
         for line in scenario.lines() {
             let style = match line.part {
                 Part::Title => Style::Error,
@@ -59,6 +60,6 @@ fn lines(report: &Report) -> Vec<Line> {
         }
         lines.push(Line::default());
     }
-    lines.push(format!("{} passed, {} failed", report.passed(), report.failed()).into());
+    lines.push(report.summary().into());
     lines
 }
