@@ -38,7 +38,11 @@ impl Names {
 
     /// The text of an answer.
     pub(crate) fn from_server(&self, text: &str) -> String {
-        let text = text.replace(&self.unique(), UNIQUE).replace(&self.namespace, NAMESPACE);
+        let text = match self.namespace.as_str() {
+            // Definitions have no namespace.
+            "" => text.to_owned(),
+            namespace => text.replace(&self.unique(), UNIQUE).replace(namespace, NAMESPACE),
+        };
         self.groups.iter().fold(text, |text, (own, on_server)| text.replace(on_server, own))
     }
 
