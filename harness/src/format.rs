@@ -182,14 +182,14 @@ fn version(r: &mut Reader, value: &Value) -> Result<ApiVersion> {
 
 /// The three fields that most steps have.
 fn managed_object(r: &mut Reader, map: &Map) -> Result<(Str, ApiVersion, Value)> {
-    let object = r.required(map, "object", Reader::any)?;
+    let manager = r.required(map, "manager", Reader::text)?;
     // A Kubernetes object says its version.
-    let own = object.get("apiVersion").filter(|_| !map.contains("apiVersion"));
-    let api_version = match own {
+    let own = map.get("object").and_then(|object| object.get("apiVersion"));
+    let api_version = match own.filter(|_| !map.contains("apiVersion")) {
         Some(own) => r.at("object", |r| r.at("apiVersion", |r| version(r, own)))?,
         None => r.required(map, "apiVersion", version)?,
     };
-    Ok((r.required(map, "manager", Reader::text)?, api_version, object))
+    Ok((manager, api_version, r.required(map, "object", Reader::any)?))
 }
 
 fn versioned_object(r: &mut Reader, map: &Map) -> Result<(ApiVersion, Value)> {
