@@ -3,6 +3,7 @@
 mod args;
 mod blame;
 mod commands;
+mod conformance;
 mod conflict;
 mod custom;
 mod difference;

@@ -1,6 +1,7 @@
 //! Runs one case: its steps as requests, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fieldmanager_harness::Failure;
@@ -36,6 +37,8 @@ pub(crate) struct Case<'c> {
     pub(crate) resources: Resources,
     /// The paths of objects outside the namespace that steps have written.
     cluster: Mutex<BTreeSet<String>>,
+    /// Whether no further step begins.
+    stopped: &'c AtomicBool,
 }
 
 /// What a step leaves for the next one.
@@ -55,8 +58,13 @@ struct Sent {
 }
 
 impl<'c> Case<'c> {
-    pub(crate) fn new(connection: &'c Connection, names: Names, resources: Resources) -> Self {
-        Case { connection, names, resources, cluster: Mutex::default() }
+    pub(crate) fn new(
+        connection: &'c Connection,
+        names: Names,
+        resources: Resources,
+        stopped: &'c AtomicBool,
+    ) -> Self {
+        Case { connection, names, resources, cluster: Mutex::default(), stopped }
     }
 
     /// Deletes the objects outside the namespace.
@@ -71,6 +79,9 @@ impl<'c> Case<'c> {
     pub(crate) async fn run(&self, steps: &[Step], state: &mut State) -> Vec<Failure> {
         let mut failures = Vec::new();
         for (number, step) in steps.iter().enumerate() {
+            if self.stopped.load(Ordering::Relaxed) {
+                break;
+            }
             let mut found = self.step(step, state).await;
             found.iter_mut().for_each(|failure| failure.step = Some(number + 1));
             failures.append(&mut found);
@@ -91,7 +102,7 @@ impl<'c> Case<'c> {
                 Ok(failures) => failures,
                 Err(message) => vec![Failure::new("step", message)],
             };
-            if failures.is_empty() || Instant::now() >= end {
+            if failures.is_empty() || Instant::now() >= end || self.stopped.load(Ordering::Relaxed) {
                 *state = attempt;
                 for failure in &mut failures {
                     failure.action.get_or_insert(step.action.name());

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fieldmanager_apiserver::ApiServer;
 use http::{HeaderMap, Request, Uri};
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -144,9 +145,10 @@ impl Connection {
         Ok(Connection { client, url, context, curl })
     }
 
-    /// A connection by a client, such as one to a server inside the program. The address is for messages.
-    pub fn of_client(client: Client, url: impl Into<String>) -> Self {
-        Connection { client, url: url.into(), context: None, curl: Vec::new() }
+    /// A connection to a server of this project inside the program.
+    pub fn of_server(server: ApiServer) -> Self {
+        let client = Client::new(server, "default");
+        Connection { client, url: "http://localhost".into(), context: None, curl: Vec::new() }
     }
 
     /// The address of the server.

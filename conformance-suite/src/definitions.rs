@@ -1,5 +1,6 @@
 //! The CustomResourceDefinitions of a run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fieldmanager_value::Value;
@@ -42,20 +43,20 @@ impl Definitions {
         Resources::of(&self.documents)
     }
 
-    fn names(&self, namespace: &str) -> Names {
-        Names { namespace: namespace.to_owned(), groups: self.groups.clone() }
+    fn names(&self) -> Names {
+        Names { namespace: String::new(), groups: self.groups.clone() }
     }
 
     /// Creates the definitions, and waits until the server serves them.
-    pub(crate) async fn create(&self, connection: &Connection, namespace: &str) -> Result<(), String> {
-        let names = self.names(namespace);
-        let created = self.documents.iter().map(|document| create(connection, &names, document));
+    pub(crate) async fn create(&self, connection: &Connection, stopped: &AtomicBool) -> Result<(), String> {
+        let names = self.names();
+        let created = self.documents.iter().map(|document| create(connection, &names, document, stopped));
         join_all(created).await.into_iter().collect()
     }
 
     /// Deletes the definitions with their objects.
     pub(crate) async fn delete(&self, connection: &Connection) {
-        let names = self.names("");
+        let names = self.names();
         let deleted = self.documents.iter().filter_map(|document| {
             let document = names.value_to_server(document);
             let name = document.get("metadata")?.get("name")?.as_str()?;
@@ -67,7 +68,12 @@ impl Definitions {
     }
 }
 
-async fn create(connection: &Connection, names: &Names, document: &Value) -> Result<(), String> {
+async fn create(
+    connection: &Connection,
+    names: &Names,
+    document: &Value,
+    stopped: &AtomicBool,
+) -> Result<(), String> {
     let document = names.value_to_server(document);
     let post = Message::new("POST", PATH, document.to_json());
     let answer = connection.send(&post).await?;
@@ -89,7 +95,7 @@ async fn create(connection: &Connection, names: &Names, document: &Value) -> Res
             if answer.code == 200 {
                 break;
             }
-            if Instant::now() > end {
+            if Instant::now() > end || stopped.load(Ordering::Relaxed) {
                 let seconds = PATIENCE.as_secs();
                 return Err(format!("{plural} are not served after {seconds} seconds: {path} has {}", answer.code));
             }

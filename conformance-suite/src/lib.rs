@@ -20,6 +20,7 @@
 //!
 //! Requests to a server, their answers, and the cases. It knows no rule of server-side apply, and does not print.
 
+mod baseline;
 mod case;
 mod connection;
 mod definitions;
@@ -29,10 +30,13 @@ mod names;
 mod needs;
 mod reply;
 mod resources;
+mod results;
 mod suite;
 mod wire;
 
+pub use baseline::{Baseline, Comparison};
 #[doc(hidden)]
 pub use connection::looks_like_test;
 pub use connection::{ConnectError, Connection, ServerOptions};
+pub use results::{AreaResult, markdown, results_by_area};
 pub use suite::{RunOptions, Suite, area};

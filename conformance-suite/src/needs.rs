@@ -1,6 +1,7 @@
 //! What a case needs, and whether the server has it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 
 use fieldmanager_builtin::Kind;
 use fieldmanager_harness::Scenario;
@@ -30,14 +31,19 @@ pub(crate) struct Features {
 
 impl Features {
     /// Asks the server by a definition of its own, if a case needs that.
-    pub(crate) async fn probe(connection: &Connection, prefix: &str, scenarios: &[&Scenario]) -> Self {
+    pub(crate) async fn probe(
+        connection: &Connection,
+        prefix: &str,
+        scenarios: &[&Scenario],
+        stopped: &AtomicBool,
+    ) -> Self {
         let mut features = Features { known: BTreeSet::new(), error: String::new(), served: Mutex::default() };
         if !scenarios.iter().any(|scenario| scenario.case.as_ref().is_some_and(|case| !case.needs.is_empty())) {
             return features;
         }
         let document = Value::from_yaml(PROBE).unwrap_or_default();
         let probe = Definitions::new(&[document], prefix);
-        match probe.create(connection, "").await {
+        match probe.create(connection, stopped).await {
             Ok(()) => features.known = ask(connection, &probe).await,
             Err(error) => features.error = error,
         }

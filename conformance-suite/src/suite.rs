@@ -1,14 +1,14 @@
 //! The cases, and a run of them.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fieldmanager_harness::internal::Action;
 use fieldmanager_harness::{Errors, Failure, Loader, Report, Scenario, ScenarioReport};
 use fieldmanager_value::Value;
-use futures::future::join_all;
-use futures::{FutureExt, StreamExt, stream};
+use futures::future::{Either, join_all, select};
+use futures::{StreamExt, stream};
 
 use crate::case::{Case, State};
 use crate::connection::{Connection, Message};
@@ -78,7 +78,7 @@ impl Suite {
     }
 
     /// Runs the cases, and removes what they created. `done` gets the report of each case when it ends. If `stop` ends first,
-    /// the report has the cases until then.
+    /// no further request of a case is sent, and the report has the cases that ended.
     pub async fn run(
         &self,
         connection: &Connection,
@@ -88,33 +88,34 @@ impl Suite {
     ) -> Report {
         let scenarios: Vec<&Scenario> = self.scenarios.iter().collect();
         let (sets, of_case) = definitions(&scenarios, &options.name);
-        let reports: RefCell<Vec<Option<ScenarioReport>>> = RefCell::new(vec![None; scenarios.len()]);
+        let mut reports: Vec<Option<ScenarioReport>> = vec![None; scenarios.len()];
+        let stopped = AtomicBool::new(false);
         let work = async {
-            let created = sets.iter().map(|set| set.create(connection, ""));
+            let created = sets.iter().map(|set| set.create(connection, &stopped));
             let prefix = format!("probe-{}", options.name);
-            let features = Features::probe(connection, &prefix, &scenarios);
+            let features = Features::probe(connection, &prefix, &scenarios, &stopped);
             let (created, features) = futures::join!(join_all(created), features);
             let cases = scenarios.iter().zip(&of_case).enumerate().map(|(number, (scenario, set))| {
                 let set = set.and_then(|set| Some((sets.get(set)?, created.get(set)?)));
-                let features = &features;
-                async move { (number, run_case(connection, options, features, number, scenario, set).await) }
+                let run = CaseRun { connection, options, features: &features, stopped: &stopped, number };
+                async move { (number, run.report(scenario, set).await) }
             });
             let mut running = stream::iter(cases).buffer_unordered(options.jobs.max(1));
             while let Some((number, report)) = running.next().await {
-                done(&report);
-                if let Some(place) = reports.borrow_mut().get_mut(number) {
-                    *place = Some(report);
+                if let Some(report) = &report {
+                    done(report);
+                }
+                if let Some(place) = reports.get_mut(number) {
+                    *place = report;
                 }
             }
         };
-        // Both end here, with the requests that are under way.
-        futures::future::select(Box::pin(work), Box::pin(stop)).await;
-        let reports = reports.into_inner();
+        // Requests that are under way end even after a stop, or their objects would be left.
+        if let Either::Right((_, work)) = select(Box::pin(work), Box::pin(stop)).await {
+            stopped.store(true, Ordering::Relaxed);
+            work.await;
+        }
         if !options.keep {
-            // An interrupted case has left its namespace.
-            let unfinished = reports.iter().enumerate().filter(|(_, report)| report.is_none());
-            let left: Vec<_> = unfinished.map(|(number, _)| delete_namespace(connection, options, number)).collect();
-            join_all(left).await;
             join_all(sets.iter().map(|set| set.delete(connection))).await;
         }
         Report { scenarios: reports.into_iter().flatten().collect() }
@@ -146,19 +147,39 @@ fn definitions(scenarios: &[&Scenario], run: &str) -> (Vec<Definitions>, Vec<Opt
     (sets, of_case)
 }
 
-fn namespace(options: &RunOptions, number: usize) -> String {
-    format!("fm-{}-{:04}", options.name, number + 1)
+/// One case of a run.
+struct CaseRun<'r> {
+    connection: &'r Connection,
+    options: &'r RunOptions,
+    features: &'r Features,
+    stopped: &'r AtomicBool,
+    /// The position of the case, from 0.
+    number: usize,
 }
 
-async fn run_case(
-    connection: &Connection,
-    options: &RunOptions,
-    features: &Features,
-    number: usize,
-    scenario: &Scenario,
-    set: Option<(&Definitions, &Result<(), String>)>,
-) -> ScenarioReport {
-    let ended = async {
+impl CaseRun<'_> {
+    /// Runs the case; `None` if the run was stopped before its end.
+    async fn report(
+        &self,
+        scenario: &Scenario,
+        set: Option<(&Definitions, &Result<(), String>)>,
+    ) -> Option<ScenarioReport> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return None;
+        }
+        let report = match self.failures(scenario, set).await {
+            Ok(failures) => ScenarioReport::new(scenario, failures),
+            Err(reason) => ScenarioReport::skipped(scenario, reason),
+        };
+        (!self.stopped.load(Ordering::Relaxed)).then(|| report.in_area(area(scenario)))
+    }
+
+    /// Runs the steps. The error is the reason for which the case is skipped.
+    async fn failures(
+        &self,
+        scenario: &Scenario,
+        set: Option<(&Definitions, &Result<(), String>)>,
+    ) -> Result<Vec<Failure>, String> {
         if let Some(step) = scenario.steps.iter().find(|step| !is_request(&step.action)) {
             return Err(format!("the step `{}` is not a request", step.action.name()));
         }
@@ -166,42 +187,30 @@ async fn run_case(
         if let Some((_, Err(error))) = set {
             return Err(format!("no custom resources: {error}"));
         }
-        if let Some(reason) = features.lacks(connection, scenario).await {
+        if let Some(reason) = self.features.lacks(self.connection, scenario).await {
             return Err(reason);
         }
-        let names = Names {
-            namespace: namespace(options, number),
-            groups: set.map(|(set, _)| set.groups.clone()).unwrap_or_default(),
-        };
-        let body = format!(
-            r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}}"#,
-            names.namespace
-        );
-        match connection.send(&Message::new("POST", NAMESPACES, body)).await {
+        let namespace = format!("fm-{}-{:04}", self.options.name, self.number + 1);
+        let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{namespace}"}}}}"#);
+        match self.connection.send(&Message::new("POST", NAMESPACES, body)).await {
             // A server may have no namespaces as objects.
             Ok(answer) if answer.code < 300 || answer.code == 404 => {}
             Ok(answer) => return Ok(vec![Failure::new("namespace", answer.text)]),
             Err(error) => return Ok(vec![Failure::new("namespace", error)]),
         }
-        let case = Case::new(connection, names, set.map(|(set, _)| set.resources()).unwrap_or_default());
+        let groups = set.map(|(set, _)| set.groups.clone()).unwrap_or_default();
+        let names = Names { namespace: namespace.clone(), groups };
+        let resources = set.map(|(set, _)| set.resources()).unwrap_or_default();
+        let case = Case::new(self.connection, names, resources, self.stopped);
         let failures = case.run(&scenario.steps, &mut State::default()).await;
-        if !options.keep {
+        if !self.options.keep {
             case.delete_cluster_objects().await;
-            delete_namespace(connection, options, number).await;
+            let path = format!("{NAMESPACES}/{namespace}");
+            // There is nothing left to do about a namespace that cannot be deleted.
+            let _ = self.connection.send(&Message::new("DELETE", path, String::new())).await;
         }
         Ok(failures)
-    };
-    let report = match ended.await {
-        Ok(failures) => ScenarioReport::new(scenario, failures),
-        Err(reason) => ScenarioReport::skipped(scenario, reason),
-    };
-    report.in_area(area(scenario))
-}
-
-async fn delete_namespace(connection: &Connection, options: &RunOptions, number: usize) {
-    let path = format!("{NAMESPACES}/{}", namespace(options, number));
-    // There is nothing left to do about a namespace that cannot be deleted.
-    let _ = connection.send(&Message::new("DELETE", path, String::new())).map(|_| ()).await;
+    }
 }
 
 fn is_request(action: &Action) -> bool {
