@@ -116,7 +116,10 @@ impl<'c> Case<'c> {
     async fn attempt(&self, step: &Step, state: &mut State) -> Result<Vec<Failure>, String> {
         let sent = match &step.action {
             Action::Wait(time) => {
-                sleep(*time).await;
+                let end = Instant::now() + *time;
+                while Instant::now() < end && !self.stopped.load(Ordering::Relaxed) {
+                    sleep(PAUSE.min(end - Instant::now())).await;
+                }
                 return Ok(Vec::new());
             }
             Action::Parallel(branches) => return Ok(self.parallel(branches, state).await),

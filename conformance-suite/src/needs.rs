@@ -16,9 +16,6 @@ use crate::resources::{group_version, root};
 
 const PROBE: &str = include_str!("probe.yaml");
 
-/// The words of `needs`.
-pub(crate) const WORDS: [&str; 3] = ["scale", "status", "unions"];
-
 /// What a server has.
 pub(crate) struct Features {
     /// The words of `needs` with a feature that the server has.
@@ -55,12 +52,8 @@ impl Features {
     pub(crate) async fn lacks(&self, connection: &Connection, scenario: &Scenario) -> Option<String> {
         let needs = scenario.case.iter().flat_map(|case| &case.needs);
         for need in needs {
-            if !WORDS.contains(&need.as_str()) {
-                let words = WORDS.join("`, `");
-                return Some(format!("the need `{need}` is unknown: expected one of `{words}`"));
-            }
-            if !self.known.contains(need.as_str()) {
-                return Some(match (need.as_str(), self.error.as_str()) {
+            if !self.known.contains(need) {
+                return Some(match (*need, self.error.as_str()) {
                     (_, error) if !error.is_empty() => format!("no custom resources: {error}"),
                     ("unions", _) => "no unions".into(),
                     (subresource, _) => format!("no {subresource} subresource"),

@@ -25,11 +25,12 @@ const MOST: i64 = 1000;
 const TARGET: [&str; 6] = ["path", "apiVersion", "kind", "name", "namespace", "subresource"];
 
 pub(crate) fn case(r: &mut Reader, map: &Map) -> Result<Option<Case>> {
+    let needs = [("scale", "scale"), ("status", "status"), ("unions", "unions")];
     let case = Case {
         why: r.optional(map, "why", Reader::text)?,
         source: r.optional(map, "source", Reader::text)?,
         since: r.optional(map, "since", Reader::text)?,
-        needs: r.optional(map, "needs", |r, v| r.list(v, Reader::text))?.unwrap_or_default(),
+        needs: r.optional(map, "needs", |r, v| r.list(v, |r, v| r.word(v, &needs)))?.unwrap_or_default(),
     };
     Ok((case != Case::default()).then_some(case))
 }

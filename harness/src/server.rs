@@ -16,8 +16,8 @@ pub struct Case {
     pub source: Option<Str>,
     /// The first release of Kubernetes with the behaviour.
     pub since: Option<Str>,
-    /// The features without which the case is skipped, such as `unions`.
-    pub needs: Vec<Str>,
+    /// The features without which the case is skipped: `scale`, `status` and `unions`.
+    pub needs: Vec<&'static str>,
 }
 
 /// A request to an API server.

@@ -77,6 +77,10 @@ fn invalid_scenarios_are_reported_with_position_and_path() {
             "line 3 column 22: .conversion.served: expected list, got string",
         ),
         (
+            "schema: {}\nsteps: []\nneeds: [telepathy]",
+            "line 3 column 9: .needs[0]: unknown word `telepathy`, accepted are scale, status and unions",
+        ),
+        (
             "schema: {}\nsteps: []\nconversion: {rename: []}",
             "line 3 column 14: .conversion: unknown field `rename`, accepted are renames and served",
         ),
