@@ -233,7 +233,12 @@ impl Judge<'_> {
             let manager = self.variables.text(&entry.manager)?;
             let name = entry_name(&manager, &entry.operation, &entry.subresource, &entry.api_version);
             let fields = match &entry.fields {
-                Some(fields) => fields.difference(&not_owned).to_value(),
+                Some(fields) => {
+                    // Keys of items may have variables, such as a uid.
+                    let fields = self.variables.resolve(&fields.to_value())?;
+                    let fields = Set::from_value(&fields).map_err(|error| error.to_string())?;
+                    fields.difference(&not_owned).to_value()
+                }
                 None => actual_fields.get(&name).cloned().unwrap_or_else(|| "any".into()),
             };
             expected_fields.insert(name, fields);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use fieldmanager_builtin::Kind;
 use fieldmanager_harness::Scenario;
@@ -9,12 +10,17 @@ use fieldmanager_harness::internal::{Action, SchemaSource, Step};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 use tokio::sync::Mutex;
+use tokio::time::sleep;
 
 use crate::connection::{Connection, Message};
 use crate::definitions::{Definitions, PATH};
 use crate::resources::{group_version, root};
 
 const PROBE: &str = include_str!("probe.yaml");
+
+/// How often discovery is read until it has the probe, and the time between.
+const ATTEMPTS: usize = 100;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a server has.
 pub(crate) struct Features {
@@ -88,7 +94,15 @@ fn is_of_group(definition: &Value, group: &str) -> bool {
 async fn ask(connection: &Connection, probe: &Definitions) -> BTreeSet<&'static str> {
     let Some((_, group)) = probe.groups.first() else { return BTreeSet::new() };
     let mut known = BTreeSet::new();
-    let names = resources(connection, &format!("{group}/v1")).await.unwrap_or_default();
+    let mut names = BTreeSet::new();
+    for _ in 0..ATTEMPTS {
+        names = resources(connection, &format!("{group}/v1")).await.unwrap_or_default();
+        if names.contains("probes") {
+            break;
+        }
+        // Discovery follows a definition a little later.
+        sleep(PAUSE).await;
+    }
     known.extend(["status", "scale"].into_iter().filter(|name| names.contains(&format!("probes/{name}"))));
     let definition = Message::new("GET", format!("{PATH}/probes.{group}"), String::new());
     let stored = connection.send(&definition).await.map(|answer| answer.text).unwrap_or_default();

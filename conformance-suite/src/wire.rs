@@ -38,7 +38,8 @@ impl ObjectName {
     /// Key of the object among those that a case has read.
     pub(crate) fn key(&self) -> String {
         let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
-        format!("{group}/{}/{}/{}", self.kind, self.namespace, self.name)
+        let namespace = if self.namespace == NAMESPACE { "" } else { &self.namespace };
+        format!("{group}/{}/{namespace}/{}", self.kind, self.name)
     }
 }
 
