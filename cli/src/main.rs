@@ -3,8 +3,8 @@
 mod args;
 mod blame;
 mod commands;
-mod conformance;
 mod conflict;
+mod conformance;
 mod custom;
 mod difference;
 mod error;

@@ -116,7 +116,8 @@ fn all_cases_pass_and_nothing_is_left() {
 fn runs_at_once_do_not_meet() {
     let server = Server::start(&[]);
     std::thread::scope(|scope| {
-        let runs = [(); 3].map(|()| scope.spawn(|| server.conformance("--only create --only conflicts --jobs 2")));
+        let runs =
+            [(); 3].map(|()| scope.spawn(|| server.conformance("--only create --only conflicts --jobs 2")));
         for run in runs {
             let run = run.join().unwrap();
             assert_eq!(run.code, 0, "{}", run.out);
@@ -146,7 +147,8 @@ fn failure_has_the_request_the_answer_and_a_command_that_repeats_it() {
     assert!(run.out.contains("the step `set` is not a request"), "{}", run.out);
     // The namespaces are kept, so the command repeats the request.
     let curl = run.out.lines().find(|line| line.contains("curl ")).unwrap().trim();
-    let again = Command::new("sh").args(["-c", &curl.replacen("curl ", "curl --noproxy '*' ", 1)]).output().unwrap();
+    let again =
+        Command::new("sh").args(["-c", &curl.replacen("curl ", "curl --noproxy '*' ", 1)]).output().unwrap();
     let again = String::from_utf8(again.stdout).unwrap();
     assert!(again.contains("\"x\":\"it's 1\""), "{curl}: {again}");
     assert_eq!(server.left().0, 3);
@@ -157,14 +159,21 @@ fn reports_have_every_format() {
     let server = Server::start(&[]);
     let run = server.conformance("--report json @/cases.yaml");
     let json: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-    assert_eq!((json["passed"].as_i64(), json["failed"].as_i64(), json["skipped"].as_i64()), (Some(1), Some(2), Some(1)));
+    assert_eq!(
+        (json["passed"].as_i64(), json["failed"].as_i64(), json["skipped"].as_i64()),
+        (Some(1), Some(2), Some(1))
+    );
     let curl = json["scenarios"][1]["failures"][0]["exchange"]["curl"].as_str().unwrap();
     assert!(curl.starts_with("curl -sS -X PATCH"), "{curl}");
     let run = server.conformance("--report junit @/cases.yaml");
     assert!(run.out.contains(r#"tests="4" skipped="1" failures="2" errors="0""#), "{}", run.out);
     let run = server.conformance("--report markdown @/cases.yaml");
     assert!(run.out.contains(": 1 passed, 2 failed, 1 skipped.\n"), "{}", run.out);
-    assert!(run.out.contains("a config map has another value\n\nSource: <https://example.com/value>\n"), "{}", run.out);
+    assert!(
+        run.out.contains("a config map has another value\n\nSource: <https://example.com/value>\n"),
+        "{}",
+        run.out
+    );
     assert!(run.out.contains("&lt;/td>&lt;script>") && !run.out.contains("<script>"), "{}", run.out);
     assert_eq!(run.code, 1);
 }
@@ -204,8 +213,17 @@ fn page_filters_cases_and_runs_nothing_of_them() {
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     let Some(result) = in_browser(&page, HOOK) else { return };
     let expected = [
-        "rows=4", "failed=2", "and-passed=3", "all=4", "output=4 of 4 cases", "links=true", "details=true",
-        "colour=true", "scripts=2", "foreign=0", "hacked=no",
+        "rows=4",
+        "failed=2",
+        "and-passed=3",
+        "all=4",
+        "output=4 of 4 cases",
+        "links=true",
+        "details=true",
+        "colour=true",
+        "scripts=2",
+        "foreign=0",
+        "hacked=no",
     ];
     assert_eq!(result, expected);
 }

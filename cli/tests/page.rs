@@ -1,10 +1,6 @@
 //! The page of `blame --html`, with and without a browser.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot open the page must fail"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot open the page must fail")]
 
 mod common;
 

@@ -169,7 +169,9 @@ impl<'c> Case<'c> {
             let live = self.exchange(&Message::new("GET", path, String::new())).await?;
             reply.live = Some(live.body);
         }
-        if let Some(object) = sent.object.as_ref().filter(|_| sent.message.method != "GET" && !reply.is_refused()) {
+        if let Some(object) =
+            sent.object.as_ref().filter(|_| sent.message.method != "GET" && !reply.is_refused())
+        {
             let path = self.wire(state).path(object, false).unwrap_or_default();
             if !path.is_empty() && !path.contains("/namespaces/") {
                 self.cluster.lock().await.insert(path);
@@ -184,7 +186,9 @@ impl<'c> Case<'c> {
                 Some(value) => {
                     state.variables.0.insert(name.clone(), value.clone());
                 }
-                None => failures.push(Failure::new("save", format!("expected a value at {path}, got nothing"))),
+                None => {
+                    failures.push(Failure::new("save", format!("expected a value at {path}, got nothing")))
+                }
             }
         }
         let kind = reply.body.get("kind").and_then(Value::as_str).unwrap_or_default();
@@ -224,13 +228,16 @@ impl<'c> Case<'c> {
             for _ in 0..20 {
                 let live = self.exchange(&Message::new("GET", path.clone(), String::new())).await?;
                 let version = live.body.get("metadata").and_then(|metadata| metadata.get("resourceVersion"));
-                let version = version.ok_or_else(|| format!("{path}: got {} {}", live.code, live.message()))?;
+                let version =
+                    version.ok_or_else(|| format!("{path}: got {} {}", live.code, live.message()))?;
                 let body = at_version(&definition, version).to_json();
                 let reply = self.exchange(&Message::new("PUT", path.clone(), body)).await?;
                 match reply.code {
                     409 => sleep(PAUSE).await,
                     code if code < 300 => break,
-                    code => return Err(format!("the schema cannot be changed: got {code} {}", reply.message())),
+                    code => {
+                        return Err(format!("the schema cannot be changed: got {code} {}", reply.message()));
+                    }
                 }
             }
         }
@@ -243,7 +250,10 @@ impl<'c> Case<'c> {
         for branch in branches {
             for number in 1..=branch.times {
                 let mut state = state.clone();
-                state.variables.0.insert(Str::from("i"), Value::from(i64::try_from(number).unwrap_or(i64::MAX)));
+                state
+                    .variables
+                    .0
+                    .insert(Str::from("i"), Value::from(i64::try_from(number).unwrap_or(i64::MAX)));
                 running.push(async move { self.run(&branch.steps, &mut state).await });
             }
         }
@@ -266,13 +276,15 @@ impl<'c> Case<'c> {
             };
             let mut query = watch.query.clone();
             if watch.target.name.is_some() {
-                query.push(("fieldSelector".into(), format!("metadata.name={}", object.name).as_str().into()));
+                query
+                    .push(("fieldSelector".into(), format!("metadata.name={}", object.name).as_str().into()));
             }
             let begins = if query.iter().any(|(name, _)| *name == "resourceVersion") {
                 String::new()
             } else {
                 let list = self.exchange(&Message::new("GET", path.clone(), String::new())).await?;
-                let version = list.body.get("metadata").and_then(|metadata| metadata.get("resourceVersion")?.as_str());
+                let version =
+                    list.body.get("metadata").and_then(|metadata| metadata.get("resourceVersion")?.as_str());
                 format!("&resourceVersion={}", encoded(version.unwrap_or_default()))
             };
             let query = wire.query(&query)?;
@@ -284,7 +296,8 @@ impl<'c> Case<'c> {
             }
             let mut body = response.into_body();
             let mut failures = self.run(&watch.steps, state).await;
-            let expected = expect.answer.as_ref().and_then(|answer| answer.events.as_deref()).unwrap_or_default();
+            let expected =
+                expect.answer.as_ref().and_then(|answer| answer.events.as_deref()).unwrap_or_default();
             let found = self.events(&mut body, expected).await?;
             let judge = Judge { names: &self.names, variables: &state.variables, before: None };
             failures.extend(judge.events(expected, &found)?);
@@ -313,7 +326,8 @@ impl<'c> Case<'c> {
                 let rest = line.split_off(end + 1);
                 let text = self.names.from_server(&String::from_utf8_lossy(&line));
                 line = rest;
-                let event = Value::from_json(&text).map_err(|error| format!("an event of the watch: {error}"))?;
+                let event =
+                    Value::from_json(&text).map_err(|error| format!("an event of the watch: {error}"))?;
                 let kind = event.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
                 if kind != "BOOKMARK" || wants_bookmarks {
                     found.push((kind, event.get("object").cloned().unwrap_or_default()));

@@ -37,11 +37,13 @@ pub struct ServerOptions {
 #[non_exhaustive]
 pub enum ConnectError {
     /// The address is not one.
-    #[error("`{url}` is not the address of a server: {reason}; expected an address such as https://127.0.0.1:6443")]
+    #[error(
+        "`{url}` is not the address of a server: {reason}; expected an address such as https://127.0.0.1:6443"
+    )]
     Url {
         /// The address.
         url: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// A file cannot be read.
@@ -49,7 +51,7 @@ pub enum ConnectError {
     File {
         /// The file.
         file: PathBuf,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// The kubeconfig does not lead to a server.
@@ -63,7 +65,7 @@ pub enum ConnectError {
     Silent {
         /// The address.
         url: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
 }
@@ -109,7 +111,8 @@ impl Message {
     /// The headers with those that every request has.
     fn all_headers(&self) -> Vec<(String, String)> {
         let mut headers = self.headers.clone();
-        let defaults = [("User-Agent", AGENT), ("Accept", "application/json"), ("Content-Type", "application/json")];
+        let defaults =
+            [("User-Agent", AGENT), ("Accept", "application/json"), ("Content-Type", "application/json")];
         for (name, value) in defaults {
             if self.header(name).is_none() && (name != "Content-Type" || !self.body.is_empty()) {
                 headers.push((name.into(), value.into()));
@@ -187,7 +190,10 @@ impl Connection {
             Some(version) if answer.code == 200 => Ok(version.to_owned()),
             // A fake has no version, but it answers.
             _ if answer.code == 404 => Ok("unknown".to_owned()),
-            _ => Err(silent(format!("expected its version at /version, got the code {}: {}", answer.code, answer.text))),
+            _ => Err(silent(format!(
+                "expected its version at /version, got the code {}: {}",
+                answer.code, answer.text
+            ))),
         }
     }
 
@@ -221,7 +227,9 @@ impl Connection {
         let mut words = vec![format!("curl -sS -X {}", message.method)];
         words.extend(self.curl.iter().cloned());
         let headers = message.all_headers();
-        words.extend(headers.iter().map(|(name, value)| format!("-H {}", quoted(&format!("{name}: {value}")))));
+        words.extend(
+            headers.iter().map(|(name, value)| format!("-H {}", quoted(&format!("{name}: {value}")))),
+        );
         if !message.body.is_empty() {
             words.push(format!("--data-binary {}", quoted(&message.body)));
         }
@@ -240,8 +248,27 @@ fn quoted(text: &str) -> String {
 pub fn looks_like_test(url: &str, context: Option<&str>) -> bool {
     /// Words of the names of servers for tests, and of the programs that make them.
     const WORDS: &[&str] = &[
-        "ci", "colima", "desktop", "dev", "e2e", "envtest", "fake", "fieldmanager", "k3d", "kind", "kwok", "local",
-        "microk8s", "minikube", "mock", "orbstack", "sandbox", "test", "testing", "tests", "vcluster",
+        "ci",
+        "colima",
+        "desktop",
+        "dev",
+        "e2e",
+        "envtest",
+        "fake",
+        "fieldmanager",
+        "k3d",
+        "kind",
+        "kwok",
+        "local",
+        "microk8s",
+        "minikube",
+        "mock",
+        "orbstack",
+        "sandbox",
+        "test",
+        "testing",
+        "tests",
+        "vcluster",
     ];
     let uri: Option<Uri> = url.parse().ok();
     let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
@@ -265,7 +292,10 @@ async fn config(options: &ServerOptions) -> Result<(Config, Option<String>), Con
         config.auth_info.token = options.token.clone().map(Into::into);
         if let Some(file) = &options.certificate_authority {
             // Read here for the message; the client reads it again.
-            let failed = |reason: std::io::Error| ConnectError::File { file: file.clone(), reason: reason.to_string() };
+            let failed = |reason: std::io::Error| ConnectError::File {
+                file: file.clone(),
+                reason: reason.to_string(),
+            };
             std::fs::metadata(file).map_err(failed)?;
             config.root_cert_file = Some(file.clone());
         }

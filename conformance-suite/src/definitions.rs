@@ -85,7 +85,8 @@ async fn create(
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let group = text(spec.and_then(|spec| spec.get("group")));
     let plural = text(spec.and_then(|spec| spec.get("names")?.get("plural")));
-    let versions = spec.and_then(|spec| spec.get("versions")?.as_list()).into_iter().flat_map(|list| list.iter());
+    let versions =
+        spec.and_then(|spec| spec.get("versions")?.as_list()).into_iter().flat_map(|list| list.iter());
     let served = versions.filter(|version| version.get("served").and_then(Value::as_bool) == Some(true));
     for version in served {
         let path = format!("/apis/{group}/{}/{plural}?limit=1", text(version.get("name")));
@@ -97,7 +98,10 @@ async fn create(
             }
             if Instant::now() > end || stopped.load(Ordering::Relaxed) {
                 let seconds = PATIENCE.as_secs();
-                return Err(format!("{plural} are not served after {seconds} seconds: {path} has {}", answer.code));
+                return Err(format!(
+                    "{plural} are not served after {seconds} seconds: {path} has {}",
+                    answer.code
+                ));
             }
             sleep(PAUSE).await;
         }

@@ -45,14 +45,14 @@ mod tests {
     #[test]
     fn paths_find_fields_items_and_names_with_dots() {
         let value = Value::from_yaml(
-            "{spec: {ports: [{name: web, port: 80}], tags: [a]}, metadata: {annotations: {example.com/x: y}}}",
+            "{spec: {ports: [{name: web, port: 80}], tags: [a]}, metadata: {annotations: {example.com/x: z}}}",
         )
         .unwrap();
         let found = |path: &str| find(&value, path).unwrap().map(Value::to_json);
         assert_eq!(found(r#".spec.ports[name="web"].port"#).as_deref(), Some("80"));
         assert_eq!(found(".spec.ports[0].port").as_deref(), Some("80"));
         assert_eq!(found(r#".spec.tags[="a"]"#).as_deref(), Some("\"a\""));
-        assert_eq!(found("/metadata/annotations/example.com~1x").as_deref(), Some("\"y\""));
+        assert_eq!(found("/metadata/annotations/example.com~1x").as_deref(), Some("\"z\""));
         assert_eq!(found(".spec.none"), None);
         assert!(find(&value, "spec").is_err());
     }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_fieldpath::Set;
+use fieldmanager_harness::Failure;
 use fieldmanager_harness::internal::{
     Answer, ConflictAt, Expect, ExpectedCause, ExpectedEntry, ExpectedError, ExpectedEvent, ExpectedStatus,
     different_paths,
 };
-use fieldmanager_harness::Failure;
 use fieldmanager_managedfields::ManagedFields;
 use fieldmanager_value::{List, Map, Str, Value};
 
@@ -114,7 +114,8 @@ impl Judge<'_> {
             }
         }
         if let Some(causes) = &expected.causes {
-            let found = status.get("details").and_then(|details| details.get("causes")).and_then(Value::as_list);
+            let found =
+                status.get("details").and_then(|details| details.get("causes")).and_then(Value::as_list);
             let mut surplus: Vec<&Value> = found.map(|causes| causes.iter().collect()).unwrap_or_default();
             let actual: List = surplus.iter().map(|cause| (*cause).clone()).collect();
             let mut missing = false;
@@ -141,7 +142,8 @@ impl Judge<'_> {
 
     fn headers(&self, answer: &Answer, reply: &Reply, out: &mut Vec<Failure>) -> Result<(), String> {
         for (name, expected) in &answer.headers {
-            let found = reply.headers.get(name.as_str()).map(|value| String::from_utf8_lossy(value.as_bytes()));
+            let found =
+                reply.headers.get(name.as_str()).map(|value| String::from_utf8_lossy(value.as_bytes()));
             let fits = match (expected, &found) {
                 (None, found) => found.is_none(),
                 (Some(part), Some(found)) => found.contains(self.variables.text(part)?.as_str()),
@@ -149,7 +151,11 @@ impl Judge<'_> {
             };
             if !fits {
                 let expected = expected.as_deref().unwrap_or("no such header");
-                out.push(different_text("headers", &format!("{name}: {expected}"), found.as_deref().unwrap_or("none")));
+                out.push(different_text(
+                    "headers",
+                    &format!("{name}: {expected}"),
+                    found.as_deref().unwrap_or("none"),
+                ));
             }
         }
         if let Some(expected) = &answer.warnings {
@@ -203,7 +209,8 @@ impl Judge<'_> {
             let (old, new) = (find(before, path)?, find(object, path)?);
             if old != new {
                 let (old, new) = (old.cloned().unwrap_or_default(), new.cloned().unwrap_or_default());
-                let paths = different_paths(&old, &new).into_iter().map(|below| format!("{path}{below}")).collect();
+                let paths =
+                    different_paths(&old, &new).into_iter().map(|below| format!("{path}{below}")).collect();
                 out.push(Failure::of_values("unchanged", paths, old, new));
             }
         }
@@ -225,7 +232,12 @@ impl Judge<'_> {
         let not_owned = Set::from_value(&not_owned).map_err(|error| error.to_string())?;
         let mut actual_fields: BTreeMap<String, Value> = BTreeMap::new();
         for entry in &found {
-            let name = entry_name(&entry.manager, &entry.operation.to_string(), &entry.subresource, entry.api_version.as_str());
+            let name = entry_name(
+                &entry.manager,
+                &entry.operation.to_string(),
+                &entry.subresource,
+                entry.api_version.as_str(),
+            );
             actual_fields.insert(name, entry.fields.to_value());
         }
         let mut expected_fields: BTreeMap<String, Value> = BTreeMap::new();
@@ -244,11 +256,17 @@ impl Judge<'_> {
             expected_fields.insert(name, fields);
         }
         let value = |fields: BTreeMap<String, Value>| {
-            Value::Map(fields.into_iter().map(|(name, fields)| (Str::from(name.as_str()), fields)).collect::<Map>())
+            Value::Map(
+                fields.into_iter().map(|(name, fields)| (Str::from(name.as_str()), fields)).collect::<Map>(),
+            )
         };
         let (expected, actual) = (value(expected_fields), value(actual_fields));
         let paths = different_paths(&expected, &actual);
-        Ok(if paths.is_empty() { Vec::new() } else { vec![Failure::of_values("managed", paths, expected, actual)] })
+        Ok(if paths.is_empty() {
+            Vec::new()
+        } else {
+            vec![Failure::of_values("managed", paths, expected, actual)]
+        })
     }
 
     /// Compares the events of a watch: their number, order, types and objects.
@@ -294,7 +312,9 @@ fn is_cause(expected: &ExpectedCause, found: &Value) -> bool {
 
 fn cause_value(cause: &ExpectedCause) -> Value {
     let fields = [("reason", &cause.reason), ("message", &cause.message), ("field", &cause.field)];
-    Value::Map(fields.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?.as_str()))).collect::<Map>())
+    Value::Map(
+        fields.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?.as_str()))).collect::<Map>(),
+    )
 }
 
 /// Compares conflicts with the causes of a `Status`, each of which names a manager and a field.
@@ -313,7 +333,8 @@ fn conflicts(expected: &BTreeSet<ConflictAt>, status: &Value) -> Option<Failure>
     if found == *expected {
         return None;
     }
-    let mut paths: Vec<_> = found.symmetric_difference(expected).map(|conflict| conflict.path.clone()).collect();
+    let mut paths: Vec<_> =
+        found.symmetric_difference(expected).map(|conflict| conflict.path.clone()).collect();
     paths.dedup();
     let value = |conflicts: &BTreeSet<ConflictAt>| {
         let conflict = |conflict: &ConflictAt| {
@@ -330,8 +351,11 @@ fn without_server_set(object: &Value, expected: &Value) -> Value {
     let (Value::Map(map), Some(Value::Map(metadata))) = (object, object.get("metadata")) else {
         return object.clone();
     };
-    let is_expected = |name: &str| expected.get("metadata").is_some_and(|metadata| metadata.get(name).is_some());
-    let kept = metadata.iter().filter(|(name, _)| !SERVER_SET.contains(&name.as_str()) || is_expected(name.as_str()));
+    let is_expected =
+        |name: &str| expected.get("metadata").is_some_and(|metadata| metadata.get(name).is_some());
+    let kept = metadata
+        .iter()
+        .filter(|(name, _)| !SERVER_SET.contains(&name.as_str()) || is_expected(name.as_str()));
     let kept: Map = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut map = map.clone();
     map.insert("metadata", Value::Map(kept));

@@ -49,7 +49,8 @@ impl Names {
     /// A path of a file.
     pub(crate) fn path_to_server(&self, path: &str) -> String {
         let path = self.to_server(path);
-        let (own, on_server) = (format!("/namespaces/{NAMESPACE}"), format!("/namespaces/{}", self.namespace));
+        let (own, on_server) =
+            (format!("/namespaces/{NAMESPACE}"), format!("/namespaces/{}", self.namespace));
         match path.split_once(&own) {
             Some((before, after)) if after.is_empty() || after.starts_with(['/', '?']) => {
                 format!("{before}{on_server}{after}")
@@ -139,7 +140,9 @@ impl Variables {
         }
         match self.0.get(name) {
             Some(value) => Ok(Some(value.clone())),
-            None => Err(format!("there is no variable `{name}`: expected one that an earlier step saves, or `unique`")),
+            None => Err(format!(
+                "there is no variable `{name}`: expected one that an earlier step saves, or `unique`"
+            )),
         }
     }
 
@@ -148,7 +151,12 @@ impl Variables {
         Ok(match value {
             Value::String(text) => {
                 let only = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-                match only.filter(|name| !name.contains('}')).map(|name| self.value(name)).transpose()?.flatten() {
+                match only
+                    .filter(|name| !name.contains('}'))
+                    .map(|name| self.value(name))
+                    .transpose()?
+                    .flatten()
+                {
                     Some(value) => value,
                     None => Value::from(self.text(text)?.as_str()),
                 }
@@ -157,8 +165,9 @@ impl Variables {
                 Value::List(list.iter().map(|item| self.resolve(item)).collect::<Result<_, _>>()?)
             }
             Value::Map(map) => {
-                let entry =
-                    |(name, value): (&Str, &Value)| Ok((Str::from(self.text(name)?.as_str()), self.resolve(value)?));
+                let entry = |(name, value): (&Str, &Value)| {
+                    Ok((Str::from(self.text(name)?.as_str()), self.resolve(value)?))
+                };
                 Value::Map(map.iter().map(entry).collect::<Result<Map, String>>()?)
             }
             other => other.clone(),
@@ -195,13 +204,18 @@ mod tests {
             names.path_to_server("/apis/example.com/v1/namespaces/default/shops/a"),
             "/apis/s1.x.example.com/v1/namespaces/fm-x-0001/shops/a"
         );
-        assert_eq!(names.to_server("shops.example.com and my-example.com"), "shops.s1.x.example.com and my-example.com");
+        assert_eq!(
+            names.to_server("shops.example.com and my-example.com"),
+            "shops.s1.x.example.com and my-example.com"
+        );
     }
 
     #[test]
     fn variables_become_their_values() {
-        let variables = Variables(BTreeMap::from([("n".into(), Value::from(3)), ("s".into(), Value::from("x"))]));
-        let resolved = variables.resolve(&Value::from_yaml("{a: '${n}', b: 'a-${n}-${s}', c: '${3*ab}'}").unwrap());
+        let variables =
+            Variables(BTreeMap::from([("n".into(), Value::from(3)), ("s".into(), Value::from("x"))]));
+        let resolved =
+            variables.resolve(&Value::from_yaml("{a: '${n}', b: 'a-${n}-${s}', c: '${3*ab}'}").unwrap());
         assert_eq!(resolved.unwrap().to_json(), r#"{"a":3,"b":"a-3-x","c":"ababab"}"#);
         assert!(variables.text("${other}").unwrap_err().starts_with("there is no variable `other`"));
         assert!(variables.text("${999999999999*ab}").unwrap_err().contains("too long"));

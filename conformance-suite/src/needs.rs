@@ -1,4 +1,4 @@
-//! What a case needs, and whether the server has it.
+//! The needs of cases, and whether the server meets them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -22,7 +22,7 @@ const PROBE: &str = include_str!("probe.yaml");
 const ATTEMPTS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a server has.
+/// The features of a server.
 pub(crate) struct Features {
     /// The words of `needs` with a feature that the server has.
     known: BTreeSet<&'static str>,
@@ -40,8 +40,10 @@ impl Features {
         scenarios: &[&Scenario],
         stopped: &AtomicBool,
     ) -> Self {
-        let mut features = Features { known: BTreeSet::new(), error: String::new(), served: Mutex::default() };
-        if !scenarios.iter().any(|scenario| scenario.case.as_ref().is_some_and(|case| !case.needs.is_empty())) {
+        let mut features =
+            Features { known: BTreeSet::new(), error: String::new(), served: Mutex::default() };
+        if !scenarios.iter().any(|scenario| scenario.case.as_ref().is_some_and(|case| !case.needs.is_empty()))
+        {
             return features;
         }
         let document = Value::from_yaml(PROBE).unwrap_or_default();
@@ -70,7 +72,8 @@ impl Features {
             let (group, version) = group_version(&api_version);
             let facts = Kind::of(&GroupVersionKind::new(group, version, kind.as_str()));
             let Some(facts) = facts.as_ref().and_then(Kind::resource) else { continue };
-            let is_own = scenario.schema.definitions().is_ok_and(|own| own.iter().any(|one| is_of_group(one, group)));
+            let is_own =
+                scenario.schema.definitions().is_ok_and(|own| own.iter().any(|one| is_of_group(one, group)));
             if !is_own && !self.serves(connection, &api_version, &facts.plural).await {
                 return Some(format!("{kind} at {api_version} is not served"));
             }
@@ -138,7 +141,8 @@ fn kinds(steps: &[Step]) -> BTreeSet<(String, String)> {
                 let body = request.body.as_ref();
                 let of_body = |name: &str| body.and_then(|body| text(body, name));
                 let target = &request.target;
-                let api_version = target.api_version.as_ref().map(ToString::to_string).or(of_body("apiVersion"));
+                let api_version =
+                    target.api_version.as_ref().map(ToString::to_string).or(of_body("apiVersion"));
                 let kind = target.kind.as_ref().map(ToString::to_string).or(of_body("kind"));
                 add(api_version.as_deref(), kind.as_deref());
             }
@@ -155,7 +159,11 @@ pub(crate) fn changes_definitions(steps: &[Step]) -> bool {
     steps.iter().any(|step| match &step.action {
         Action::ChangeSchema { schema } => !matches!(schema, SchemaSource::Builtin(_)),
         Action::Request(request) => {
-            let kind = request.target.kind.as_deref().or(request.body.as_ref().and_then(|body| body.get("kind")?.as_str()));
+            let kind = request
+                .target
+                .kind
+                .as_deref()
+                .or(request.body.as_ref().and_then(|body| body.get("kind")?.as_str()));
             let path = request.target.path.as_deref().unwrap_or_default();
             kind == Some("CustomResourceDefinition") || path.contains("customresourcedefinitions")
         }

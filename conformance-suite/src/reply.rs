@@ -37,7 +37,10 @@ impl Reply {
         let body = Value::from_json(&text).unwrap_or_default();
         let mut warnings = String::new();
         for warning in answer.headers.get_all("warning") {
-            warnings.push_str(&format!("Warning: {}\n", names.from_server(&String::from_utf8_lossy(warning.as_bytes()))));
+            warnings.push_str(&format!(
+                "Warning: {}\n",
+                names.from_server(&String::from_utf8_lossy(warning.as_bytes()))
+            ));
         }
         let exchange = Exchange {
             request,
@@ -66,7 +69,8 @@ impl Reply {
         let text = |value: &http::HeaderValue| {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
             let quoted = value.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
-            let text = quoted.map_or(value.clone(), |(text, _)| text.replace("\\\"", "\"").replace("\\\\", "\\"));
+            let text =
+                quoted.map_or(value.clone(), |(text, _)| text.replace("\\\"", "\"").replace("\\\\", "\\"));
             names.from_server(&text)
         };
         self.headers.get_all("warning").iter().map(text).collect()
@@ -81,8 +85,11 @@ fn without_fields(body: &Value, text: &str) -> String {
     let Value::Map(map) = body else { return text.to_owned() };
     let mut map = map.clone();
     if let Some(Value::Map(metadata)) = map.get("metadata") {
-        let kept: Map =
-            metadata.iter().filter(|(name, _)| *name != "managedFields").map(|(n, v)| (n.clone(), v.clone())).collect();
+        let kept: Map = metadata
+            .iter()
+            .filter(|(name, _)| *name != "managedFields")
+            .map(|(n, v)| (n.clone(), v.clone()))
+            .collect();
         map.insert("metadata", Value::Map(kept));
     }
     Value::Map(map).to_json()

@@ -39,7 +39,9 @@ impl Resources {
         let facts = Kind::of(&GroupVersionKind::new(group, version, kind));
         let facts = facts.as_ref().and_then(Kind::resource);
         let facts = facts.ok_or_else(|| {
-            format!("the kind {kind} at {api_version} is unknown: expected one of `schema`, or a built-in kind")
+            format!(
+                "the kind {kind} at {api_version} is unknown: expected one of `schema`, or a built-in kind"
+            )
         })?;
         Ok(Resource { plural: facts.plural.to_string(), is_namespaced: facts.is_namespaced })
     }

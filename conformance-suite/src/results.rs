@@ -81,7 +81,11 @@ pub fn markdown(report: &Report, server: &str, version: &str) -> String {
             let _ = writeln!(out, "{}\n", plain(&failure.summary()));
             let diff = failure.diff.as_deref().map(|diff| ("diff", diff));
             let exchange = failure.exchange.iter().flat_map(|exchange| {
-                [("http", exchange.request.as_str()), ("", exchange.answer.as_str()), ("sh", exchange.curl.as_str())]
+                [
+                    ("http", exchange.request.as_str()),
+                    ("", exchange.answer.as_str()),
+                    ("sh", exchange.curl.as_str()),
+                ]
             });
             for (language, text) in diff.into_iter().chain(exchange) {
                 fence(&mut out, language, text);

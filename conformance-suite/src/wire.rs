@@ -55,7 +55,9 @@ impl Wire<'_> {
     pub(crate) fn path(&self, object: &ObjectName, collection: bool) -> Result<String, String> {
         let ObjectName { api_version, kind, namespace, name } = object;
         if api_version.is_empty() || kind.is_empty() {
-            return Err("the step has no object: expected `apiVersion` and `kind`, here or in a step before".into());
+            return Err(
+                "the step has no object: expected `apiVersion` and `kind`, here or in a step before".into()
+            );
         }
         let resource = self.resources.find(api_version, kind)?;
         let mut path = root(&self.names.to_server(api_version));
@@ -168,7 +170,8 @@ impl Wire<'_> {
             Some(Value::String(text)) => self.names.text_to_server(&text),
             Some(value) => self.names.value_to_server(&value).to_json(),
         };
-        let mut message = Message::new(request.method.as_deref().unwrap_or(request.verb.method()), path, body);
+        let mut message =
+            Message::new(request.method.as_deref().unwrap_or(request.verb.method()), path, body);
         for (name, value) in &request.headers {
             message.headers.push((name.to_string(), self.variables.text(value)?));
         }

@@ -8,12 +8,12 @@ use fieldmanager_fieldpath::{ApiVersion, Filter, Matcher};
 use fieldmanager_typed::{Duplicates, KeyFields};
 use fieldmanager_value::{Map, Str, Value};
 
+use crate::format_server::{self, ANSWER, TARGET};
 use crate::origin::Origin;
-use crate::format_server::{self, ANSWER};
 use crate::read::{Reader, Result, listed};
 use crate::scenario::{
-    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat, Scenario,
-    SetOperation, Step,
+    Action, Branch, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat,
+    Scenario, SetOperation, Step, Watch,
 };
 use crate::schemas::{SchemaFiles, SchemaSource};
 
@@ -48,10 +48,10 @@ const KINDS: &[Kind] = &[
     Kind("set", set, &["fields"]),
     Kind("normalize", normalize, &["object"]),
     Kind("validateUnions", validate_unions, &["faults"]),
-    Kind("request", format_server::request, ANSWER),
-    Kind("parallel", format_server::parallel, &[]),
-    Kind("watch", format_server::watch, &["events"]),
-    Kind("wait", format_server::wait, &[]),
+    Kind("request", request, ANSWER),
+    Kind("parallel", parallel, &[]),
+    Kind("watch", watch, &["events"]),
+    Kind("wait", wait, &[]),
 ];
 
 impl Format<'_> {
@@ -67,9 +67,8 @@ impl Format<'_> {
         if document.as_map().is_some_and(|map| !map.contains("steps")) {
             return reader.fault("field `steps` is missing, expected a scenario");
         }
-        let known = [
-            "name", "why", "source", "since", "needs", "schema", "types", "options", "conversion", "steps",
-        ];
+        let known =
+            ["name", "why", "source", "since", "needs", "schema", "types", "options", "conversion", "steps"];
         let map = reader.fields(document, &known)?;
         let name = reader.optional(map, "name", Reader::text)?;
         Ok(Scenario {
@@ -101,7 +100,7 @@ impl Format<'_> {
         }
     }
 
-    pub(crate) fn step(&mut self, reader: &mut Reader, value: &Value) -> Result<Step> {
+    fn step(&mut self, reader: &mut Reader, value: &Value) -> Result<Step> {
         let map = reader.map(value)?;
         let names = || KINDS.iter().map(|Kind(name, ..)| *name);
         let mut found: Option<(&Kind, &Value)> = None;
@@ -323,6 +322,35 @@ fn validate_unions(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<
         new: r.required(map, "new", Reader::any)?,
         ratcheting: r.flag(map, "ratcheting")?,
     })
+}
+
+fn request(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    format_server::request(r, value).map(Box::new).map(Action::Request)
+}
+
+fn parallel(format: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let branch = |r: &mut Reader, value: &Value| {
+        let map = r.fields(value, &["times", "steps"])?;
+        Ok(Branch {
+            times: r.optional(map, "times", format_server::count)?.unwrap_or(1),
+            steps: r.required(map, "steps", |r, v| r.list(v, |r, v| format.step(r, v)))?,
+        })
+    };
+    r.list(value, branch).map(Action::Parallel)
+}
+
+fn watch(format: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let known: Vec<&str> = TARGET.into_iter().chain(["query", "steps"]).collect();
+    let map = r.fields(value, &known)?;
+    Ok(Action::Watch(Box::new(Watch {
+        target: format_server::target(r, map)?,
+        query: r.optional(map, "query", format_server::query)?.unwrap_or_default(),
+        steps: r.required(map, "steps", |r, v| r.list(v, |r, v| format.step(r, v)))?,
+    })))
+}
+
+fn wait(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    format_server::seconds(r, value).map(Action::Wait)
 }
 
 fn expect(r: &mut Reader, value: &Value, kind: &[&str]) -> Result<Expect> {

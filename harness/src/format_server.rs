@@ -5,24 +5,30 @@ use std::collections::BTreeMap;
 use fieldmanager_fieldpath::{Owners, VersionedSet};
 use fieldmanager_value::{Map, Str, Value};
 
-use crate::format::Format;
 use crate::read::{Reader, Result};
-use crate::scenario::Action;
 use crate::server::{
-    Answer, Branch, Case, ExpectedCause, ExpectedEntry, ExpectedEvent, ExpectedStatus, Request, Target, Verb,
-    Watch,
+    Answer, Case, ExpectedCause, ExpectedEntry, ExpectedEvent, ExpectedStatus, Request, Target, Verb,
 };
 
 /// The expectations of steps that a server answers.
 pub(crate) const ANSWER: &[&str] = &[
-    "object", "managed", "conflicts", "code", "headers", "status", "contains", "absent", "warnings", "unchanged",
+    "object",
+    "managed",
+    "conflicts",
+    "code",
+    "headers",
+    "status",
+    "contains",
+    "absent",
+    "warnings",
+    "unchanged",
     "changed",
 ];
 
 /// The most copies of a branch, and the longest wait in seconds.
 const MOST: i64 = 1000;
 
-const TARGET: [&str; 6] = ["path", "apiVersion", "kind", "name", "namespace", "subresource"];
+pub(crate) const TARGET: [&str; 6] = ["path", "apiVersion", "kind", "name", "namespace", "subresource"];
 
 pub(crate) fn case(r: &mut Reader, map: &Map) -> Result<Option<Case>> {
     let needs = [("scale", "scale"), ("status", "status"), ("unions", "unions")];
@@ -35,7 +41,7 @@ pub(crate) fn case(r: &mut Reader, map: &Map) -> Result<Option<Case>> {
     Ok((case != Case::default()).then_some(case))
 }
 
-pub(crate) fn request(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+pub(crate) fn request(r: &mut Reader, value: &Value) -> Result<Request> {
     let own = ["verb", "method", "type", "manager", "force", "dryRun", "fieldValidation", "query", "headers"];
     let known: Vec<&str> = own.into_iter().chain(TARGET).chain(["contentType", "body", "edit"]).collect();
     let map = r.fields(value, &known)?;
@@ -70,7 +76,7 @@ pub(crate) fn request(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Resu
         r.optional(map, "headers", |r, v| r.by_name(v, string))?.unwrap_or_default();
     let content_type = r.optional(map, "contentType", string)?.or(by_verb.map(Str::from));
     headers.extend(content_type.map(|content_type| ("Content-Type".into(), content_type)));
-    Ok(Action::Request(Box::new(Request {
+    Ok(Request {
         verb,
         method: r.optional(map, "method", Reader::text)?,
         target: target(r, map)?,
@@ -78,10 +84,10 @@ pub(crate) fn request(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Resu
         headers,
         body: r.given(map, "body", Reader::any)?,
         edit: r.optional(map, "edit", Reader::any)?,
-    })))
+    })
 }
 
-fn target(r: &mut Reader, map: &Map) -> Result<Target> {
+pub(crate) fn target(r: &mut Reader, map: &Map) -> Result<Target> {
     Ok(Target {
         path: r.optional(map, "path", Reader::text)?,
         api_version: r.optional(map, "apiVersion", Reader::text)?,
@@ -93,13 +99,16 @@ fn target(r: &mut Reader, map: &Map) -> Result<Target> {
 }
 
 /// Parameters: each has a value, or a list of values.
-fn query(r: &mut Reader, value: &Value) -> Result<Vec<(Str, Str)>> {
+pub(crate) fn query(r: &mut Reader, value: &Value) -> Result<Vec<(Str, Str)>> {
     let values = |r: &mut Reader, value: &Value| match value {
         Value::List(_) => r.list(value, string),
         one => Ok(vec![string(r, one)?]),
     };
     let by_name: BTreeMap<Str, Vec<Str>> = r.by_name(value, values)?;
-    Ok(by_name.into_iter().flat_map(|(name, values)| values.into_iter().map(move |v| (name.clone(), v))).collect())
+    Ok(by_name
+        .into_iter()
+        .flat_map(|(name, values)| values.into_iter().map(move |v| (name.clone(), v)))
+        .collect())
 }
 
 /// A string, which may be empty, or a number or boolean as one.
@@ -109,31 +118,6 @@ fn string(r: &mut Reader, value: &Value) -> Result<Str> {
         Value::Bool(_) | Value::Int(_) | Value::Float(_) => Ok(value.to_json().as_str().into()),
         other => r.expected("string", other),
     }
-}
-
-pub(crate) fn parallel(format: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
-    let branch = |r: &mut Reader, value: &Value| {
-        let map = r.fields(value, &["times", "steps"])?;
-        Ok(Branch {
-            times: r.optional(map, "times", count)?.unwrap_or(1),
-            steps: r.required(map, "steps", |r, v| r.list(v, |r, v| format.step(r, v)))?,
-        })
-    };
-    Ok(Action::Parallel(r.list(value, branch)?))
-}
-
-pub(crate) fn watch(format: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
-    let known: Vec<&str> = TARGET.into_iter().chain(["query", "steps"]).collect();
-    let map = r.fields(value, &known)?;
-    Ok(Action::Watch(Box::new(Watch {
-        target: target(r, map)?,
-        query: r.optional(map, "query", query)?.unwrap_or_default(),
-        steps: r.required(map, "steps", |r, v| r.list(v, |r, v| format.step(r, v)))?,
-    })))
-}
-
-pub(crate) fn wait(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
-    seconds(r, value).map(Action::Wait)
 }
 
 /// A time in seconds.
@@ -149,7 +133,7 @@ pub(crate) fn seconds(r: &mut Reader, value: &Value) -> Result<std::time::Durati
     }
 }
 
-fn count(r: &mut Reader, value: &Value) -> Result<usize> {
+pub(crate) fn count(r: &mut Reader, value: &Value) -> Result<usize> {
     match value.as_i64().filter(|count| (1..=MOST).contains(count)).map(usize::try_from) {
         Some(Ok(count)) => Ok(count),
         _ => r.fault(format!("expected a number from 1 to {MOST}, got {value}")),
@@ -166,7 +150,9 @@ pub(crate) fn answer(r: &mut Reader, map: &Map) -> Result<Option<Box<Answer>>> {
     };
     let answer = Answer {
         code: r.given(map, "code", codes)?,
-        headers: r.given(map, "headers", |r, v| r.by_name(v, |r, v| optional_string(r, v)))?.unwrap_or_default(),
+        headers: r
+            .given(map, "headers", |r, v| r.by_name(v, |r, v| optional_string(r, v)))?
+            .unwrap_or_default(),
         status: r.given(map, "status", status)?,
         contains: r.given(map, "contains", Reader::any)?,
         absent: r.given(map, "absent", paths)?.unwrap_or_default(),

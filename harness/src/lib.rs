@@ -70,11 +70,11 @@ pub mod internal {
     pub use crate::report::{Exchange, Part, ReportLine};
     pub use crate::runner::Runner;
     pub use crate::scenario::{
-        Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat,
-        SetOperation, Step,
+        Action, Branch, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat,
+        SetOperation, Step, Watch,
     };
     pub use crate::schemas::{SchemaError, SchemaSource};
     pub use crate::server::{
-        Answer, Branch, Case, ExpectedCause, ExpectedEntry, ExpectedEvent, ExpectedStatus, Request, Target, Verb, Watch,
+        Answer, Case, ExpectedCause, ExpectedEntry, ExpectedEvent, ExpectedStatus, Request, Target, Verb,
     };
 }

@@ -9,7 +9,7 @@ use fieldmanager_value::{Str, Value};
 
 use crate::origin::Origin;
 use crate::schemas::SchemaSource;
-use crate::server::{Answer, Branch, Case, ExpectedEntry, Request, Watch};
+use crate::server::{Answer, Case, ExpectedEntry, Request, Target};
 
 /// A declarative test of apply behaviour: a schema, steps, and the expected result of each step.
 ///
@@ -46,6 +46,21 @@ pub struct Scenario {
     pub case: Option<Case>,
     /// The steps, in order.
     pub steps: Vec<Step>,
+}
+
+impl Scenario {
+    /// Whether only an API server can run the scenario: it is a case of a suite, or has a step or an expectation that the
+    /// library alone does not know.
+    pub fn needs_server(&self) -> bool {
+        let needs = |step: &Step| {
+            let sends = matches!(
+                step.action,
+                Action::Request(_) | Action::Parallel(_) | Action::Watch(_) | Action::Wait(_)
+            );
+            sends || step.expect.answer.is_some() || !step.save.is_empty() || step.within.is_some()
+        };
+        self.case.is_some() || self.steps.iter().any(needs)
+    }
 }
 
 /// The options of the library for a scenario.
@@ -313,6 +328,26 @@ impl Action {
         };
         first.into_iter().chain(second)
     }
+}
+
+/// Steps that run in order, at the same time as those of other branches.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// The number of copies; each has its number, from 1, as the variable `i`.
+    pub times: usize,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// A watch and the steps that happen while it is open.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// The collection; with a name, the object.
+    pub target: Target,
+    /// More parameters. Without `resourceVersion`, the watch starts at the version of a list.
+    pub query: Vec<(Str, Str)>,
+    /// The steps.
+    pub steps: Vec<Step>,
 }
 
 /// The format of a patch.

@@ -84,13 +84,16 @@ impl SchemaSource {
             SchemaSource::Inline(document) => std::slice::from_ref(document),
             SchemaSource::File { documents, .. } => documents,
         };
-        let is_definition =
-            |document: &Value| document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition");
+        let is_definition = |document: &Value| {
+            document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition")
+        };
         match documents.iter().all(is_definition) {
             true => Ok(documents),
-            false => Err("the schema is not one that a server can serve: expected CustomResourceDefinitions, or \
+            false => {
+                Err("the schema is not one that a server can serve: expected CustomResourceDefinitions, or \
                           `builtin:kubernetes`"
-                .to_owned()),
+                    .to_owned())
+            }
         }
     }
 

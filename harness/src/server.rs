@@ -1,11 +1,9 @@
-//! The parts of scenario files that need an API server: requests, branches at once, watches, and what they expect.
+//! The parts of scenario files that need an API server: requests and what they expect.
 
 use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::Set;
 use fieldmanager_value::{Str, Value};
-
-use crate::scenario::{Action, Scenario, Step};
 
 /// What a scenario says about itself as a case of the conformance suite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +37,7 @@ pub struct Request {
     pub edit: Option<Value>,
 }
 
-/// What a request does.
+/// The action of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// Reads an object.
@@ -105,26 +103,6 @@ pub struct Target {
     pub namespace: Option<Str>,
     /// The subresource.
     pub subresource: Option<Str>,
-}
-
-/// Steps that run in order, at the same time as those of other branches.
-#[derive(Clone, Debug)]
-pub struct Branch {
-    /// The number of copies; each has its number, from 1, as the variable `i`.
-    pub times: usize,
-    /// The steps.
-    pub steps: Vec<Step>,
-}
-
-/// A watch and the steps that happen while it is open.
-#[derive(Clone, Debug)]
-pub struct Watch {
-    /// The collection; with a name, the object.
-    pub target: Target,
-    /// More parameters. Without `resourceVersion`, the watch starts at the version of a list.
-    pub query: Vec<(Str, Str)>,
-    /// The steps.
-    pub steps: Vec<Step>,
 }
 
 /// The expectations that only the answer of a server can meet. Parts that are `None` or empty are not checked.
@@ -196,19 +174,4 @@ pub struct ExpectedEvent {
     pub contains: Option<Value>,
     /// Paths that the object does not have.
     pub absent: Vec<Str>,
-}
-
-impl Scenario {
-    /// Whether only an API server can run the scenario: it is a case of a suite, or has a step or an expectation that the
-    /// library alone does not know.
-    pub fn needs_server(&self) -> bool {
-        let needs = |step: &Step| {
-            let sends = matches!(
-                step.action,
-                Action::Request(_) | Action::Parallel(_) | Action::Watch(_) | Action::Wait(_)
-            );
-            sends || step.expect.answer.is_some() || !step.save.is_empty() || step.within.is_some()
-        };
-        self.case.is_some() || self.steps.iter().any(needs)
-    }
 }

@@ -7,9 +7,9 @@ use fieldmanager_apiserver::testing::{Refusal, TestServer};
 use fieldmanager_apiserver::{ApiServer, LoadError};
 use fieldmanager_value::Value;
 
+use crate::Errors;
 use crate::load::Loader;
 use crate::scenario::{Action, Expect, PatchFormat, Scenario};
-use crate::Errors;
 
 /// Makes the state at the end of the scenarios of a file in a server for tests: creates the CustomResourceDefinitions of
 /// their schemas, and sends their applies, updates and patches as requests of their managers. A

@@ -159,10 +159,7 @@ fn invalid_scenarios_are_reported_with_position_and_path() {
             "changeSchema: {schema: {}}\n  expect: {conflicts: [{manager: a}]}",
             "line 4 column 24: .steps[0].expect.conflicts[0]: field `path` is missing",
         ),
-        (
-            "request: {manager: a}",
-            "line 3 column 12: .steps[0].request: field `verb` is missing",
-        ),
+        ("request: {manager: a}", "line 3 column 12: .steps[0].request: field `verb` is missing"),
         (
             "request: {verb: patch, name: a}",
             "line 3 column 12: .steps[0].request: field `type` is missing: a patch has one, or a `contentType`",
@@ -175,10 +172,7 @@ fn invalid_scenarios_are_reported_with_position_and_path() {
             "parallel: [{times: 5000, steps: []}]",
             "line 3 column 22: .steps[0].parallel[0].times: expected a number from 1 to 1000, got 5000",
         ),
-        (
-            "wait: -1",
-            "line 3 column 9: .steps[0].wait: expected a number of seconds from 0 to 1000, got -1",
-        ),
+        ("wait: -1", "line 3 column 9: .steps[0].wait: expected a number of seconds from 0 to 1000, got -1"),
         (
             "validateUnions: {apiVersion: v1, new: {}}\n  expect: {faults: [{path: 1}]}",
             "line 4 column 28: .steps[0].expect.faults[0].path: expected string, got integer",

@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_conformance_suite::{Baseline, Connection, RunOptions, ServerOptions, Suite, area, markdown};
+use fieldmanager_conformance_suite::{
+    Baseline, Connection, RunOptions, ServerOptions, Suite, area, markdown,
+};
 use fieldmanager_harness::{Errors, Loader, Report, Scenario};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -36,7 +38,8 @@ pub(crate) fn run(args: &ConformanceArgs, files: Files) -> Result<ExitCode, Fail
     let report = &run.report;
     let missing = suite.scenarios.len() - report.scenarios.len();
     if missing > 0 {
-        output::err().line(&format!("stopped before the end of {missing} cases; what the run created is removed"))?;
+        output::err()
+            .line(&format!("stopped before the end of {missing} cases; what the run created is removed"))?;
         return Ok(ExitCode::from(1));
     }
     let Some(mut baseline) = baseline else {
@@ -68,7 +71,9 @@ fn suite(args: &ConformanceArgs, files: Files) -> Result<Suite, Failure> {
         suite.scenarios.retain(|scenario| scenario.name.contains(text.as_str()));
     }
     match suite.scenarios.is_empty() {
-        true => Err(Failure::Usage("no case is left: expected other values of --only, --skip or --filter".into())),
+        true => {
+            Err(Failure::Usage("no case is left: expected other values of --only, --skip or --filter".into()))
+        }
         false => Ok(suite),
     }
 }
@@ -100,7 +105,8 @@ async fn on_server(args: &ConformanceArgs, suite: &Suite) -> Result<Run, Failure
     };
     let connection = Connection::new(&server).await.map_err(failed)?;
     if !args.yes && !connection.looks_like_test() {
-        let context = connection.context().map(|context| format!(" (context `{context}`)")).unwrap_or_default();
+        let context =
+            connection.context().map(|context| format!(" (context `{context}`)")).unwrap_or_default();
         return Err(Failure::Usage(format!(
             "{}{context} does not look like a server for tests, and a run creates namespaces and \
              CustomResourceDefinitions: --yes runs on it nevertheless",

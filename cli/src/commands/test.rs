@@ -53,7 +53,8 @@ fn report(scenarios: Vec<Scenario>) -> Result<Report, Failure> {
     let runtime = runtime.map_err(|error| Failure::Other(error.to_string()))?;
     let suite = Suite { scenarios: on_server };
     let run = async {
-        let server = ApiServer::for_test().build().await.map_err(|error| Failure::Other(error.to_string()))?;
+        let server =
+            ApiServer::for_test().build().await.map_err(|error| Failure::Other(error.to_string()))?;
         let connection = Connection::of_server(server.service());
         let options = RunOptions { name: "test".into(), jobs: 8, keep: true };
         Ok::<_, Failure>(suite.run(&connection, &options, |_| {}, std::future::pending()).await)
