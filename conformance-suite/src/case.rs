@@ -324,7 +324,7 @@ impl<'c> Case<'c> {
             }
             while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
                 let rest = line.split_off(end + 1);
-                let text = self.names.from_server(&String::from_utf8_lossy(&line));
+                let text = self.names.to_case(&String::from_utf8_lossy(&line));
                 line = rest;
                 let event =
                     Value::from_json(&text).map_err(|error| format!("an event of the watch: {error}"))?;

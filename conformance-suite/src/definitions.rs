@@ -78,7 +78,7 @@ async fn create(
     let post = Message::new("POST", PATH, document.to_json());
     let answer = connection.send(&post).await?;
     if answer.code >= 300 {
-        let message = names.from_server(&answer.text);
+        let message = names.to_case(&answer.text);
         return Err(format!("the definition was refused with the code {}: {message}", answer.code));
     }
     let spec = document.get("spec");

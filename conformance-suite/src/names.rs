@@ -37,7 +37,7 @@ impl Names {
     }
 
     /// The text of an answer.
-    pub(crate) fn from_server(&self, text: &str) -> String {
+    pub(crate) fn to_case(&self, text: &str) -> String {
         let text = match self.namespace.as_str() {
             // Definitions have no namespace.
             "" => text.to_owned(),
@@ -199,7 +199,7 @@ mod tests {
             "{\"apiVersion\":\"s1.x.example.com/v1\",\"metadata\":{\"labels\":{\"a\":\"default\"},\
              \"name\":\"fm-x-0001-unique\",\"namespace\":\"fm-x-0001\"}}"
         );
-        assert_eq!(Value::from_json(&names.from_server(&sent.to_json())).unwrap(), body);
+        assert_eq!(Value::from_json(&names.to_case(&sent.to_json())).unwrap(), body);
         assert_eq!(
             names.path_to_server("/apis/example.com/v1/namespaces/default/shops/a"),
             "/apis/s1.x.example.com/v1/namespaces/fm-x-0001/shops/a"

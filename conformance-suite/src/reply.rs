@@ -24,13 +24,13 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn new(connection: &Connection, names: &Names, message: &Message, answer: Answer) -> Self {
-        let text = names.from_server(&answer.text);
+        let text = names.to_case(&answer.text);
         let headers = message.headers.iter().map(|(name, value)| format!("{name}: {value}\n"));
-        let body = if message.body.is_empty() { String::new() } else { names.from_server(&message.body) };
+        let body = if message.body.is_empty() { String::new() } else { names.to_case(&message.body) };
         let request = format!(
             "{} {}\n{}{}",
             message.method,
-            names.from_server(&message.path),
+            names.to_case(&message.path),
             headers.collect::<String>(),
             shortened(&body)
         );
@@ -39,7 +39,7 @@ impl Reply {
         for warning in answer.headers.get_all("warning") {
             warnings.push_str(&format!(
                 "Warning: {}\n",
-                names.from_server(&String::from_utf8_lossy(warning.as_bytes()))
+                names.to_case(&String::from_utf8_lossy(warning.as_bytes()))
             ));
         }
         let exchange = Exchange {
@@ -71,7 +71,7 @@ impl Reply {
             let quoted = value.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
             let text =
                 quoted.map_or(value.clone(), |(text, _)| text.replace("\\\"", "\"").replace("\\\\", "\\"));
-            names.from_server(&text)
+            names.to_case(&text)
         };
         self.headers.get_all("warning").iter().map(text).collect()
     }

@@ -150,9 +150,7 @@ pub(crate) fn answer(r: &mut Reader, map: &Map) -> Result<Option<Box<Answer>>> {
     };
     let answer = Answer {
         code: r.given(map, "code", codes)?,
-        headers: r
-            .given(map, "headers", |r, v| r.by_name(v, |r, v| optional_string(r, v)))?
-            .unwrap_or_default(),
+        headers: r.given(map, "headers", |r, v| r.by_name(v, optional_string))?.unwrap_or_default(),
         status: r.given(map, "status", status)?,
         contains: r.given(map, "contains", Reader::any)?,
         absent: r.given(map, "absent", paths)?.unwrap_or_default(),

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ConformanceArgs, files: Files) -> Result<ExitCode, Fail
     let missing = suite.scenarios.len() - report.scenarios.len();
     if missing > 0 {
         output::err()
-            .line(&format!("stopped before the end of {missing} cases; what the run created is removed"))?;
+            .line(format!("stopped before the end of {missing} cases; what the run created is removed"))?;
         return Ok(ExitCode::from(1));
     }
     let Some(mut baseline) = baseline else {
