@@ -5,7 +5,6 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use fieldmanager_apiserver::ApiServer;
 use fieldmanager_conformance_suite::{Connection, RunOptions, Suite};
 use fieldmanager_harness::load;
 
@@ -14,8 +13,7 @@ use fieldmanager_harness::load;
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let paths: Vec<String> = std::env::args().skip(1).collect();
     let suite = if paths.is_empty() { Suite::embedded()? } else { Suite { scenarios: load(paths)? } };
-    let server = ApiServer::for_test().build().await?;
-    let connection = Connection::of_server(server.service());
+    let connection = Connection::in_process().await?;
     let options = RunOptions { name: "example".into(), jobs: 8, keep: true };
     let report = suite.run(&connection, &options, |_| {}, std::future::pending()).await;
     for case in report.scenarios.iter().filter(|case| case.failed()) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fieldmanager_apiserver::ApiServer;
+use fieldmanager_apiserver::{ApiServer, Random};
 use http::{HeaderMap, Request, Uri};
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -148,10 +148,18 @@ impl Connection {
         Ok(Connection { client, url, context, curl })
     }
 
-    /// A connection to a server of this project inside the program.
-    pub fn of_server(server: ApiServer) -> Self {
+    /// A connection to a new server of this project inside the program, with the time of the system.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Silent`].
+    pub async fn in_process() -> Result<Self, ConnectError> {
+        let url = "http://localhost".to_owned();
+        let server = ApiServer::builder().source(Random::system()).build().await;
+        let server =
+            server.map_err(|error| ConnectError::Silent { url: url.clone(), reason: error.to_string() })?;
         let client = Client::new(server, "default");
-        Connection { client, url: "http://localhost".into(), context: None, curl: Vec::new() }
+        Ok(Connection { client, url, context: None, curl: Vec::new() })
     }
 
     /// The address of the server.

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_apiserver::ApiServer;
 use fieldmanager_conformance_suite::{Connection, RunOptions, Suite};
 use fieldmanager_harness::internal::Part;
 use fieldmanager_harness::{Loader, Report, Scenario, run_all};
@@ -53,9 +52,8 @@ fn report(scenarios: Vec<Scenario>) -> Result<Report, Failure> {
     let runtime = runtime.map_err(|error| Failure::Other(error.to_string()))?;
     let suite = Suite { scenarios: on_server };
     let run = async {
-        let server =
-            ApiServer::for_test().build().await.map_err(|error| Failure::Other(error.to_string()))?;
-        let connection = Connection::of_server(server.service());
+        let connection = Connection::in_process().await;
+        let connection = connection.map_err(|error| Failure::Other(error.to_string()))?;
         let options = RunOptions { name: "test".into(), jobs: 8, keep: true };
         Ok::<_, Failure>(suite.run(&connection, &options, |_| {}, std::future::pending()).await)
     };
