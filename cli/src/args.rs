@@ -1,6 +1,7 @@
 //! Command-line arguments.
 
 mod common;
+mod conformance;
 mod managed;
 mod patch;
 mod serve;
@@ -12,6 +13,7 @@ use bytesize::ByteSize;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use common::{Format, OutputArgs, TypeArgs};
+pub(crate) use conformance::{ConformanceArgs, ConformanceReport};
 pub(crate) use managed::{
     ApplyArgs, BlameArgs, CsaArgs, ExtractArgs, LintArgs, ManagersArgs, MigrateArgs, OperationName,
     OwnedArgs, RequestArgs, StripArgs, UpdateArgs, WriteArgs,
@@ -85,6 +87,10 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
     /// Run scenario files
     Test(TestArgs),
+    /// Check server-side apply on an API server, case by case
+    ///
+    /// Creates namespaces and CustomResourceDefinitions of its own, and removes them at the end.
+    Conformance(Box<ConformanceArgs>),
     /// Run a Kubernetes API server: objects, custom resources, server-side apply and watches, in memory
     ///
     /// Prints `serving URL; kubeconfig FILE` when it is ready. Stops at SIGTERM or Ctrl-C.

@@ -4,6 +4,7 @@ mod args;
 mod blame;
 mod commands;
 mod conflict;
+mod conformance;
 mod custom;
 mod difference;
 mod error;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args, files),
         Command::Schema(SchemaCommand::Import(args)) => commands::schema::import(&args, files),
         Command::Test(args) => commands::test::run(&args, files),
+        Command::Conformance(args) => commands::conformance::run(&args, files),
         Command::Serve(args) => commands::serve::run(&args, files),
     };
     match outcome {

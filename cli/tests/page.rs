@@ -1,21 +1,11 @@
 //! The page of `blame --html`, with and without a browser.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test that cannot open the page must fail"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot open the page must fail")]
 
 mod common;
 
-use std::path::PathBuf;
-use std::process::Command;
-
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use common::{Folder, prints};
-use sha2::{Digest, Sha256};
+use common::browser::in_browser;
+use common::prints;
 
 const PAGE: &str = "blame --html -f cli/tests/data/web.yaml --now 2026-01-05T00:00:00Z";
 
@@ -91,47 +81,9 @@ result.textContent = out.join('\n');
 document.body.append(result);
 }"#;
 
-fn chromium() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-    std::env::split_paths(&path)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|program| program.is_file())
-}
-
-/// Adds the hook to the page and to its policy.
-fn hooked(page: &str) -> String {
-    let hash = STANDARD.encode(Sha256::digest(HOOK));
-    let page = page.replacen("script-src 'sha256-", &format!("script-src 'sha256-{hash}' 'sha256-"), 1);
-    page.replacen("</body>", &format!("<script>{HOOK}</script></body>"), 1)
-}
-
-/// The lines that the hook wrote; `None` without a browser.
-fn in_browser(page: &str) -> Option<Vec<String>> {
-    let Some(program) = chromium() else {
-        // Bypasses the test runner, which captures the output of passing tests.
-        eprintln!("skipped: there is no chromium to open the page with");
-        return None;
-    };
-    let folder = Folder::new(&[("page.html", &hooked(page))]);
-    let profile = tempfile::tempdir().unwrap();
-    let output = Command::new(program)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .args(["--virtual-time-budget=2000", "--dump-dom"])
-        .arg(format!("file://{}", folder.path().join("page.html").display()))
-        .output()
-        .unwrap();
-    let dom = String::from_utf8(output.stdout).unwrap();
-    let result = dom.split("<pre id=\"result\">").nth(1).and_then(|rest| rest.split("</pre>").next());
-    let result =
-        result.unwrap_or_else(|| panic!("the hook did not run: {}", String::from_utf8_lossy(&output.stderr)));
-    Some(result.lines().map(str::to_owned).collect())
-}
-
 #[test]
 fn colours_and_filters_work() {
-    let Some(result) = in_browser(&prints(PAGE)) else { return };
+    let Some(result) = in_browser(&prints(PAGE), HOOK) else { return };
     // The expected filter results, from the terminal output of the command.
     let text = prints(&PAGE.replace("--html ", ""));
     let cells: Vec<&str> = text
@@ -165,7 +117,7 @@ fn policy_blocks_injected_style_and_script() {
     let script = "<script>document.documentElement.dataset.hacked='yes'</script>";
     let style = "<style>tr { display: none }</style>";
     let page = prints(PAGE).replacen("</main>", &format!("{script}{style}</main>"), 1);
-    let Some(result) = in_browser(&page) else { return };
+    let Some(result) = in_browser(&page, HOOK) else { return };
     let last = &result[result.len() - 5..];
     assert_eq!(last, ["scripts=3", "styles=2", "foreign=0", "hacked=no", "hidden=false"]);
 }
@@ -178,7 +130,7 @@ fn hostile_page() -> String {
 
 #[test]
 fn hostile_names_and_values_stay_text_in_a_browser() {
-    let Some(result) = in_browser(&hostile_page()) else { return };
+    let Some(result) = in_browser(&hostile_page(), HOOK) else { return };
     assert_eq!(result[2..], TEXT_ONLY);
 }
 

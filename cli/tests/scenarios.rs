@@ -92,7 +92,7 @@ fn invalid_scenario_file_exits_with_2() {
     for (arguments, expected) in [
         (
             "test @/unknown.yaml",
-            "@/unknown.yaml: line 4 column 3: .steps[0]: unknown step `aply`, accepted are apply, update, extractApply, changeSchema, patch, validate, compare, merge, fieldset, remove, extract, set, normalize and validateUnions, and `expect` beside one of them",
+            "@/unknown.yaml: line 4 column 3: .steps[0]: unknown step `aply`, accepted are apply, update, extractApply, changeSchema, patch, validate, compare, merge, fieldset, remove, extract, set, normalize, validateUnions, request, parallel, watch and wait, and expect, save and within beside one of them",
         ),
         ("test @/text.yaml", "@/text.yaml: line 1 column 7: expected YAML: unclosed bracket '['"),
         ("test @/empty.yaml", "@/empty.yaml: expected a document, found none"),

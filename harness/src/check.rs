@@ -28,7 +28,10 @@ use crate::scenario::Scenario;
 /// # Ok::<(), fieldmanager_harness::Error>(())
 /// ```
 pub fn run(scenario: &Scenario) -> ScenarioReport {
-    ScenarioReport::new(scenario, judge::failures(scenario))
+    match scenario.needs_server() {
+        true => ScenarioReport::skipped(scenario, "the scenario needs an API server"),
+        false => ScenarioReport::new(scenario, judge::failures(scenario)),
+    }
 }
 
 /// Runs scenarios in parallel. The report has them in the given order.

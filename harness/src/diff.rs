@@ -9,7 +9,7 @@ use crate::place::{Step, notation};
 const MOST_PATHS: usize = 100;
 
 /// The deepest paths at which two values differ. The path of the value itself is empty.
-pub(crate) fn paths(expected: &Value, actual: &Value) -> Vec<String> {
+pub fn paths(expected: &Value, actual: &Value) -> Vec<String> {
     let mut out = Vec::new();
     collect(expected, actual, &mut Vec::new(), &mut out);
     out

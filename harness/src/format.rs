@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fieldmanager_fieldpath as fieldpath;
-use fieldmanager_fieldpath::{ApiVersion, Filter, Matcher, Owners, VersionedSet};
+use fieldmanager_fieldpath::{ApiVersion, Filter, Matcher};
 use fieldmanager_typed::{Duplicates, KeyFields};
 use fieldmanager_value::{Map, Str, Value};
 
+use crate::format_server::{self, ANSWER, TARGET};
 use crate::origin::Origin;
 use crate::read::{Reader, Result, listed};
 use crate::scenario::{
-    Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat, Scenario,
-    SetOperation, Step,
+    Action, Branch, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat,
+    Scenario, SetOperation, Step, Watch,
 };
 use crate::schemas::{SchemaFiles, SchemaSource};
 
@@ -29,7 +30,8 @@ type ReadAction = fn(&mut Format<'_>, &mut Reader, &Value) -> Result<Action>;
 /// A kind of step: its name, the reader of its content, and the supported expectations besides an error.
 struct Kind(&'static str, ReadAction, &'static [&'static str]);
 
-const STATE: &[&str] = &["object", "managed", "conflicts"];
+/// Steps that act on the state are requests to a server too.
+const STATE: &[&str] = ANSWER;
 
 const KINDS: &[Kind] = &[
     Kind("apply", apply, STATE),
@@ -46,6 +48,10 @@ const KINDS: &[Kind] = &[
     Kind("set", set, &["fields"]),
     Kind("normalize", normalize, &["object"]),
     Kind("validateUnions", validate_unions, &["faults"]),
+    Kind("request", request, ANSWER),
+    Kind("parallel", parallel, &[]),
+    Kind("watch", watch, &["events"]),
+    Kind("wait", wait, &[]),
 ];
 
 impl Format<'_> {
@@ -61,7 +67,8 @@ impl Format<'_> {
         if document.as_map().is_some_and(|map| !map.contains("steps")) {
             return reader.fault("field `steps` is missing, expected a scenario");
         }
-        let known = ["name", "schema", "types", "options", "conversion", "steps"];
+        let known =
+            ["name", "why", "source", "since", "needs", "schema", "types", "options", "conversion", "steps"];
         let map = reader.fields(document, &known)?;
         let name = reader.optional(map, "name", Reader::text)?;
         Ok(Scenario {
@@ -71,6 +78,7 @@ impl Format<'_> {
             types: reader.optional(map, "types", |r, v| r.by_name(v, Reader::text))?.unwrap_or_default(),
             options: reader.optional(map, "options", options)?.unwrap_or_default(),
             conversion: reader.optional(map, "conversion", conversion)?,
+            case: format_server::case(reader, map)?,
             steps: reader.required(map, "steps", |r, v| r.list(v, |r, v| self.step(r, v)))?,
         })
     }
@@ -96,12 +104,14 @@ impl Format<'_> {
         let map = reader.map(value)?;
         let names = || KINDS.iter().map(|Kind(name, ..)| *name);
         let mut found: Option<(&Kind, &Value)> = None;
-        for (name, content) in map.iter().filter(|(name, _)| *name != "expect") {
+        let beside = ["expect", "save", "within"];
+        for (name, content) in map.iter().filter(|(name, _)| !beside.contains(&name.as_str())) {
             let Some(kind) = KINDS.iter().find(|Kind(known, ..)| name == *known) else {
                 let known: Vec<_> = names().collect();
                 let message = format!(
-                    "unknown step `{name}`, accepted are {}, and `expect` beside one of them",
-                    listed(&known)
+                    "unknown step `{name}`, accepted are {}, and {} beside one of them",
+                    listed(&known),
+                    listed(&beside)
                 );
                 return reader.fault_of_key(name, message);
             };
@@ -118,6 +128,8 @@ impl Format<'_> {
         Ok(Step {
             action: reader.at(*name, |r| read(self, r, content))?,
             expect: reader.optional(map, "expect", |r, v| expect(r, v, expectations))?.unwrap_or_default(),
+            save: reader.optional(map, "save", |r, v| r.by_name(v, Reader::text))?.unwrap_or_default(),
+            within: reader.optional(map, "within", format_server::seconds)?,
         })
     }
 }
@@ -169,11 +181,14 @@ fn version(r: &mut Reader, value: &Value) -> Result<ApiVersion> {
 
 /// The three fields that most steps have.
 fn managed_object(r: &mut Reader, map: &Map) -> Result<(Str, ApiVersion, Value)> {
-    Ok((
-        r.required(map, "manager", Reader::text)?,
-        r.required(map, "apiVersion", version)?,
-        r.required(map, "object", Reader::any)?,
-    ))
+    let manager = r.required(map, "manager", Reader::text)?;
+    // A Kubernetes object says its version.
+    let own = map.get("object").and_then(|object| object.get("apiVersion"));
+    let api_version = match own.filter(|_| !map.contains("apiVersion")) {
+        Some(own) => r.at("object", |r| r.at("apiVersion", |r| version(r, own)))?,
+        None => r.required(map, "apiVersion", version)?,
+    };
+    Ok((manager, api_version, r.required(map, "object", Reader::any)?))
 }
 
 fn versioned_object(r: &mut Reader, map: &Map) -> Result<(ApiVersion, Value)> {
@@ -309,6 +324,35 @@ fn validate_unions(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<
     })
 }
 
+fn request(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    format_server::request(r, value).map(Box::new).map(Action::Request)
+}
+
+fn parallel(format: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let branch = |r: &mut Reader, value: &Value| {
+        let map = r.fields(value, &["times", "steps"])?;
+        Ok(Branch {
+            times: r.optional(map, "times", format_server::count)?.unwrap_or(1),
+            steps: r.required(map, "steps", |r, v| r.list(v, |r, v| format.step(r, v)))?,
+        })
+    };
+    r.list(value, branch).map(Action::Parallel)
+}
+
+fn watch(format: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    let known: Vec<&str> = TARGET.into_iter().chain(["query", "steps"]).collect();
+    let map = r.fields(value, &known)?;
+    Ok(Action::Watch(Box::new(Watch {
+        target: format_server::target(r, map)?,
+        query: r.optional(map, "query", format_server::query)?.unwrap_or_default(),
+        steps: r.required(map, "steps", |r, v| r.list(v, |r, v| format.step(r, v)))?,
+    })))
+}
+
+fn wait(_: &mut Format<'_>, r: &mut Reader, value: &Value) -> Result<Action> {
+    format_server::seconds(r, value).map(Action::Wait)
+}
+
 fn expect(r: &mut Reader, value: &Value, kind: &[&str]) -> Result<Expect> {
     let mut known = kind.to_vec();
     known.extend(["error", "message"]);
@@ -316,9 +360,15 @@ fn expect(r: &mut Reader, value: &Value, kind: &[&str]) -> Result<Expect> {
     // `message` documents the message of another implementation and is not compared. Null is refused, because it would
     // look like an expectation without checking anything.
     let conflicts = r.given(map, "conflicts", |r, v| r.list(v, conflict))?;
+    let entries = r.given(map, "managed", format_server::entries)?;
+    let managed = entries.as_deref().map(format_server::owners);
+    let answer = format_server::answer(r, map)?;
     Ok(Expect {
         object: r.given(map, "object", Reader::any)?,
-        managed: r.given(map, "managed", managed)?,
+        // Without owners, only a server can have these entries.
+        answer: answer.or_else(|| matches!(managed, Some(None)).then(Box::default)),
+        managed: managed.flatten(),
+        entries,
         conflicts: conflicts.map(BTreeSet::from_iter),
         error: r.given(map, "error", error)?,
         added: r.given(map, "added", Reader::set)?,
@@ -327,18 +377,6 @@ fn expect(r: &mut Reader, value: &Value, kind: &[&str]) -> Result<Expect> {
         fields: r.given(map, "fields", Reader::set)?,
         faults: r.given(map, "faults", |r, v| r.list(v, fault))?,
     })
-}
-
-fn managed(r: &mut Reader, value: &Value) -> Result<Owners> {
-    let operations = [("Apply", true), ("Update", false)];
-    let entries: BTreeMap<Str, VersionedSet> = r.by_name(value, |r, v| {
-        let map = r.fields(v, &["apiVersion", "operation", "fields"])?;
-        let version = r.required(map, "apiVersion", version)?;
-        let applied = r.required(map, "operation", |r, v| r.word(v, &operations))?;
-        let fields = r.required(map, "fields", Reader::set)?;
-        Ok(VersionedSet::new(fields, version, applied))
-    })?;
-    Ok(entries.into_iter().collect())
 }
 
 fn conflict(r: &mut Reader, value: &Value) -> Result<ConflictAt> {

@@ -215,21 +215,5 @@ fn managed(expected: Option<&Owners>, actual: &Owners) -> Option<Failure> {
 }
 
 fn different(what: &'static str, paths: Vec<String>, expected: Value, actual: Value) -> Option<Failure> {
-    const SHOWN: usize = 3;
-    if paths.is_empty() {
-        return None;
-    }
-    let first: Vec<_> = paths.iter().take(SHOWN).map(|path| shown(path)).collect();
-    let more = match paths.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let message = format!("`{what}` differs at {}{more}", first.join(", "));
-    Some(Failure {
-        diff: Some(diff::unified(&expected, &actual)),
-        paths,
-        expected: Some(expected),
-        actual: Some(actual),
-        ..Failure::new(what, message)
-    })
+    (!paths.is_empty()).then(|| Failure::of_values(what, paths, expected, actual))
 }

@@ -31,6 +31,11 @@ impl Report {
 
 fn case(scenario: &ScenarioReport, class: &str) -> TestCase {
     let status = match scenario.failures.first() {
+        None if scenario.skipped.is_some() => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(printable(scenario.skipped.as_deref().unwrap_or_default()));
+            status
+        }
         None => TestCaseStatus::success(),
         Some(first) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);

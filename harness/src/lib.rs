@@ -29,6 +29,7 @@ mod error;
 mod escape;
 mod files;
 mod format;
+mod format_server;
 mod judge;
 mod junit;
 mod load;
@@ -42,6 +43,7 @@ mod report;
 mod runner;
 mod scenario;
 mod schemas;
+mod server;
 #[cfg(feature = "apiserver")]
 mod setup;
 mod types;
@@ -59,16 +61,20 @@ pub use setup::{SetupError, set_up};
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::diff::paths as different_paths;
     pub use crate::documents::parse_documents;
     pub use crate::escape::escape_untrusted;
     pub use crate::files::{InputError, read_input};
     pub use crate::oracle::{answer, answer_line, outcomes};
     pub use crate::outcome::{ErrorKind, Outcome, State, StepError};
-    pub use crate::report::{Part, ReportLine};
+    pub use crate::report::{Exchange, Part, ReportLine};
     pub use crate::runner::Runner;
     pub use crate::scenario::{
-        Action, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat,
-        SetOperation, Step,
+        Action, Branch, ConflictAt, Conversion, Expect, ExpectedError, ExpectedFault, Options, PatchFormat,
+        SetOperation, Step, Watch,
     };
     pub use crate::schemas::{SchemaError, SchemaSource};
+    pub use crate::server::{
+        Answer, Case, ExpectedCause, ExpectedEntry, ExpectedEvent, ExpectedStatus, Request, Target, Verb,
+    };
 }

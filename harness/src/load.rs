@@ -78,6 +78,38 @@ impl Loader {
     }
 }
 
+impl Loader {
+    /// Loads the scenarios of files that are part of the program, each with its path and its content. A file may also have
+    /// the schema of others.
+    ///
+    /// # Errors
+    ///
+    /// [`Errors`] with one error for every file that cannot be read.
+    #[doc(hidden)]
+    pub fn load_embedded(&self, files: &[(&str, &str)]) -> Result<Vec<Scenario>, Errors> {
+        let mut loading = Loading::new(self.max_input);
+        let mut scenarios = Vec::new();
+        for (path, text) in files {
+            let path = Path::new(path);
+            match files::documents(text, path) {
+                Ok(documents) if documents.iter().any(|document| document.value.get("steps").is_some()) => {
+                    scenarios.push((path, documents));
+                }
+                Ok(documents) => {
+                    let values = documents.into_iter().map(|document| document.value).collect();
+                    loading.schema_files.embed(path, values);
+                }
+                Err(error) => loading.errors.push(error),
+            }
+        }
+        for (path, documents) in scenarios {
+            let loaded = loading.of_documents(path, &documents, Schemas::Refuse);
+            loading.errors.extend(loaded.err());
+        }
+        if loading.errors.is_empty() { Ok(loading.scenarios) } else { Err(Errors(loading.errors)) }
+    }
+}
+
 impl Scenario {
     /// Reads a scenario from a document. Schema paths are relative to the current folder.
     ///
@@ -179,6 +211,15 @@ impl Loading {
         if documents.is_empty() && schemas == Schemas::Refuse {
             return Err(Error::Empty { file: path.into() });
         }
+        self.of_documents(path, &documents, schemas)
+    }
+
+    fn of_documents(
+        &mut self,
+        path: &Path,
+        documents: &[Document<'_>],
+        schemas: Schemas,
+    ) -> Result<(), Error> {
         let folder = path.parent().map(PathBuf::from).unwrap_or_default();
         let origin = |position: TextPosition| Origin { file: Some(path.into()), position: Some(position) };
         for (i, document) in documents.iter().enumerate() {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use fieldmanager_value::Value;
 use serde::Serialize;
 
+use crate::diff;
 use crate::escape::escape_untrusted;
 use crate::scenario::Scenario;
 
@@ -36,10 +37,26 @@ pub struct Failure {
     /// A unified diff of both values as YAML.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// The request to a server and its answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
+}
+
+/// A request to a server, its answer, and the command that repeats the request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Exchange {
+    /// The method, the path and the query; the headers; the body.
+    pub request: String,
+    /// The code, the headers and the body.
+    pub answer: String,
+    /// A command of a shell that sends the request.
+    pub curl: String,
 }
 
 impl Failure {
-    pub(crate) fn new(what: &'static str, message: impl Into<String>) -> Self {
+    /// A failure of an expectation.
+    #[doc(hidden)]
+    pub fn new(what: &'static str, message: impl Into<String>) -> Self {
         Failure {
             step: None,
             action: None,
@@ -49,11 +66,33 @@ impl Failure {
             expected: None,
             actual: None,
             diff: None,
+            exchange: None,
+        }
+    }
+
+    /// The failure of an expectation that is a value.
+    #[doc(hidden)]
+    pub fn of_values(what: &'static str, paths: Vec<String>, expected: Value, actual: Value) -> Self {
+        const SHOWN: usize = 3;
+        let shown = |path: &String| if path.is_empty() { "the object itself".into() } else { path.clone() };
+        let first: Vec<_> = paths.iter().take(SHOWN).map(shown).collect();
+        let more = match paths.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let message = format!("`{what}` differs at {}{more}", first.join(", "));
+        Failure {
+            diff: Some(diff::unified(&expected, &actual)),
+            paths,
+            expected: Some(expected),
+            actual: Some(actual),
+            ..Failure::new(what, message)
         }
     }
 
     /// The failure in one sentence with its step.
-    pub(crate) fn summary(&self) -> String {
+    #[doc(hidden)]
+    pub fn summary(&self) -> String {
         match (self.step, self.action) {
             (Some(step), Some(action)) => format!("step {step} ({action}): {}", self.message),
             _ => format!("{}: {}", self.what, self.message),
@@ -73,21 +112,53 @@ pub struct ScenarioReport {
     /// The line on which the scenario begins in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
+    /// The area of a case of the conformance suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area: Option<String>,
+    /// The page that describes the behaviour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// Whether all expectations were met.
     pub passed: bool,
+    /// Why the scenario was not run; it has then neither passed nor failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
     /// The unmet expectations.
     pub failures: Vec<Failure>,
 }
 
 impl ScenarioReport {
-    pub(crate) fn new(scenario: &Scenario, failures: Vec<Failure>) -> Self {
+    /// The report of a scenario that was run.
+    #[doc(hidden)]
+    pub fn new(scenario: &Scenario, failures: Vec<Failure>) -> Self {
         ScenarioReport {
             name: scenario.name.clone(),
             file: scenario.origin.file.clone(),
             line: scenario.origin.position.map(|position| position.line),
+            area: None,
+            source: scenario.case.as_ref().and_then(|case| Some(case.source.as_ref()?.to_string())),
             passed: failures.is_empty(),
+            skipped: None,
             failures,
         }
+    }
+
+    /// The report of a scenario that was not run.
+    #[doc(hidden)]
+    pub fn skipped(scenario: &Scenario, reason: impl Into<String>) -> Self {
+        ScenarioReport { passed: false, skipped: Some(reason.into()), ..Self::new(scenario, Vec::new()) }
+    }
+
+    /// The report with its area.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_area(self, area: String) -> Self {
+        ScenarioReport { area: Some(area), ..self }
+    }
+
+    /// Whether an expectation was not met.
+    pub fn failed(&self) -> bool {
+        !self.passed && self.skipped.is_none()
     }
 
     /// The report as a string; empty if the scenario passed. [`escape_untrusted`](crate::escape::escape_untrusted) escapes
@@ -137,7 +208,7 @@ impl ScenarioReport {
     #[doc(hidden)]
     pub fn lines(&self) -> Vec<ReportLine> {
         let mut lines = Vec::new();
-        if self.passed {
+        if !self.failed() {
             return lines;
         }
         let mut line = |indent: usize, text: &str, part: Part| {
@@ -150,6 +221,9 @@ impl ScenarioReport {
                 None => file.display().to_string(),
             };
             line(2, &place, Part::Plain);
+        }
+        if let Some(source) = &self.source {
+            line(2, &format!("source: {source}"), Part::Plain);
         }
         for failure in &self.failures {
             let summary = failure.summary();
@@ -164,6 +238,12 @@ impl ScenarioReport {
                     _ => Part::Plain,
                 };
                 line(4, text, part);
+            }
+            if let Some(Exchange { request, answer, curl }) = &failure.exchange {
+                for (title, text) in [("request", request), ("answer", answer), ("repeat it with", curl)] {
+                    line(4, &format!("{title}:"), Part::Hunk);
+                    text.lines().for_each(|text| line(6, text, Part::Plain));
+                }
             }
         }
         lines
@@ -238,12 +318,26 @@ pub struct Report {
 impl Report {
     /// The number of passed scenarios.
     pub fn passed(&self) -> usize {
-        self.scenarios.len() - self.failed()
+        self.scenarios.iter().filter(|scenario| scenario.passed).count()
     }
 
     /// The number of failed scenarios.
     pub fn failed(&self) -> usize {
-        self.scenarios.iter().filter(|scenario| !scenario.passed).count()
+        self.scenarios.iter().filter(|scenario| scenario.failed()).count()
+    }
+
+    /// The number of scenarios that were not run.
+    pub fn skipped(&self) -> usize {
+        self.scenarios.iter().filter(|scenario| scenario.skipped.is_some()).count()
+    }
+
+    /// The last line of a report: `N passed, N failed`, and `, N skipped` if there are any.
+    pub fn summary(&self) -> String {
+        let skipped = match self.skipped() {
+            0 => String::new(),
+            skipped => format!(", {skipped} skipped"),
+        };
+        format!("{} passed, {} failed{skipped}", self.passed(), self.failed())
     }
 
     /// Every failure, followed by the line `N passed, N failed`. [`escape_untrusted`](crate::escape::escape_untrusted) escapes
@@ -255,11 +349,11 @@ impl Report {
     /// ```
     pub fn text(&self, style: Style) -> String {
         let mut out = String::new();
-        for scenario in self.scenarios.iter().filter(|scenario| !scenario.passed) {
+        for scenario in self.scenarios.iter().filter(|scenario| scenario.failed()) {
             scenario.write_text(style, &mut out);
             out.push('\n');
         }
-        let _ = writeln!(out, "{} passed, {} failed", self.passed(), self.failed());
+        let _ = writeln!(out, "{}", self.summary());
         out
     }
 
@@ -275,9 +369,12 @@ impl Report {
         struct Document<'r> {
             passed: usize,
             failed: usize,
+            #[serde(skip_serializing_if = "is_zero")]
+            skipped: usize,
             scenarios: &'r [ScenarioReport],
         }
-        let document = Document { passed: self.passed(), failed: self.failed(), scenarios: &self.scenarios };
+        let (passed, failed, skipped) = (self.passed(), self.failed(), self.skipped());
+        let document = Document { passed, failed, skipped, scenarios: &self.scenarios };
         // JSON cannot represent a path that is not UTF-8, so the files are omitted in this case.
         let text = serde_json::to_string_pretty(&document).or_else(|_| {
             let mut scenarios = self.scenarios.clone();
@@ -288,4 +385,9 @@ impl Report {
         text.push('\n');
         text
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }

@@ -128,6 +128,11 @@ impl<'s> Runner<'s> {
                 let ratcheting = if *ratcheting { Ratcheting::On } else { Ratcheting::Off };
                 Ok(Outcome::Faults(old.validate_unions(&new, ratcheting)))
             }
+            Action::Request(_) | Action::Parallel(_) | Action::Watch(_) | Action::Wait(_) => Err(StepError {
+                kind: ErrorKind::Unsupported,
+                message: format!("`{}` needs an API server", action.name()),
+            }
+            .into()),
         }
     }
 

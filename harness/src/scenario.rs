@@ -1,6 +1,7 @@
 //! The data model of scenario files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, Set};
 use fieldmanager_typed::{Duplicates, KeyFields};
@@ -8,6 +9,7 @@ use fieldmanager_value::{Str, Value};
 
 use crate::origin::Origin;
 use crate::schemas::SchemaSource;
+use crate::server::{Answer, Case, ExpectedEntry, Request, Target};
 
 /// A declarative test of apply behaviour: a schema, steps, and the expected result of each step.
 ///
@@ -40,8 +42,25 @@ pub struct Scenario {
     pub options: Options,
     /// The differences between the versions of the object; without it, all versions are the same.
     pub conversion: Option<Conversion>,
+    /// What the scenario says about itself as a case of the conformance suite.
+    pub case: Option<Case>,
     /// The steps, in order.
     pub steps: Vec<Step>,
+}
+
+impl Scenario {
+    /// Whether only an API server can run the scenario: it is a case of a suite, or has a step or an expectation that the
+    /// library alone does not know.
+    pub fn needs_server(&self) -> bool {
+        let needs = |step: &Step| {
+            let sends = matches!(
+                step.action,
+                Action::Request(_) | Action::Parallel(_) | Action::Watch(_) | Action::Wait(_)
+            );
+            sends || step.expect.answer.is_some() || !step.save.is_empty() || step.within.is_some()
+        };
+        self.case.is_some() || self.steps.iter().any(needs)
+    }
 }
 
 /// The options of the library for a scenario.
@@ -77,6 +96,10 @@ pub struct Step {
     pub action: Action,
     /// The expectations. Omitted parts are not checked.
     pub expect: Expect,
+    /// Variables for later steps, with the paths of their values in the answer.
+    pub save: BTreeMap<Str, Str>,
+    /// How long the step is repeated until its expectations hold.
+    pub within: Option<Duration>,
 }
 
 /// The action of a step.
@@ -210,6 +233,14 @@ pub enum Action {
         /// Whether faults that the old object has too are accepted.
         ratcheting: bool,
     },
+    /// A request to an API server.
+    Request(Box<Request>),
+    /// Several branches of steps at once.
+    Parallel(Vec<Branch>),
+    /// A watch, and steps while it is open.
+    Watch(Box<Watch>),
+    /// Nothing, for this long.
+    Wait(Duration),
 }
 
 impl Action {
@@ -230,6 +261,10 @@ impl Action {
             Action::Set { .. } => "set",
             Action::Normalize { .. } => "normalize",
             Action::ValidateUnions { .. } => "validateUnions",
+            Action::Request(_) => "request",
+            Action::Parallel(_) => "parallel",
+            Action::Watch(_) => "watch",
+            Action::Wait(_) => "wait",
         }
     }
 
@@ -248,7 +283,12 @@ impl Action {
     /// The version of the object, if the action uses one.
     pub fn api_version(&self) -> Option<&ApiVersion> {
         match self {
-            Action::ChangeSchema { .. } | Action::Set { .. } => None,
+            Action::ChangeSchema { .. }
+            | Action::Set { .. }
+            | Action::Request(_)
+            | Action::Parallel(_)
+            | Action::Watch(_)
+            | Action::Wait(_) => None,
             Action::Apply { api_version, .. }
             | Action::Update { api_version, .. }
             | Action::ExtractApply { api_version, .. }
@@ -267,7 +307,13 @@ impl Action {
     /// The objects of the action.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Value> {
         let (first, second) = match self {
-            Action::ChangeSchema { .. } | Action::Set { .. } | Action::Patch { .. } => (None, None),
+            Action::ChangeSchema { .. }
+            | Action::Set { .. }
+            | Action::Patch { .. }
+            | Action::Request(_)
+            | Action::Parallel(_)
+            | Action::Watch(_)
+            | Action::Wait(_) => (None, None),
             Action::Apply { object, .. }
             | Action::Update { object, .. }
             | Action::ExtractApply { object, .. }
@@ -282,6 +328,26 @@ impl Action {
         };
         first.into_iter().chain(second)
     }
+}
+
+/// Steps that run in order, at the same time as those of other branches.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// The number of copies; each has its number, from 1, as the variable `i`.
+    pub times: usize,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// A watch and the steps that happen while it is open.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// The collection; with a name, the object.
+    pub target: Target,
+    /// More parameters. Without `resourceVersion`, the watch starts at the version of a list.
+    pub query: Vec<(Str, Str)>,
+    /// The steps.
+    pub steps: Vec<Step>,
 }
 
 /// The format of a patch.
@@ -331,6 +397,10 @@ pub struct Expect {
     pub fields: Option<Set>,
     /// The faults of unions, as a set.
     pub faults: Option<Vec<ExpectedFault>>,
+    /// All entries of `metadata.managedFields`, for a server. `managed` has the same, if the library can have them.
+    pub entries: Option<Vec<ExpectedEntry>>,
+    /// The expectations of the answer of a server.
+    pub answer: Option<Box<Answer>>,
 }
 
 /// A conflict: a field and the manager that owns it.

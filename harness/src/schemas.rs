@@ -1,6 +1,7 @@
 //! The schema of a scenario.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use ahash::HashMap;
 use fieldmanager_openapi::internal::{SourceKind, sources};
@@ -23,6 +24,8 @@ pub enum SchemaSource {
     File {
         /// The path, relative to the working folder.
         path: PathBuf,
+        /// The documents in the file.
+        documents: Arc<[Value]>,
         /// The types in the file.
         types: Result<Types, SchemaError>,
         /// The merge strategies in the file, if it is an OpenAPI document.
@@ -67,6 +70,30 @@ impl SchemaSource {
             SchemaSource::File { types, .. } => types.clone(),
             SchemaSource::Builtin(name) if name == KUBERNETES => Ok(builtin::types()),
             SchemaSource::Builtin(name) => Err(SchemaError::Unknown { name: name.clone() }),
+        }
+    }
+
+    /// The CustomResourceDefinitions of the schema, for a server; none for the bundled schema.
+    ///
+    /// # Errors
+    ///
+    /// A message if the schema is of another kind.
+    pub fn definitions(&self) -> Result<&[Value], String> {
+        let documents = match self {
+            SchemaSource::Builtin(_) => return Ok(&[]),
+            SchemaSource::Inline(document) => std::slice::from_ref(document),
+            SchemaSource::File { documents, .. } => documents,
+        };
+        let is_definition = |document: &Value| {
+            document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition")
+        };
+        match documents.iter().all(is_definition) {
+            true => Ok(documents),
+            false => {
+                Err("the schema is not one that a server can serve: expected CustomResourceDefinitions, or \
+                          `builtin:kubernetes`"
+                    .to_owned())
+            }
         }
     }
 
@@ -152,12 +179,19 @@ pub(crate) fn is_schema(document: &Value) -> bool {
 /// Reads each schema file once.
 pub(crate) struct SchemaFiles {
     known: HashMap<PathBuf, SchemaSource>,
+    /// The documents of files that are part of the program.
+    embedded: HashMap<PathBuf, Vec<Value>>,
     max_input: u64,
 }
 
 impl SchemaFiles {
     pub(crate) fn new(max_input: u64) -> Self {
-        SchemaFiles { known: HashMap::default(), max_input }
+        SchemaFiles { known: HashMap::default(), embedded: HashMap::default(), max_input }
+    }
+
+    /// Adds a file that is part of the program.
+    pub(crate) fn embed(&mut self, path: &Path, documents: Vec<Value>) {
+        self.embedded.insert(path.into(), documents);
     }
 
     /// The schema of a file; an error if its documents cannot be read.
@@ -165,13 +199,31 @@ impl SchemaFiles {
         if let Some(known) = self.known.get(path) {
             return Ok(known.clone());
         }
-        let documents = files::values(path, self.max_input)?;
+        let documents: Arc<[Value]> = match self.embedded.get(&without_parents(path)) {
+            Some(documents) => documents.as_slice().into(),
+            None => files::values(path, self.max_input)?.into(),
+        };
         let source = SchemaSource::File {
             path: path.into(),
+            documents: Arc::clone(&documents),
             types: read(&documents, Some(path)),
             strategies: strategies(&documents),
         };
         self.known.insert(path.into(), source.clone());
         Ok(source)
     }
+}
+
+/// The path without its `..`, since files that are part of the program have no folders to follow.
+fn without_parents(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
 }

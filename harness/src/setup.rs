@@ -7,11 +7,9 @@ use fieldmanager_apiserver::testing::{Refusal, TestServer};
 use fieldmanager_apiserver::{ApiServer, LoadError};
 use fieldmanager_value::Value;
 
-use crate::files;
+use crate::Errors;
 use crate::load::Loader;
 use crate::scenario::{Action, Expect, PatchFormat, Scenario};
-use crate::schemas::SchemaSource;
-use crate::{Errors, MAX_INPUT};
 
 /// Makes the state at the end of the scenarios of a file in a server for tests: creates the CustomResourceDefinitions of
 /// their schemas, and sends their applies, updates and patches as requests of their managers. A
@@ -46,8 +44,8 @@ pub async fn set_up(server: &TestServer, file: impl AsRef<Path>) -> Result<(), S
             step: step.map_or_else(String::new, |step| format!(", step {}", step + 1)),
             reason,
         };
-        for definition in definitions(&scenario.schema).map_err(|reason| failed(None, reason))? {
-            match server.load(&definition).await {
+        for definition in scenario.schema.definitions().map_err(|reason| failed(None, reason))? {
+            match server.load(definition).await {
                 // Several scenarios may have the same definition.
                 Ok(()) | Err(LoadError::Exists(_)) => {}
                 Err(error) => return Err(failed(None, error.to_string())),
@@ -85,27 +83,6 @@ pub enum SetupError {
     /// The store of the server failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// The definitions of a schema.
-fn definitions(schema: &SchemaSource) -> Result<Vec<Value>, String> {
-    let documents = match schema {
-        SchemaSource::Builtin(_) => return Ok(Vec::new()),
-        SchemaSource::Inline(document) => vec![document.clone()],
-        SchemaSource::File { path, .. } => {
-            files::values(path, MAX_INPUT).map_err(|error| error.to_string())?
-        }
-    };
-    let is_definition =
-        |document: &Value| document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition");
-    match documents.iter().all(is_definition) {
-        true => Ok(documents),
-        false => {
-            Err("the schema is not one that a server can serve: expected CustomResourceDefinitions, or \
-                      `builtin:kubernetes`"
-                .to_owned())
-        }
-    }
 }
 
 /// Sends the steps of a scenario. The error is the index of a step and the reason.

@@ -36,7 +36,8 @@ fn invalid_scenarios_are_reported_with_position_and_path() {
         ("types: [{name: a}]", "line 1 column 1: field `steps` is missing, expected a scenario"),
         (
             "schema: {}\nsteps: []\nstep: []",
-            "line 3 column 1: unknown field `step`, accepted are name, schema, types, options, conversion and steps",
+            "line 3 column 1: unknown field `step`, accepted are name, why, source, since, \
+             needs, schema, types, options, conversion and steps",
         ),
         ("name: 1\nsteps: []", "line 1 column 7: .name: expected string, got integer"),
         ("name: ''\nsteps: []", "line 1 column 7: .name: expected a non-empty string, got an empty one"),
@@ -76,6 +77,10 @@ fn invalid_scenarios_are_reported_with_position_and_path() {
             "line 3 column 22: .conversion.served: expected list, got string",
         ),
         (
+            "schema: {}\nsteps: []\nneeds: [telepathy]",
+            "line 3 column 9: .needs[0]: unknown word `telepathy`, accepted are scale, status and unions",
+        ),
+        (
             "schema: {}\nsteps: []\nconversion: {rename: []}",
             "line 3 column 14: .conversion: unknown field `rename`, accepted are renames and served",
         ),
@@ -88,13 +93,14 @@ fn invalid_scenarios_are_reported_with_position_and_path() {
         (
             "{}",
             "line 3 column 3: .steps[0]: no step, accepted are apply, update, extractApply, changeSchema, patch, \
-             validate, compare, merge, fieldset, remove, extract, set, normalize and validateUnions",
+             validate, compare, merge, fieldset, remove, extract, set, normalize, \
+             validateUnions, request, parallel, watch and wait",
         ),
         (
             "expects: {}",
             "line 3 column 3: .steps[0]: unknown step `expects`, accepted are apply, update, extractApply, \
-             changeSchema, patch, validate, compare, merge, fieldset, remove, extract, set, normalize and \
-             validateUnions, and `expect` beside one of them",
+             changeSchema, patch, validate, compare, merge, fieldset, remove, extract, set, normalize, \
+             validateUnions, request, parallel, watch and wait, and expect, save and within beside one of them",
         ),
         (
             "{apply: {manager: a, apiVersion: v1, object: {}}, update: {}}",
@@ -153,6 +159,20 @@ fn invalid_scenarios_are_reported_with_position_and_path() {
             "changeSchema: {schema: {}}\n  expect: {conflicts: [{manager: a}]}",
             "line 4 column 24: .steps[0].expect.conflicts[0]: field `path` is missing",
         ),
+        ("request: {manager: a}", "line 3 column 12: .steps[0].request: field `verb` is missing"),
+        (
+            "request: {verb: patch, name: a}",
+            "line 3 column 12: .steps[0].request: field `type` is missing: a patch has one, or a `contentType`",
+        ),
+        (
+            "request: {verb: get}\n  expect: {code: fine}",
+            "line 4 column 18: .steps[0].expect.code: expected a code such as 200, got \"fine\"",
+        ),
+        (
+            "parallel: [{times: 5000, steps: []}]",
+            "line 3 column 22: .steps[0].parallel[0].times: expected a number from 1 to 1000, got 5000",
+        ),
+        ("wait: -1", "line 3 column 9: .steps[0].wait: expected a number of seconds from 0 to 1000, got -1"),
         (
             "validateUnions: {apiVersion: v1, new: {}}\n  expect: {faults: [{path: 1}]}",
             "line 4 column 28: .steps[0].expect.faults[0].path: expected string, got integer",
@@ -179,7 +199,8 @@ fn unreadable_files_are_reported() {
             "d.jsonl",
             "{\"schema\": {}, \"steps\": []}\n\n{\"schema\": {}, \"steps\": [{}, 1]}\n",
             "d.jsonl: line 3 column 26: .steps[0]: no step, accepted are apply, update, extractApply, changeSchema, \
-             patch, validate, compare, merge, fieldset, remove, extract, set, normalize and validateUnions",
+             patch, validate, compare, merge, fieldset, remove, extract, set, normalize, \
+             validateUnions, request, parallel, watch and wait",
         ),
         (
             "e.jsonl",

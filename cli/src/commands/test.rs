@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use fieldmanager_conformance_suite::{Connection, RunOptions, Suite};
 use fieldmanager_harness::internal::Part;
-use fieldmanager_harness::{Loader, Report, run_all};
+use fieldmanager_harness::{Loader, Report, Scenario, run_all};
 
 use crate::args::{ReportFormat, TestArgs};
 use crate::error::Failure;
@@ -24,7 +25,7 @@ pub(crate) fn run(args: &TestArgs, files: Files) -> Result<ExitCode, Failure> {
             None => "no scenarios found: expected files with `schema` and `steps`".into(),
         }));
     }
-    let report = run_all(&scenarios);
+    let report = report(scenarios)?;
     match args.format {
         ReportFormat::Json => output::out().json(report.json().trim_end())?,
         ReportFormat::Text => output::print_lines(lines(&report))?,
@@ -39,9 +40,35 @@ pub(crate) fn run(args: &TestArgs, files: Files) -> Result<ExitCode, Failure> {
     })
 }
 
-fn lines(report: &Report) -> Vec<Line> {
+/// Runs scenarios in the given order: those that need a server on one inside this program.
+fn report(scenarios: Vec<Scenario>) -> Result<Report, Failure> {
+    let mut report = run_all(&scenarios);
+    let (numbers, on_server): (Vec<_>, Vec<_>) =
+        scenarios.into_iter().enumerate().filter(|(_, scenario)| scenario.needs_server()).unzip();
+    if on_server.is_empty() {
+        return Ok(report);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Other(error.to_string()))?;
+    let suite = Suite { scenarios: on_server };
+    let run = async {
+        let connection = Connection::in_process().await;
+        let connection = connection.map_err(|error| Failure::Other(error.to_string()))?;
+        let options = RunOptions { name: "test".into(), jobs: 8, keep: true };
+        Ok::<_, Failure>(suite.run(&connection, &options, |_| {}, std::future::pending()).await)
+    };
+    for (number, result) in numbers.into_iter().zip(runtime.block_on(run)?.scenarios) {
+        if let Some(place) = report.scenarios.get_mut(number) {
+            *place = result;
+        }
+    }
+    Ok(report)
+}
+
+/// The failures and the last line.
+pub(crate) fn lines(report: &Report) -> Vec<Line> {
     let mut lines = Vec::new();
-    for scenario in report.scenarios.iter().filter(|scenario| !scenario.passed) {
+    for scenario in report.scenarios.iter().filter(|scenario| scenario.failed()) {
         for line in scenario.lines() {
             let style = match line.part {
                 Part::Title => Style::Error,
@@ -59,6 +86,6 @@ fn lines(report: &Report) -> Vec<Line> {
         }
         lines.push(Line::default());
     }
-    lines.push(format!("{} passed, {} failed", report.passed(), report.failed()).into());
+    lines.push(report.summary().into());
     lines
 }

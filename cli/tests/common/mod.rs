@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot run the command must fail")]
 #![allow(dead_code, reason = "each test file uses only a part")]
 
+pub(crate) mod browser;
+
 use assert_cmd::cargo::cargo_bin_cmd;
 use tempfile::TempDir;
 

@@ -1,0 +1,358 @@
+//! Runs one case: its steps as requests, in order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fieldmanager_harness::Failure;
+use fieldmanager_harness::internal::{Action, Branch, Expect, ExpectedEvent, SchemaSource, Step, Watch};
+use fieldmanager_value::{Map, Str, Value};
+use futures::future::{BoxFuture, join_all};
+use futures::{FutureExt, StreamExt};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::connection::{Connection, Message};
+use crate::find::find;
+use crate::judge::Judge;
+use crate::names::{Names, Variables};
+use crate::reply::Reply;
+use crate::resources::Resources;
+use crate::wire::{ObjectName, Wire, encoded};
+
+/// How long a step that is repeated waits before the next attempt.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a watch waits for its events, and then for an event too many.
+const EVENTS: Duration = Duration::from_secs(10);
+const SURPLUS: Duration = Duration::from_millis(300);
+
+/// The largest line of a watch.
+const LINE: usize = 8 << 20;
+
+/// What the steps of a case share.
+pub(crate) struct Case<'c> {
+    pub(crate) connection: &'c Connection,
+    pub(crate) names: Names,
+    pub(crate) resources: Resources,
+    /// The paths of objects outside the namespace that steps have written.
+    cluster: Mutex<BTreeSet<String>>,
+    /// Whether no further step begins.
+    stopped: &'c AtomicBool,
+}
+
+/// What a step leaves for the next one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    variables: Variables,
+    /// The object of the last step.
+    last: ObjectName,
+    /// The last answer for each object.
+    seen: BTreeMap<String, Value>,
+}
+
+/// A request of a step and its object.
+struct Sent {
+    message: Message,
+    object: Option<ObjectName>,
+}
+
+impl<'c> Case<'c> {
+    pub(crate) fn new(
+        connection: &'c Connection,
+        names: Names,
+        resources: Resources,
+        stopped: &'c AtomicBool,
+    ) -> Self {
+        Case { connection, names, resources, cluster: Mutex::default(), stopped }
+    }
+
+    /// Deletes the objects outside the namespace.
+    pub(crate) async fn delete_cluster_objects(&self) {
+        for path in self.cluster.lock().await.iter() {
+            // The case may have deleted it already.
+            let _ = self.connection.send(&Message::new("DELETE", path.clone(), String::new())).await;
+        }
+    }
+
+    /// Runs steps in order. Steps after a failed one are run too.
+    pub(crate) async fn run(&self, steps: &[Step], state: &mut State) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        for (number, step) in steps.iter().enumerate() {
+            if self.stopped.load(Ordering::Relaxed) {
+                break;
+            }
+            let mut found = self.step(step, state).await;
+            found.iter_mut().for_each(|failure| failure.step = Some(number + 1));
+            failures.append(&mut found);
+        }
+        failures
+    }
+
+    fn wire<'w>(&'w self, state: &'w State) -> Wire<'w> {
+        Wire { names: &self.names, variables: &state.variables, resources: &self.resources }
+    }
+
+    /// Runs one step, again and again if it may take some time.
+    async fn step(&self, step: &Step, state: &mut State) -> Vec<Failure> {
+        let end = Instant::now() + step.within.unwrap_or_default();
+        loop {
+            let mut attempt = state.clone();
+            let mut failures = match self.attempt(step, &mut attempt).await {
+                Ok(failures) => failures,
+                Err(message) => vec![Failure::new("step", message)],
+            };
+            if failures.is_empty() || Instant::now() >= end || self.stopped.load(Ordering::Relaxed) {
+                *state = attempt;
+                for failure in &mut failures {
+                    failure.action.get_or_insert(step.action.name());
+                }
+                return failures;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn attempt(&self, step: &Step, state: &mut State) -> Result<Vec<Failure>, String> {
+        let sent = match &step.action {
+            Action::Wait(time) => {
+                let end = Instant::now() + *time;
+                while Instant::now() < end && !self.stopped.load(Ordering::Relaxed) {
+                    sleep(PAUSE.min(end - Instant::now())).await;
+                }
+                return Ok(Vec::new());
+            }
+            Action::Parallel(branches) => return Ok(self.parallel(branches, state).await),
+            Action::Watch(watch) => return self.watch(watch, &step.expect, state).await,
+            Action::ChangeSchema { schema } => return self.change_schema(schema).await,
+            Action::Apply { manager, object, force, .. } => {
+                let name = self.object_name(object, state)?;
+                let message = self.wire(state).apply(&name, manager, object, *force)?;
+                Sent { message, object: Some(name) }
+            }
+            Action::Update { manager, object, .. } => self.update(manager, object, state).await?,
+            Action::Patch { manager, format, patch, .. } => {
+                let message = self.wire(state).patch(&state.last, manager, *format, patch)?;
+                Sent { message, object: Some(state.last.clone()) }
+            }
+            Action::Request(request) => {
+                let (message, object) = self.wire(state).request(request, &state.last)?;
+                Sent { message, object }
+            }
+            other => return Err(format!("`{}` is not a request", other.name())),
+        };
+        let reply = self.exchange(&sent.message).await?;
+        self.judge(step, sent, reply, state).await
+    }
+
+    fn object_name(&self, object: &Value, state: &State) -> Result<ObjectName, String> {
+        Ok(ObjectName::of(&state.variables.resolve(object)?, &ObjectName::default()))
+    }
+
+    async fn exchange(&self, message: &Message) -> Result<Reply, String> {
+        let answer = self.connection.send(message).await;
+        let answer = answer.map_err(|error| format!("{}: {error}", self.connection.curl(message)))?;
+        Ok(Reply::new(self.connection, &self.names, message, answer))
+    }
+
+    /// Compares an answer with the expectations, and keeps what later steps need of it.
+    async fn judge(
+        &self,
+        step: &Step,
+        sent: Sent,
+        mut reply: Reply,
+        state: &mut State,
+    ) -> Result<Vec<Failure>, String> {
+        let expect = &step.expect;
+        if let Some(object) = sent.object.as_ref().filter(|_| reply.is_refused() && is_about_object(expect)) {
+            let path = self.wire(state).path(object, false)?;
+            let live = self.exchange(&Message::new("GET", path, String::new())).await?;
+            reply.live = Some(live.body);
+        }
+        if let Some(object) =
+            sent.object.as_ref().filter(|_| sent.message.method != "GET" && !reply.is_refused())
+        {
+            let path = self.wire(state).path(object, false).unwrap_or_default();
+            if !path.is_empty() && !path.contains("/namespaces/") {
+                self.cluster.lock().await.insert(path);
+            }
+        }
+        let key = sent.object.as_ref().map(ObjectName::key);
+        let before = key.as_ref().and_then(|key| state.seen.get(key));
+        let judge = Judge { names: &self.names, variables: &state.variables, before };
+        let mut failures = judge.failures(expect, &reply);
+        for (name, path) in &step.save {
+            match find(&reply.body, path)? {
+                Some(value) => {
+                    state.variables.0.insert(name.clone(), value.clone());
+                }
+                None => {
+                    failures.push(Failure::new("save", format!("expected a value at {path}, got nothing")))
+                }
+            }
+        }
+        let kind = reply.body.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let is_stored = !reply.is_refused() && !sent.message.path.contains("dryRun=");
+        if let (Some(key), Some(object)) = (key, sent.object) {
+            if is_stored && kind == object.kind {
+                state.seen.insert(key, reply.body);
+            }
+            state.last = object;
+        }
+        Ok(failures)
+    }
+
+    /// An update as a step of the library: it creates a missing object, and replaces another one at any version.
+    async fn update(&self, manager: &str, object: &Value, state: &State) -> Result<Sent, String> {
+        let name = self.object_name(object, state)?;
+        let wire = self.wire(state);
+        let path = wire.path(&name, false)?;
+        let live = self.exchange(&Message::new("GET", path.clone(), String::new())).await?;
+        let query = format!("?fieldManager={}", encoded(&state.variables.text(manager)?));
+        let version = live.body.get("metadata").and_then(|metadata| metadata.get("resourceVersion"));
+        let message = match version.filter(|_| live.code == 200) {
+            None => Message::new("POST", wire.path(&name, true)? + &query, wire.body(object)?),
+            Some(version) => Message::new("PUT", path + &query, wire.body(&at_version(object, version))?),
+        };
+        Ok(Sent { message, object: Some(name) })
+    }
+
+    /// Replaces the definitions by those of another schema.
+    async fn change_schema(&self, schema: &SchemaSource) -> Result<Vec<Failure>, String> {
+        for definition in schema.definitions()? {
+            let definition = self.names.value_to_server(definition);
+            let name = definition.get("metadata").and_then(|metadata| metadata.get("name")?.as_str());
+            let name = name.ok_or("the definition has no name: expected `metadata.name`")?;
+            let path = format!("{}/{}", crate::definitions::PATH, encoded(name));
+            // The server writes to the definition too, so its version may be old.
+            for _ in 0..20 {
+                let live = self.exchange(&Message::new("GET", path.clone(), String::new())).await?;
+                let version = live.body.get("metadata").and_then(|metadata| metadata.get("resourceVersion"));
+                let version =
+                    version.ok_or_else(|| format!("{path}: got {} {}", live.code, live.message()))?;
+                let body = at_version(&definition, version).to_json();
+                let reply = self.exchange(&Message::new("PUT", path.clone(), body)).await?;
+                match reply.code {
+                    409 => sleep(PAUSE).await,
+                    code if code < 300 => break,
+                    code => {
+                        return Err(format!("the schema cannot be changed: got {code} {}", reply.message()));
+                    }
+                }
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Runs branches at once, each with its own variables.
+    fn parallel<'s>(&'s self, branches: &'s [Branch], state: &'s State) -> BoxFuture<'s, Vec<Failure>> {
+        let mut running = Vec::new();
+        for branch in branches {
+            for number in 1..=branch.times {
+                let mut state = state.clone();
+                state
+                    .variables
+                    .0
+                    .insert(Str::from("i"), Value::from(i64::try_from(number).unwrap_or(i64::MAX)));
+                running.push(async move { self.run(&branch.steps, &mut state).await });
+            }
+        }
+        join_all(running).map(|failures| failures.into_iter().flatten().collect()).boxed()
+    }
+
+    /// Opens a watch, runs its steps, and compares its events.
+    fn watch<'s>(
+        &'s self,
+        watch: &'s Watch,
+        expect: &'s Expect,
+        state: &'s mut State,
+    ) -> BoxFuture<'s, Result<Vec<Failure>, String>> {
+        async move {
+            let wire = self.wire(state);
+            let object = wire.target(&watch.target, None, &state.last)?;
+            let path = match &watch.target.path {
+                Some(path) => self.names.path_to_server(&state.variables.text(path)?),
+                None => wire.path(&object, true)?,
+            };
+            let mut query = watch.query.clone();
+            if watch.target.name.is_some() {
+                query
+                    .push(("fieldSelector".into(), format!("metadata.name={}", object.name).as_str().into()));
+            }
+            let begins = if query.iter().any(|(name, _)| *name == "resourceVersion") {
+                String::new()
+            } else {
+                let list = self.exchange(&Message::new("GET", path.clone(), String::new())).await?;
+                let version =
+                    list.body.get("metadata").and_then(|metadata| metadata.get("resourceVersion")?.as_str());
+                format!("&resourceVersion={}", encoded(version.unwrap_or_default()))
+            };
+            let query = wire.query(&query)?;
+            let path = format!("{path}?watch=true&timeoutSeconds=60{begins}&{query}");
+            let message = Message::new("GET", path.trim_end_matches('&'), String::new());
+            let response = self.connection.respond(&message).await?;
+            if response.status() != 200 {
+                return Err(format!("the watch was refused with the code {}", response.status()));
+            }
+            let mut body = response.into_body();
+            let mut failures = self.run(&watch.steps, state).await;
+            let expected =
+                expect.answer.as_ref().and_then(|answer| answer.events.as_deref()).unwrap_or_default();
+            let found = self.events(&mut body, expected).await?;
+            let judge = Judge { names: &self.names, variables: &state.variables, before: None };
+            failures.extend(judge.events(expected, &found)?);
+            Ok(failures)
+        }
+        .boxed()
+    }
+
+    /// Reads as many events as are expected, and one more if it is sent soon.
+    async fn events(
+        &self,
+        body: &mut kube::client::Body,
+        expected: &[ExpectedEvent],
+    ) -> Result<Vec<(String, Value)>, String> {
+        let wants_bookmarks = expected.iter().any(|event| event.event == "BOOKMARK");
+        let mut data = http_body_util::BodyDataStream::new(body);
+        let (mut found, mut line) = (Vec::new(), Vec::new());
+        while found.len() <= expected.len() {
+            let patience = if found.len() < expected.len() { EVENTS } else { SURPLUS };
+            let Ok(Some(chunk)) = timeout(patience, data.next()).await else { break };
+            line.extend_from_slice(&chunk.map_err(|error| error.to_string())?);
+            if line.len() > LINE {
+                return Err(format!("a line of the watch has more than {LINE} bytes"));
+            }
+            while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+                let rest = line.split_off(end + 1);
+                let text = self.names.to_case(&String::from_utf8_lossy(&line));
+                line = rest;
+                let event =
+                    Value::from_json(&text).map_err(|error| format!("an event of the watch: {error}"))?;
+                let kind = event.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+                if kind != "BOOKMARK" || wants_bookmarks {
+                    found.push((kind, event.get("object").cloned().unwrap_or_default()));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a step expects something of an object, which is the stored one after a refused request.
+fn is_about_object(expect: &Expect) -> bool {
+    let by_answer = expect.answer.as_ref().is_some_and(|answer| {
+        answer.contains.is_some()
+            || !(answer.absent.is_empty() && answer.unchanged.is_empty() && answer.changed.is_empty())
+    });
+    by_answer || expect.object.is_some() || expect.entries.is_some()
+}
+
+/// An object that replaces the one with a `resourceVersion`.
+fn at_version(object: &Value, version: &Value) -> Value {
+    let (Value::Map(map), metadata) = (object, object.get("metadata")) else { return object.clone() };
+    let mut metadata = metadata.and_then(Value::as_map).cloned().unwrap_or_else(Map::default);
+    metadata.insert("resourceVersion", version.clone());
+    let mut map = map.clone();
+    map.insert("metadata", Value::Map(metadata));
+    Value::Map(map)
+}
