@@ -184,8 +184,14 @@ impl ApiServer {
         }
     }
 
+    /// Ends all watches. Other requests are answered as before; watches that begin later end at once.
+    pub fn end_watches(&self) {
+        self.gate.end_watches();
+    }
+
     /// Ends all watches and closes the store. Later requests are answered with 503.
     pub async fn stop(&self) {
+        self.end_watches();
         // A store that cannot be closed has lost its connection: nothing is left to close.
         let _ = self.core.store.close().await;
     }

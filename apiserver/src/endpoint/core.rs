@@ -8,6 +8,7 @@ use crate::log::{Recorded, Recorder};
 use crate::registry::Registry;
 use crate::source::Source;
 use crate::store::SharedStore;
+use crate::watch::Encoded;
 
 /// The state of a server.
 pub(crate) struct Core {
@@ -21,6 +22,8 @@ pub(crate) struct Core {
     /// One definition is changed at a time: its names may be those of another one.
     pub(super) definitions: tokio::sync::Mutex<()>,
     pub(super) inert: Inert,
+    /// The events of watches that were written last.
+    pub(crate) encoded: Encoded,
 }
 
 /// The resources of one moment, with their documents if these were made. Clones are free.
@@ -49,6 +52,7 @@ impl Core {
             documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
             inert: Inert::default(),
+            encoded: Encoded::default(),
         }
     }
 

@@ -26,6 +26,7 @@ pub(crate) fn run(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
 }
 
 async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
+    allow_open_files();
     let tokens = match &args.token_file {
         Some(path) => tokens(&files.text(path)?, path)?,
         None => BTreeMap::new(),
@@ -37,12 +38,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
             args.listen
         )));
     }
-    let mut limits = Limits::default();
-    limits.body = size(args.max_body);
-    limits.headers = u32::try_from(args.max_headers.as_u64()).unwrap_or(u32::MAX);
-    limits.requests = args.max_requests;
-    limits.watches = args.max_watches;
-    limits.log = if args.test_api { size(args.max_log) } else { 0 };
+    let limits = limits(args);
     let history = HistoryLimits::default().events(args.max_history).bytes(size(args.max_history_size));
     let collection = if args.no_collector { Collection::Stepped } else { Collection::On };
     let builder = ApiServer::builder().store(store(&args.store, history).await?);
@@ -95,6 +91,24 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn limits(args: &ServeArgs) -> Limits {
+    let mut limits = Limits::default();
+    limits.body = size(args.max_body);
+    limits.buffers = size(args.max_buffers);
+    limits.headers = u32::try_from(args.max_headers.as_u64()).unwrap_or(u32::MAX);
+    limits.requests = args.max_requests;
+    limits.watches = args.max_watches;
+    limits.log = if args.test_api { size(args.max_log) } else { 0 };
+    limits.connections = args.max_connections;
+    limits.streams = args.max_streams;
+    limits.header_time = args.header_time;
+    limits.request_time = args.request_time;
+    limits.stall_time = args.stall_time;
+    limits.idle_time = args.idle_time;
+    limits.stop_time = args.stop_time;
+    limits
+}
+
 async fn store(store: &StoreArg, history: HistoryLimits) -> Result<SharedStore, Failure> {
     Ok(match store {
         StoreArg::Memory => Arc::new(Memory::new(history)),
@@ -115,6 +129,14 @@ async fn etcd(urls: &[String], history: HistoryLimits) -> Result<SharedStore, Fa
 async fn etcd(urls: &[String], _: HistoryLimits) -> Result<SharedStore, Failure> {
     let urls = urls.join(",");
     Err(Failure::Usage(format!("--store etcd:{urls} needs a program that is built with the feature `etcd`")))
+}
+
+/// Raises the number of files and connections that may be open to what the system allows.
+fn allow_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    // A limit that stays low is met later, as connections that wait.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 fn size(size: ByteSize) -> usize {
