@@ -24,6 +24,7 @@ pub mod collector;
 pub mod discovery;
 mod documents;
 mod endpoint;
+mod expiry;
 pub mod facts;
 pub mod fault;
 mod gate;

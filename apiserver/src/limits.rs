@@ -36,6 +36,9 @@ pub struct Limits {
     pub stall_time: Duration,
     /// The time that a connection of HTTP/2 may have no request. 90 seconds by default.
     pub idle_time: Duration,
+    /// The time after its last write at which an Event is deleted, to a tenth of that time and at most a minute more. One
+    /// hour by default.
+    pub event_time: Duration,
     /// The time that requests have to end after the server was told to stop. 5 seconds by default.
     pub stop_time: Duration,
 }
@@ -55,6 +58,7 @@ impl Default for Limits {
             request_time: Duration::from_secs(60),
             stall_time: Duration::from_secs(20),
             idle_time: Duration::from_secs(90),
+            event_time: Duration::from_secs(3600),
             stop_time: Duration::from_secs(5),
         }
     }

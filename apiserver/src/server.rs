@@ -80,10 +80,10 @@ pub struct Builder {
     test_api: bool,
 }
 
-/// When the server deletes what deleted owners and namespaces leave behind.
+/// When the server deletes what deleted owners and namespaces leave behind, and whether it deletes old Events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Collection {
-    /// As it becomes necessary.
+    /// As it becomes necessary. Events are deleted [some time](Limits::event_time) after their last write.
     #[default]
     On,
     /// Only when the program calls [`ApiServer::collect`] or [`ApiServer::collect_step`].
@@ -116,6 +116,9 @@ impl ApiServer {
                     tracing::warn!(%error, "the collector ended");
                 }
             }));
+        }
+        if collection == Collection::On {
+            tasks.push(tokio::spawn(crate::expiry::run(core.clone(), gate.limits.event_time)));
         }
         if core.store.is_shared() {
             let core = core.clone();

@@ -38,6 +38,15 @@ pub(crate) struct ServeArgs {
     /// `etcd:URL,...` for an etcd that several servers may share
     #[arg(long, value_name = "STORE", default_value = "memory")]
     pub(crate) store: StoreArg,
+    /// The certificates, in PEM, that the servers of etcd are trusted with, for URLs with https
+    #[arg(long, value_name = "FILE")]
+    pub(crate) etcd_authority: Option<PathBuf>,
+    /// The certificate, in PEM, that is shown to etcd
+    #[arg(long, value_name = "FILE", requires = "etcd_key")]
+    pub(crate) etcd_certificate: Option<PathBuf>,
+    /// The private key of that certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "etcd_certificate")]
+    pub(crate) etcd_key: Option<PathBuf>,
     /// A file with CustomResourceDefinitions to create at the start, unless the store has them; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) crd: Vec<PathBuf>,
@@ -89,6 +98,9 @@ pub(crate) struct ServeArgs {
     /// The time that a connection of HTTP/2 may have no request
     #[arg(long, value_name = "TIME", default_value = "90s", value_parser = duration)]
     pub(crate) idle_time: Duration,
+    /// The time after its last write at which an Event is deleted
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub(crate) event_ttl: Duration,
     /// The time that requests have to end after SIGTERM
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) stop_time: Duration,

@@ -41,7 +41,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     let limits = limits(args);
     let history = HistoryLimits::default().events(args.max_history).bytes(size(args.max_history_size));
     let collection = if args.no_collector { Collection::Stepped } else { Collection::On };
-    let builder = ApiServer::builder().store(store(&args.store, history).await?);
+    let builder = ApiServer::builder().store(store(args, history).await?);
     let builder = builder.limits(limits).tokens(tokens.clone());
     let random = Random::system();
     if let Some(seed) = args.seed {
@@ -105,28 +105,38 @@ fn limits(args: &ServeArgs) -> Limits {
     limits.request_time = args.request_time;
     limits.stall_time = args.stall_time;
     limits.idle_time = args.idle_time;
+    limits.event_time = args.event_ttl;
     limits.stop_time = args.stop_time;
     limits
 }
 
-async fn store(store: &StoreArg, history: HistoryLimits) -> Result<SharedStore, Failure> {
-    Ok(match store {
+async fn store(args: &ServeArgs, history: HistoryLimits) -> Result<SharedStore, Failure> {
+    Ok(match &args.store {
         StoreArg::Memory => Arc::new(Memory::new(history)),
         StoreArg::File(path) => {
             Arc::new(File::open(path, history).map_err(|error| Failure::Other(error.to_string()))?)
         }
-        StoreArg::Etcd(urls) => etcd(urls, history).await?,
+        StoreArg::Etcd(urls) => etcd(urls, args, history).await?,
     })
 }
 
 #[cfg(feature = "etcd")]
-async fn etcd(urls: &[String], history: HistoryLimits) -> Result<SharedStore, Failure> {
-    let store = fieldmanager_apiserver::store::Etcd::connect(urls, history).await;
+async fn etcd(urls: &[String], args: &ServeArgs, history: HistoryLimits) -> Result<SharedStore, Failure> {
+    use fieldmanager_apiserver::store::{Etcd, EtcdTls};
+
+    let read = |path: &Option<PathBuf>| match path {
+        Some(path) => std::fs::read(path).map(Some).map_err(|error| Failure::input(path.display(), error)),
+        None => Ok(None),
+    };
+    let mut tls = EtcdTls::default();
+    tls.authority = read(&args.etcd_authority)?;
+    tls.identity = read(&args.etcd_certificate)?.zip(read(&args.etcd_key)?);
+    let store = Etcd::connect(urls, &tls, history).await;
     Ok(Arc::new(store.map_err(|error| Failure::Other(format!("{}: {error}", urls.join(","))))?))
 }
 
 #[cfg(not(feature = "etcd"))]
-async fn etcd(urls: &[String], _: HistoryLimits) -> Result<SharedStore, Failure> {
+async fn etcd(urls: &[String], _: &ServeArgs, _: HistoryLimits) -> Result<SharedStore, Failure> {
     let urls = urls.join(",");
     Err(Failure::Usage(format!("--store etcd:{urls} needs a program that is built with the feature `etcd`")))
 }
