@@ -46,7 +46,7 @@ async fn expire(core: &Core, age: Duration) -> Result<(), StoreError> {
                 continue;
             }
             match core.store.write(&entry.key, Write::Delete { expected: entry.revision }).await {
-                // Another write came first, or another server deleted it.
+                // Another write was faster, or another server deleted it.
                 Ok(_) | Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error),
             }

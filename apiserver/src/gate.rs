@@ -9,7 +9,7 @@ use crate::endpoint::Failure;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 
-/// What memory is counted in, in bytes.
+/// The unit in which memory is counted, in bytes.
 const UNIT: usize = 1024;
 
 /// The size up to which a body or an answer is small, in bytes.

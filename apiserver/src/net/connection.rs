@@ -1,4 +1,4 @@
-//! What one connection has under way, and when it has to be closed.
+//! The requests of one connection, and when it has to be closed.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::Limits;
 
-/// What one connection has under way.
+/// The requests of one connection.
 pub(super) struct Client {
     header_time: Duration,
     request_time: Duration,

@@ -22,7 +22,7 @@ pub(super) fn answer(mut response: Response<Body>, ticket: Ticket, is_watch: boo
     response.map(|body| Unread { body, held: Arc::new(held) }.boxed_unsync())
 }
 
-/// What is released when the answer was read.
+/// Released when the answer was read.
 struct Held {
     _ticket: Ticket,
     _memory: Option<Reserved>,

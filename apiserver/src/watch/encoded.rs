@@ -15,7 +15,7 @@ const EVENTS: usize = 256;
 /// The size of the events that are kept, in bytes.
 const BYTES: usize = 4 << 20;
 
-/// What events with the same bytes have in common.
+/// Events with equal names have the same bytes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Name {
     revision: Revision,

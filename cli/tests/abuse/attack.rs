@@ -18,7 +18,7 @@ impl Drop for Abuser {
     }
 }
 
-/// What a client does after it was connected.
+/// The conduct of a client after it was connected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Harm {
     /// Nothing.

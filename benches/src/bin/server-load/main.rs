@@ -8,7 +8,7 @@
 //! $ cargo build --release -p fieldmanager-cli --features etcd
 //! $ conformance/oracle/server/build.sh target/kube-apiserver
 //! $ cargo run --release -p fieldmanager-benches --bin server-load -- \
-//!       target/release/fieldmanager target/kube-apiserver --mixed 600
+//!       target/release/fieldmanager target/kube-apiserver --mixed 600 --docs
 //! ```
 #![allow(clippy::print_stderr, reason = "it shows its progress")]
 
@@ -33,6 +33,10 @@ use figures::{Sizes, Times, quantile};
 use plot::{Line, Titles};
 use report::Runs;
 use server::{Kind, Programs};
+
+/// The marks around the figures in docs/apiserver.md.
+const BEGIN: &str = "<!-- measured under load: written by the command above -->\n";
+const END: &str = "<!-- end of what was measured under load -->\n";
 
 /// Measures API servers under load, and prints medians and ratios as a table.
 #[derive(Parser)]
@@ -63,6 +67,9 @@ struct Arguments {
     /// The folder for the plots `applies.svg` and `memory.svg`; none are drawn by default
     #[arg(long)]
     plots: Option<PathBuf>,
+    /// Write the table to docs/apiserver.md, and the plots to docs/apiserver
+    #[arg(long)]
+    docs: bool,
     /// The seed of the mixed load; a random one by default
     #[arg(long)]
     seed: Option<u64>,
@@ -122,11 +129,30 @@ async fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Err
         is_faultless = found.errors.is_empty();
         lines.push(Line { name: Kind::Memory.title().replace('`', ""), points: found.memory });
     }
-    if let Some(folder) = &arguments.plots {
-        plots(folder, &curves, &lines)?;
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let folder = arguments.plots.clone().or_else(|| arguments.docs.then(|| docs.join("apiserver")));
+    if let Some(folder) = folder {
+        plots(&folder, &curves, &lines)?;
+    }
+    if arguments.docs {
+        write_docs(&docs.join("apiserver.md"), &text, !lines.is_empty())?;
     }
     out.write_all(text.as_bytes()).map_err(printed)?;
     Ok(if is_faultless { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Replaces the figures of a page.
+fn write_docs(page: &Path, report: &str, has_memory: bool) -> Result<(), Error> {
+    let text = std::fs::read_to_string(page).map_err(Error::file(page))?;
+    let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) =
+        parts.ok_or_else(|| Error::request(&page.display().to_string(), "it has no marks"))?;
+    let mut plots = "![Times of an apply](apiserver/applies.svg)\n".to_owned();
+    if has_memory {
+        plots.push_str("\n![Memory under mixed load](apiserver/memory.svg)\n");
+    }
+    let text = format!("{before}{BEGIN}\n{report}\n{plots}\n{END}{after}");
+    std::fs::write(page, text).map_err(Error::file(page))
 }
 
 /// Draws the times of applies at half the peak rate, and the memory of the mixed load.

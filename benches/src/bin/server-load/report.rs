@@ -23,7 +23,7 @@ const ROWS: [(&str, &str, &str); 9] = [
     ("{watchers} watchers see {changes} changes", "watch", "ms"),
 ];
 
-/// What is wanted of a figure of one kind: at least the factor by which it is better than another kind.
+/// The factors by which a figure of one kind has to be better than that of another kind.
 const WANTED: [(&str, Kind, Kind, f64); 10] = [
     ("start", Kind::Memory, Kind::KubeMemory, 25.0),
     ("idle", Kind::Memory, Kind::KubeMemory, 10.0),
