@@ -42,7 +42,7 @@ async fn expire(core: &Core, age: Duration) -> Result<(), StoreError> {
     loop {
         let page = core.store.list(list.clone()).await?;
         for entry in page.entries {
-            if !last_write(&entry.object).is_some_and(|written| written < oldest) {
+            if last_write(&entry.object).is_none_or(|written| written >= oldest) {
                 continue;
             }
             match core.store.write(&entry.key, Write::Delete { expected: entry.revision }).await {
