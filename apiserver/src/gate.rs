@@ -1,13 +1,19 @@
-//! The checks before a request is read: its token, and the number of requests at once.
+//! The checks before a request is answered: its token, the number of requests at once, and the memory of their bodies.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::endpoint::Failure;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+
+/// The unit in which memory is counted, in bytes.
+const UNIT: usize = 1024;
+
+/// The size up to which a body or an answer is small, in bytes.
+const SMALL: usize = 64 << 10;
 
 /// The gate of a server.
 pub(crate) struct Gate {
@@ -16,6 +22,12 @@ pub(crate) struct Gate {
     tokens: BTreeMap<String, String>,
     requests: Arc<Semaphore>,
     watches: Arc<Semaphore>,
+    /// The memory for small bodies and answers, and that for others, in units of [`UNIT`] bytes. Clients that do not read
+    /// large answers take nothing from small ones.
+    small: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+    /// Whether watches end.
+    ending: watch::Sender<bool>,
     /// The counters of requests.
     pub(crate) metrics: Metrics,
 }
@@ -26,6 +38,9 @@ impl Gate {
         Gate {
             requests: places(limits.requests),
             watches: places(limits.watches),
+            small: places(units(limits.buffers / 2)),
+            large: places(units(limits.buffers / 2)),
+            ending: watch::Sender::new(false),
             limits,
             tokens,
             metrics: Metrics::new(),
@@ -50,9 +65,37 @@ impl Gate {
     /// A place among the requests or watches of the moment, or 429.
     pub(crate) fn pass(&self, is_watch: bool) -> Result<OwnedSemaphorePermit, Failure> {
         let places = if is_watch { &self.watches } else { &self.requests };
-        places.clone().try_acquire_owned().map_err(|_| {
-            let message = "Too many requests, please try again later.";
-            Failure { retry_after: 1, ..Failure::new(429, "TooManyRequests", message) }
-        })
+        places.clone().try_acquire_owned().map_err(|_| busy())
     }
+
+    /// Memory for a body or an answer, or 429. A size over the limit is that of the limit: one large answer is possible.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Failure> {
+        let part = if bytes <= SMALL { &self.small } else { &self.large };
+        let wanted = units(bytes).clamp(1, units(self.limits.buffers / 2).max(1));
+        let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
+        part.clone().try_acquire_many_owned(wanted).map_err(|_| busy())
+    }
+
+    /// Ends all watches, those that begin later too.
+    pub(crate) fn end_watches(&self) {
+        self.ending.send_replace(true);
+    }
+
+    /// Waits until watches end.
+    pub(crate) fn ending(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut ending = self.ending.subscribe();
+        async move {
+            // A gate that is gone has no watches.
+            let _ = ending.wait_for(|ending| *ending).await;
+        }
+    }
+}
+
+fn units(bytes: usize) -> usize {
+    bytes.div_ceil(UNIT)
+}
+
+fn busy() -> Failure {
+    let message = "Too many requests, please try again later.";
+    Failure { retry_after: 1, ..Failure::new(429, "TooManyRequests", message) }
 }

@@ -14,6 +14,8 @@
 //! | `http` | paths, content types, streams of watches |
 //! | `fault`, `log`, `test_api`, `testing` | what tests need: faults, the log, requests below `/test`, assertions |
 
+// The futures of connections own the whole server: nightly Rust needs more steps to find that they are `Send`.
+#![recursion_limit = "256"]
 #![expect(
     clippy::result_large_err,
     reason = "a failure is the answer to a request, and is made once for each"
@@ -24,6 +26,7 @@ pub mod collector;
 pub mod discovery;
 mod documents;
 mod endpoint;
+mod expiry;
 pub mod facts;
 pub mod fault;
 mod gate;

@@ -1,12 +1,17 @@
 //! The bounds of a server.
 
+use std::time::Duration;
+
 /// The bounds of a server. The defaults are those of kube-apiserver where it has a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// The size of the body of a request, in bytes. 3 MiB by default.
     pub body: usize,
-    /// The number of requests at once, apart from watches. 400 by default.
+    /// The memory for bodies of requests that are being received or answered, and for answers that clients have not
+    /// read, in bytes. A half is for those of up to 64 KiB. 256 MiB by default.
+    pub buffers: usize,
+    /// The number of requests at once, apart from watches. A request counts when its body was received. 400 by default.
     pub requests: usize,
     /// The number of watches at once. 10,000 by default.
     pub watches: usize,
@@ -15,10 +20,46 @@ pub struct Limits {
     /// The size of the log of requests, in bytes, of which the oldest are dropped first. 0, which is no log, by default; 64
     /// MiB for a [server for tests](crate::Builder::test_api).
     pub log: usize,
+    /// The number of connections at once. More clients wait until one ends. 10,000 by default.
+    pub connections: usize,
+    /// The number of requests and watches at once on one connection of HTTP/2. Go clients put all watches on one
+    /// connection. 1,000 by default.
+    pub streams: u32,
+    /// The time that a client has for a TLS handshake, and for the headers of a request. In HTTP/1.1 it begins with the
+    /// end of the answer before. 30 seconds by default.
+    pub header_time: Duration,
+    /// The time that a client has to send the body of a request, and the time that it has to read an answer that is no
+    /// watch. One minute by default.
+    pub request_time: Duration,
+    /// The time during which a client may send nothing of a body that has begun, or read nothing of what the server sends.
+    /// 20 seconds by default.
+    pub stall_time: Duration,
+    /// The time that a connection of HTTP/2 may have no request. 90 seconds by default.
+    pub idle_time: Duration,
+    /// The time after its last write at which an Event is deleted, to a tenth of that time and at most a minute more. One
+    /// hour by default.
+    pub event_time: Duration,
+    /// The time that requests have to end after the server was told to stop. 5 seconds by default.
+    pub stop_time: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { body: 3 * 1024 * 1024, requests: 400, watches: 10_000, headers: 1024 * 1024, log: 0 }
+        Limits {
+            body: 3 << 20,
+            buffers: 256 << 20,
+            requests: 400,
+            watches: 10_000,
+            headers: 1 << 20,
+            log: 0,
+            connections: 10_000,
+            streams: 1000,
+            header_time: Duration::from_secs(30),
+            request_time: Duration::from_secs(60),
+            stall_time: Duration::from_secs(20),
+            idle_time: Duration::from_secs(90),
+            event_time: Duration::from_secs(3600),
+            stop_time: Duration::from_secs(5),
+        }
     }
 }

@@ -80,10 +80,10 @@ pub struct Builder {
     test_api: bool,
 }
 
-/// When the server deletes what deleted owners and namespaces leave behind.
+/// When the server deletes what deleted owners and namespaces leave behind, and whether it deletes old Events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Collection {
-    /// As it becomes necessary.
+    /// As it becomes necessary. Events are deleted [some time](Limits::event_time) after their last write.
     #[default]
     On,
     /// Only when the program calls [`ApiServer::collect`] or [`ApiServer::collect_step`].
@@ -116,6 +116,9 @@ impl ApiServer {
                     tracing::warn!(%error, "the collector ended");
                 }
             }));
+        }
+        if collection == Collection::On {
+            tasks.push(tokio::spawn(crate::expiry::run(core.clone(), gate.limits.event_time)));
         }
         if core.store.is_shared() {
             let core = core.clone();
@@ -184,8 +187,14 @@ impl ApiServer {
         }
     }
 
+    /// Ends all watches. Other requests are answered as before; watches that begin later end at once.
+    pub fn end_watches(&self) {
+        self.gate.end_watches();
+    }
+
     /// Ends all watches and closes the store. Later requests are answered with 503.
     pub async fn stop(&self) {
+        self.end_watches();
         // A store that cannot be closed has lost its connection: nothing is left to close.
         let _ = self.core.store.close().await;
     }

@@ -13,11 +13,14 @@ use tokio::time::{Instant, Sleep};
 
 use crate::store::{BoxWatch, Entry, Event, Key, List, Prefix, Revision, SharedStore, StoreError};
 
+mod encoded;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use encoded::Encoded;
+
 /// The type of an event of a watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// An object was created, began to be selected, or existed when the watch began.
     Added,

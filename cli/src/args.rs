@@ -94,7 +94,7 @@ pub(crate) enum Command {
     /// Run a Kubernetes API server: objects, custom resources, server-side apply and watches, in memory
     ///
     /// Prints `serving URL; kubeconfig FILE` when it is ready. Stops at SIGTERM or Ctrl-C.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
 }
 
 #[derive(Subcommand)]

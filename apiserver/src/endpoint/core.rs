@@ -2,12 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use fieldmanager_managedfields::Interner;
+use fieldmanager_value::Value;
+
 use super::inert::Inert;
 use crate::documents::Documents;
 use crate::log::{Recorded, Recorder};
 use crate::registry::Registry;
 use crate::source::Source;
 use crate::store::SharedStore;
+use crate::watch::Encoded;
 
 /// The state of a server.
 pub(crate) struct Core {
@@ -21,6 +25,10 @@ pub(crate) struct Core {
     /// One definition is changed at a time: its names may be those of another one.
     pub(super) definitions: tokio::sync::Mutex<()>,
     pub(super) inert: Inert,
+    /// Objects that the same client wrote have equal `fieldsV1`, which are stored once.
+    interner: Mutex<Interner>,
+    /// The events of watches that were written last.
+    pub(crate) encoded: Encoded,
 }
 
 /// The resources of one moment, with their documents if these were made. Clones are free.
@@ -49,7 +57,14 @@ impl Core {
             documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
             inert: Inert::default(),
+            interner: Mutex::default(),
+            encoded: Encoded::default(),
         }
+    }
+
+    /// An object as it is stored, which shares its managed fields with others.
+    pub(super) fn shared(&self, object: &Value) -> Value {
+        self.interner.lock().unwrap_or_else(PoisonError::into_inner).share(object)
     }
 
     /// The resources of this moment, with their documents.

@@ -32,7 +32,10 @@ impl Core {
             let key = call.served.key(call.namespace, text(&outcome.object, &["metadata", "name"]))?;
             let (outcome, allocations) = self.allocated(call, outcome, None, dry_run).await?;
             let written = match options.dry_run.is_empty() {
-                true => self.store.write(&key, Write::Create(call.served.to_stored(&outcome.object))).await,
+                true => {
+                    let stored = self.shared(&call.served.to_stored(&outcome.object));
+                    self.store.write(&key, Write::Create(stored)).await
+                }
                 false => match self.store.get(&key, None).await?.entry {
                     None => return Ok(answer(outcome)),
                     current => Err(StoreError::Conflict { key: key.clone(), current }),
@@ -90,7 +93,7 @@ impl Core {
             if outcome.action == Action::Nothing || !options.dry_run.is_empty() {
                 return Ok(answer(outcome));
             }
-            match self.store.write(&key, write(call, &outcome, entry.as_ref())).await {
+            match self.store.write(&key, self.write_of(call, &outcome, entry.as_ref())).await {
                 Ok(revision) => {
                     if let Some(live) = live.filter(|_| outcome.action == Action::Update) {
                         self.release_unused(call.served, &live, Some(&outcome.object)).await?;
@@ -124,6 +127,19 @@ impl Core {
             .user_agent(call.user_agent)
             .options(options.clone())
             .uid(uid)
+    }
+
+    /// The write of an outcome, on the object that it was computed from.
+    fn write_of(&self, call: &Call<'_>, outcome: &Outcome, entry: Option<&Entry>) -> Write {
+        match (outcome.action, entry) {
+            (Action::Delete, Some(entry)) => Write::Delete { expected: entry.revision },
+            (_, Some(entry)) => {
+                let part = call.part().unwrap_or_default();
+                let object = call.served.to_stored_over(outcome, part, &entry.object);
+                Write::Update { expected: entry.revision, object: self.shared(&object) }
+            }
+            (_, None) => Write::Create(self.shared(&call.served.to_stored(&outcome.object))),
+        }
     }
 
     /// The answer after a write, and what the server does because of it.
@@ -167,19 +183,6 @@ fn rewritten(call: &Call<'_>, mut outcome: Outcome, entry: Option<&Entry>) -> Ou
         outcome.action = Action::Update;
     }
     outcome
-}
-
-/// The write of an outcome, on the object that it was computed from.
-fn write(call: &Call<'_>, outcome: &Outcome, entry: Option<&Entry>) -> Write {
-    match (outcome.action, entry) {
-        (Action::Delete, Some(entry)) => Write::Delete { expected: entry.revision },
-        (_, Some(entry)) => {
-            let part = call.part().unwrap_or_default();
-            let object = call.served.to_stored_over(outcome, part, &entry.object);
-            Write::Update { expected: entry.revision, object }
-        }
-        (_, None) => Write::Create(call.served.to_stored(&outcome.object)),
-    }
 }
 
 pub(super) fn answer(outcome: Outcome) -> Answer {

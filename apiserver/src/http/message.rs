@@ -1,11 +1,13 @@
 //! Requests and responses.
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response, StatusCode, header};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::query::Query;
 
@@ -21,6 +23,13 @@ pub(super) fn full(bytes: impl Into<Bytes>) -> Body {
 /// An extension of responses that clients do not get, because a fault loses them.
 #[derive(Clone, Copy)]
 pub(crate) struct Lost;
+
+/// An extension of responses: the memory of the answer, which a port keeps until the client has read it.
+#[derive(Clone)]
+pub(crate) struct Reserved(
+    #[expect(dead_code, reason = "the memory is released when this is dropped")]
+    pub(crate)  Arc<Vec<OwnedSemaphorePermit>>,
+);
 
 /// The error of a response that is lost.
 pub(crate) fn lost() -> io::Error {

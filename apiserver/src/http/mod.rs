@@ -3,6 +3,7 @@
 mod measure;
 mod message;
 mod negotiate;
+mod receive;
 mod record;
 mod render;
 mod route;
@@ -11,9 +12,13 @@ mod watch;
 
 use std::sync::Arc;
 
+use futures::StreamExt;
 use futures::future::BoxFuture;
 use http::{Method, Request, Response, header};
-use http_body_util::{BodyExt, Limited};
+use http_body::Body as _;
+use http_body_util::{BodyExt, BodyStream, StreamBody};
+
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::discovery::Hashed;
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
@@ -25,10 +30,10 @@ use crate::metrics::CONTENT_TYPE;
 use crate::query::Query;
 use crate::store::Revision;
 pub use message::Body;
-pub(crate) use message::Reply;
 use message::{Head, Lost};
 #[cfg(feature = "net")]
 pub(crate) use message::{Lost as LostAnswer, lost};
+pub(crate) use message::{Reply, Reserved};
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
 use verb::{custom_verb, is_watch, verb};
@@ -81,6 +86,7 @@ where
         Some(pending) => pending.scope(answered).await,
         None => answered.await,
     };
+    let is_watch = is_watch(&head, &route);
     let (response, reason) = match answered {
         Ok(response) => (response, ""),
         Err(failure) => {
@@ -94,7 +100,7 @@ where
     // A lost answer is counted too.
     measured.answered(response.status().as_u16());
     // A watch lasts until its body is dropped.
-    let response = match is_watch(&head, &route) {
+    let response = match is_watch {
         true => with(response, measured),
         false => response,
     };
@@ -122,15 +128,8 @@ where
         log::note(|entry| entry.user = user.to_owned());
     }
     let is_watch = is_watch(head, route);
+    let (body, memory) = receive::body(gate, body).await?;
     let pass = gate.pass(is_watch)?;
-    let body = match Limited::new(body, gate.limits.body).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-            let message = format!("Request entity too large: limit is {}", gate.limits.body);
-            return Err(Failure::new(413, "RequestEntityTooLarge", message));
-        }
-        Err(error) => return Err(Failure::new(400, "BadRequest", error.to_string())),
-    };
     let response = match route {
         Route::Metrics if matches!(head.method, Method::GET | Method::HEAD) => {
             let text = measure::text(core, &gate.metrics).await?;
@@ -145,7 +144,33 @@ where
         },
     };
     // A watch takes its place until its body is dropped.
-    Ok(if is_watch { with(response, pass) } else { response })
+    Ok(match is_watch {
+        true => with(response.map(|body| until(gate.ending(), body)), pass),
+        false => reserved(gate, matches!(head.method, Method::GET | Method::HEAD), memory, response)?,
+    })
+}
+
+/// The body that ends with a future.
+fn until(end: impl Future<Output = ()> + Send + 'static, body: Body) -> Body {
+    StreamBody::new(BodyStream::new(body).take_until(Box::pin(end))).boxed_unsync()
+}
+
+/// An answer with the memory that it takes until the client has read it: that of the request, and more. A write that was
+/// made is answered in any case.
+fn reserved(
+    gate: &Gate,
+    is_read: bool,
+    mut memory: Vec<OwnedSemaphorePermit>,
+    mut response: Response<Body>,
+) -> Result<Response<Body>, Failure> {
+    let size = response.body().size_hint().exact().and_then(|size| usize::try_from(size).ok());
+    match gate.reserve(size.unwrap_or_default()) {
+        Ok(more) => memory.push(more),
+        Err(busy) if is_read => return Err(busy),
+        Err(_) => {}
+    }
+    response.extensions_mut().insert(Reserved(Arc::new(memory)));
+    Ok(response)
 }
 
 /// The response whose body owns a value.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use fieldmanager_value::Value;
 use futures::{StreamExt, stream};
 use http::Response;
 use http::header;
@@ -61,7 +62,7 @@ pub(super) async fn respond(
     }
     let mut lines =
         Lines { core: core.clone(), format, served, include: super::render::included(head)?, first: true };
-    let frames = events.map(move |event| Ok(Frame::data(lines.line(event))));
+    let frames = events.map(move |event| Ok(Frame::data(lines.line(&event))));
     let mut response = response(200, &format.content_type(), BodyExt::boxed_unsync(StreamBody::new(frames)));
     response.extensions_mut().insert(Events);
     Ok(response)
@@ -82,19 +83,29 @@ struct Lines {
 }
 
 impl Lines {
-    fn line(&mut self, event: WatchEvent) -> Bytes {
-        let object = match (self.format.form, event.kind) {
-            (_, EventKind::Error) => event.object,
-            (Form::Metadata, _) => render::metadata_of(&event.object, self.format.version),
+    fn line(&mut self, event: &WatchEvent) -> Bytes {
+        match (self.format.form, event.kind) {
+            (_, EventKind::Error) => line(event.kind, event.object.clone()),
+            (Form::Metadata, _) => {
+                let metadata = || render::metadata_of(&event.object, self.format.version);
+                self.shared(event, self.format.version, || line(event.kind, metadata()))
+            }
             (Form::Table, _) => {
                 let options = render::table_options(&self.core, self.include).list(false);
                 let options = options.headers(std::mem::take(&mut self.first));
-                render::table_of(&self.served, &event.object, options, self.format.version)
+                line(event.kind, render::table_of(&self.served, &event.object, options, self.format.version))
             }
-            _ => event.object,
-        };
-        let mut line = render::map([("type", event.kind.name().into()), ("object", object)]).to_json();
-        line.push('\n');
-        line.into()
+            _ => self.shared(event, "", || line(event.kind, event.object.clone())),
+        }
     }
+
+    fn shared(&self, event: &WatchEvent, form: &'static str, encode: impl FnOnce() -> Bytes) -> Bytes {
+        self.core.encoded.get(event, &self.served, form, encode)
+    }
+}
+
+fn line(kind: EventKind, object: Value) -> Bytes {
+    let mut line = render::map([("type", kind.name().into()), ("object", object)]).to_json();
+    line.push('\n');
+    line.into()
 }

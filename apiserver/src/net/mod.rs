@@ -1,8 +1,11 @@
 //! The server on a port: HTTP/1.1 and HTTP/2, with or without TLS, watches over WebSocket, and the kubeconfig of its
 //! clients.
 
+mod connection;
 mod kubeconfig;
+mod stream;
 mod tls;
+mod unread;
 mod websocket;
 
 use std::future::Future;
@@ -14,23 +17,23 @@ use std::time::Duration;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use crate::ApiServer;
+use crate::{ApiServer, Limits};
+use connection::Client;
 pub use kubeconfig::Kubeconfig;
+use stream::Stream;
 pub use tls::{Tls, TlsError};
 
-/// How long connections have to end after the server was told to stop.
-const GRACE: Duration = Duration::from_secs(2);
+/// How often a client of HTTP/2 is asked whether it still exists, and how long it has to answer.
+const ALIVE: Duration = Duration::from_secs(30);
 
-/// How long a client has to complete a TLS handshake or the headers of a request.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The streams of one HTTP/2 connection. Go clients put all watches on one connection.
-const STREAMS: u32 = 1000;
+/// The data of one stream of HTTP/2 that waits for its client, beyond one frame of the body, in bytes.
+const SEND_BUFFER: usize = 16 << 10;
 
 /// A server that listens on a port.
 ///
@@ -89,74 +92,120 @@ impl Listening {
         Kubeconfig::new(&self.url(), self.tls.as_ref().map(Tls::authority), token)
     }
 
-    /// Serves until `stop` is ready. Then requests have a moment to end, and watches end at once.
+    /// Serves until `stop` is ready. Then watches end at once, and requests that have begun have
+    /// [a moment](Limits::stop_time) to be answered before the store is closed.
     ///
     /// # Errors
     ///
     /// If connections cannot be accepted.
     pub async fn run(self, server: ApiServer, stop: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let mut http = Builder::new(TokioExecutor::new());
-        let headers = server.limits().headers;
-        // The head of a request in HTTP/1.1 has to fit the buffer, which has at least 8 KiB.
-        let buffer = usize::try_from(headers).unwrap_or(usize::MAX).max(8192);
-        http.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(buffer);
-        http.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS).max_header_list_size(headers);
-        let http = Arc::new(http);
-        let acceptor = self.tls.as_ref().map(Tls::acceptor);
-        let graceful = GracefulShutdown::new();
-        let stopping = server.clone();
+        let limits = server.limits().clone();
+        let (stopping, stopped) = watch::channel(false);
+        let serving = Serving {
+            http: http(&limits),
+            acceptor: self.tls.as_ref().map(Tls::acceptor),
+            server: server.clone(),
+            stopped,
+        };
+        let serving = Arc::new(serving);
+        let mut connections = JoinSet::new();
         tokio::pin!(stop);
         loop {
             let accepted = tokio::select! {
+                biased;
                 () = &mut stop => break,
-                accepted = self.listener.accept() => accepted,
+                Some(_) = connections.join_next() => continue,
+                accepted = self.listener.accept(), if connections.len() < limits.connections => accepted,
             };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
+            match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(serving.clone().connection(stream));
+                }
                 // A connection that ended before it was accepted, or too many open files: later ones may succeed.
-                Err(_) => {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    continue;
-                }
-            };
-            // Small answers are not held back for more data.
-            let _ = stream.set_nodelay(true);
-            let (http, server, acceptor) = (http.clone(), server.clone(), acceptor.clone());
-            let watcher = graceful.watcher();
-            tokio::spawn(async move {
-                match acceptor {
-                    None => connection(&http, stream, server, watcher).await,
-                    Some(acceptor) => {
-                        if let Some(stream) = handshake(&acceptor, stream).await {
-                            connection(&http, stream, server, watcher).await;
-                        }
-                    }
-                }
-            });
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
         }
-        stopping.stop().await;
-        let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
+        drop(self.listener);
+        server.end_watches();
+        stopping.send_replace(true);
+        let ended = async { while connections.join_next().await.is_some() {} };
+        // Clients that do not read have no right to more time.
+        let _ = tokio::time::timeout(limits.stop_time, ended).await;
+        server.stop().await;
         Ok(())
     }
 }
 
-async fn handshake(
-    acceptor: &TlsAcceptor,
-    stream: tokio::net::TcpStream,
-) -> Option<tokio_rustls::server::TlsStream<tokio::net::TcpStream>> {
-    tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await.ok()?.ok()
+/// The options of HTTP.
+fn http(limits: &Limits) -> Builder<TokioExecutor> {
+    let mut http = Builder::new(TokioExecutor::new());
+    // The head of a request in HTTP/1.1 has to fit the buffer, which has at least 8 KiB.
+    let buffer = usize::try_from(limits.headers).unwrap_or(usize::MAX).max(8192);
+    http.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_time).max_buf_size(buffer);
+    http.http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams)
+        .max_header_list_size(limits.headers)
+        .max_send_buf_size(SEND_BUFFER)
+        .keep_alive_interval(ALIVE)
+        .keep_alive_timeout(ALIVE);
+    http
 }
 
-async fn connection<S>(
-    http: &Builder<TokioExecutor>,
-    stream: S,
+/// What serves connections.
+struct Serving {
+    http: Builder<TokioExecutor>,
+    acceptor: Option<TlsAcceptor>,
     server: ApiServer,
-    watcher: hyper_util::server::graceful::Watcher,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let service = service_fn(move |request| websocket::serve(server.clone(), request));
-    let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-    // A connection that breaks has no client that could be told.
-    let _ = watcher.watch(connection).await;
+    stopped: watch::Receiver<bool>,
+}
+
+impl Serving {
+    /// Serves a connection to its end.
+    async fn connection(self: Arc<Self>, stream: TcpStream) {
+        let limits = self.server.limits();
+        let client = Client::new(limits);
+        let stream = Stream::new(stream, client.clone(), limits.stall_time);
+        let served = async {
+            match &self.acceptor {
+                None => self.serve(stream, &client).await,
+                Some(acceptor) => {
+                    // A client that is too slow, or speaks no TLS, cannot be told.
+                    let handshake = tokio::time::timeout(limits.header_time, acceptor.accept(stream)).await;
+                    if let Ok(Ok(stream)) = handshake {
+                        self.serve(stream, &client).await;
+                    }
+                }
+            }
+        };
+        tokio::select! {
+            () = served => {}
+            () = client.overdue() => {}
+        }
+    }
+
+    async fn serve<S>(&self, stream: S, client: &Arc<Client>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let service = service_fn(|request| websocket::serve(self.server.clone(), client.clone(), request));
+        let connection = self.http.serve_connection_with_upgrades(TokioIo::new(stream), service);
+        tokio::pin!(connection);
+        let mut stopped = self.stopped.clone();
+        let stopping = async {
+            // The server that is gone has stopped.
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        };
+        // A connection that breaks has no client that could be told.
+        tokio::select! {
+            _ = connection.as_mut() => {}
+            () = stopping => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
+        }
+        if let Some(watch) = client.upgraded() {
+            let _ = watch.await;
+        }
+    }
 }

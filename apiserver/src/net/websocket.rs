@@ -1,6 +1,7 @@
 //! Watches over WebSocket: each event is a message. The client of fabric8 asks for them.
 
 use std::io;
+use std::sync::Arc;
 
 use futures::{SinkExt, StreamExt};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
@@ -14,6 +15,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tower::ServiceExt;
 
+use super::connection::Client;
+use super::unread;
 use crate::ApiServer;
 use crate::http::{Body, Events, LostAnswer, lost};
 
@@ -21,7 +24,12 @@ use crate::http::{Body, Events, LostAnswer, lost};
 const INCOMING: usize = 4096;
 
 /// Answers a request, over WebSocket if it is a watch that asks for it. The error is that of an answer that a fault loses.
-pub(super) async fn serve(server: ApiServer, mut request: Request<Incoming>) -> io::Result<Response<Body>> {
+pub(super) async fn serve(
+    server: ApiServer,
+    client: Arc<Client>,
+    mut request: Request<Incoming>,
+) -> io::Result<Response<Body>> {
+    let ticket = client.begin();
     let key = key(request.headers());
     let upgrade = key.map(|key| (key, hyper::upgrade::on(&mut request)));
     let protocol = request.headers().get(header::SEC_WEBSOCKET_PROTOCOL).cloned();
@@ -30,13 +38,18 @@ pub(super) async fn serve(server: ApiServer, mut request: Request<Incoming>) -> 
     if response.extensions().get::<LostAnswer>().is_some() {
         return Err(lost());
     }
+    let is_watch = response.extensions().get::<Events>().is_some();
     match upgrade {
         // Other answers, errors included, are ordinary ones.
-        Some((key, upgrade)) if response.extensions().get::<Events>().is_some() => {
-            tokio::spawn(forward(upgrade, response.into_body()));
+        Some((key, upgrade)) if is_watch => {
+            let events = response.into_body();
+            client.upgrade(tokio::spawn(async move {
+                forward(upgrade, events).await;
+                drop(ticket);
+            }));
             Ok(switching(&key, protocol))
         }
-        _ => Ok(response),
+        _ => Ok(unread::answer(response, ticket, is_watch)),
     }
 }
 

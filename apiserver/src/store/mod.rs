@@ -47,7 +47,7 @@ use futures::{Stream, future::BoxFuture};
 pub use entry::Entry;
 pub use error::StoreError;
 #[cfg(feature = "etcd")]
-pub use etcd::Etcd;
+pub use etcd::{Etcd, EtcdTls};
 #[cfg(feature = "file")]
 pub use file::{File, FileError};
 pub use key::{InvalidKey, Key, KeyParts, Prefix};

@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fieldmanager_apiserver::store::{
-    Etcd, Event, HistoryLimits, Key, List, Prefix, Revision, SharedStore, Store, StoreError, Write,
+    Etcd, EtcdTls, Event, HistoryLimits, Key, List, Prefix, Revision, SharedStore, Store, StoreError, Write,
 };
 use fieldmanager_apiserver::{ApiServer, Collection};
 use fieldmanager_value::Value;
@@ -47,7 +47,9 @@ impl Server {
 
     /// Starts the process, with the data that it had.
     fn resume(&self) {
-        let (client, peer) = (format!("http://{}", self.client), format!("http://{}", self.peer));
+        let has_tls = self.options.iter().any(|option| option == "--cert-file");
+        let scheme = if has_tls { "https" } else { "http" };
+        let (client, peer) = (format!("{scheme}://{}", self.client), format!("http://{}", self.peer));
         let program = std::env::var("ETCD").unwrap_or_else(|_| "etcd".to_owned());
         let mut process = Command::new(&program)
             .args([
@@ -94,7 +96,7 @@ impl Drop for Server {
 }
 
 async fn connect(address: &str, limits: HistoryLimits) -> Arc<Etcd> {
-    Arc::new(Etcd::connect(&[format!("http://{address}")], limits).await.unwrap())
+    Arc::new(Etcd::connect(&[format!("http://{address}")], &EtcdTls::default(), limits).await.unwrap())
 }
 
 fn free_address() -> String {
@@ -211,6 +213,124 @@ async fn servers_that_share_an_etcd_lose_no_update_and_see_one_order() {
     }
 }
 
+#[test]
+fn a_server_that_is_killed_under_load_takes_no_acknowledged_write_with_it() {
+    let etcd = Server::start(&[]);
+    let keys: Vec<Key> = (0..4).map(|n| pod("a", &format!("x-{n}"))).collect();
+    // Each server has its own threads. Those of the killed one end in the middle of what they do.
+    let runtime =
+        || tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let (killed, surviving) = (runtime(), runtime());
+    let acknowledged = Arc::new(AtomicU64::new(0));
+    let load = |runtime: &tokio::runtime::Runtime, count: usize| {
+        let store = runtime.block_on(etcd.connect(HistoryLimits::default()));
+        for n in 0..16 {
+            let (store, keys, acknowledged) = (store.clone(), keys.clone(), acknowledged.clone());
+            runtime.spawn(async move {
+                for round in 0..count {
+                    increment(&store, &keys[(n + round) % 4]).await;
+                    acknowledged.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        store
+    };
+    let store = load(&surviving, 40);
+    let begin = surviving.block_on(store.revision()).unwrap();
+    let watch = surviving.block_on(store.watch(Prefix::all(), begin)).unwrap();
+    let other = load(&killed, usize::MAX);
+    std::thread::sleep(Duration::from_millis(300));
+    killed.shutdown_background();
+    drop(other);
+    let at_kill = acknowledged.load(Ordering::SeqCst);
+    assert!(at_kill > 0);
+
+    // The other server ends its work, and its watch has every write once.
+    surviving.block_on(async {
+        let started = Instant::now();
+        let mut last = 0;
+        loop {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let now = acknowledged.load(Ordering::SeqCst);
+            if now == last && now >= 16 * 40 {
+                break;
+            }
+            last = now;
+            assert!(started.elapsed() < Duration::from_secs(60), "{now} writes");
+        }
+        let (mut stored, mut newest) = (0, begin);
+        for key in &keys {
+            let entry = store.get(key, None).await.unwrap().entry.unwrap();
+            stored += number(&entry.object);
+            newest = newest.max(entry.revision);
+        }
+        // A write of the killed server may have been made without its answer: one of each of its 16 tasks.
+        let acknowledged = i64::try_from(acknowledged.load(Ordering::SeqCst)).unwrap();
+        assert!(
+            (acknowledged..=acknowledged + 16).contains(&stored),
+            "{stored}, acknowledged {acknowledged}"
+        );
+        let mut watch = watch;
+        let mut numbers: BTreeMap<Key, i64> = BTreeMap::new();
+        loop {
+            let event = tokio::time::timeout(Duration::from_secs(20), watch.next()).await.unwrap();
+            let event = event.unwrap().unwrap();
+            let found = number(event.object.as_ref().unwrap());
+            let before = numbers.insert(event.key.clone(), found);
+            assert!(
+                before.is_none_or(|before| found == before + 1),
+                "{}: {found} after {before:?}",
+                event.key
+            );
+            if event.revision == newest {
+                break;
+            }
+        }
+        assert_eq!(numbers.values().sum::<i64>(), stored);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn etcd_is_reached_over_tls_with_certificates_of_both_sides() {
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let signed = |name: &str| {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new([name.to_owned()]).unwrap();
+        (params.signed_by(&key, &authority).unwrap().pem(), key.serialize_pem())
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (certificate, key) = signed("127.0.0.1");
+    let etcd = Server::start(&[
+        "--cert-file",
+        &file("cert", &certificate),
+        "--key-file",
+        &file("key", &key),
+        "--trusted-ca-file",
+        &file("authority", &authority.pem()),
+        "--client-cert-auth",
+    ]);
+    let urls = [format!("https://{}", etcd.client)];
+    let mut tls = EtcdTls::default();
+    tls.authority = Some(authority.pem().into_bytes());
+    let refused = Etcd::connect(&urls, &tls, HistoryLimits::default()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused}");
+    let (certificate, key) = signed("client");
+    tls.identity = Some((certificate.into_bytes(), key.into_bytes()));
+    let store = Etcd::connect(&urls, &tls, HistoryLimits::default()).await.unwrap();
+    increment(&store, &pod("a", "x")).await;
+    assert_eq!(number(&store.get(&pod("a", "x"), None).await.unwrap().entry.unwrap().object), 1);
+    let stranger = Etcd::connect(&urls, &EtcdTls::default(), HistoryLimits::default()).await.unwrap_err();
+    assert!(matches!(stranger, StoreError::Unavailable(_)), "{stranger}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_watch_continues_after_etcd_was_killed() {
     let etcd = Server::start(&[]);
@@ -245,8 +365,7 @@ async fn a_watch_ends_if_etcd_was_compacted_while_it_could_not_be_reached() {
     let begin = increment(&store, &pod("a", "x")).await;
     let mut watch = store.watch(Prefix::all(), begin).await.unwrap();
     let gate = Gate::start(&etcd.client);
-    let behind =
-        Etcd::connect(&[format!("http://{}", gate.address)], HistoryLimits::default()).await.unwrap();
+    let behind = connect(&gate.address, HistoryLimits::default()).await;
     let mut cut_off = behind.watch(Prefix::all(), begin).await.unwrap();
     gate.close();
     let mut last = begin;

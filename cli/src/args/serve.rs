@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bytesize::ByteSize;
 use fieldmanager_managedfields::Time;
@@ -37,6 +38,15 @@ pub(crate) struct ServeArgs {
     /// `etcd:URL,...` for an etcd that several servers may share
     #[arg(long, value_name = "STORE", default_value = "memory")]
     pub(crate) store: StoreArg,
+    /// The certificates, in PEM, that the servers of etcd are trusted with, for URLs with https
+    #[arg(long, value_name = "FILE")]
+    pub(crate) etcd_authority: Option<PathBuf>,
+    /// The certificate, in PEM, that is shown to etcd
+    #[arg(long, value_name = "FILE", requires = "etcd_key")]
+    pub(crate) etcd_certificate: Option<PathBuf>,
+    /// The private key of that certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "etcd_certificate")]
+    pub(crate) etcd_key: Option<PathBuf>,
     /// A file with CustomResourceDefinitions to create at the start, unless the store has them; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) crd: Vec<PathBuf>,
@@ -55,6 +65,15 @@ pub(crate) struct ServeArgs {
     /// The most bytes of the headers of a request
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     pub(crate) max_headers: ByteSize,
+    /// The most memory for bodies that are being received and for answers that clients have not read
+    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    pub(crate) max_buffers: ByteSize,
+    /// The most connections at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
+    pub(crate) max_connections: usize,
+    /// The most requests and watches at once on one connection of HTTP/2
+    #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
+    pub(crate) max_streams: u32,
     /// The most requests at once, apart from watches
     #[arg(long, value_name = "NUMBER", default_value_t = 400)]
     pub(crate) max_requests: usize,
@@ -70,6 +89,24 @@ pub(crate) struct ServeArgs {
     /// Stop when standard input ends, so that the server ends with the program that started it, however that ends
     #[arg(long)]
     pub(crate) stop_with_stdin: bool,
+    /// The time for a TLS handshake and for the headers of a request
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub(crate) header_time: Duration,
+    /// The time to send the body of a request, and the time to read an answer
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) request_time: Duration,
+    /// The time during which a client may send nothing of a body, or read nothing of what the server sends
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub(crate) stall_time: Duration,
+    /// The time that a connection of HTTP/2 may have no request
+    #[arg(long, value_name = "TIME", default_value = "90s", value_parser = duration)]
+    pub(crate) idle_time: Duration,
+    /// The time after its last write at which an Event is deleted
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub(crate) event_ttl: Duration,
+    /// The time that requests have to end after SIGTERM
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub(crate) stop_time: Duration,
     /// Answer requests below /test, by which tests restore snapshots, inject faults, read the log and set the clock
     #[arg(long)]
     pub(crate) test_api: bool,
@@ -88,6 +125,12 @@ pub(crate) struct ServeArgs {
     /// Log as JSON, one object on each line
     #[arg(long)]
     pub(crate) log_json: bool,
+}
+
+/// A time such as `90s` or `1m30s`.
+fn duration(argument: &str) -> Result<Duration, String> {
+    let parsed = argument.parse::<jiff::SignedDuration>().ok().and_then(|time| time.try_into().ok());
+    parsed.ok_or_else(|| "expected a time such as `500ms`, `90s` or `1m30s`".to_owned())
 }
 
 /// Where objects are stored.

@@ -26,6 +26,7 @@ pub(crate) fn run(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
 }
 
 async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
+    allow_open_files();
     let tokens = match &args.token_file {
         Some(path) => tokens(&files.text(path)?, path)?,
         None => BTreeMap::new(),
@@ -37,15 +38,10 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
             args.listen
         )));
     }
-    let mut limits = Limits::default();
-    limits.body = size(args.max_body);
-    limits.headers = u32::try_from(args.max_headers.as_u64()).unwrap_or(u32::MAX);
-    limits.requests = args.max_requests;
-    limits.watches = args.max_watches;
-    limits.log = if args.test_api { size(args.max_log) } else { 0 };
+    let limits = limits(args);
     let history = HistoryLimits::default().events(args.max_history).bytes(size(args.max_history_size));
     let collection = if args.no_collector { Collection::Stepped } else { Collection::On };
-    let builder = ApiServer::builder().store(store(&args.store, history).await?);
+    let builder = ApiServer::builder().store(store(args, history).await?);
     let builder = builder.limits(limits).tokens(tokens.clone());
     let random = Random::system();
     if let Some(seed) = args.seed {
@@ -112,26 +108,62 @@ async fn end_of_stdin(wanted: bool) {
     let _ = end.await;
 }
 
-async fn store(store: &StoreArg, history: HistoryLimits) -> Result<SharedStore, Failure> {
-    Ok(match store {
+fn limits(args: &ServeArgs) -> Limits {
+    let mut limits = Limits::default();
+    limits.body = size(args.max_body);
+    limits.buffers = size(args.max_buffers);
+    limits.headers = u32::try_from(args.max_headers.as_u64()).unwrap_or(u32::MAX);
+    limits.requests = args.max_requests;
+    limits.watches = args.max_watches;
+    limits.log = if args.test_api { size(args.max_log) } else { 0 };
+    limits.connections = args.max_connections;
+    limits.streams = args.max_streams;
+    limits.header_time = args.header_time;
+    limits.request_time = args.request_time;
+    limits.stall_time = args.stall_time;
+    limits.idle_time = args.idle_time;
+    limits.event_time = args.event_ttl;
+    limits.stop_time = args.stop_time;
+    limits
+}
+
+async fn store(args: &ServeArgs, history: HistoryLimits) -> Result<SharedStore, Failure> {
+    Ok(match &args.store {
         StoreArg::Memory => Arc::new(Memory::new(history)),
         StoreArg::File(path) => {
             Arc::new(File::open(path, history).map_err(|error| Failure::Other(error.to_string()))?)
         }
-        StoreArg::Etcd(urls) => etcd(urls, history).await?,
+        StoreArg::Etcd(urls) => etcd(urls, args, history).await?,
     })
 }
 
 #[cfg(feature = "etcd")]
-async fn etcd(urls: &[String], history: HistoryLimits) -> Result<SharedStore, Failure> {
-    let store = fieldmanager_apiserver::store::Etcd::connect(urls, history).await;
+async fn etcd(urls: &[String], args: &ServeArgs, history: HistoryLimits) -> Result<SharedStore, Failure> {
+    use fieldmanager_apiserver::store::{Etcd, EtcdTls};
+
+    let read = |path: &Option<PathBuf>| match path {
+        Some(path) => std::fs::read(path).map(Some).map_err(|error| Failure::input(path.display(), error)),
+        None => Ok(None),
+    };
+    let mut tls = EtcdTls::default();
+    tls.authority = read(&args.etcd_authority)?;
+    tls.identity = read(&args.etcd_certificate)?.zip(read(&args.etcd_key)?);
+    let store = Etcd::connect(urls, &tls, history).await;
     Ok(Arc::new(store.map_err(|error| Failure::Other(format!("{}: {error}", urls.join(","))))?))
 }
 
 #[cfg(not(feature = "etcd"))]
-async fn etcd(urls: &[String], _: HistoryLimits) -> Result<SharedStore, Failure> {
+async fn etcd(urls: &[String], _: &ServeArgs, _: HistoryLimits) -> Result<SharedStore, Failure> {
     let urls = urls.join(",");
     Err(Failure::Usage(format!("--store etcd:{urls} needs a program that is built with the feature `etcd`")))
+}
+
+/// Raises the number of files and connections that may be open to what the system allows.
+fn allow_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    // A limit that stays low is met later, as connections that wait.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 fn size(size: ByteSize) -> usize {

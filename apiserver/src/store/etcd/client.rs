@@ -4,11 +4,13 @@ use std::future::Future;
 use std::time::Duration;
 
 use etcd_client::{
-    CompactionOptions, Compare, CompareOp, ConnectOptions, Error, GetOptions, GetResponse, KvClient,
-    ResponseHeader, Txn, TxnOp, TxnOpResponse, WatchClient, WatchOptions, WatchStream,
+    Certificate, CompactionOptions, Compare, CompareOp, ConnectOptions, Error, GetOptions, GetResponse,
+    Identity, KvClient, ResponseHeader, TlsOptions, Txn, TxnOp, TxnOpResponse, WatchClient, WatchOptions,
+    WatchStream,
 };
 use fieldmanager_value::Value;
 
+use super::EtcdTls;
 use super::convert::{entry, revision, unavailable};
 use crate::store::objects::{Objects, Stored};
 use crate::store::{Entry, Key, List, Page, Prefix, Result, Revision, StoreError, Write};
@@ -43,10 +45,20 @@ pub(super) enum Outcome {
 }
 
 impl Client {
-    pub(super) async fn connect(endpoints: &[String]) -> Result<Self> {
-        let options = ConnectOptions::new()
+    pub(super) async fn connect(endpoints: &[String], tls: &EtcdTls) -> Result<Self> {
+        let mut options = ConnectOptions::new()
             .with_connect_timeout(Duration::from_secs(3))
             .with_keep_alive(Duration::from_secs(5), Duration::from_secs(5));
+        if endpoints.iter().any(|endpoint| endpoint.starts_with("https:")) {
+            let mut certificates = TlsOptions::new();
+            if let Some(authority) = &tls.authority {
+                certificates = certificates.ca_certificate(Certificate::from_pem(authority));
+            }
+            if let Some((certificate, key)) = &tls.identity {
+                certificates = certificates.identity(Identity::from_pem(certificate, key));
+            }
+            options = options.with_tls(certificates);
+        }
         let client = etcd_client::Client::connect(endpoints, Some(options)).await.map_err(unavailable)?;
         Ok(Client {
             kv: client.kv_client().max_decoding_message_size(LARGEST_ANSWER),

@@ -37,6 +37,23 @@ pub struct Etcd {
     feed: AbortHandle,
 }
 
+/// The certificates of connections to etcd, in PEM.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct EtcdTls {
+    /// The certificates that the servers of etcd are trusted with. Without them no server is.
+    pub authority: Option<Vec<u8>>,
+    /// The certificate that is shown to etcd, and its private key.
+    pub identity: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl std::fmt::Debug for EtcdTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let has_identity = self.identity.is_some();
+        f.debug_struct("EtcdTls").field("identity", &has_identity).finish_non_exhaustive()
+    }
+}
+
 /// How long a list waits for the feed before it reads from etcd. Other writers of the same etcd raise its revision without
 /// an event for this store.
 const FEED_DELAY: Duration = Duration::from_millis(20);
@@ -45,15 +62,16 @@ const FEED_DELAY: Duration = Duration::from_millis(20);
 const COMPACTION_DELAY: Duration = Duration::from_secs(2);
 
 impl Etcd {
-    /// Connects to the servers of an etcd cluster, such as `http://127.0.0.1:2379`, and reads all objects.
+    /// Connects to the servers of an etcd cluster, such as `https://127.0.0.1:2379`, and reads all objects. `tls` is for
+    /// URLs with `https`.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub async fn connect(endpoints: &[String], limits: HistoryLimits) -> Result<Self> {
-        let client = Client::connect(endpoints).await?;
+    pub async fn connect(endpoints: &[String], tls: &EtcdTls, limits: HistoryLimits) -> Result<Self> {
+        let client = Client::connect(endpoints, tls).await?;
         let (objects, revision) = client.all().await?;
         let shared = Shared::new(State::new(objects, revision, limits));
         let (reaches, reached) = watch::channel(revision);

@@ -2,7 +2,7 @@
 // needs no other program.
 //
 // The server has one token, "secret", with all rights. Controllers and admission plugins that change objects of users
-// are off; etcd does not wait for the disk, since the data is not needed after the process ends.
+// are off; etcd waits for the disk only if it is told to, since the data is not needed after the process ends.
 package main
 
 import (
@@ -46,6 +46,8 @@ func main() {
 	client := flag.Int("etcd-client", 23790, "port on which etcd serves the API server")
 	peer := flag.Int("etcd-peer", 23791, "port on which etcd listens for other members, of which there are none")
 	authorization := flag.String("authorization-mode", "AlwaysAllow", "authorization mode; RBAC creates the default roles")
+	sync := flag.Bool("etcd-sync", false, "answer writes when they are on the disk")
+	only := flag.Bool("etcd-only", false, "run etcd without the API server")
 	watch := flag.Bool("watch-stdin", false, "end when standard input is closed")
 	flag.Parse()
 	if *watch {
@@ -54,7 +56,7 @@ func main() {
 			os.Exit(0)
 		}()
 	}
-	code, err := run(*data, *port, *authorization, loopback(*client), loopback(*peer))
+	code, err := run(*data, *port, *authorization, *sync, *only, loopback(*client), loopback(*peer))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -62,7 +64,7 @@ func main() {
 	os.Exit(code)
 }
 
-func run(data string, port int, authorization string, client, peer *url.URL) (int, error) {
+func run(data string, port int, authorization string, sync, only bool, client, peer *url.URL) (int, error) {
 	keyFile, tokenFile := filepath.Join(data, "key.pem"), filepath.Join(data, "tokens.csv")
 	if err := writeKey(keyFile); err != nil {
 		return 0, err
@@ -70,11 +72,14 @@ func run(data string, port int, authorization string, client, peer *url.URL) (in
 	if err := os.WriteFile(tokenFile, []byte("secret,admin,admin,system:masters\n"), 0o600); err != nil {
 		return 0, err
 	}
-	etcd, err := startEtcd(filepath.Join(data, "etcd"), client, peer)
+	etcd, err := startEtcd(filepath.Join(data, "etcd"), sync, client, peer)
 	if err != nil {
 		return 0, fmt.Errorf("etcd: %w", err)
 	}
 	defer etcd.Close()
+	if only {
+		return 0, <-etcd.Err()
+	}
 	server := app.NewAPIServerCommand()
 	server.SetArgs([]string{
 		"--etcd-servers=" + client.String(),
@@ -108,11 +113,11 @@ func writeKey(file string) error {
 }
 
 // startEtcd starts a cluster of one member and returns when it is ready.
-func startEtcd(folder string, client, peer *url.URL) (*embed.Etcd, error) {
+func startEtcd(folder string, sync bool, client, peer *url.URL) (*embed.Etcd, error) {
 	config := embed.NewConfig()
 	config.Dir = folder
 	config.LogLevel = "error"
-	config.UnsafeNoFsync = true
+	config.UnsafeNoFsync = !sync
 	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
 	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
 	config.InitialCluster = config.InitialClusterFromName(config.Name)

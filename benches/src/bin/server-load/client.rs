@@ -1,0 +1,168 @@
+//! A client over HTTP/1.1 and TLS, with a connection that is used again and again.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::SendRequest;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::crypto::CryptoProvider;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{self, ClientConfig, DigitallySignedStruct, SignatureScheme};
+
+use crate::error::Error;
+
+/// The token of both servers.
+pub(crate) const TOKEN: &str = "secret";
+
+/// The media type of an apply.
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+pub(crate) const JSON: &str = "application/json";
+
+/// A server that accepts connections.
+#[derive(Clone)]
+pub(crate) struct Target {
+    port: u16,
+    tls: TlsConnector,
+}
+
+/// Every certificate is accepted: the servers make their own, and the client is to be cheap.
+#[derive(Debug)]
+struct Anyone(CryptoProvider);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+impl Target {
+    pub(crate) fn new(port: u16) -> Result<Self, Error> {
+        let failed = |error| Error::request("TLS", error);
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(failed)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Anyone(default_provider())))
+            .with_no_client_auth();
+        Ok(Target { port, tls: TlsConnector::from(Arc::new(config)) })
+    }
+
+    pub(crate) async fn connect(&self) -> Result<Client, Error> {
+        let failed = |message: String| Error::Request { request: "a connection".to_owned(), message };
+        let stream =
+            TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| failed(error.to_string()))?;
+        stream.set_nodelay(true).map_err(|error| failed(error.to_string()))?;
+        let name = ServerName::try_from("localhost").map_err(|error| failed(error.to_string()))?;
+        let stream = self.tls.connect(name, stream).await.map_err(|error| failed(error.to_string()))?;
+        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = handshake.map_err(|error| failed(error.to_string()))?;
+        // Its error is that of the request that waits.
+        tokio::spawn(connection);
+        Ok(Client { sender })
+    }
+}
+
+/// A connection.
+pub(crate) struct Client {
+    sender: SendRequest<Full<Bytes>>,
+}
+
+impl Client {
+    /// Sends a request and returns the answer, whose body can be read.
+    pub(crate) async fn begin(
+        &mut self,
+        method: &str,
+        path: &str,
+        media: &str,
+        body: String,
+    ) -> Result<Response<Incoming>, Error> {
+        let failed = |error: &dyn std::error::Error| Error::request(&format!("{method} {path}"), error);
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, "localhost")
+            .header(header::AUTHORIZATION, format!("Bearer {TOKEN}"))
+            .header(header::ACCEPT, JSON)
+            .header(header::CONTENT_TYPE, media)
+            .header(header::USER_AGENT, "server-load/1")
+            .body(Full::from(body))
+            .map_err(|error| failed(&error))?;
+        self.sender.ready().await.map_err(|error| failed(&error))?;
+        self.sender.send_request(request).await.map_err(|error| failed(&error))
+    }
+
+    /// Sends a request and reads the answer to its end. Returns the status code and the number of bytes.
+    pub(crate) async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        media: &str,
+        body: String,
+    ) -> Result<(u16, usize), Error> {
+        let response = self.begin(method, path, media, body).await?;
+        let code = response.status().as_u16();
+        let mut body = response.into_body();
+        let mut length = 0;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| Error::request(&format!("{method} {path}"), error))?;
+            length += frame.data_ref().map_or(0, Bytes::len);
+        }
+        Ok((code, length))
+    }
+
+    /// Sends a request that has to succeed, and returns the body of the answer.
+    pub(crate) async fn succeed(
+        &mut self,
+        method: &str,
+        path: &str,
+        media: &str,
+        body: String,
+    ) -> Result<Bytes, Error> {
+        let response = self.begin(method, path, media, body).await?;
+        let code = response.status().as_u16();
+        let request = format!("{method} {path}");
+        let body =
+            response.into_body().collect().await.map_err(|error| Error::request(&request, error))?.to_bytes();
+        if !(200..300).contains(&code) {
+            let text: String = String::from_utf8_lossy(&body).chars().take(500).collect();
+            return Err(Error::request(&request, format!("{code} {text}")));
+        }
+        Ok(body)
+    }
+}

@@ -1,0 +1,161 @@
+//! Clients that mean harm, or are broken.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+
+use crate::CONFIG_MAPS;
+
+/// A client that lasts until this is dropped.
+pub(crate) struct Abuser(JoinHandle<()>);
+
+impl Drop for Abuser {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The conduct of a client after it was connected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Harm {
+    /// Nothing.
+    Silence,
+    /// Sends the headers of a request, one byte each second.
+    SlowHead,
+    /// Sends a body with a length, one byte each second.
+    SlowBody,
+    /// Sends a body that never ends.
+    EndlessBody,
+    /// Reads an answer, one byte each second.
+    SlowReader,
+    /// Reads nothing of a watch.
+    UnreadWatch,
+    /// Closes its half of the connection after a request to watch.
+    HalfClosed,
+}
+
+/// The kinds of harm, with their part of 2,000 connections.
+pub(crate) const KINDS: [(Harm, u64); 7] = [
+    (Harm::Silence, 300),
+    (Harm::SlowHead, 400),
+    (Harm::SlowBody, 400),
+    (Harm::EndlessBody, 200),
+    (Harm::SlowReader, 300),
+    (Harm::UnreadWatch, 300),
+    (Harm::HalfClosed, 100),
+];
+
+/// 2,000 connections of HTTP/1.1.
+pub(crate) async fn two_thousand(address: &str) -> Vec<Abuser> {
+    let mut abusers = Vec::new();
+    for (harm, count) in KINDS {
+        abusers.extend(some(address, harm, count).await);
+    }
+    abusers
+}
+
+/// Connections of HTTP/1.1 that do the same.
+pub(crate) async fn some(address: &str, harm: Harm, count: u64) -> Vec<Abuser> {
+    let mut abusers = Vec::new();
+    for number in 0..count {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        // They do not act at the same moment.
+        let delay = Duration::from_millis(number * 1000 / count);
+        abusers.push(Abuser(tokio::spawn(async move {
+            // The server may end the connection at any time.
+            let _ = act(&mut stream, harm, delay).await;
+            let _stream = stream;
+            std::future::pending::<()>().await;
+        })));
+    }
+    abusers
+}
+
+async fn act(stream: &mut TcpStream, harm: Harm, delay: Duration) -> std::io::Result<()> {
+    let second = Duration::from_secs(1);
+    let watch = format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: a\r\n\r\n");
+    let post = format!("POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\n");
+    match harm {
+        Harm::Silence => {}
+        Harm::SlowHead => {
+            tokio::time::sleep(delay).await;
+            for byte in watch.as_bytes().iter().take(watch.len() - 2) {
+                stream.write_all(&[*byte]).await?;
+                tokio::time::sleep(second).await;
+            }
+        }
+        Harm::SlowBody => {
+            stream.write_all(format!("{post}Content-Length: 1000000\r\n\r\n").as_bytes()).await?;
+            tokio::time::sleep(delay).await;
+            loop {
+                stream.write_all(b" ").await?;
+                tokio::time::sleep(second).await;
+            }
+        }
+        Harm::EndlessBody => {
+            stream.write_all(format!("{post}Transfer-Encoding: chunked\r\n\r\n").as_bytes()).await?;
+            tokio::time::sleep(delay).await;
+            loop {
+                stream.write_all(b"1\r\n \r\n").await?;
+                tokio::time::sleep(second).await;
+            }
+        }
+        Harm::SlowReader => {
+            stream.write_all(watch.replace("?watch=true", "").as_bytes()).await?;
+            tokio::time::sleep(delay).await;
+            let mut byte = [0];
+            while stream.read(&mut byte).await? > 0 {
+                tokio::time::sleep(second).await;
+            }
+        }
+        Harm::UnreadWatch => stream.write_all(watch.as_bytes()).await?,
+        Harm::HalfClosed => {
+            stream.write_all(watch.as_bytes()).await?;
+            stream.shutdown().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Connections of HTTP/2, each with some requests whose bodies do not end, some lists and some watches. Nothing is read of
+/// the answers.
+pub(crate) async fn http2(address: &str, connections: usize, streams: usize) -> Vec<Abuser> {
+    let mut abusers = Vec::new();
+    for _ in 0..connections {
+        let stream = TcpStream::connect(address).await.unwrap();
+        let mut builder = h2::client::Builder::new();
+        // A window for the first bytes of an answer only.
+        let builder = builder.initial_window_size(100);
+        let (client, connection) = builder.handshake::<_, Bytes>(stream).await.unwrap();
+        abusers.push(Abuser(tokio::spawn(async move {
+            let requests = async {
+                let mut kept = Vec::new();
+                for number in 0..streams {
+                    let (method, path) = match number % 3 {
+                        0 => ("POST", CONFIG_MAPS.to_owned()),
+                        1 => ("GET", CONFIG_MAPS.to_owned()),
+                        _ => ("GET", format!("{CONFIG_MAPS}?watch=true")),
+                    };
+                    let Ok(mut ready) = client.clone().ready().await else { break };
+                    let uri = format!("http://localhost{path}");
+                    let request = http::Request::builder().method(method).uri(uri).body(()).unwrap();
+                    let Ok((answer, mut body)) = ready.send_request(request, method == "GET") else { break };
+                    if method == "POST" {
+                        let _ = body.send_data(Bytes::from_static(b"{"), false);
+                    }
+                    kept.push((answer, body));
+                }
+                std::future::pending::<()>().await;
+                drop(kept);
+            };
+            tokio::select! {
+                () = requests => {}
+                _ = connection => {}
+            }
+        })));
+    }
+    abusers
+}
