@@ -15,10 +15,23 @@ pub struct Limits {
     /// The size of the log of requests, in bytes, of which the oldest are dropped first. 0, which is no log, by default; 64
     /// MiB for a [server for tests](crate::Builder::test_api).
     pub log: usize,
+    /// The revisions of one object that the [page](crate::Builder::page) shows, with the requests that were refused: the
+    /// oldest are dropped first. 1,000 by default; 0 for no history.
+    pub revisions: usize,
+    /// The memory of the revisions of all objects, in bytes. 64 MiB by default; 0 for no history.
+    pub revisions_size: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { body: 3 * 1024 * 1024, requests: 400, watches: 10_000, headers: 1024 * 1024, log: 0 }
+        Limits {
+            body: 3 * 1024 * 1024,
+            requests: 400,
+            watches: 10_000,
+            headers: 1024 * 1024,
+            log: 0,
+            revisions: 1000,
+            revisions_size: 64 << 20,
+        }
     }
 }

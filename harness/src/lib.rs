@@ -26,7 +26,6 @@ mod convert;
 mod diff;
 mod documents;
 mod error;
-mod escape;
 mod files;
 mod format;
 mod judge;
@@ -60,7 +59,6 @@ pub use setup::{SetupError, set_up};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::documents::parse_documents;
-    pub use crate::escape::escape_untrusted;
     pub use crate::files::{InputError, read_input};
     pub use crate::oracle::{answer, answer_line, outcomes};
     pub use crate::outcome::{ErrorKind, Outcome, State, StepError};
@@ -71,4 +69,5 @@ pub mod internal {
         SetOperation, Step,
     };
     pub use crate::schemas::{SchemaError, SchemaSource};
+    pub use fieldmanager_value::internal::escape_untrusted;
 }

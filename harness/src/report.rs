@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use fieldmanager_value::Value;
 use serde::Serialize;
 
-use crate::escape::escape_untrusted;
 use crate::scenario::Scenario;
+use fieldmanager_value::internal::escape_untrusted;
 
 /// An unmet expectation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -90,7 +90,7 @@ impl ScenarioReport {
         }
     }
 
-    /// The report as a string; empty if the scenario passed. [`escape_untrusted`](crate::escape::escape_untrusted) escapes
+    /// The report as a string; empty if the scenario passed. [`escape_untrusted`] escapes
     /// names, paths and values.
     ///
     /// ```
@@ -120,7 +120,7 @@ impl ScenarioReport {
     }
 
     /// The lines of the report, for a caller that prints them itself; empty if the scenario passed.
-    /// [`escape_untrusted`](crate::escape::escape_untrusted) escapes their strings.
+    /// [`escape_untrusted`] escapes their strings.
     ///
     /// ```
     /// use fieldmanager_harness::internal::Part;
@@ -246,7 +246,7 @@ impl Report {
         self.scenarios.iter().filter(|scenario| !scenario.passed).count()
     }
 
-    /// Every failure, followed by the line `N passed, N failed`. [`escape_untrusted`](crate::escape::escape_untrusted) escapes
+    /// Every failure, followed by the line `N passed, N failed`. [`escape_untrusted`] escapes
     /// names, paths and values.
     ///
     /// ```

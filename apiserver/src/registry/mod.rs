@@ -69,6 +69,14 @@ impl Registry {
         self.all().find(is_of)
     }
 
+    /// The resource whose objects are stored under a group and a plural, at the storage version if that is served.
+    pub(crate) fn stored_as(&self, group: &str, plural: &str) -> Option<&Arc<Served>> {
+        let is_of = |served: &&Arc<Served>| {
+            served.is_stored() && served.storage_group() == group && served.facts.plural == plural
+        };
+        self.all().filter(is_of).max_by_key(|served| served.is_storage_version())
+    }
+
     /// One resource for each that is stored: of several versions, the first.
     pub(crate) fn stored(&self) -> impl Iterator<Item = &Arc<Served>> {
         let mut known = std::collections::BTreeSet::new();
