@@ -38,6 +38,11 @@ impl Registry {
         }
     }
 
+    /// Whether unions have an effect.
+    pub(crate) fn has_unions(&self) -> bool {
+        self.unions
+    }
+
     /// The resource at a group, version and plural.
     pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Served>> {
         self.resources.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))

@@ -36,10 +36,10 @@ pub(super) async fn history(core: &Core, place: &Place, query: &Query) -> Result
         @match steps.get(at) {
             None => div.columns { section.wide { p { "The object has not been written since the server started, or the server keeps no history." } } },
             Some(step) => {
-                div.columns {
+                div.columns.past {
                     (fight_list(&fights(&steps), &palette))
                     (slider(place, &history, at, &steps, &palette))
-                    section.wide #state aria-label="State" { (state(core, place, &history, at, step, &palette)) }
+                    section #state aria-label="State" { (state(core, place, &history, at, step, &palette)) }
                     (events(place, &history, at, &steps, &palette))
                 }
             }
@@ -101,23 +101,29 @@ fn slider(
     managers.dedup();
     let numbers: Vec<String> = history.items.iter().map(|item| item.number.to_string()).collect();
     html! {
-        section.wide.player aria-label="Position in the history" {
-            div.strip #strip aria-hidden="true" {
-                @for step in steps {
-                    span class=(format!("c{}", palette.colour(step.manager()))) .refused[matches!(step.item.event, Event::Refused(_))] {}
+            section.wide.player aria-label="Position in the history" {
+                div.strip #strip aria-hidden="true" {
+                    @for step in steps {
+    span class=(tick(step, palette)) {}
+                    }
+                }
+                input #slider type="range" hidden min="0" max=(history.items.len().saturating_sub(1)) value=(at)
+                    aria-label="Position in the history" data-numbers=(numbers.join(" "));
+                p.names { @for manager in managers { (name(palette, manager)) " " } }
+                div.controls {
+                    a #previous .button href=[at.checked_sub(1).and_then(link)] { "Previous" }
+                    button #play type="button" hidden { "Play" }
+                    a #next .button href=[link(at + 1)] { "Next" }
+                    span #position { (at + 1) " of " (history.items.len()) }
                 }
             }
-            input #slider type="range" hidden min="0" max=(history.items.len().saturating_sub(1)) value=(at)
-                aria-label="Position in the history" data-numbers=(numbers.join(" "));
-            p.names { @for manager in managers { (name(palette, manager)) " " } }
-            div.controls {
-                a #previous .button href=[at.checked_sub(1).and_then(link)] { "Previous" }
-                button #play type="button" hidden { "Play" }
-                a #next .button href=[link(at + 1)] { "Next" }
-                span #position { (at + 1) " of " (history.items.len()) }
-            }
         }
-    }
+}
+
+/// The classes of a step in the strip.
+fn tick(step: &Step<'_>, palette: &Palette) -> String {
+    let refused = if matches!(step.item.event, Event::Refused(_)) { " refused" } else { "" };
+    format!("c{}{refused}", palette.colour(step.manager()))
 }
 
 /// What happened at a position, and the object after it.
@@ -217,7 +223,7 @@ fn events(
     palette: &Palette,
 ) -> Markup {
     html! {
-        section.wide #events aria-labelledby="all" {
+        section #events aria-labelledby="all" {
             h2 #all { "Everything that happened" }
             @if history.dropped > 0 { p { (history.dropped) " older events are no longer kept." } }
             div.code tabindex="0" role="region" aria-label="events" {

@@ -95,7 +95,13 @@ fn latest(core: &Core) -> Markup {
     let latest = history.map(|history| history.latest(LATEST)).unwrap_or_default();
     let steps: Vec<(Place, Step<'_>)> = latest
         .iter()
-        .map(|(key, item)| (Place::of_key(&registry, key.clone()), Step { item, changes: Vec::new() }))
+        .map(|(key, item)| {
+            let place = Place::of_key(&registry, key.clone());
+            let own = place.history(core);
+            let at = own.items.iter().position(|other| other.number == item.number);
+            let changes = at.map(|at| own.changes(at)).unwrap_or_default();
+            (place, Step { item, changes })
+        })
         .collect();
     let palette = Palette::new(steps.iter().map(|(_, step)| step.manager()));
     html! {

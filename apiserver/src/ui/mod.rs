@@ -19,6 +19,8 @@ mod kinds;
 mod objects;
 mod owners;
 mod place;
+mod replay;
+mod scenario;
 mod step;
 
 use crate::endpoint::{Core, Failure};

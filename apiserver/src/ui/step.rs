@@ -110,10 +110,12 @@ impl Step<'_> {
                 format!("{who}: {verb} was refused with {status} {reason}{dry_run}: {message}.{fault}")
             }
             _ => {
-                let effects: Vec<String> = self.changes.iter().map(effect).collect();
-                let effects =
-                    if effects.is_empty() { String::new() } else { format!(" {}.", effects.join("; ")) };
-                format!("{who} {}.{effects}{fault}", self.verb())
+                let own = self.changes.iter().filter(|change| change.manager == request.manager);
+                let others = self.changes.iter().filter(|change| change.manager != request.manager);
+                let own = own.map(|change| format!(" and {}", effect(change)));
+                let others =
+                    others.map(|change| format!("; {} {}", shown_name(&change.manager), effect(change)));
+                format!("{who} {}{}.{fault}", self.verb(), own.chain(others).collect::<String>())
             }
         }
     }
@@ -148,7 +150,7 @@ fn effect(change: &ManagerChange) -> String {
         .filter(|(_, paths)| !paths.is_empty())
         .map(|(verb, paths)| format!("{verb} {}", listed(&paths)))
         .collect();
-    format!("{} {}", shown_name(&change.manager), parts.join(", "))
+    parts.join(", ")
 }
 
 fn listed(paths: &[&String]) -> String {

@@ -42,6 +42,8 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     limits.headers = u32::try_from(args.max_headers.as_u64()).unwrap_or(u32::MAX);
     limits.requests = args.max_requests;
     limits.watches = args.max_watches;
+    limits.revisions = args.max_revisions;
+    limits.revisions_size = size(args.max_revisions_size);
     limits.log = if args.test_api { size(args.max_log) } else { 0 };
     let history = HistoryLimits::default().events(args.max_history).bytes(size(args.max_history_size));
     let collection = if args.no_collector { Collection::Stepped } else { Collection::On };
@@ -54,7 +56,12 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     if let Some(time) = args.time {
         random.set_time(time);
     }
-    let builder = builder.unions(args.unions).collection(collection).source(random).test_api(args.test_api);
+    let builder = builder
+        .unions(args.unions)
+        .collection(collection)
+        .source(random)
+        .test_api(args.test_api)
+        .page(!args.no_ui);
     let failed = |error: StoreError| Failure::Other(error.to_string());
     let server = builder.build().await.map_err(failed)?;
     load(&server, args, files).await?;

@@ -1,0 +1,277 @@
+//! The steps of a scenario file that repeat what happened to an object.
+//!
+//! The server adds fields that no manager owns, such as defaults, and a scenario has no server: its objects are reduced to
+//! the fields that managers own. So the configuration of an apply is what its manager owns afterwards.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fieldmanager_blame::printable;
+use fieldmanager_fieldpath::Set;
+use fieldmanager_managedfields::{Entry, Operation};
+use fieldmanager_schema::Type;
+use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
+use fieldmanager_value::internal::go_format::quote;
+use fieldmanager_value::{Map, Str, Value};
+
+use super::objects::entries;
+use super::replay::Replay;
+use super::step::Step;
+use crate::endpoint::Failure;
+use crate::log::{Event, LogEntry, ObjectHistory, Refusal};
+use crate::object::{metadata, with_metadata};
+
+/// A scenario: the steps of one object, from its creation or the state that was found to its deletion.
+#[derive(Default)]
+pub(super) struct Life {
+    /// The steps as items of a YAML list, with comments.
+    pub(super) steps: Vec<(String, Value)>,
+}
+
+/// What the steps of an object have in common.
+pub(super) struct Writer<'a> {
+    ty: &'a Type,
+    /// The version of the steps.
+    version: String,
+    names: Names,
+}
+
+/// The names of managers in the scenario: one for each entry that a manager has.
+struct Names(BTreeMap<(String, Operation, String), String>);
+
+/// The lives of an object.
+pub(super) fn lives(
+    ty: &Type,
+    version: &str,
+    unions: bool,
+    history: &ObjectHistory,
+    steps: &[Step<'_>],
+) -> Result<Vec<Life>, Failure> {
+    let states = || history.items.iter().filter_map(|item| item.event.object());
+    let all: Vec<Entry> = states().flat_map(entries).collect();
+    if let Some(other) = all.iter().find(|entry| entry.api_version.as_str() != version) {
+        let (manager, own) = (printable(&other.manager), printable(other.api_version.as_str()));
+        return Err(refuse(format!("{manager} wrote version {own}, and objects are stored at {version}")));
+    }
+    let writer = Writer { ty, version: version.to_owned(), names: Names::of(&all) };
+    let new_replay = || Replay::new(ty, version, &ignored(), unions);
+    let (mut lives, mut replay) = (vec![Life::default()], new_replay());
+    for (at, step) in steps.iter().enumerate() {
+        let (after, before) = history.states(at);
+        let made = match (&step.item.event, &step.item.request) {
+            (Event::Found { object, .. }, _) => {
+                lives.push(Life::default());
+                replay = new_replay();
+                let steps = writer.found(object)?;
+                steps.iter().for_each(|step| replay.run(step));
+                steps
+            }
+            (Event::Written { object: Some(object), .. }, Some(request)) => {
+                writer.written(request, step, object, before, &mut replay)?.into_iter().collect()
+            }
+            (Event::Written { object: None, .. }, _) => {
+                lives.push(Life::default());
+                replay = new_replay();
+                Vec::new()
+            }
+            (Event::Refused(refusal), Some(request)) => {
+                writer.refused(request, refusal, after).into_iter().collect()
+            }
+            _ => Vec::new(),
+        };
+        let comment =
+            format!("{} {}", step.item.request.as_ref().map_or("", |request| &request.time), step.sentence());
+        if let Some(life) = lives.last_mut() {
+            life.steps.extend(made.into_iter().map(|step| (printable(comment.trim()), step)));
+        }
+    }
+    lives.retain(|life| !life.steps.is_empty());
+    Ok(lives)
+}
+
+fn refuse(reason: String) -> Failure {
+    Failure::new(422, "Invalid", format!("the history cannot be a scenario: {reason}"))
+}
+
+impl Names {
+    fn of(entries: &[Entry]) -> Self {
+        let own = |entry: &Entry| (entry.manager.to_string(), entry.operation, entry.subresource.to_string());
+        let all: BTreeSet<(String, Operation, String)> = entries.iter().map(own).collect();
+        let name = |id: &(String, Operation, String)| {
+            let (manager, operation, subresource) = id;
+            let is_only = all.iter().filter(|other| other.0 == *manager).count() == 1;
+            match (is_only, subresource.as_str()) {
+                (true, _) => manager.clone(),
+                (false, "") => format!("{manager} ({operation})"),
+                (false, subresource) => format!("{manager} ({operation}, {subresource})"),
+            }
+        };
+        Names(all.iter().map(|id| (id.clone(), name(id))).collect())
+    }
+
+    fn get(&self, manager: &str, operation: Operation, subresource: &str) -> String {
+        let id = (manager.to_owned(), operation, subresource.to_owned());
+        self.0.get(&id).cloned().unwrap_or_else(|| manager.to_owned())
+    }
+
+    fn of_entry(&self, entry: &Entry) -> String {
+        self.get(&entry.manager, entry.operation, &entry.subresource)
+    }
+}
+
+impl Writer<'_> {
+    /// The steps after which a state exists: every updater adds its fields, and every applier applies its own.
+    fn found(&self, object: &Value) -> Result<Vec<Value>, Failure> {
+        let mut steps = Vec::new();
+        let mut known = Set::new();
+        let all = entries(object);
+        let (appliers, updaters): (Vec<&Entry>, Vec<&Entry>) =
+            all.iter().partition(|entry| entry.operation == Operation::Apply);
+        for entry in updaters {
+            known = known.union(&entry.fields);
+            steps.push(self.update(&self.names.of_entry(entry), self.part(object, &known)?));
+        }
+        for entry in appliers {
+            let config = self.part(object, &entry.fields)?;
+            steps.push(self.apply(&self.names.of_entry(entry), config, true));
+        }
+        Ok(steps)
+    }
+
+    /// The step of a write; `None` if it changed nothing that a manager owns.
+    fn written(
+        &self,
+        request: &LogEntry,
+        step: &Step<'_>,
+        object: &Value,
+        before: Option<&Value>,
+        replay: &mut Replay,
+    ) -> Result<Option<Value>, Failure> {
+        if step.changes.is_empty() && before.is_some() {
+            return Ok(None);
+        }
+        let after = entries(object);
+        let made = if request.verb == "apply" {
+            let own = after.iter().find(|entry| {
+                entry.manager == request.manager.as_str()
+                    && entry.operation == Operation::Apply
+                    && entry.subresource == request.subresource.as_str()
+            });
+            let fields = own.map(|entry| entry.fields.clone()).unwrap_or_default();
+            let takes = step.changes.iter().any(|change| !change.took.is_empty());
+            let name = self.names.get(&request.manager, Operation::Apply, &request.subresource);
+            self.apply(&name, self.part(object, &fields)?, takes)
+        } else {
+            let updates = || step.changes.iter().filter(|change| change.operation == "Update");
+            let writes =
+                || updates().filter(|change| !change.gained.is_empty() || !change.changed.is_empty());
+            let own = writes().find(|change| change.manager == request.manager).or_else(|| writes().next());
+            let name = match own {
+                Some(change) => self.names.get(&change.manager, Operation::Update, &change.subresource),
+                None => self.names.get(&request.manager, Operation::Update, &request.subresource),
+            };
+            self.update(&name, self.part(object, &all_fields(&after))?)
+        };
+        replay.run(&made);
+        let managed = after.iter().map(|entry| {
+            let name = self.names.of_entry(entry);
+            let owned = map([
+                ("apiVersion", entry.api_version.as_str().into()),
+                ("operation", entry.operation.to_string().as_str().into()),
+                ("fields", replay.expected(&name, &entry.fields).to_value()),
+            ]);
+            (Str::from(name.as_str()), owned)
+        });
+        let expect = map([
+            ("object", self.part(object, &all_fields(&after))?),
+            ("managed", Value::Map(managed.collect())),
+        ]);
+        Ok(Some(with_expectation(made, expect)))
+    }
+
+    /// The step of an apply that had conflicts; `None` for other refusals, which a scenario does not have.
+    fn refused(&self, request: &LogEntry, refusal: &Refusal, live: Option<&Value>) -> Option<Value> {
+        if request.verb != "apply" || refusal.conflicts.is_empty() {
+            return None;
+        }
+        let body = Value::from_yaml(std::str::from_utf8(&refusal.body).ok()?).ok()?;
+        let config = ["managedFields", "uid", "resourceVersion", "creationTimestamp", "generation"]
+            .into_iter()
+            .fold(body, |body, name| with_metadata(&body, name, None));
+        let owners = live.map(entries).unwrap_or_default();
+        let conflicts = refusal.conflicts.iter().map(|(message, path)| {
+            let named = message.strip_prefix("conflict with ").unwrap_or(message);
+            let is_named = |entry: &&Entry| named.starts_with(&quote(&entry.manager));
+            let owns = |entry: &&Entry| entry.fields.paths().any(|own| own.to_string() == *path);
+            let owner = owners.iter().filter(is_named).find(owns).or_else(|| owners.iter().find(is_named));
+            let name = owner.map_or_else(|| named.to_owned(), |entry| self.names.of_entry(entry));
+            map([("manager", name.as_str().into()), ("path", path.as_str().into())])
+        });
+        let expect = map([("conflicts", Value::List(conflicts.collect()))]);
+        let name = self.names.get(&request.manager, Operation::Apply, &request.subresource);
+        Some(with_expectation(self.apply(&name, config, false), expect))
+    }
+
+    fn apply(&self, manager: &str, object: Value, force: bool) -> Value {
+        let mut fields = self.fields(manager, object);
+        if force {
+            fields.insert("force", true);
+        }
+        map([("apply", Value::Map(fields))])
+    }
+
+    fn update(&self, manager: &str, object: Value) -> Value {
+        map([("update", Value::Map(self.fields(manager, object)))])
+    }
+
+    fn fields(&self, manager: &str, object: Value) -> Map {
+        let fields = [
+            ("manager", Value::from(manager)),
+            ("apiVersion", self.version.as_str().into()),
+            ("object", object),
+        ];
+        fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect()
+    }
+
+    /// The part of an object that a set names, with what identifies the object.
+    fn part(&self, object: &Value, fields: &Set) -> Result<Value, Failure> {
+        let typed =
+            TypedValue::new(with_metadata(object, "managedFields", None), self.ty.clone(), Duplicates::Allow);
+        let typed = typed.map_err(|error| refuse(printable(&error.to_string())))?;
+        let mut part = match typed.extract_items(&fields.leaves(), KeyFields::Append).into_value() {
+            Value::Map(part) => part,
+            _ => Map::new(),
+        };
+        for name in ["apiVersion", "kind"] {
+            part.insert(name, object.get(name).cloned().unwrap_or_default());
+        }
+        let mut part = Value::Map(part);
+        for name in ["name", "namespace"] {
+            if let Some(value) = metadata(object, name) {
+                part = with_metadata(&part, name, Some(value.clone()));
+            }
+        }
+        Ok(part)
+    }
+}
+
+fn all_fields(entries: &[Entry]) -> Set {
+    entries.iter().fold(Set::new(), |all, entry| all.union(&entry.fields))
+}
+
+/// The fields that no manager of an object owns, as FieldsV1: the server sets them, or they identify the object.
+pub(super) fn ignored() -> Value {
+    let none = || Value::Map(Map::new());
+    let metadata = map([("f:name", none()), ("f:namespace", none())]);
+    map([("f:apiVersion", none()), ("f:kind", none()), ("f:metadata", metadata)])
+}
+
+/// A map of a few fields.
+pub(super) fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect())
+}
+
+fn with_expectation(step: Value, expect: Value) -> Value {
+    let Value::Map(mut step) = step else { return step };
+    step.insert("expect", expect);
+    Value::Map(step)
+}
