@@ -228,14 +228,18 @@ fn events(
             @if history.dropped > 0 { p { (history.dropped) " older events are no longer kept." } }
             div.code tabindex="0" role="region" aria-label="events" {
                 table.list {
-                    thead { tr { th scope="col" { "Event" } th scope="col" { "Time" } th scope="col" { "Manager" } th scope="col" { "What happened" } } }
+                    thead { tr { th scope="col" { "Event" } th scope="col" { "What happened" } } }
                     tbody {
                         @for (position, step) in steps.iter().enumerate() {
+                            @let time = step.item.request.as_ref().map(|request| printable(&request.time));
                             tr.refused[matches!(step.item.event, Event::Refused(_))] {
-                                td { a href=(format!("{}?at={}", place.link("history"), step.item.number)) data-position=(position) aria-current=[(position == at).then_some("true")] { (revision(step)) } }
-                                td { (step.item.request.as_ref().map(|request| printable(&request.time)).unwrap_or_default()) }
-                                td { (step.who(palette)) }
-                                td { (step.sentence()) }
+                                td.event {
+                                    a href=(format!("{}?at={}", place.link("history"), step.item.number))
+                                        data-position=(position)
+                                        aria-current=[(position == at).then_some("true")] { (revision(step)) }
+                                    " " small { (time.unwrap_or_default()) }
+                                }
+                                td { (step.coloured(palette)) }
                             }
                         }
                     }

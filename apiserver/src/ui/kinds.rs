@@ -110,13 +110,12 @@ fn latest(core: &Core) -> Markup {
             @if steps.is_empty() { p { "There are none, or the server keeps no history." } }
             @else {
                 table.list {
-                    thead { tr { th scope="col" { "Object" } th scope="col" { "Manager" } th scope="col" { "Change" } } }
+                    thead { tr { th scope="col" { "Object" } th scope="col" { "Change" } } }
                     tbody {
                         @for (place, step) in &steps {
                             tr {
                                 td { a href=(format!("{}?at={}", place.link("history"), step.item.number)) { (place.kind()) " " bdi { (place.name()) } } }
-                                td { (step.who(&palette)) }
-                                td { (step.sentence()) }
+                                td { (step.coloured(&palette)) }
                             }
                         }
                     }
@@ -167,8 +166,8 @@ pub(super) async fn list(core: &Core, wanted: &str, query: &Query) -> Result<Pag
             table.list {
                 thead { tr {
                     @if wanted == "-" { th scope="col" { "Kind" } }
-                    th scope="col" { "Name" } th scope="col" { "Managers" } th scope="col" { "Created" }
-                    th.number scope="col" { "Revision" } th scope="col" { "History" }
+                    th scope="col" { "Name" } th scope="col" { "Managers" } th.more scope="col" { "Created" }
+                    th.number.more scope="col" { "Revision" } th scope="col" { "History" }
                 } }
                 tbody { @for entry in &entries { (row(core, entry, wanted == "-")) } }
             }
@@ -195,8 +194,8 @@ fn row(core: &Core, entry: &Entry, with_kind: bool) -> Markup {
             @if with_kind { td { (place.kind()) " " small { (printable(&resource(&entry.key))) } } }
             td { a href=(place.link("objects")) { bdi { (place.name()) } } }
             td.names { @for manager in &managers { (step::name(&palette, manager)) " " } }
-            td { (printable(text(&entry.object, &["metadata", "creationTimestamp"]))) }
-            td.number { (entry.revision) }
+            td.more { (printable(text(&entry.object, &["metadata", "creationTimestamp"]))) }
+            td.number.more { (entry.revision) }
             td { a href=(place.link("history")) aria-label={ "History of " (place.name()) } { "history" } }
         }
     }

@@ -237,7 +237,13 @@ impl Writer<'_> {
         let typed =
             TypedValue::new(with_metadata(object, "managedFields", None), self.ty.clone(), Duplicates::Allow);
         let typed = typed.map_err(|error| refuse(printable(&error.to_string())))?;
-        let mut part = match typed.extract_items(&fields.leaves(), KeyFields::Append).into_value() {
+        let leaves = fields.leaves();
+        let own = typed.extract_items(&leaves, KeyFields::AsGiven);
+        // The key of an item may be a default, which has no owner; or another manager owns it.
+        let is_whole = TypedValue::new(own.value().clone(), self.ty.clone(), Duplicates::Allow)
+            .is_ok_and(|own| own.field_set().leaves() == leaves);
+        let own = if is_whole { own } else { typed.extract_items(&leaves, KeyFields::Append) };
+        let mut part = match own.into_value() {
             Value::Map(part) => part,
             _ => Map::new(),
         };

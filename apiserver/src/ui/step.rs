@@ -74,10 +74,9 @@ impl Step<'_> {
     }
 
     /// What the request did, in a word.
-    pub(super) fn verb(&self) -> &'static str {
-        let Some(request) = &self.item.request else { return "found" };
-        match (&self.item.event, request.verb.as_str()) {
-            (Event::Refused(_), _) => "refused",
+    fn verb(&self) -> &'static str {
+        let verb = self.item.request.as_ref().map_or("", |request| request.verb.as_str());
+        match (&self.item.event, verb) {
             (Event::Written { change: Change::Deleted, .. }, _) => "deleted",
             (_, "apply") => "applied",
             (Event::Written { change: Change::Created, .. }, _) => "created",
@@ -86,38 +85,37 @@ impl Step<'_> {
         }
     }
 
-    /// The manager, as the table of owners shows it.
-    pub(super) fn who(&self, palette: &Palette) -> Markup {
-        match self.item.request.is_some() {
-            true => name(palette, self.manager()),
-            false => html! { span.name.unowned { "-" } },
+    /// One sentence.
+    pub(super) fn sentence(&self) -> String {
+        match &self.item.request {
+            Some(request) => format!("{}{}", shown_name(&request.manager), self.predicate()),
+            None => self.predicate(),
         }
     }
 
-    /// One sentence.
-    pub(super) fn sentence(&self) -> String {
+    /// The sentence with the manager in its colour.
+    pub(super) fn coloured(&self, palette: &Palette) -> Markup {
+        html! { @if self.item.request.is_some() { (name(palette, self.manager())) } (self.predicate()) }
+    }
+
+    /// The sentence without the manager at its beginning.
+    fn predicate(&self) -> String {
         let Some(request) = &self.item.request else {
             return "The object was found in the store.".to_owned();
         };
-        let who = shown_name(&request.manager);
         let dry_run = if request.dry_run { ", dry run" } else { "" };
         let fault = request.fault.as_deref().map_or(String::new(), |fault| format!(" Fault: {fault}."));
-        match &self.item.event {
-            Event::Refused(refusal) => {
-                let verb = printable(&request.verb);
-                let (status, reason) = (request.status, printable(&request.reason));
-                let message = short(&refusal.message);
-                format!("{who}: {verb} was refused with {status} {reason}{dry_run}: {message}.{fault}")
-            }
-            _ => {
-                let own = self.changes.iter().filter(|change| change.manager == request.manager);
-                let others = self.changes.iter().filter(|change| change.manager != request.manager);
-                let own = own.map(|change| format!(" and {}", effect(change)));
-                let others =
-                    others.map(|change| format!("; {} {}", shown_name(&change.manager), effect(change)));
-                format!("{who} {}{}.{fault}", self.verb(), own.chain(others).collect::<String>())
-            }
+        if let Event::Refused(refusal) = &self.item.event {
+            let (verb, reason) = (printable(&request.verb), printable(&request.reason));
+            let (status, message) = (request.status, short(&refusal.message));
+            return format!(": {verb} was refused with {status} {reason}{dry_run}: {message}.{fault}");
         }
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.changes.iter().partition(|change| change.manager == request.manager);
+        let own = own.into_iter().map(|change| format!(" and {}", effect(change)));
+        let others =
+            others.into_iter().map(|change| format!("; {} {}", shown_name(&change.manager), effect(change)));
+        format!(" {}{}.{fault}", self.verb(), own.chain(others).collect::<String>())
     }
 
     /// The paths that the step changed, and those because of which it was refused.
