@@ -78,7 +78,7 @@ impl<'a> Frame<'a> {
                     nav aria-label="Pages" {
                         a href="/ui" { "Kinds" }
                         a href="/ui/owners" { "Owners of a field" }
-                        output #status aria-live="polite" {}
+                        p #status role="status" {}
                     }
                     main #content tabindex="-1" data-live=[self.live.then_some("")] data-version=(self.version) {
                         (content)

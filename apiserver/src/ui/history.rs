@@ -197,7 +197,7 @@ fn effects(step: &Step<'_>, palette: &Palette) -> Markup {
                             @if !shown.is_empty() {
                                 tr {
                                     td { (name(palette, &change.manager)) " " small { (change.operation) @if !change.subresource.is_empty() { ", " (printable(&change.subresource)) } } }
-                                    td { (verb) }
+                                    td.verb { (verb) }
                                     td.paths { @for path in shown.iter().take(100) { code { (printable(path)) } " " } @if shown.len() > 100 { (shown.len() - 100) " more" } }
                                 }
                             }

@@ -10,15 +10,21 @@ use fieldmanager_fieldpath::Set;
 use fieldmanager_managedfields::{Entry, Operation};
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
-use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::objects::entries;
 use super::replay::Replay;
 use super::step::Step;
 use crate::endpoint::Failure;
-use crate::log::{Event, LogEntry, ObjectHistory, Refusal};
-use crate::object::{metadata, with_metadata};
+use crate::log::{Event, LogEntry, ManagerChange, ObjectHistory, Refusal};
+use crate::object::with_metadata;
+
+/// The metadata of which managers own nothing.
+const SERVER_FIELDS: [&str; 7] =
+    ["managedFields", "uid", "resourceVersion", "creationTimestamp", "generation", "name", "namespace"];
+
+/// The number of keys of one object that are looked at.
+const MAX_KEYS: usize = 100;
 
 /// A scenario: the steps of one object, from its creation or the state that was found to its deletion.
 #[derive(Default)]
@@ -157,7 +163,9 @@ impl Writer<'_> {
                     && entry.subresource == request.subresource.as_str()
             });
             let fields = own.map(|entry| entry.fields.clone()).unwrap_or_default();
-            let takes = step.changes.iter().any(|change| !change.took.is_empty());
+            let is_own =
+                |change: &ManagerChange| change.manager == request.manager && change.operation == "Apply";
+            let takes = step.changes.iter().any(|change| !is_own(change) && !change.lost.is_empty());
             let name = self.names.get(&request.manager, Operation::Apply, &request.subresource);
             self.apply(&name, self.part(object, &fields)?, takes)
         } else {
@@ -172,19 +180,28 @@ impl Writer<'_> {
             self.update(&name, self.part(object, &all_fields(&after))?)
         };
         replay.run(&made);
-        let managed = after.iter().map(|entry| {
+        let typed = self.typed(object)?;
+        let owner = |operation: Operation, fields: &Set| {
+            map([
+                ("apiVersion", self.version.as_str().into()),
+                ("operation", operation.to_string().as_str().into()),
+                ("fields", fields.to_value()),
+            ])
+        };
+        let containers = replay.owners_of_containers();
+        let mut managed: Map =
+            containers.map(|(name, operation, fields)| (Str::from(name), owner(operation, fields))).collect();
+        for entry in &after {
             let name = self.names.of_entry(entry);
-            let owned = map([
-                ("apiVersion", entry.api_version.as_str().into()),
-                ("operation", entry.operation.to_string().as_str().into()),
-                ("fields", replay.expected(&name, &entry.fields).to_value()),
-            ]);
-            (Str::from(name.as_str()), owned)
-        });
-        let expect = map([
-            ("object", self.part(object, &all_fields(&after))?),
-            ("managed", Value::Map(managed.collect())),
-        ]);
+            let fields = replay.expected(&name, &entry.fields, &typed);
+            managed.insert(name.as_str(), owner(entry.operation, &fields));
+        }
+        let owned = all_fields(&after);
+        let found = match replay.expected_object(&typed, &owned) {
+            Some(found) => found,
+            None => self.part(object, &owned)?,
+        };
+        let expect = map([("object", found), ("managed", Value::Map(managed))]);
         Ok(Some(with_expectation(made, expect)))
     }
 
@@ -194,15 +211,11 @@ impl Writer<'_> {
             return None;
         }
         let body = Value::from_yaml(std::str::from_utf8(&refusal.body).ok()?).ok()?;
-        let config = ["managedFields", "uid", "resourceVersion", "creationTimestamp", "generation"]
-            .into_iter()
-            .fold(body, |body, name| with_metadata(&body, name, None));
+        let config = SERVER_FIELDS.into_iter().fold(body, |body, name| with_metadata(&body, name, None));
         let owners = live.map(entries).unwrap_or_default();
         let conflicts = refusal.conflicts.iter().map(|(message, path)| {
             let named = message.strip_prefix("conflict with ").unwrap_or(message);
-            let is_named = |entry: &&Entry| named.starts_with(&quote(&entry.manager));
-            let owns = |entry: &&Entry| entry.fields.paths().any(|own| own.to_string() == *path);
-            let owner = owners.iter().filter(is_named).find(owns).or_else(|| owners.iter().find(is_named));
+            let owner = owners.iter().find(|entry| entry.identity().display_name() == named);
             let name = owner.map_or_else(|| named.to_owned(), |entry| self.names.of_entry(entry));
             map([("manager", name.as_str().into()), ("path", path.as_str().into())])
         });
@@ -232,17 +245,39 @@ impl Writer<'_> {
         fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect()
     }
 
-    /// The part of an object that a set names, with what identifies the object.
+    /// The part of an object that a set names, with the keys of items that no manager owns. A key that is a default stays
+    /// away: it identifies the item as it is.
+    fn with_keys(&self, object: &TypedValue, leaves: &Set) -> TypedValue {
+        let mut part = object.extract_items(leaves, KeyFields::Append);
+        for key in part.field_set().leaves().difference(leaves).paths().take(MAX_KEYS) {
+            let mut known = Set::new();
+            known.insert(&key);
+            let without = part.remove_items(&known);
+            if self.has_fields(&without, &part.field_set().leaves().difference(&known)) {
+                part = without;
+            }
+        }
+        part
+    }
+
+    /// Whether a value is valid and has exactly some leaves.
+    fn has_fields(&self, value: &TypedValue, leaves: &Set) -> bool {
+        TypedValue::new(value.value().clone(), self.ty.clone(), Duplicates::Allow)
+            .is_ok_and(|value| value.field_set().leaves() == *leaves)
+    }
+
+    fn typed(&self, object: &Value) -> Result<TypedValue, Failure> {
+        let object = with_metadata(object, "managedFields", None);
+        let typed = TypedValue::new(object, self.ty.clone(), Duplicates::Allow);
+        typed.map_err(|error| refuse(printable(&error.to_string())))
+    }
+
+    /// The part of an object that a set names, with what identifies its type.
     fn part(&self, object: &Value, fields: &Set) -> Result<Value, Failure> {
-        let typed =
-            TypedValue::new(with_metadata(object, "managedFields", None), self.ty.clone(), Duplicates::Allow);
-        let typed = typed.map_err(|error| refuse(printable(&error.to_string())))?;
+        let typed = self.typed(object)?;
         let leaves = fields.leaves();
         let own = typed.extract_items(&leaves, KeyFields::AsGiven);
-        // The key of an item may be a default, which has no owner; or another manager owns it.
-        let is_whole = TypedValue::new(own.value().clone(), self.ty.clone(), Duplicates::Allow)
-            .is_ok_and(|own| own.field_set().leaves() == leaves);
-        let own = if is_whole { own } else { typed.extract_items(&leaves, KeyFields::Append) };
+        let own = if self.has_fields(&own, &leaves) { own } else { self.with_keys(&typed, &leaves) };
         let mut part = match own.into_value() {
             Value::Map(part) => part,
             _ => Map::new(),
@@ -250,13 +285,7 @@ impl Writer<'_> {
         for name in ["apiVersion", "kind"] {
             part.insert(name, object.get(name).cloned().unwrap_or_default());
         }
-        let mut part = Value::Map(part);
-        for name in ["name", "namespace"] {
-            if let Some(value) = metadata(object, name) {
-                part = with_metadata(&part, name, Some(value.clone()));
-            }
-        }
-        Ok(part)
+        Ok(Value::Map(part))
     }
 }
 
@@ -264,11 +293,11 @@ fn all_fields(entries: &[Entry]) -> Set {
     entries.iter().fold(Set::new(), |all, entry| all.union(&entry.fields))
 }
 
-/// The fields that no manager of an object owns, as FieldsV1: the server sets them, or they identify the object.
+/// The fields that no manager of an object owns and that a scenario needs, as FieldsV1. Without the name and the namespace, an
+/// object has no metadata when managers own none.
 pub(super) fn ignored() -> Value {
     let none = || Value::Map(Map::new());
-    let metadata = map([("f:name", none()), ("f:namespace", none())]);
-    map([("f:apiVersion", none()), ("f:kind", none()), ("f:metadata", metadata)])
+    map([("f:apiVersion", none()), ("f:kind", none())])
 }
 
 /// A map of a few fields.
