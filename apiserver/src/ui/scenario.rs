@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_blame::printable;
 use fieldmanager_fieldpath::Set;
+use fieldmanager_managedfields::internal::BEFORE_FIRST_APPLY;
 use fieldmanager_managedfields::{Entry, Operation};
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
@@ -72,7 +73,7 @@ pub(super) fn lives(
                 steps
             }
             (Event::Written { object: Some(object), .. }, Some(request)) => {
-                writer.written(request, step, object, before, &mut replay)?.into_iter().collect()
+                writer.written(request, step, object, before, &mut replay)?
             }
             (Event::Written { object: None, .. }, _) => {
                 lives.push(Life::default());
@@ -103,24 +104,28 @@ impl Names {
         let own = |entry: &Entry| (entry.manager.to_string(), entry.operation, entry.subresource.to_string());
         let all: BTreeSet<(String, Operation, String)> = entries.iter().map(own).collect();
         let name = |id: &(String, Operation, String)| {
-            let (manager, operation, subresource) = id;
-            let is_only = all.iter().filter(|other| other.0 == *manager).count() == 1;
-            match (is_only, subresource.as_str()) {
-                (true, _) => manager.clone(),
-                (false, "") => format!("{manager} ({operation})"),
-                (false, subresource) => format!("{manager} ({operation}, {subresource})"),
-            }
+            let is_only = all.iter().filter(|other| other.0 == id.0).count() == 1;
+            if is_only { id.0.clone() } else { qualified(&id.0, id.1, &id.2) }
         };
         Names(all.iter().map(|id| (id.clone(), name(id))).collect())
     }
 
     fn get(&self, manager: &str, operation: Operation, subresource: &str) -> String {
         let id = (manager.to_owned(), operation, subresource.to_owned());
-        self.0.get(&id).cloned().unwrap_or_else(|| manager.to_owned())
+        let name = self.0.get(&id).cloned();
+        // A manager that never had this entry, such as one that only removed fields.
+        name.unwrap_or_else(|| qualified(manager, operation, subresource))
     }
 
     fn of_entry(&self, entry: &Entry) -> String {
         self.get(&entry.manager, entry.operation, &entry.subresource)
+    }
+}
+
+fn qualified(manager: &str, operation: Operation, subresource: &str) -> String {
+    match subresource {
+        "" => format!("{manager} ({operation})"),
+        subresource => format!("{manager} ({operation}, {subresource})"),
     }
 }
 
@@ -143,7 +148,7 @@ impl Writer<'_> {
         Ok(steps)
     }
 
-    /// The step of a write; `None` if it changed nothing that a manager owns.
+    /// The steps of a write; none if it changed nothing that a manager owns.
     fn written(
         &self,
         request: &LogEntry,
@@ -151,11 +156,20 @@ impl Writer<'_> {
         object: &Value,
         before: Option<&Value>,
         replay: &mut Replay,
-    ) -> Result<Option<Value>, Failure> {
+    ) -> Result<Vec<Value>, Failure> {
         if step.changes.is_empty() && before.is_some() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let after = entries(object);
+        let mut steps = Vec::new();
+        // The first apply to an object without owners makes this manager the owner of the object.
+        let unowned = before.filter(|before| entries(before).is_empty());
+        if let (Some(before), Some(first)) =
+            (unowned, after.iter().find(|entry| entry.manager == BEFORE_FIRST_APPLY))
+        {
+            steps.push(self.update(&self.names.of_entry(first), without_server_fields(before.clone())));
+            steps.iter().for_each(|step| replay.run(step));
+        }
         let made = if request.verb == "apply" {
             let own = after.iter().find(|entry| {
                 entry.manager == request.manager.as_str()
@@ -202,7 +216,8 @@ impl Writer<'_> {
             None => self.part(object, &owned)?,
         };
         let expect = map([("object", found), ("managed", Value::Map(managed))]);
-        Ok(Some(with_expectation(made, expect)))
+        steps.push(with_expectation(made, expect));
+        Ok(steps)
     }
 
     /// The step of an apply that had conflicts; `None` for other refusals, which a scenario does not have.
@@ -211,7 +226,7 @@ impl Writer<'_> {
             return None;
         }
         let body = Value::from_yaml(std::str::from_utf8(&refusal.body).ok()?).ok()?;
-        let config = SERVER_FIELDS.into_iter().fold(body, |body, name| with_metadata(&body, name, None));
+        let config = without_server_fields(body);
         let owners = live.map(entries).unwrap_or_default();
         let conflicts = refusal.conflicts.iter().map(|(message, path)| {
             let named = message.strip_prefix("conflict with ").unwrap_or(message);
@@ -286,6 +301,17 @@ impl Writer<'_> {
             part.insert(name, object.get(name).cloned().unwrap_or_default());
         }
         Ok(Value::Map(part))
+    }
+}
+
+/// An object as a scenario has it: without the fields that the server sets, and without the name.
+fn without_server_fields(object: Value) -> Value {
+    let object = SERVER_FIELDS.into_iter().fold(object, |object, name| with_metadata(&object, name, None));
+    match (&object, object.get("metadata").and_then(Value::as_map)) {
+        (Value::Map(fields), Some(metadata)) if metadata.is_empty() => {
+            Value::Map(fields.with_edits(vec![("metadata".into(), None)]))
+        }
+        _ => object,
     }
 }
 

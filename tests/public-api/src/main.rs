@@ -31,7 +31,7 @@ const ENGINE: &[&str] =
 
 /// The folders of the other published libraries. The last one is the facade.
 const ADAPTERS: &[&str] =
-    &["authoring", "union", "derive", "kube", "builtin", "rules", "handlers", "apiserver", "harness", "."];
+    &["authoring", "blame", "union", "derive", "kube", "builtin", "rules", "handlers", "apiserver", "harness", "."];
 
 /// The largest number of items that the crates of the engine may have together.
 const MAX_ITEMS: usize = 400;
