@@ -118,7 +118,7 @@ tokio::task_local! {
     static CURRENT: Arc<Mutex<Current>>;
 }
 
-/// What is recorded of a request.
+/// The record of a request.
 struct Current {
     entry: LogEntry,
     /// Whether there is a log.

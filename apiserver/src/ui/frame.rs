@@ -45,7 +45,7 @@ pub(crate) fn policy() -> &'static str {
     &POLICY
 }
 
-/// What a page is besides its content.
+/// The properties of a page besides its content.
 pub(super) struct Frame<'a> {
     pub(super) title: &'a str,
     /// Whether the script replaces the live parts of the page when they change.

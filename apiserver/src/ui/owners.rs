@@ -1,4 +1,4 @@
-//! Who owned a field, in the histories of all objects.
+//! The search for owners of a field in the histories of all objects.
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@ use crate::log::{ObjectHistory, Recorder};
 use crate::registry::{Registry, Served};
 use crate::store::{Entry, Key};
 
-/// What a segment of a path or a parameter has as it is.
+/// The characters of a segment of a path or a parameter that are not encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The namespace of a path for objects of cluster scope.

@@ -20,7 +20,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// The state before the first step. `ignored` are the fields that nobody owns.
+    /// The state before the first step. `ignored` are the fields without owners.
     pub(super) fn new(ty: &Type, version: &str, ignored: &Value, unions: bool) -> Self {
         let ignored = Filter::Exclude(Set::from_value(ignored).unwrap_or_default());
         let updater = Updater::builder().filter(version, ignored).unions(unions).build();

@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_blame::printable;
-use fieldmanager_fieldpath::Set;
+use fieldmanager_fieldpath::{PathElement, Set};
 use fieldmanager_managedfields::internal::BEFORE_FIRST_APPLY;
 use fieldmanager_managedfields::{Entry, Operation};
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{List, Map, Str, Value};
 
 use super::objects::entries;
 use super::replay::Replay;
@@ -34,7 +34,7 @@ pub(super) struct Life {
     pub(super) steps: Vec<(String, Value)>,
 }
 
-/// What the steps of an object have in common.
+/// The common part of the steps of an object.
 pub(super) struct Writer<'a> {
     ty: &'a Type,
     /// The version of the steps.
@@ -167,7 +167,8 @@ impl Writer<'_> {
         if let (Some(before), Some(first)) =
             (unowned, after.iter().find(|entry| entry.manager == BEFORE_FIRST_APPLY))
         {
-            steps.push(self.update(&self.names.of_entry(first), without_server_fields(before.clone())));
+            let own = self.part(before, &first.fields)?;
+            steps.push(self.update(&self.names.of_entry(first), own));
             steps.iter().for_each(|step| replay.run(step));
         }
         let made = if request.verb == "apply" {
@@ -293,7 +294,10 @@ impl Writer<'_> {
         let leaves = fields.leaves();
         let own = typed.extract_items(&leaves, KeyFields::AsGiven);
         let own = if self.has_fields(&own, &leaves) { own } else { self.with_keys(&typed, &leaves) };
-        let mut part = match own.into_value() {
+        let missing = leaves.difference(&own.field_set().leaves());
+        let with_empty =
+            missing.paths().fold(own.into_value(), |own, path| with_container(&own, object, &path));
+        let mut part = match with_empty {
             Value::Map(part) => part,
             _ => Map::new(),
         };
@@ -313,6 +317,29 @@ fn without_server_fields(object: Value) -> Value {
         }
         _ => object,
     }
+}
+
+/// A value with an empty container at a path of fields, if another value has a container there: its manager owns the
+/// container and nothing in it.
+fn with_container(value: &Value, whole: &Value, path: &[PathElement]) -> Value {
+    let empty = match whole {
+        Value::Map(_) => Value::Map(Map::new()),
+        Value::List(_) => Value::List(List::new()),
+        _ => return value.clone(),
+    };
+    let Some((PathElement::Field(name), rest)) = path.split_first() else {
+        return if value.is_null() && path.is_empty() { empty } else { value.clone() };
+    };
+    let (Some(inner), Value::Map(_) | Value::Null) = (whole.get(name), value) else { return value.clone() };
+    let mut fields = value.as_map().cloned().unwrap_or_default();
+    let own = fields.get(name).cloned().unwrap_or_default();
+    match with_container(&own, inner, rest) {
+        Value::Null => {}
+        inner => {
+            fields.insert(name.clone(), inner);
+        }
+    }
+    Value::Map(fields)
 }
 
 fn all_fields(entries: &[Entry]) -> Set {

@@ -30,8 +30,19 @@ const ENGINE: &[&str] =
     &["value", "schema", "fieldpath", "typed", "merge", "patch", "structural", "openapi", "managedfields"];
 
 /// The folders of the other published libraries. The last one is the facade.
-const ADAPTERS: &[&str] =
-    &["authoring", "blame", "union", "derive", "kube", "builtin", "rules", "handlers", "apiserver", "harness", "."];
+const ADAPTERS: &[&str] = &[
+    "authoring",
+    "blame",
+    "union",
+    "derive",
+    "kube",
+    "builtin",
+    "rules",
+    "handlers",
+    "apiserver",
+    "harness",
+    ".",
+];
 
 /// The largest number of items that the crates of the engine may have together.
 const MAX_ITEMS: usize = 400;
