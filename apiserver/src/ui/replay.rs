@@ -66,6 +66,14 @@ impl Replay {
         (values(&self.live, &leaves) == values(recorded, &leaves)).then(|| self.live.value().clone())
     }
 
+    /// Whether the object has no value at a path of a set.
+    pub(super) fn is_empty_at(&self, fields: &Set, path: &str) -> bool {
+        let Some(path) = fields.paths().find(|own| own.to_string() == path) else { return false };
+        let mut wanted = Set::new();
+        wanted.insert(&path);
+        values(&self.live, &wanted).is_none()
+    }
+
     /// The managers that own containers without values alone, of which the server has no entry, with their operation and fields.
     pub(super) fn owners_of_containers(&self) -> impl Iterator<Item = (&str, Operation, &Set)> {
         let owners = self.owners.iter().filter(|(_, own)| values(&self.live, &own.set().leaves()).is_none());

@@ -81,7 +81,7 @@ pub(super) fn lives(
                 Vec::new()
             }
             (Event::Refused(refusal), Some(request)) => {
-                writer.refused(request, refusal, after).into_iter().collect()
+                writer.refused(request, refusal, after, &replay).into_iter().collect()
             }
             _ => Vec::new(),
         };
@@ -222,14 +222,24 @@ impl Writer<'_> {
     }
 
     /// The step of an apply that had conflicts; `None` for other refusals, which a scenario does not have.
-    fn refused(&self, request: &LogEntry, refusal: &Refusal, live: Option<&Value>) -> Option<Value> {
+    fn refused(
+        &self,
+        request: &LogEntry,
+        refusal: &Refusal,
+        live: Option<&Value>,
+        replay: &Replay,
+    ) -> Option<Value> {
         if request.verb != "apply" || refusal.conflicts.is_empty() {
             return None;
         }
         let body = Value::from_yaml(std::str::from_utf8(&refusal.body).ok()?).ok()?;
         let config = without_server_fields(body);
         let owners = live.map(entries).unwrap_or_default();
-        let conflicts = refusal.conflicts.iter().map(|(message, path)| {
+        // Containers without values can be absent in a scenario.
+        let (found, absent): (Vec<_>, Vec<_>) =
+            refusal.conflicts.iter().partition(|(_, path)| !replay.is_empty_at(&all_fields(&owners), path));
+        let found = if found.is_empty() { absent } else { found };
+        let conflicts = found.into_iter().map(|(message, path)| {
             let named = message.strip_prefix("conflict with ").unwrap_or(message);
             let owner = owners.iter().find(|entry| entry.identity().display_name() == named);
             let name = owner.map_or_else(|| named.to_owned(), |entry| self.names.of_entry(entry));
