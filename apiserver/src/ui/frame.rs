@@ -8,6 +8,9 @@ use fieldmanager_blame::html::{SCRIPT as FILTERS, STYLE as TABLE};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
+use crate::endpoint::{Core, Failure};
+use crate::log::{History, Recorder};
+
 /// The content type of a page.
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
 
@@ -43,6 +46,13 @@ pub(crate) fn policy() -> &'static str {
         )
     });
     &POLICY
+}
+
+/// A string that differs whenever a page may differ, as an `ETag`.
+pub(crate) async fn tag(core: &Core) -> Result<String, Failure> {
+    let revision = core.store.revision().await?;
+    let number = core.log.as_deref().and_then(Recorder::history).map_or(0, History::last);
+    Ok(format!("\"{revision}-{number}\""))
 }
 
 /// The properties of a page besides its content.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fieldmanager_blame::{Palette, printable};
 use maud::{Markup, html};
 
-use super::frame::{Frame, Page};
+use super::frame::{Frame, Page, tag};
 use super::place::{Place, encoded, group_and_plural, resource};
 use super::step::{self, Step};
 use crate::endpoint::{Core, Failure};
@@ -75,7 +75,7 @@ pub(super) async fn overview(core: &Core) -> Result<Page, Failure> {
             (latest(core))
         }
     };
-    let frame = Frame { live: true, version: super::tag(core).await?, ..Frame::new("Objects") };
+    let frame = Frame { live: true, version: tag(core).await?, ..Frame::new("Objects") };
     Ok(frame.page(&content))
 }
 
@@ -174,7 +174,7 @@ pub(super) async fn list(core: &Core, wanted: &str, query: &Query) -> Result<Pag
             @if let Some(next) = next { p { a href=(next) { "More objects" } } }
         } }
     };
-    let frame = Frame { live: true, version: super::tag(core).await?, ..Frame::new(&title) };
+    let frame = Frame { live: true, version: tag(core).await?, ..Frame::new(&title) };
     Ok(frame.page(&content))
 }
 

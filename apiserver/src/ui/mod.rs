@@ -24,16 +24,8 @@ mod scenario;
 mod step;
 
 use crate::endpoint::{Core, Failure};
-use crate::log::{History, Recorder};
 use crate::query::Query;
-pub(crate) use frame::{HTML, Page, policy};
-
-/// What differs whenever a page may differ, as an `ETag`.
-pub(crate) async fn tag(core: &Core) -> Result<String, Failure> {
-    let revision = core.store.revision().await?;
-    let number = core.log.as_deref().and_then(Recorder::history).map_or(0, History::last);
-    Ok(format!("\"{revision}-{number}\""))
-}
+pub(crate) use frame::{HTML, Page, policy, tag};
 
 /// The answer to a request to the segments of a path after `/ui`.
 pub(crate) async fn answer(core: &Core, path: &[String], query: &Query) -> Result<Page, Failure> {
