@@ -174,8 +174,7 @@ async fn live(client: &Client, collection: &str, make: fn(&mut Rng) -> Json, rng
 
 #[tokio::test]
 async fn exports_of_random_histories_pass() {
-    let seed =
-        std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
+    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     eprintln!("SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     let mut conflicts = 0;
