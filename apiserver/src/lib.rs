@@ -11,6 +11,7 @@
 //! | `endpoint` | requests as a program sees them: verb, resource, options, body; no HTTP |
 //! | `discovery`, `openapi` | the documents that clients read first |
 //! | `table` | objects as the rows that `kubectl get` prints |
+//! | `ui` | the page for people: objects with their owners, histories, scenario files |
 //! | `http` | paths, content types, streams of watches |
 //! | `fault`, `log`, `test_api`, `testing` | what tests need: faults, the log, requests below `/test`, assertions |
 
@@ -50,6 +51,7 @@ pub mod store;
 pub mod table;
 pub mod test_api;
 pub mod testing;
+mod ui;
 pub mod watch;
 
 pub use crate::http::Body;

@@ -41,6 +41,11 @@ pub struct Limits {
     pub event_time: Duration,
     /// The time that requests have to end after the server was told to stop. 5 seconds by default.
     pub stop_time: Duration,
+    /// The revisions of one object that the [page](crate::Builder::page) shows, with the requests that were refused: the
+    /// oldest are dropped first. 1,000 by default; 0 for no history.
+    pub revisions: usize,
+    /// The memory of the revisions of all objects, in bytes. 64 MiB by default; 0 for no history.
+    pub revisions_size: usize,
 }
 
 impl Default for Limits {
@@ -60,6 +65,8 @@ impl Default for Limits {
             idle_time: Duration::from_secs(90),
             event_time: Duration::from_secs(3600),
             stop_time: Duration::from_secs(5),
+            revisions: 1000,
+            revisions_size: 64 << 20,
         }
     }
 }

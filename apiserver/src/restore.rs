@@ -66,7 +66,7 @@ impl ApiServer {
             None => self.core.source.clone(),
         };
         let store = self.core.store.fork()?;
-        let core = Core::new(store, source, self.core.resources(), self.limits().log);
+        let core = Core::new(store, source, self.core.resources(), self.limits());
         let test = TestState::new(self.test.is_served);
         drop(turn);
         let fork = ApiServer::of(core, self.gate.fork(), self.collection, test);
@@ -75,6 +75,7 @@ impl ApiServer {
     }
 
     /// Goes back to a snapshot of this server, or of a fork of it: to its objects, resources, time and random numbers.
+    /// The history of objects begins again.
     ///
     /// Objects have the `resourceVersion` that they had, but the revision of the server does not go back: it rises, so that
     /// no client finds one revision with two contents. Every watch ends with 410, and clients list again. Returns the new
@@ -88,6 +89,10 @@ impl ApiServer {
         let _turn = self.core.definitions_turn().await;
         let revision = self.core.store.restore(&snapshot.store)?;
         self.core.set_resources(snapshot.resources.clone());
+        // Later revisions of objects no longer follow from those before.
+        if let Some(log) = &self.core.log {
+            log.clear_history();
+        }
         if let (Some(own), Some(saved)) = (self.core.source.as_random(), &snapshot.source) {
             own.restore(saved);
         }

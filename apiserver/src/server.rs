@@ -78,6 +78,7 @@ pub struct Builder {
     collection: Collection,
     unions: bool,
     test_api: bool,
+    page: bool,
 }
 
 /// When the server deletes what deleted owners and namespaces leave behind, and whether it deletes old Events.
@@ -101,6 +102,7 @@ impl ApiServer {
             collection: Collection::On,
             unions: true,
             test_api: false,
+            page: true,
         }
     }
 
@@ -254,6 +256,14 @@ impl Builder {
         self
     }
 
+    /// Whether the server has a page for people below `/ui`, and keeps the [revisions](Limits::revisions) of objects that
+    /// it shows. On by default.
+    #[must_use]
+    pub fn page(mut self, on: bool) -> Self {
+        self.page = on;
+        self
+    }
+
     /// Makes the server: creates the namespaces and the other objects that exist from the start, where the store lacks
     /// them, and serves the definitions that the store has.
     ///
@@ -271,10 +281,13 @@ impl Builder {
         if self.test_api && limits.log == 0 {
             limits.log = TEST_LOG;
         }
-        let core = Core::new(store, self.source, Resources::builtin(self.unions), limits.log);
+        if !self.page {
+            (limits.revisions, limits.revisions_size) = (0, 0);
+        }
+        let core = Core::new(store, self.source, Resources::builtin(self.unions), &limits);
         core.bootstrap().await?;
         let test = TestState::new(self.test_api);
-        let server = ApiServer::of(core, Gate::new(limits, self.tokens), self.collection, test);
+        let server = ApiServer::of(core, Gate::new(limits, self.tokens, self.page), self.collection, test);
         match server.mark_start().await {
             Ok(()) | Err(StoreError::NoSnapshots) => Ok(server),
             Err(error) => Err(error),

@@ -1,19 +1,15 @@
 //! The managers of an object as commands show them: names, colours, ages and sizes.
 
-use std::collections::BTreeMap;
-use std::hash::Hasher;
-
 use anstyle::{AnsiColor, Style};
-use fieldmanager_managedfields::{Entry, EntryError, ManagedFields, Operation, Time};
+use fieldmanager_blame::{COLOURS, Palette, age};
+use fieldmanager_managedfields::{Entry, EntryError, ManagedFields, Time};
 use fieldmanager_value::Value;
-use fnv::FnvHasher;
 
 use crate::args::OwnedArgs;
 use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::output::{self, Line};
 use crate::requests::entries_of;
-use crate::text;
 
 /// An entry of `metadata.managedFields` and its size.
 pub(crate) struct Owner {
@@ -49,9 +45,14 @@ impl Owned {
         Ok(Owned { object, owners, now, file })
     }
 
+    /// The entries of the owners.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        self.owners.iter().map(|owner| owner.entry.clone()).collect()
+    }
+
     /// The age of an entry; empty if it has no time.
     pub(crate) fn age(&self, entry: &Entry) -> String {
-        entry.time.map(|time| text::age(time, self.now)).unwrap_or_default()
+        entry.time.map(|time| age(time, self.now)).unwrap_or_default()
     }
 }
 
@@ -75,22 +76,6 @@ fn owners(object: &Value) -> (Vec<Owner>, Vec<EntryError>) {
     (owners, faults)
 }
 
-/// The letter that marks an operation.
-pub(crate) fn mark(operation: Operation) -> char {
-    match operation {
-        Operation::Apply => 'A',
-        Operation::Update => 'U',
-    }
-}
-
-/// The displayed name of a manager; an entry may have no name.
-pub(crate) fn shown_name(name: &str) -> String {
-    if name.is_empty() { "(no name)".to_owned() } else { text::printable(name) }
-}
-
-/// The number of colours for managers.
-pub(crate) const COLOURS: usize = 12;
-
 /// The terminal colours of managers. Red is reserved for errors, white and black for text.
 const TERMINAL: [Style; COLOURS] = [
     AnsiColor::Cyan.on_default(),
@@ -107,71 +92,13 @@ const TERMINAL: [Style; COLOURS] = [
     AnsiColor::White.on_default().italic(),
 ];
 
-/// The colour of each manager, by its name.
-/// The colour of each manager, by name.
-///
-/// The colour depends on the name, so a manager has the same colour in every object. If two managers of one object
-/// would share a colour, the later name takes the next free one.
-pub(crate) struct Palette(BTreeMap<String, usize>);
-
-impl Palette {
-    pub(crate) fn new<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
-        let mut names: Vec<&str> = names.into_iter().collect();
-        names.sort_unstable();
-        names.dedup();
-        let mut taken = [false; COLOURS];
-        let mut colours = BTreeMap::new();
-        for name in names {
-            let wanted = preferred(name);
-            let free = (0..COLOURS).map(|i| (wanted + i) % COLOURS).find(|i| taken.get(*i) == Some(&false));
-            let colour = free.unwrap_or(wanted);
-            if let Some(taken) = taken.get_mut(colour) {
-                *taken = true;
-            }
-            colours.insert(name.to_owned(), colour);
-        }
-        Palette(colours)
-    }
-
-    pub(crate) fn of(owners: &[Owner]) -> Self {
-        Self::new(owners.iter().map(|owner| owner.entry.manager.as_str()))
-    }
-
-    /// The index of a manager's colour.
-    pub(crate) fn colour(&self, name: &str) -> usize {
-        self.0.get(name).copied().unwrap_or_else(|| preferred(name))
-    }
-
-    pub(crate) fn paint(&self, name: &str, text: &str) -> Line {
-        let style = TERMINAL.get(self.colour(name)).copied().unwrap_or_default();
-        output::paint(style, text)
-    }
+/// The colours of the managers of an object.
+pub(crate) fn palette(owners: &[Owner]) -> Palette {
+    Palette::new(owners.iter().map(|owner| owner.entry.manager.as_str()))
 }
 
-/// The preferred colour of a name, from a hash that is the same in every run.
-fn preferred(name: &str) -> usize {
-    let mut hasher = FnvHasher::default();
-    hasher.write(name.as_bytes());
-    // The upper half is better mixed.
-    usize::try_from((hasher.finish() >> 32) % 12).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colours_depend_on_names_and_differ_for_up_to_twelve_managers() {
-        let names: Vec<String> = (0..COLOURS).map(|i| format!("manager-{i}")).collect();
-        let all = Palette::new(names.iter().map(String::as_str));
-        let mut colours: Vec<usize> = names.iter().map(|name| all.colour(name)).collect();
-        colours.sort_unstable();
-        assert_eq!(colours, (0..COLOURS).collect::<Vec<_>>());
-        for name in &names {
-            assert_eq!(Palette::new([name.as_str()]).colour(name), preferred(name));
-        }
-        // With more managers than colours, managers share colours.
-        let many: Vec<String> = (0..40).map(|i| format!("m{i}")).collect();
-        assert!(many.iter().all(|name| Palette::new(many.iter().map(String::as_str)).colour(name) < COLOURS));
-    }
+/// A string in the terminal colour of a manager.
+pub(crate) fn paint(palette: &Palette, name: &str, text: &str) -> Line {
+    let style = TERMINAL.get(palette.colour(name)).copied().unwrap_or_default();
+    output::paint(style, text)
 }

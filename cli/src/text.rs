@@ -1,21 +1,11 @@
 //! Fits strings to the width of a terminal.
 
-use fieldmanager_harness::internal::escape_untrusted;
-use fieldmanager_managedfields::{Identity, Operation, Time};
+pub(crate) use fieldmanager_blame::{printable, printable_line};
+use fieldmanager_managedfields::{Identity, Operation};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Marks omitted characters.
 const CUT: char = '…';
-
-/// Escapes an untrusted string as [`Line`](crate::output::Line) prints it, for layouts that depend on its width.
-pub(crate) fn printable(text: &str) -> String {
-    escape_untrusted(text).into_owned()
-}
-
-/// [`printable`] for a line of YAML, which may have tabs.
-pub(crate) fn printable_line(line: &str) -> String {
-    line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
-}
 
 /// The display width of a string in columns.
 pub(crate) fn width(text: &str) -> usize {
@@ -92,15 +82,6 @@ pub(crate) fn identity(identity: &Identity) -> String {
     out
 }
 
-/// The time between two times, in the largest unit of which it contains at least two.
-pub(crate) fn age(then: Time, now: Time) -> String {
-    // Clocks differ, so a time in the future counts as now.
-    let seconds = now.unix_seconds().saturating_sub(then.unix_seconds()).max(0);
-    let units = [("y", 365 * 86_400), ("d", 86_400), ("h", 3_600), ("m", 60)];
-    let unit = units.into_iter().find(|(_, length)| seconds >= 2 * length);
-    unit.map_or_else(|| format!("{seconds}s"), |(name, length)| format!("{}{name}", seconds / length))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,15 +102,5 @@ mod tests {
             ["abcdefghijkl", "  mnopqrstuv", "  wxyz"]
         );
         assert_eq!(wrap("short", None, 2), ["short"]);
-    }
-
-    #[test]
-    fn age_has_one_unit() {
-        let at = |seconds| Time::from_unix_seconds(seconds).unwrap();
-        for (seconds, text) in
-            [(-5, "0s"), (119, "119s"), (120, "2m"), (7_200, "2h"), (259_200, "3d"), (63_072_000, "2y")]
-        {
-            assert_eq!(age(at(0), at(seconds)), text);
-        }
     }
 }

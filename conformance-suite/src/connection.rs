@@ -196,8 +196,8 @@ impl Connection {
         let version: serde_json::Value = serde_json::from_str(&answer.text).unwrap_or_default();
         match version.get("gitVersion").and_then(serde_json::Value::as_str) {
             Some(version) if answer.code == 200 => Ok(version.to_owned()),
-            // A fake has no version, but it answers.
-            _ if answer.code == 404 => Ok("unknown".to_owned()),
+            // A fake has no version, but it answers; one answers with a list, as for any path.
+            _ if answer.code == 404 || answer.code == 200 && version.is_object() => Ok("unknown".to_owned()),
             _ => Err(silent(format!(
                 "expected its version at /version, got the code {}: {}",
                 answer.code, answer.text

@@ -2,8 +2,8 @@
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 
-use crate::escape::escape_untrusted;
 use crate::report::{Report, ScenarioReport, Style};
+use fieldmanager_value::internal::escape_untrusted;
 
 impl Report {
     /// The report as JUnit XML: a suite for each file, with a case for each scenario, without times.

@@ -26,7 +26,6 @@ mod convert;
 mod diff;
 mod documents;
 mod error;
-mod escape;
 mod files;
 mod format;
 mod format_server;
@@ -63,7 +62,6 @@ pub use setup::{SetupError, set_up};
 pub mod internal {
     pub use crate::diff::paths as different_paths;
     pub use crate::documents::parse_documents;
-    pub use crate::escape::escape_untrusted;
     pub use crate::files::{InputError, read_input};
     pub use crate::oracle::{answer, answer_line, outcomes};
     pub use crate::outcome::{ErrorKind, Outcome, State, StepError};
@@ -77,4 +75,5 @@ pub mod internal {
     pub use crate::server::{
         Answer, Case, ExpectedCause, ExpectedEntry, ExpectedEvent, ExpectedStatus, Request, Target, Verb,
     };
+    pub use fieldmanager_value::internal::escape_untrusted;
 }

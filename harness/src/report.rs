@@ -7,8 +7,8 @@ use fieldmanager_value::Value;
 use serde::Serialize;
 
 use crate::diff;
-use crate::escape::escape_untrusted;
 use crate::scenario::Scenario;
+use fieldmanager_value::internal::escape_untrusted;
 
 /// An unmet expectation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -161,7 +161,7 @@ impl ScenarioReport {
         !self.passed && self.skipped.is_none()
     }
 
-    /// The report as a string; empty if the scenario passed. [`escape_untrusted`](crate::escape::escape_untrusted) escapes
+    /// The report as a string; empty if the scenario passed. [`escape_untrusted`] escapes
     /// names, paths and values.
     ///
     /// ```
@@ -191,7 +191,7 @@ impl ScenarioReport {
     }
 
     /// The lines of the report, for a caller that prints them itself; empty if the scenario passed.
-    /// [`escape_untrusted`](crate::escape::escape_untrusted) escapes their strings.
+    /// [`escape_untrusted`] escapes their strings.
     ///
     /// ```
     /// use fieldmanager_harness::internal::Part;
@@ -340,7 +340,7 @@ impl Report {
         format!("{} passed, {} failed{skipped}", self.passed(), self.failed())
     }
 
-    /// Every failure, followed by the line `N passed, N failed`. [`escape_untrusted`](crate::escape::escape_untrusted) escapes
+    /// Every failure, followed by the line `N passed, N failed`. [`escape_untrusted`] escapes
     /// names, paths and values.
     ///
     /// ```

@@ -45,6 +45,7 @@ mod ser;
 mod sorted;
 mod string;
 mod text;
+mod untrusted;
 mod value;
 mod yaml;
 mod yaml_scalar;
@@ -56,6 +57,7 @@ pub mod internal {
     pub use crate::deep::{level, with_room};
     pub use crate::escape::{Escape, write_string};
     pub use crate::number::write_number;
+    pub use crate::untrusted::escape_untrusted;
     pub use crate::yaml::from_yaml_with_duplicates;
 
     /// Strings and numbers as Go's `fmt` and `strconv` write them.

@@ -7,7 +7,8 @@ use fieldmanager_value::Value;
 
 use super::inert::Inert;
 use crate::documents::Documents;
-use crate::log::{Recorded, Recorder};
+use crate::limits::Limits;
+use crate::log::{History, Recorded, Recorder};
 use crate::registry::Registry;
 use crate::source::Source;
 use crate::store::SharedStore;
@@ -18,7 +19,7 @@ pub(crate) struct Core {
     pub(crate) store: SharedStore,
     registry: RwLock<Arc<Registry>>,
     pub(crate) source: Arc<dyn Source>,
-    /// `None`: requests are not logged.
+    /// `None`: there is neither a log nor a history.
     pub(crate) log: Option<Arc<Recorder>>,
     /// `None` since the resources changed.
     documents: Mutex<Option<Arc<Documents>>>,
@@ -46,9 +47,14 @@ impl Resources {
 }
 
 impl Core {
-    /// The log has at most `log` bytes; 0 for none.
-    pub(crate) fn new(store: SharedStore, source: Arc<dyn Source>, resources: Resources, log: usize) -> Self {
-        let log = Recorder::new(log);
+    /// A log and a history have at most the given sizes.
+    pub(crate) fn new(
+        store: SharedStore,
+        source: Arc<dyn Source>,
+        resources: Resources,
+        limits: &Limits,
+    ) -> Self {
+        let log = Recorder::new(limits.log, History::new(limits.revisions_size, limits.revisions));
         Core {
             store: if log.is_some() { Arc::new(Recorded(store)) } else { store },
             log,

@@ -19,6 +19,7 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
         Route::Version => return other("/version"),
         Route::Metrics => return other("/metrics"),
         Route::Test(_) => return other("/test"),
+        Route::Page(_) => return other("/ui"),
         Route::Paths => return other("/"),
         Route::LegacyVersions => return other("/api"),
         Route::Groups | Route::Group(_) | Route::GroupVersion { .. } => return other("/apis"),

@@ -3,6 +3,7 @@
 mod measure;
 mod message;
 mod negotiate;
+mod page;
 mod receive;
 mod record;
 mod render;
@@ -78,8 +79,8 @@ where
     };
     let route = Route::of(&head.path);
     let mut measured = gate.metrics.begin(measure::labels(core, &head, &route));
-    // The log has the requests of the tested program, not those of the test.
-    let log = core.log.as_ref().filter(|_| !matches!(route, Route::Test(_)));
+    // The log has the requests of the tested program, not those of the test or of the page.
+    let log = core.log.as_ref().filter(|_| !matches!(route, Route::Test(_) | Route::Page(_)));
     let pending = log.map(|log| Pending::new(log, record::entry(core, &head, &route)));
     let answered = admitted(server, &head, &route, body);
     let answered = match &pending {
@@ -91,7 +92,9 @@ where
         Ok(response) => (response, ""),
         Err(failure) => {
             let reason = failure.status.reason;
-            (render::failure(&head, failure), reason)
+            let response = render::failure(&head, failure);
+            let is_page = matches!(route, Route::Page(_)) && gate.page;
+            (if is_page { page::refused(response) } else { response }, reason)
         }
     };
     if let Some(pending) = pending {
@@ -124,7 +127,11 @@ where
 {
     let (core, gate) = (server.core, server.gate);
     if !matches!(route, Route::Health { .. }) {
-        let user = gate.authenticate(head.header(header::AUTHORIZATION))?;
+        let authorization = head.header(header::AUTHORIZATION);
+        let user = match route {
+            Route::Page(_) if gate.page => gate.authenticate_browser(authorization)?,
+            _ => gate.authenticate(authorization)?,
+        };
         log::note(|entry| entry.user = user.to_owned());
     }
     let is_watch = is_watch(head, route);
@@ -193,7 +200,10 @@ async fn answer(
         return resource(server, head, path, body).await;
     }
     let core = server.core;
-    if matches!(route, Route::Unknown | Route::Test(_)) {
+    if let (Route::Page(path), true) = (route, server.gate.page) {
+        return page::respond(core, head, path).await;
+    }
+    if matches!(route, Route::Unknown | Route::Test(_) | Route::Page(_)) {
         return Err(Failure::path_not_found());
     }
     if !matches!(head.method, Method::GET | Method::HEAD) {
@@ -233,7 +243,7 @@ async fn answer(
             let document = documents.openapi().v3(path).ok_or_else(Failure::path_not_found)?;
             Ok(render::document(head, document.body, &document.etag, "application/json"))
         }
-        Route::Metrics | Route::Test(_) | Route::Resource(_) | Route::Unknown => {
+        Route::Metrics | Route::Test(_) | Route::Page(_) | Route::Resource(_) | Route::Unknown => {
             Err(Failure::path_not_found())
         }
     }
@@ -297,8 +307,13 @@ async fn resource(
         body,
         stale: effect.stale(core, Revision::parse(head.query.text("resourceVersion"))).await?,
     };
-    effect.before(&call).await?;
-    let answered = rendered(core, head, &call, format, effect.cut()).await;
+    let answered = match effect.before(&call).await {
+        Ok(()) => rendered(core, head, &call, format, effect.cut()).await,
+        Err(failure) => Err(failure),
+    };
+    if let Err(failure) = &answered {
+        record::refused(&call, failure, effect.name().is_some());
+    }
     if !effect.loses_answer() {
         return answered;
     }

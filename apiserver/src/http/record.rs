@@ -1,12 +1,13 @@
 //! Requests as the log shows them.
 
+use bytes::Bytes;
 use http::header;
 
 use super::message::Head;
 use super::route::Route;
 use super::verb::verb;
-use crate::endpoint::{Core, Verb};
-use crate::log::LogEntry;
+use crate::endpoint::{Call, Core, Failure, Verb};
+use crate::log::{self, LogEntry, Refusal};
 
 /// The entry of a request that has not been answered.
 pub(super) fn entry(core: &Core, head: &Head, route: &Route) -> LogEntry {
@@ -43,4 +44,23 @@ pub(super) fn verb_name(head: &Head, verb: Verb) -> &'static str {
         Verb::Patch if media.starts_with("application/apply-patch") => "apply",
         verb => verb.name(),
     }
+}
+
+/// Records in the history of an object that a request was refused: because of a conflict, a fault of the object, or a fault
+/// that was injected.
+pub(super) fn refused(call: &Call<'_>, failure: &Failure, is_injected: bool) {
+    let is_write = !matches!(call.verb, Verb::Get | Verb::List | Verb::Watch);
+    let is_refusal = is_write && matches!(failure.status.code, 409 | 422);
+    if call.name.is_empty() || !(is_refusal || is_injected) {
+        return;
+    }
+    let Ok(key) = call.served.key(call.namespace, call.name) else { return };
+    let causes = failure.status.details.iter().flat_map(|details| &details.causes);
+    let conflicts = causes.filter(|cause| cause.reason == "FieldManagerConflict");
+    let refusal = Refusal {
+        message: failure.status.message.clone(),
+        conflicts: conflicts.map(|cause| (cause.message.clone(), cause.field.clone())).collect(),
+        body: Bytes::copy_from_slice(call.body),
+    };
+    log::refused(&key, refusal);
 }

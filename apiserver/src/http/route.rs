@@ -27,6 +27,8 @@ pub(crate) enum Route {
     OpenApiV3(Option<String>),
     /// Below `/test`: the segments that follow.
     Test(Vec<String>),
+    /// Below `/ui`: the segments that follow.
+    Page(Vec<String>),
     /// A resource, an object, or a subresource of it.
     Resource(ResourcePath),
     /// Anything else.
@@ -60,6 +62,7 @@ impl Route {
             ["version"] => Route::Version,
             ["metrics"] => Route::Metrics,
             ["test", rest @ ..] => Route::Test(rest.iter().map(|segment| (*segment).to_owned()).collect()),
+            ["ui", rest @ ..] => Route::Page(rest.iter().map(|segment| (*segment).to_owned()).collect()),
             ["healthz", rest @ ..] => health("healthz", rest),
             ["livez", rest @ ..] => health("livez", rest),
             ["readyz", rest @ ..] => health("readyz", rest),

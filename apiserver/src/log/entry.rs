@@ -132,7 +132,7 @@ impl LogEntry {
     /// Whether a write changed the owners or the value of a path, or of a path below it.
     pub fn touches(&self, path: &str) -> bool {
         self.writes.iter().flat_map(|write| &write.managers).any(|change| {
-            [&change.gained, &change.lost, &change.changed].into_iter().any(|paths| has(paths, path))
+            [&change.gained, &change.lost, &change.changed].into_iter().any(|paths| any_is_in(paths, path))
         })
     }
 
@@ -143,10 +143,13 @@ impl LogEntry {
 }
 
 /// Whether paths have a path, or one below it.
-fn has(paths: &[String], path: &str) -> bool {
-    paths.iter().any(|own| {
-        own.strip_prefix(path).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'.' | b'[', ..]))
-    })
+fn any_is_in(paths: &[String], path: &str) -> bool {
+    paths.iter().any(|own| is_in(own, path))
+}
+
+/// Whether a path is another one, or below it.
+pub(crate) fn is_in(own: &str, path: &str) -> bool {
+    own.strip_prefix(path).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'.' | b'[', ..]))
 }
 
 /// Entries of the log at one moment.
@@ -248,11 +251,13 @@ impl Log {
 }
 
 fn wrote(entry: &LogEntry, manager: &str, path: &str) -> bool {
-    entry.changes_of(manager).any(|change| has(&change.gained, path) || has(&change.changed, path))
+    entry
+        .changes_of(manager)
+        .any(|change| any_is_in(&change.gained, path) || any_is_in(&change.changed, path))
 }
 
 fn owned(entry: &LogEntry, manager: &str, path: &str) -> bool {
-    wrote(entry, manager, path) || entry.changes_of(manager).any(|change| has(&change.lost, path))
+    wrote(entry, manager, path) || entry.changes_of(manager).any(|change| any_is_in(&change.lost, path))
 }
 
 impl std::fmt::Display for LogEntry {
@@ -291,10 +296,10 @@ mod tests {
     fn paths_below_a_path_count_and_longer_names_do_not() {
         let paths = [".spec.replicas".to_owned(), r#".spec.ports[port=80].name"#.to_owned()];
         for found in [".spec", ".spec.replicas", ".spec.ports", ".spec.ports[port=80]"] {
-            assert!(has(&paths, found), "{found}");
+            assert!(any_is_in(&paths, found), "{found}");
         }
         for missing in [".sp", ".spec.replica", ".spec.ports[port=8", ".spec.replicas.x"] {
-            assert!(!has(&paths, missing), "{missing}");
+            assert!(!any_is_in(&paths, missing), "{missing}");
         }
     }
 }

@@ -5,6 +5,9 @@
 //! order in which they ended. What the server writes because of a request, as the status of a definition, is a part of
 //! the entry of the request.
 //!
+//! A server with the [page](crate::Builder::page) also keeps the history of objects: the objects that writes stored, and
+//! the requests that were refused. Requests are recorded once for both.
+//!
 //! ```
 //! # tokio_test::block_on(async {
 //! use fieldmanager_apiserver::ApiServer;
@@ -21,9 +24,12 @@
 
 mod entry;
 mod fields;
+mod history;
 mod recorder;
 mod store;
 
+pub(crate) use entry::is_in;
 pub use entry::{Change, Log, LogEntry, ManagerChange, Written};
-pub(crate) use recorder::{Pending, Recorder, note};
+pub(crate) use history::{Event, History, Item, ObjectHistory, Refusal};
+pub(crate) use recorder::{Pending, Recorder, note, refused};
 pub(crate) use store::Recorded;

@@ -4,15 +4,19 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Log, LogEntry};
+use super::{Event, History, Log, LogEntry, Refusal, Written};
+use crate::store::{Key, Revision};
+use fieldmanager_value::Value;
 
 /// The memory of an entry besides its strings, in bytes.
 const ENTRY: usize = 512;
 
-/// The log of a server, bounded in bytes.
+/// The log of a server, bounded in bytes, and the history of its objects.
 pub(crate) struct Recorder {
+    /// 0: there is no log.
     limit: usize,
     kept: Mutex<Kept>,
+    history: Option<History>,
 }
 
 #[derive(Default)]
@@ -25,39 +29,74 @@ struct Kept {
 }
 
 impl Recorder {
-    /// A log of at most a number of bytes; `None` for 0.
-    pub(crate) fn new(limit: usize) -> Option<Arc<Self>> {
-        (limit > 0).then(|| Arc::new(Recorder { limit, kept: Mutex::default() }))
+    /// A log of at most a number of bytes, 0 for none, and a history; `None` without both.
+    pub(crate) fn new(limit: usize, history: Option<History>) -> Option<Arc<Self>> {
+        let is_needed = limit > 0 || history.is_some();
+        is_needed.then(|| Arc::new(Recorder { limit, kept: Mutex::default(), history }))
     }
 
+    /// The log; empty if there is none.
     pub(crate) fn log(&self) -> Log {
+        if !self.has_log() {
+            return Log::default();
+        }
         let kept = self.kept();
         let entries = kept.entries.iter().map(|(entry, _)| entry.clone()).collect();
         Log { entries, dropped: Some(kept.dropped) }
     }
 
-    /// Removes all entries. The next one is number 1.
+    fn has_log(&self) -> bool {
+        self.limit > 0
+    }
+
+    /// The history of objects.
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.history.as_ref()
+    }
+
+    /// Removes all entries of the log. The next one is number 1.
     pub(crate) fn clear(&self) {
         let old = std::mem::take(&mut *self.kept());
         drop(old);
     }
 
-    fn push(&self, mut entry: LogEntry) {
-        let size = size(&entry);
+    /// Removes the history.
+    pub(crate) fn clear_history(&self) {
+        if let Some(history) = &self.history {
+            history.clear();
+        }
+    }
+
+    fn push(&self, mut current: Current) {
         let mut kept = self.kept();
         kept.last += 1;
-        entry.number = kept.last;
-        kept.entries.push_back((Arc::new(entry), size));
-        kept.bytes += size;
-        while kept.bytes > self.limit {
-            let Some((_, size)) = kept.entries.pop_front() else { break };
-            kept.bytes -= size;
-            kept.dropped += 1;
+        current.entry.number = kept.last;
+        let size = size(&current.entry);
+        let entry = Arc::new(current.entry);
+        if self.has_log() {
+            kept.push(entry.clone(), size, self.limit);
+        }
+        drop(kept);
+        let Some(history) = &self.history else { return };
+        for Step { key, before, event } in current.steps {
+            history.push(&key, before, &entry, event);
         }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn push(&mut self, entry: Arc<LogEntry>, size: usize, limit: usize) {
+        self.entries.push_back((entry, size));
+        self.bytes += size;
+        while self.bytes > limit {
+            let Some((_, size)) = self.entries.pop_front() else { break };
+            self.bytes -= size;
+            self.dropped += 1;
+        }
     }
 }
 
@@ -76,28 +115,46 @@ fn size(entry: &LogEntry) -> usize {
 
 tokio::task_local! {
     /// The entry of the request that the task answers. All writes of a request take place in its task.
-    static CURRENT: Arc<Mutex<LogEntry>>;
+    static CURRENT: Arc<Mutex<Current>>;
+}
+
+/// The record of a request.
+struct Current {
+    entry: LogEntry,
+    /// Whether there is a log.
+    is_logged: bool,
+    /// What the request did, for the history.
+    steps: Vec<Step>,
+}
+
+/// What a request did to an object.
+struct Step {
+    key: Key,
+    /// The object that a write replaced.
+    before: Option<(Revision, Value)>,
+    event: Event,
 }
 
 /// An entry that becomes a part of the log when this is dropped, also if the client ends the request before that.
 pub(crate) struct Pending {
     recorder: Arc<Recorder>,
-    entry: Arc<Mutex<LogEntry>>,
+    current: Arc<Mutex<Current>>,
 }
 
 impl Pending {
     pub(crate) fn new(recorder: &Arc<Recorder>, entry: LogEntry) -> Self {
-        Pending { recorder: recorder.clone(), entry: Arc::new(Mutex::new(entry)) }
+        let current = Current { entry, is_logged: recorder.has_log(), steps: Vec::new() };
+        Pending { recorder: recorder.clone(), current: Arc::new(Mutex::new(current)) }
     }
 
     /// Runs a part of the request, whose writes are those of the entry.
     pub(crate) fn scope<F: Future>(&self, part: F) -> impl Future<Output = F::Output> + use<F> {
-        CURRENT.scope(self.entry.clone(), part)
+        CURRENT.scope(self.current.clone(), part)
     }
 
     /// Sets the code and the reason of the answer.
     pub(crate) fn answered(&self, status: u16, reason: &str) {
-        let mut entry = lock(&self.entry);
+        let entry = &mut lock(&self.current).entry;
         entry.status = status;
         if !reason.is_empty() {
             entry.reason = reason.to_owned();
@@ -107,15 +164,39 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        let entry = std::mem::take(&mut *lock(&self.entry));
-        self.recorder.push(entry);
+        let mut current = lock(&self.current);
+        let is_logged = current.is_logged;
+        let empty = Current { entry: LogEntry::default(), is_logged, steps: Vec::new() };
+        let ended = std::mem::replace(&mut *current, empty);
+        drop(current);
+        self.recorder.push(ended);
     }
 }
 
 /// Adds to the entry of the request that the task answers, if there is one.
 pub(crate) fn note(change: impl FnOnce(&mut LogEntry)) {
-    // Outside of a request, or without a log, there is no entry.
-    let _ = CURRENT.try_with(|entry| change(&mut lock(entry)));
+    record(|current| change(&mut current.entry));
+}
+
+/// Records that the request which the task answers was refused, if it is about an object.
+pub(crate) fn refused(key: &Key, refusal: Refusal) {
+    record(|current| {
+        current.steps.push(Step { key: key.clone(), before: None, event: Event::Refused(refusal) });
+    });
+}
+
+/// Records a write of the request that the task answers. `written` is the entry for the log, if there is one.
+pub(super) fn wrote(
+    key: &Key,
+    before: Option<(Revision, Value)>,
+    event: Event,
+    written: impl FnOnce(&LogEntry, bool) -> Written,
+) {
+    record(|current| {
+        let written = written(&current.entry, current.is_logged);
+        current.entry.writes.push(written);
+        current.steps.push(Step { key: key.clone(), before, event });
+    });
 }
 
 /// Whether the task answers a request that has an entry.
@@ -123,6 +204,11 @@ pub(super) fn is_recording() -> bool {
     CURRENT.try_with(|_| ()).is_ok()
 }
 
-fn lock(entry: &Mutex<LogEntry>) -> MutexGuard<'_, LogEntry> {
-    entry.lock().unwrap_or_else(PoisonError::into_inner)
+fn record(change: impl FnOnce(&mut Current)) {
+    // Outside of a request, or without a log and a history, nothing is recorded.
+    let _ = CURRENT.try_with(|current| change(&mut lock(current)));
+}
+
+fn lock(current: &Mutex<Current>) -> MutexGuard<'_, Current> {
+    current.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,8 +2,8 @@
 
 use futures::future::BoxFuture;
 
-use super::recorder::is_recording;
-use super::{Change, Written, fields, note};
+use super::recorder::{is_recording, wrote};
+use super::{Change, Event, Written, fields};
 use crate::store::{
     BoxWatch, Key, List, Page, Prefix, Read, Result, Revision, SharedStore, Snapshot, Store, Write,
 };
@@ -45,9 +45,15 @@ impl Store for Recorded {
             let before = before.filter(|entry| Some(entry.revision) == expected).map(|entry| entry.object);
             let is_object = [&before, &after].into_iter().flatten().any(|object| object.as_map().is_some());
             if is_object {
-                note(|entry| {
-                    let managers = fields::changes(before.as_ref(), after.as_ref(), &entry.manager);
-                    entry.writes.push(written(key, revision, change, managers));
+                let replaced = expected.zip(before.clone());
+                let event = Event::Written { revision, change, object: after.clone() };
+                wrote(key, replaced, event, |entry, is_logged| {
+                    // The history computes them when they are read.
+                    let managers = match is_logged {
+                        true => fields::changes(before.as_ref(), after.as_ref(), &entry.manager),
+                        false => Vec::new(),
+                    };
+                    written(key, revision, change, managers)
                 });
             }
             Ok(revision)

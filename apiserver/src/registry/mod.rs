@@ -38,6 +38,11 @@ impl Registry {
         }
     }
 
+    /// Whether unions have an effect.
+    pub(crate) fn has_unions(&self) -> bool {
+        self.unions
+    }
+
     /// The resource at a group, version and plural.
     pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Served>> {
         self.resources.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
@@ -67,6 +72,14 @@ impl Registry {
             served.is_stored() && served.storage_group() == parts.group && served.facts.plural == parts.plural
         };
         self.all().find(is_of)
+    }
+
+    /// The resource whose objects are stored under a group and a plural, at the storage version if that is served.
+    pub(crate) fn stored_as(&self, group: &str, plural: &str) -> Option<&Arc<Served>> {
+        let is_of = |served: &&Arc<Served>| {
+            served.is_stored() && served.storage_group() == group && served.facts.plural == plural
+        };
+        self.all().filter(is_of).max_by_key(|served| served.is_storage_version())
     }
 
     /// One resource for each that is stored: of several versions, the first.

@@ -4,6 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use fieldmanager_builtin::Kind;
 use fieldmanager_handlers::{Outcome, Resource, Subresource};
+use fieldmanager_openapi::Types;
+use fieldmanager_schema::Type;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Str, Value};
 
@@ -137,6 +139,20 @@ impl Served {
     /// The group under which objects are stored.
     pub(crate) fn storage_group(&self) -> &str {
         self.storage.as_ref().map_or(&self.facts.group, |kind| &kind.group)
+    }
+
+    /// Whether objects are stored at this version.
+    pub(crate) fn is_storage_version(&self) -> bool {
+        self.storage.as_ref().is_some_and(|storage| storage.version == self.kind.version)
+    }
+
+    /// The type of the objects; `None` if it is not known.
+    pub(crate) fn object_type(&self) -> Option<Type> {
+        let types = match &self.definition {
+            Some(definition) => Types::from_custom_resource(&definition.resource).ok()?,
+            None => fieldmanager_openapi::builtin::types(),
+        };
+        types.for_kind(&self.kind).ok()
     }
 
     /// The key of an object.

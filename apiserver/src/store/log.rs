@@ -436,7 +436,7 @@ impl Drop for LogWatch {
 }
 
 /// Estimates the memory of a value that another one does not share, in bytes.
-pub(super) fn unshared_bytes(old: &Value, new: Option<&Value>) -> usize {
+pub(crate) fn unshared_bytes(old: &Value, new: Option<&Value>) -> usize {
     if new.is_some_and(|new| new.ptr_eq(old)) {
         return 0;
     }

@@ -51,6 +51,7 @@ pub use etcd::{Etcd, EtcdTls};
 #[cfg(feature = "file")]
 pub use file::{File, FileError};
 pub use key::{InvalidKey, Key, KeyParts, Prefix};
+pub(crate) use log::unshared_bytes;
 pub use log::{HistoryLimits, MemoryStats};
 pub use memory::Memory;
 pub use objects::Snapshot;

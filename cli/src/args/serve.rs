@@ -107,6 +107,15 @@ pub(crate) struct ServeArgs {
     /// The time that requests have to end after SIGTERM
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) stop_time: Duration,
+    /// Do not serve the page for people below /ui, and keep no revisions of objects for it
+    #[arg(long)]
+    pub(crate) no_ui: bool,
+    /// The most revisions of one object that the page shows, with the requests that were refused
+    #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
+    pub(crate) max_revisions: usize,
+    /// The most memory for the revisions of all objects, besides what they share with stored objects
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    pub(crate) max_revisions_size: ByteSize,
     /// Answer requests below /test, by which tests restore snapshots, inject faults, read the log and set the clock
     #[arg(long)]
     pub(crate) test_api: bool,

@@ -1,8 +1,9 @@
 //! Renders lines with their owners for a terminal.
 
-use super::line::Line;
+use fieldmanager_blame::{Line, Palette, mark, shown_name};
+
 use crate::output::{Line as Output, Style};
-use crate::owners::{Owned, Palette, mark, shown_name};
+use crate::owners::{Owned, paint, palette};
 use crate::text;
 
 /// The minimum width to which names are shortened.
@@ -21,7 +22,7 @@ struct Cell<'o> {
 
 /// Renders each line after its owners and a bar, wrapped to the available width.
 pub(crate) fn lines(owned: &Owned, lines: &[Line], room: Option<usize>) -> Vec<Output> {
-    let palette = Palette::of(&owned.owners);
+    let palette = palette(&owned.owners);
     let ages: Vec<String> = owned.owners.iter().map(|owner| owned.age(&owner.entry)).collect();
     let age_width = ages.iter().map(String::len).max().unwrap_or_default();
     let cells: Vec<Cell<'_>> = owned
@@ -96,11 +97,11 @@ impl Layout {
                 Some((width, painted)) => {
                     let shown = format!("{name} {}", cell.about.trim_start());
                     *width += 2 + text::width(&shown);
-                    *painted = std::mem::take(painted).and(", ").and(palette.paint(cell.name, &shown));
+                    *painted = std::mem::take(painted).and(", ").and(paint(palette, cell.name, &shown));
                 }
                 None => {
                     let shown = format!("{}{}", text::padded(&name, self.names), cell.about);
-                    rows.push((text::width(&shown), palette.paint(cell.name, &shown)));
+                    rows.push((text::width(&shown), paint(palette, cell.name, &shown)));
                 }
             }
         }

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
             return Err(Failure::input(&owned.file, unknown(name, &owned)));
         }
     }
-    let lines = blame::lines(&owned, ty.as_ref());
+    let lines = fieldmanager_blame::lines(&owned.object, &owned.entries(), ty.as_ref());
     if args.html {
         output::print_document(&blame::page(&owned, &lines, &args.managers))?;
         return Ok(ExitCode::SUCCESS);
@@ -48,7 +48,7 @@ fn type_of(args: &BlameArgs, owned: &Owned, files: Files) -> Result<Option<Type>
 
 fn unknown(name: &str, owned: &Owned) -> String {
     let mut names: Vec<String> =
-        owned.owners.iter().map(|owner| crate::owners::shown_name(&owner.entry.manager)).collect();
+        owned.owners.iter().map(|owner| fieldmanager_blame::shown_name(&owner.entry.manager)).collect();
     names.sort_unstable();
     names.dedup();
     match names.as_slice() {

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use fieldmanager_blame::shown_name;
 use fieldmanager_value::{List, Map, Value};
 
 use crate::args::ManagersArgs;
 use crate::error::Failure;
 use crate::files::Files;
 use crate::output::{self, Line, Style};
-use crate::owners::{Owned, Palette, shown_name};
+use crate::owners::{Owned, paint, palette};
 use crate::text;
 
 pub(crate) fn run(args: &ManagersArgs, files: Files) -> Result<ExitCode, Failure> {
@@ -64,7 +65,7 @@ fn lines(owned: &Owned, room: Option<usize>) -> Vec<Line> {
         return vec![total.into()];
     }
     let columns = columns(&rows, room);
-    let palette = Palette::of(&owned.owners);
+    let palette = palette(&owned.owners);
     let titles = columns.iter().map(|(at, width)| {
         let title = TITLES.get(*at).copied().unwrap_or_default();
         Style::Strong.paint(&cell(*at, title, *width))
@@ -73,7 +74,7 @@ fn lines(owned: &Owned, room: Option<usize>) -> Vec<Line> {
     for row in &rows {
         let cells = columns.iter().map(|(at, width)| {
             let cell = cell(*at, row.cells.get(*at).map_or("", String::as_str), *width);
-            if *at == MANAGER { palette.paint(&row.name, &cell) } else { cell.into() }
+            if *at == MANAGER { paint(&palette, &row.name, &cell) } else { cell.into() }
         });
         lines.push(Line::join(cells, "  ").trimmed());
     }

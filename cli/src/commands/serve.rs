@@ -50,7 +50,12 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     if let Some(time) = args.time {
         random.set_time(time);
     }
-    let builder = builder.unions(args.unions).collection(collection).source(random).test_api(args.test_api);
+    let builder = builder
+        .unions(args.unions)
+        .collection(collection)
+        .source(random)
+        .test_api(args.test_api)
+        .page(!args.no_ui);
     let failed = |error: StoreError| Failure::Other(error.to_string());
     let server = builder.build().await.map_err(failed)?;
     load(&server, args, files).await?;
@@ -115,6 +120,8 @@ fn limits(args: &ServeArgs) -> Limits {
     limits.headers = u32::try_from(args.max_headers.as_u64()).unwrap_or(u32::MAX);
     limits.requests = args.max_requests;
     limits.watches = args.max_watches;
+    limits.revisions = args.max_revisions;
+    limits.revisions_size = size(args.max_revisions_size);
     limits.log = if args.test_api { size(args.max_log) } else { 0 };
     limits.connections = args.max_connections;
     limits.streams = args.max_streams;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use fieldmanager_blame::html::STYLE;
 use fieldmanager_conformance_suite::results_by_area;
 use fieldmanager_harness::internal::Exchange;
 use fieldmanager_harness::{Failure, Report, ScenarioReport};
@@ -12,8 +13,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::text;
 
-/// The look of the page of `blame`.
-const STYLE: &str = include_str!("../blame/page.css");
 const OWN_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 

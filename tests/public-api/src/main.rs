@@ -32,6 +32,7 @@ const ENGINE: &[&str] =
 /// The folders of the other published libraries. The last one is the facade.
 const ADAPTERS: &[&str] = &[
     "authoring",
+    "blame",
     "union",
     "derive",
     "kube",

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fieldmanager_value::internal::go_format::is_print;
+use crate::go_format::is_print;
 
 /// Escapes every character that could affect a terminal or is invisible, as `\u{1b}`.
 ///
@@ -12,7 +12,7 @@ use fieldmanager_value::internal::go_format::is_print;
 /// separators, zero-width characters, the byte order mark, and other spaces.
 ///
 /// ```
-/// use fieldmanager_harness::internal::escape_untrusted;
+/// use fieldmanager_value::internal::escape_untrusted;
 /// assert_eq!(escape_untrusted("naïve 名前"), "naïve 名前");
 /// assert_eq!(escape_untrusted("a\x1b[31mb\u{9b}c\u{202e}d\n"), r"a\u{1b}[31mb\u{9b}c\u{202e}d\u{a}");
 /// ```

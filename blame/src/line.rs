@@ -1,30 +1,33 @@
 //! A line of an object, with its owners.
 
 /// A line of YAML.
-#[derive(Debug, Default)]
-pub(crate) struct Line {
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Line {
     /// Indentation, and the dashes of items that begin on this line.
-    pub(crate) lead: String,
+    pub lead: String,
     /// The name of the field that begins on this line, with its colon; empty on continuation lines of a string.
-    pub(crate) key: String,
-    pub(crate) rest: String,
+    pub key: String,
+    /// What follows the name: the scalar, or a line of a longer string.
+    pub rest: String,
     /// The owners of the part of the value that the line shows, as indices of entries.
-    pub(crate) owners: Vec<usize>,
+    pub owners: Vec<usize>,
     /// Whether a part of the value that begins here has an owner, as in a map with owned fields.
-    pub(crate) has_owned_parts: bool,
+    pub has_owned_parts: bool,
     /// The path of the value that begins here.
-    pub(crate) path: String,
+    pub path: String,
     /// The line that must be shown whenever this line is shown.
-    pub(super) parent: Option<usize>,
+    pub parent: Option<usize>,
 }
 
 impl Line {
-    pub(crate) fn text(&self) -> String {
+    /// The line, without a line feed. It is not escaped.
+    pub fn text(&self) -> String {
         format!("{}{}{}", self.lead, self.key, self.rest)
     }
 
     /// Whether neither the line nor any part of the value that begins on it has an owner.
-    pub(crate) fn is_unowned(&self) -> bool {
+    pub fn is_unowned(&self) -> bool {
         self.owners.is_empty() && !self.has_owned_parts
     }
 }

@@ -4,10 +4,10 @@ use fieldmanager_fieldpath::{Path, PathElement, Set};
 use fieldmanager_schema::Type;
 use fieldmanager_value::{List, Map, Value};
 
-use super::line::Line;
-use super::owned::Place;
+use crate::line::Line;
+use crate::owned::Place;
 
-pub(super) fn lines(object: &Value, ty: Option<&Type>, sets: &[Set]) -> Vec<Line> {
+pub(crate) fn lines(object: &Value, ty: Option<&Type>, sets: &[Set]) -> Vec<Line> {
     let mut writer = Writer { lines: Vec::new(), path: Path::default() };
     let root = Place::root(ty, sets);
     let start = Start { lead: String::new(), indent: 0, parent: None, begins: Vec::new() };

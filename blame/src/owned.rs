@@ -18,29 +18,29 @@ struct Share<'s> {
 
 /// A place in an object: its type, if known, and what each entry owns there.
 #[derive(Clone)]
-pub(super) struct Place<'s> {
+pub(crate) struct Place<'s> {
     ty: Option<(&'s Type, TypeId)>,
     shares: Vec<Share<'s>>,
 }
 
 impl<'s> Place<'s> {
-    pub(super) fn root(ty: Option<&'s Type>, sets: &'s [Set]) -> Self {
+    pub(crate) fn root(ty: Option<&'s Type>, sets: &'s [Set]) -> Self {
         let share = |(owner, set)| Share { owner, member: false, whole: false, below: Some(set) };
         Place { ty: ty.map(|ty| (ty, ty.id())), shares: sets.iter().enumerate().map(share).collect() }
     }
 
-    pub(super) fn owners(&self) -> Vec<usize> {
+    pub(crate) fn owners(&self) -> Vec<usize> {
         self.shares.iter().filter(|share| share.member).map(|share| share.owner).collect()
     }
 
     /// Descends into a field of a map.
-    pub(super) fn field(&self, name: &str, value: &Value) -> Self {
+    pub(crate) fn field(&self, name: &str, value: &Value) -> Self {
         let ty = self.ty.and_then(|(ty, id)| Some((ty, ty.schema().atom(id).map.as_ref()?.type_of(name)?)));
         self.child(&[PathElement::field(name)], ty, value)
     }
 
     /// How the items of a list are identified: by the type, or by the paths of the entries.
-    pub(super) fn items(&self) -> Items<'s> {
+    pub(crate) fn items(&self) -> Items<'s> {
         let typed = self.known().and_then(|(ty, id)| {
             let list = ty.schema().atom(id).list.as_ref()?;
             Some((list, (ty, list.element)))
@@ -52,7 +52,7 @@ impl<'s> Place<'s> {
     }
 
     /// Descends into an item of a list. Returns the path element of the item as well.
-    pub(super) fn item(&self, items: &Items<'s>, at: usize, value: &Value) -> (Self, PathElement) {
+    pub(crate) fn item(&self, items: &Items<'s>, at: usize, value: &Value) -> (Self, PathElement) {
         let elements = items.elements(at, value);
         let place = self.child(&elements, items.element, value);
         let owned =
@@ -130,7 +130,7 @@ impl<'s> Share<'s> {
 }
 
 /// How the items of a list are identified.
-pub(super) struct Items<'s> {
+pub(crate) struct Items<'s> {
     list: Option<&'s ListType>,
     element: Option<(&'s Type, TypeId)>,
     /// Without a type: the key fields found in paths.

@@ -1,0 +1,320 @@
+//! The history of objects: each write with the object that it stored, and the requests that were refused.
+//!
+//! Objects of successive revisions share what did not change, so a revision costs what changed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use fieldmanager_value::Value;
+
+use super::{Change, LogEntry, ManagerChange, fields};
+use crate::store::{Key, Revision, unshared_bytes};
+
+/// The memory of an item besides what it refers to, in bytes.
+const ITEM: usize = 1024;
+
+/// What happened to one object at one time.
+#[derive(Debug)]
+pub(crate) struct Item {
+    /// The number among the items of all objects, from 1.
+    pub(crate) number: u64,
+    /// The request; `None` for a state that the server found in its store.
+    pub(crate) request: Option<Arc<LogEntry>>,
+    pub(crate) event: Event,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    /// The object was found in the store: it is older than the history, or another server wrote it.
+    Found { revision: Revision, object: Value },
+    /// The object was written; `None` if it was removed.
+    Written { revision: Revision, change: Change, object: Option<Value> },
+    /// A request was refused.
+    Refused(Refusal),
+}
+
+/// Why a request was refused.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+    /// The conflicts: the message of each, such as `conflict with "alice"`, and the path.
+    pub(crate) conflicts: Vec<(String, String)>,
+    /// The body of the request.
+    pub(crate) body: Bytes,
+}
+
+impl Event {
+    /// The revision of a state.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        match self {
+            Event::Found { revision, .. } | Event::Written { revision, .. } => Some(*revision),
+            Event::Refused(_) => None,
+        }
+    }
+
+    /// The object after the event; `None` if there is none, or if the event changed nothing.
+    pub(crate) fn object(&self) -> Option<&Value> {
+        match self {
+            Event::Found { object, .. } => Some(object),
+            Event::Written { object, .. } => object.as_ref(),
+            Event::Refused(_) => None,
+        }
+    }
+
+    /// About how many bytes it takes, without the object.
+    fn size(&self) -> usize {
+        match self {
+            Event::Refused(refusal) => {
+                let texts = refusal.conflicts.iter().map(|(message, path)| message.len() + path.len());
+                texts.sum::<usize>() + refusal.message.len() + refusal.body.len()
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// The items of one object, the oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ObjectHistory {
+    pub(crate) items: Vec<Arc<Item>>,
+    /// The number of older items that are no longer kept.
+    pub(crate) dropped: u64,
+}
+
+impl ObjectHistory {
+    /// The object after an item, and the one before it.
+    pub(crate) fn states(&self, at: usize) -> (Option<&Value>, Option<&Value>) {
+        let last_state = |items: &'_ [Arc<Item>]| -> Option<usize> {
+            items.iter().rposition(|item| item.event.revision().is_some())
+        };
+        let object = |at: usize| self.items.get(at).and_then(|item| item.event.object());
+        let up_to = self.items.get(..=at).and_then(last_state);
+        let before = match up_to {
+            Some(state) if state == at => self.items.get(..at).and_then(last_state).and_then(object),
+            state => state.and_then(object),
+        };
+        (up_to.and_then(object), before)
+    }
+
+    /// The fields that managers own in a state that was found, as if they had gained them since the state before.
+    pub(crate) fn found(&self, at: usize) -> Vec<ManagerChange> {
+        let (after, before) = self.states(at);
+        fields::changes(before, after, "")
+    }
+
+    /// The fields that an item changed, by manager.
+    pub(crate) fn changes(&self, at: usize) -> Vec<ManagerChange> {
+        let Some(item) = self.items.get(at) else { return Vec::new() };
+        let (Some(request), Event::Written { .. }) = (&item.request, &item.event) else { return Vec::new() };
+        let (after, before) = self.states(at);
+        fields::changes(before, after, &request.manager)
+    }
+}
+
+/// The histories of all objects, bounded in bytes, and in items of one object.
+pub(crate) struct History {
+    bytes: usize,
+    items: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    objects: BTreeMap<Key, KeptObject>,
+    /// The object of each item, the oldest item first.
+    order: BTreeMap<u64, Key>,
+    bytes: usize,
+    last: u64,
+}
+
+#[derive(Default)]
+struct KeptObject {
+    /// Items with the bytes that they keep in memory.
+    items: VecDeque<(Arc<Item>, usize)>,
+    dropped: u64,
+}
+
+impl History {
+    /// A history of at most a number of bytes, and of items for each object; `None` if one of them is 0.
+    pub(crate) fn new(bytes: usize, items: usize) -> Option<Self> {
+        (bytes > 0 && items > 0).then(|| History { bytes, items, kept: Mutex::default() })
+    }
+
+    /// Adds what happened to an object. `before` is the object that a write replaced.
+    pub(super) fn push(
+        &self,
+        key: &Key,
+        before: Option<(Revision, Value)>,
+        request: &Arc<LogEntry>,
+        event: Event,
+    ) {
+        let mut kept = self.kept();
+        // The last state is not the one that was replaced: it was written before the history, or by another server.
+        if let Some((revision, object)) = before {
+            let objects = kept.objects.get(key);
+            let known = objects.is_some_and(|object| {
+                object.items.iter().rev().any(|(item, _)| item.event.revision() == Some(revision))
+            });
+            if !known {
+                kept.add(key, None, Event::Found { revision, object });
+            }
+        }
+        kept.add(key, Some(request.clone()), event);
+        let is_over = |kept: &Kept| kept.objects.get(key).is_some_and(|own| own.items.len() > self.items);
+        while is_over(&kept) {
+            kept.drop_first(&key.clone());
+        }
+        while kept.bytes > self.bytes {
+            let Some(oldest) = kept.order.first_key_value().map(|(_, key)| key.clone()) else { break };
+            kept.drop_first(&oldest);
+        }
+    }
+
+    /// The history of an object; `None` if nothing happened to it.
+    pub(crate) fn of(&self, key: &Key) -> Option<ObjectHistory> {
+        self.kept().objects.get(key).map(KeptObject::history)
+    }
+
+    /// The histories of all objects, in the order of their keys.
+    pub(crate) fn all(&self) -> Vec<(Key, ObjectHistory)> {
+        self.kept().objects.iter().map(|(key, object)| (key.clone(), object.history())).collect()
+    }
+
+    /// The last items of all objects, the latest first.
+    pub(crate) fn latest(&self, count: usize) -> Vec<(Key, Arc<Item>)> {
+        let kept = self.kept();
+        let latest = kept.order.iter().rev().take(count);
+        latest.filter_map(|(number, key)| Some((key.clone(), kept.item(key, *number)?))).collect()
+    }
+
+    /// The number of the last item, which increases with each.
+    pub(crate) fn last(&self) -> u64 {
+        self.kept().last
+    }
+
+    /// Removes all items.
+    pub(super) fn clear(&self) {
+        let mut kept = self.kept();
+        *kept = Kept { last: kept.last + 1, ..Kept::default() };
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn add(&mut self, key: &Key, request: Option<Arc<LogEntry>>, event: Event) {
+        self.last += 1;
+        let number = self.last;
+        let object = self.objects.entry(key.clone()).or_default();
+        // Two writers of an object may end in another order than that of their writes.
+        let is_later = |item: &Item| match (item.event.revision(), event.revision()) {
+            (Some(other), Some(own)) => other > own,
+            _ => false,
+        };
+        let later = object.items.iter().rev().take_while(|(item, _)| is_later(item)).count();
+        let at = object.items.len() - later;
+        // The object of the state before stays in memory because of the history alone.
+        if event.revision().is_some() {
+            let state = object.items.range_mut(..at).rev().find(|(item, _)| item.event.revision().is_some());
+            if let Some((item, bytes)) = state
+                && let Some(old) = item.event.object()
+            {
+                let more = unshared_bytes(old, event.object());
+                *bytes = bytes.saturating_add(more);
+                self.bytes = self.bytes.saturating_add(more);
+            }
+        }
+        let bytes = event.size().saturating_add(ITEM);
+        self.bytes = self.bytes.saturating_add(bytes);
+        object.items.insert(at, (Arc::new(Item { number, request, event }), bytes));
+        self.order.insert(number, key.clone());
+    }
+
+    fn drop_first(&mut self, key: &Key) {
+        let Some(object) = self.objects.get_mut(key) else { return };
+        let Some((item, bytes)) = object.items.pop_front() else { return };
+        object.dropped += 1;
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.order.remove(&item.number);
+        if object.items.is_empty() {
+            self.objects.remove(key);
+        }
+    }
+
+    fn item(&self, key: &Key, number: u64) -> Option<Arc<Item>> {
+        let items = &self.objects.get(key)?.items;
+        items.iter().rev().find(|(item, _)| item.number == number).map(|(item, _)| item.clone())
+    }
+}
+
+impl KeptObject {
+    fn history(&self) -> ObjectHistory {
+        let items = self.items.iter().map(|(item, _)| item.clone()).collect();
+        ObjectHistory { items, dropped: self.dropped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        Key::new("", "configmaps", Some("default"), name).unwrap()
+    }
+
+    fn revision(number: u64) -> Revision {
+        Revision::parse(&number.to_string()).unwrap()
+    }
+
+    fn object(size: usize) -> Value {
+        Value::from_yaml(&format!("{{data: {{a: {}}}}}", "x".repeat(size))).unwrap()
+    }
+
+    fn written(number: u64, size: usize) -> Event {
+        Event::Written { revision: revision(number), change: Change::Updated, object: Some(object(size)) }
+    }
+
+    fn revisions(history: &History, name: &str) -> Vec<Option<u64>> {
+        let items = history.of(&key(name)).unwrap_or_default().items;
+        items.iter().map(|item| item.event.revision().map(Revision::get)).collect()
+    }
+
+    #[test]
+    fn writes_are_in_the_order_of_their_revisions() {
+        let history = History::new(1 << 20, 10).unwrap();
+        let request = Arc::new(LogEntry::default());
+        for number in [3, 5, 4] {
+            history.push(&key("a"), None, &request, written(number, 1));
+        }
+        history.push(&key("a"), None, &request, Event::Refused(Refusal::default()));
+        history.push(&key("a"), Some((revision(6), object(1))), &request, written(7, 1));
+        assert_eq!(revisions(&history, "a"), [Some(3), Some(4), Some(5), None, Some(6), Some(7)]);
+        assert_eq!(history.latest(2)[0].1.event.revision(), Some(revision(7)));
+    }
+
+    #[test]
+    fn the_oldest_items_are_dropped_first() {
+        let request = Arc::new(LogEntry::default());
+        let history = History::new(64 << 10, 5).unwrap();
+        for number in 1..=8 {
+            history.push(&key("a"), None, &request, written(number, 1));
+        }
+        assert_eq!(revisions(&history, "a"), (4..=8).map(Some).collect::<Vec<_>>());
+        assert_eq!(history.of(&key("a")).unwrap().dropped, 3);
+        // Those of other objects, if the whole history is too large.
+        for number in 9..40 {
+            history.push(&key(&format!("b{number}")), None, &request, written(number, 1));
+            history.push(&key(&format!("b{number}")), None, &request, written(number + 100, 10_000));
+            history.push(&key(&format!("b{number}")), None, &request, written(number + 200, 1));
+            assert!(history.kept().bytes <= 64 << 10);
+        }
+        assert!(history.of(&key("a")).is_none());
+        assert_eq!(revisions(&history, "b39"), [Some(39), Some(139), Some(239)]);
+        history.clear();
+        assert_eq!((history.all().len(), history.kept().bytes), (0, 0));
+    }
+}

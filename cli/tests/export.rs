@@ -1,0 +1,199 @@
+//! Histories that the page of the API server exports are scenarios that pass.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a failed test panics"
+)]
+
+mod common;
+
+use common::{Folder, line};
+use fastrand::Rng;
+use fieldmanager_apiserver::{ApiServer, Collection, Random};
+use http::Request;
+use http_body_util::BodyExt;
+use serde_json::{Value as Json, json};
+use tower::ServiceExt;
+
+const HISTORIES: usize = 40;
+const REQUESTS: usize = 25;
+const SHOPS: &str = "/apis/example.com/v1/namespaces/default/shops";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+
+struct Client(ApiServer);
+
+impl Client {
+    async fn send(&self, method: &str, path: &str, media: &str, body: &Json) -> (u16, String) {
+        let request = Request::builder().method(method).uri(path).header("content-type", media);
+        let request = request.body(text(body)).unwrap();
+        let response = self.0.clone().oneshot(request).await.unwrap();
+        let code = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (code, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    async fn get(&self, path: &str) -> (u16, String) {
+        self.send("GET", path, "application/json", &Json::Null).await
+    }
+}
+
+fn text(body: &Json) -> String {
+    if body.is_null() { String::new() } else { body.to_string() }
+}
+
+/// A custom resource with every kind of list and map, defaults, and a status.
+fn definition() -> Json {
+    let item = json!({"type": "object", "required": ["name"], "properties": {
+        "name": {"type": "string"}, "size": {"type": "integer", "default": 1}, "note": {"type": "string"},
+        "zone": {"type": "string", "default": "a"}}});
+    let spec = json!({"type": "object", "properties": {
+        "count": {"type": "integer"},
+        "color": {"type": "string", "default": "red"},
+        "items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "zone"], "items": item},
+        "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+        "order": {"type": "array", "items": {"type": "integer"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "whole": {"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": {"type": "string"}},
+        "box": {"type": "object", "default": {}, "properties": {"size": {"type": "integer"}, "lid": {"type": "boolean", "default": true}}}}});
+    let status = json!({"type": "object", "properties": {"ready": {"type": "integer"}}});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "shops.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "shops", "kind": "Shop"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": status}}}}]}})
+}
+
+fn one(rng: &mut Rng, of: [&'static str; 2]) -> &'static str {
+    of[rng.usize(..2)]
+}
+
+fn shop(rng: &mut Rng) -> Json {
+    let mut spec = json!({});
+    let mut maybe = |name: &str, value: Json, rng: &mut Rng| {
+        if rng.u8(..3) == 0 {
+            spec[name] = value;
+        }
+    };
+    maybe("count", json!(rng.u8(..3)), rng);
+    maybe("color", json!(one(rng, ["blue", "green"])), rng);
+    let mut items: Vec<Json> = Vec::new();
+    for name in ["x", "y", "z"] {
+        if rng.bool() {
+            let mut item = json!({"name": name});
+            if rng.bool() {
+                item["size"] = json!(rng.u8(..3));
+            }
+            if rng.u8(..4) == 0 {
+                item["zone"] = json!("b");
+            }
+            items.push(item);
+        }
+    }
+    maybe("items", json!(items), rng);
+    let tags: Vec<&str> = ["a", "b", "c"].into_iter().filter(|_| rng.bool()).collect();
+    maybe("tags", json!(tags), rng);
+    maybe("order", json!([rng.u8(..3), 1]), rng);
+    maybe("labels", json!({one(rng, ["a", "b"]): one(rng, ["1", "2"])}), rng);
+    maybe("whole", json!({one(rng, ["a", "b"]): "1"}), rng);
+    maybe("box", json!({"size": rng.u8(..3)}), rng);
+    json!({"apiVersion": "example.com/v1", "kind": "Shop", "metadata": {"name": "a"}, "spec": spec})
+}
+
+fn deployment(rng: &mut Rng) -> Json {
+    let mut container = json!({"name": "web", "image": one(rng, ["one", "two"])});
+    if rng.bool() {
+        container["ports"] = json!([{"containerPort": 80}, {"containerPort": 53, "protocol": "UDP"}]);
+    }
+    if rng.bool() {
+        container["env"] = json!([{"name": one(rng, ["A", "B"]), "value": one(rng, ["1", "2"])}]);
+    }
+    if rng.u8(..3) == 0 {
+        container["resources"] = json!({"limits": {"memory": "1Gi"}});
+    }
+    let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}}});
+    if rng.bool() {
+        object["spec"]["replicas"] = json!(rng.u8(1..4));
+    }
+    if rng.u8(..3) == 0 {
+        object["metadata"]["annotations"] = json!({"note": one(rng, ["1", "2"])});
+    }
+    object
+}
+
+/// Random requests to one object.
+async fn live(client: &Client, collection: &str, make: fn(&mut Rng) -> Json, rng: &mut Rng) {
+    let path = format!("{collection}/a");
+    for _ in 0..REQUESTS {
+        let manager = ["alice", "bob", "carol"][rng.usize(..3)];
+        let object = make(rng);
+        let (method, path, media, body) = match rng.u8(..12) {
+            0..=3 => {
+                ("PATCH", format!("{path}?fieldManager={manager}"), "application/apply-patch+yaml", object)
+            }
+            4..=6 => (
+                "PATCH",
+                format!("{path}?force=true&fieldManager={manager}"),
+                "application/apply-patch+yaml",
+                object,
+            ),
+            7 => {
+                let patch = json!({"spec": object["spec"], "metadata": {"labels": {"by": manager}}});
+                ("PATCH", format!("{path}?fieldManager={manager}"), "application/merge-patch+json", patch)
+            }
+            8 => {
+                let status = if collection == SHOPS {
+                    json!({"ready": rng.u8(..3)})
+                } else {
+                    json!({"replicas": rng.u8(..3)})
+                };
+                let patch = json!({ "status": status });
+                (
+                    "PATCH",
+                    format!("{path}/status?fieldManager={manager}"),
+                    "application/merge-patch+json",
+                    patch,
+                )
+            }
+            9 | 10 => {
+                let (_, live) = client.get(&path).await;
+                let mut live: Json = serde_json::from_str(&live).unwrap();
+                live["spec"] = object["spec"].clone();
+                ("PUT", format!("{path}?fieldManager={manager}"), "application/json", live)
+            }
+            _ if rng.u8(..3) == 0 => ("DELETE", path.clone(), "application/json", Json::Null),
+            _ => ("POST", format!("{collection}?fieldManager={manager}"), "application/json", object),
+        };
+        let (code, answer) = client.send(method, &path, media, &body).await;
+        assert!(code < 500, "{method} {path} {body}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn exports_of_random_histories_pass() {
+    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    eprintln!("SEED={seed}");
+    let mut rng = Rng::with_seed(seed);
+    let mut conflicts = 0;
+    for number in 0..HISTORIES {
+        let random = Random::seeded(rng.u64(..), "2026-01-31T12:00:00Z".parse().unwrap());
+        let builder = ApiServer::builder().source(random).collection(Collection::Stepped);
+        let client = Client(builder.build().await.unwrap());
+        let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        assert_eq!(client.send("POST", definitions, "application/json", &definition()).await.0, 201);
+        let (collection, make): (_, fn(&mut Rng) -> Json) =
+            if number % 2 == 0 { (SHOPS, shop) } else { (DEPLOYMENTS, deployment) };
+        live(&client, collection, make, &mut rng).await;
+        let resource = if collection == SHOPS { "shops.example.com" } else { "deployments.apps" };
+        let (code, export) = client.get(&format!("/ui/export/{resource}/default/a")).await;
+        assert_eq!(code, 200, "{export}");
+        conflicts += export.matches("conflicts:").count();
+        let folder = Folder::new(&[("export.yaml", &export)]);
+        let run = line(&folder.line("test @/export.yaml"));
+        assert_eq!(run.code, 0, "SEED={seed}, history {number}\n{}{}\n{export}", run.out, run.err);
+    }
+    assert!(conflicts > HISTORIES / 4, "{conflicts} conflicts");
+}
