@@ -10,8 +10,8 @@ use etcd_client::{
 };
 use fieldmanager_value::Value;
 
-use super::EtcdTls;
 use super::convert::{entry, revision, unavailable};
+use super::tls::EtcdTls;
 use crate::store::objects::{Objects, Stored};
 use crate::store::{Entry, Key, List, Page, Prefix, Result, Revision, StoreError, Write};
 

@@ -3,6 +3,7 @@
 mod client;
 mod convert;
 mod feed;
+mod tls;
 
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use super::{
 };
 use client::{Client, Found, Outcome};
 use feed::Feed;
+pub use tls::EtcdTls;
 
 /// A store in etcd, which any number of servers share.
 ///
@@ -35,23 +37,6 @@ pub struct Etcd {
     /// The revision that the feed has reached.
     reached: watch::Receiver<Revision>,
     feed: AbortHandle,
-}
-
-/// The certificates of connections to etcd, in PEM.
-#[derive(Clone, Default)]
-#[non_exhaustive]
-pub struct EtcdTls {
-    /// The certificates that the servers of etcd are trusted with. Without them no server is.
-    pub authority: Option<Vec<u8>>,
-    /// The certificate that is shown to etcd, and its private key.
-    pub identity: Option<(Vec<u8>, Vec<u8>)>,
-}
-
-impl std::fmt::Debug for EtcdTls {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let has_identity = self.identity.is_some();
-        f.debug_struct("EtcdTls").field("identity", &has_identity).finish_non_exhaustive()
-    }
 }
 
 /// How long a list waits for the feed before it reads from etcd. Other writers of the same etcd raise its revision without
