@@ -1,8 +1,8 @@
 //! Lines and their owners as HTML: a table, and a legend with a filter for each manager.
 //!
-//! The templates escape every string of the object, and [`printable`](crate::printable) every character that is
-//! invisible or changes the direction of text. A page should have a content security policy that allows [`STYLE`] and
-//! [`SCRIPT`] by their hashes, so that a browser would not run an injected script or style even if escaping failed.
+//! The templates escape every string of the object, and [`printable`] every character that is invisible or changes the
+//! direction of text. A page should have a content security policy that allows [`STYLE`] and [`SCRIPT`] by their hashes, so
+//! that a browser would not run an injected script or style even if escaping failed.
 
 use std::collections::BTreeMap;
 
