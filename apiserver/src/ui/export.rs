@@ -69,7 +69,9 @@ fn document(name: &str, schema: &Value, version: &str, unions: bool, life: &Life
     out.push_str("steps:\n");
     for (comment, step) in &life.steps {
         out.push_str(&format!("# {}\n", printable(comment)));
-        out.push_str(&Value::from(vec![step.clone()]).to_yaml());
+        if let Some(step) = step {
+            out.push_str(&Value::from(vec![step.clone()]).to_yaml());
+        }
     }
     out
 }

@@ -1,17 +1,22 @@
 //! Runs the steps of a scenario, to find what is expected after each of them.
 //!
 //! A container that exists by a default has no owner on the server. A scenario has no defaults, so the manager that adds the
-//! first field to the container owns it.
+//! first field to the container owns it, and a comment says so.
 
-use fieldmanager_fieldpath::{Filter, Owners, Set};
+use std::collections::{BTreeMap, BTreeSet};
+
+use fieldmanager_fieldpath::{Filter, Owners, Set, VersionedSet};
 use fieldmanager_managedfields::Operation;
 use fieldmanager_merge::{ApplyRequest, UpdateRequest, Updater};
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
 use fieldmanager_value::internal::level;
-use fieldmanager_value::{List, Map, Value};
+use fieldmanager_value::{List, Map, Str, Value};
+
+use super::scenario::map;
 
 /// The state of a scenario.
+#[derive(Clone)]
 pub(super) struct Replay {
     updater: Updater,
     version: String,
@@ -32,24 +37,33 @@ impl Replay {
         }
     }
 
-    /// Runs a step. One that fails changes nothing, as in a scenario.
-    pub(super) fn run(&mut self, step: &Value) {
+    /// Runs a step, and returns the managers and paths of its conflicts. One that fails changes nothing, as in a scenario.
+    pub(super) fn run(&mut self, step: &Value) -> BTreeSet<(String, String)> {
+        let mut conflicts = BTreeSet::new();
         let (is_apply, fields) = match (step.get("apply"), step.get("update")) {
             (Some(fields), _) => (true, fields),
             (None, Some(fields)) => (false, fields),
-            (None, None) => return,
+            (None, None) => return conflicts,
         };
         let manager = fields.get("manager").and_then(Value::as_str).unwrap_or_default();
         let force = fields.get("force") == Some(&Value::Bool(true));
         let object = fields.get("object").cloned().unwrap_or_default();
         let duplicates = if is_apply { Duplicates::Refuse } else { Duplicates::Allow };
-        let Ok(object) = TypedValue::new(object, self.live.ty().clone(), duplicates) else { return };
+        let Ok(object) = TypedValue::new(object, self.live.ty().clone(), duplicates) else {
+            return conflicts;
+        };
         let version = self.version.as_str();
         if is_apply {
             let request = ApplyRequest::new(&self.live, &object).version(version).owners(&self.owners);
-            if let Ok(applied) = self.updater.apply(request.manager(manager).force_if(force)) {
-                self.live = applied.object.unwrap_or_else(|| self.live.clone());
-                self.owners = applied.owners;
+            match self.updater.apply(request.manager(manager).force_if(force)) {
+                Ok(applied) => {
+                    self.live = applied.object.unwrap_or_else(|| self.live.clone());
+                    self.owners = applied.owners;
+                }
+                Err(error) => {
+                    let found = error.conflicts().into_iter().flatten();
+                    conflicts.extend(found.map(|found| (found.manager.to_string(), found.path.to_string())));
+                }
             }
         } else {
             let request = UpdateRequest::new(&self.live, &object).version(version).owners(&self.owners);
@@ -57,13 +71,58 @@ impl Replay {
                 (self.live, self.owners) = (updated.object, updated.owners);
             }
         }
+        conflicts
     }
 
-    /// The object that is expected: that of the scenario, if it has the recorded values in all fields that managers own. An
-    /// item that lost its last field, or a default, can differ.
-    pub(super) fn expected_object(&self, recorded: &TypedValue, owned: &Set) -> Option<Value> {
-        let leaves = owned.leaves();
-        (values(&self.live, &leaves) == values(recorded, &leaves)).then(|| self.live.value().clone())
+    /// The object after the last step.
+    pub(super) fn object(&self) -> &Value {
+        self.live.value()
+    }
+
+    /// The owners after the last step, as a scenario expects them.
+    pub(super) fn managed(&self) -> Value {
+        let owner = |own: &VersionedSet| {
+            let operation = if own.is_applied() { Operation::Apply } else { Operation::Update };
+            map([
+                ("apiVersion", self.version.as_str().into()),
+                ("operation", operation.to_string().as_str().into()),
+                ("fields", own.set().to_value()),
+            ])
+        };
+        Value::Map(self.owners.iter().map(|(name, own)| (Str::from(name.as_ref()), owner(own))).collect())
+    }
+
+    /// Which containers managers own here alone or on the server alone; `None` if values or their owners differ.
+    pub(super) fn differences(
+        &self,
+        recorded: &TypedValue,
+        owners: &BTreeMap<String, Set>,
+    ) -> Option<BTreeSet<String>> {
+        let leaves = owners.values().fold(Set::new(), |all, own| all.union(own)).leaves();
+        if values(&self.live, &leaves) != values(recorded, &leaves) {
+            return None;
+        }
+        let mut different = BTreeSet::new();
+        let found = self.owners.iter().map(|(name, _)| name.to_string());
+        for name in found.chain(owners.keys().cloned()) {
+            let found = self.owners.get(&name).map(|own| own.set().clone()).unwrap_or_default();
+            let wanted = owners.get(&name).cloned().unwrap_or_default();
+            let (own, other) = (found.leaves(), wanted.leaves());
+            if values(&self.live, &own.difference(&other)).is_some()
+                || values(recorded, &other.difference(&own)).is_some()
+            {
+                return None;
+            }
+            for (verb, fields) in
+                [("owns", found.difference(&wanted)), ("does not own", wanted.difference(&found))]
+            {
+                let fields: Vec<String> = fields.paths().map(|path| path.to_string()).collect();
+                if !fields.is_empty() {
+                    different.insert(format!("{name} {verb} {}", fields.join(" ")));
+                }
+            }
+        }
+        Some(different)
     }
 
     /// Whether the object has no value at a path of a set.
@@ -72,25 +131,6 @@ impl Replay {
         let mut wanted = Set::new();
         wanted.insert(&path);
         values(&self.live, &wanted).is_none()
-    }
-
-    /// The managers that own containers without values alone, of which the server has no entry, with their operation and fields.
-    pub(super) fn owners_of_containers(&self) -> impl Iterator<Item = (&str, Operation, &Set)> {
-        let owners = self.owners.iter().filter(|(_, own)| values(&self.live, &own.set().leaves()).is_none());
-        owners.map(|(name, own)| {
-            let operation = if own.is_applied() { Operation::Apply } else { Operation::Update };
-            (name.as_ref(), operation, own.set())
-        })
-    }
-
-    /// The fields that a manager is expected to own: those of the scenario, if they differ from the recorded ones by containers
-    /// without values alone.
-    pub(super) fn expected(&self, manager: &str, recorded: &Set, object: &TypedValue) -> Set {
-        let own = self.owners.get(manager).map(|owned| owned.set().clone()).unwrap_or_default();
-        let (found, wanted) = (own.leaves(), recorded.leaves());
-        let is_same = values(&self.live, &found.difference(&wanted)).is_none()
-            && values(object, &wanted.difference(&found)).is_none();
-        if is_same && !own.is_empty() { own } else { recorded.clone() }
     }
 }
 

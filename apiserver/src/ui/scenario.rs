@@ -30,8 +30,16 @@ const MAX_KEYS: usize = 100;
 /// A scenario: the steps of one object, from its creation or the state that was found to its deletion.
 #[derive(Default)]
 pub(super) struct Life {
-    /// The steps as items of a YAML list, with comments.
-    pub(super) steps: Vec<(String, Value)>,
+    /// The steps as items of a YAML list, with comments; `None` for a step that is left out.
+    pub(super) steps: Vec<(String, Option<Value>)>,
+}
+
+/// The part of a scenario that an event of a history becomes.
+#[derive(Default)]
+struct Made {
+    steps: Vec<Value>,
+    /// How the scenario is not like the history.
+    note: Option<String>,
 }
 
 /// The common part of the steps of an object.
@@ -69,8 +77,10 @@ pub(super) fn lives(
                 lives.push(Life::default());
                 replay = new_replay();
                 let steps = writer.found(object)?;
-                steps.iter().for_each(|step| replay.run(step));
-                steps
+                for made in &steps {
+                    replay.run(made);
+                }
+                Made { steps, note: writer.differences(step, object, &replay)? }
             }
             (Event::Written { object: Some(object), .. }, Some(request)) => {
                 writer.written(request, step, object, before, &mut replay)?
@@ -78,21 +88,31 @@ pub(super) fn lives(
             (Event::Written { object: None, .. }, _) => {
                 lives.push(Life::default());
                 replay = new_replay();
-                Vec::new()
+                Made::default()
             }
-            (Event::Refused(refusal), Some(request)) => {
-                writer.refused(request, refusal, after, &replay).into_iter().collect()
-            }
-            _ => Vec::new(),
+            (Event::Refused(refusal), Some(request)) => writer.refused(request, refusal, after, &replay),
+            _ => Made::default(),
         };
         let comment =
             format!("{} {}", step.item.request.as_ref().map_or("", |request| &request.time), step.sentence());
+        let comment = [Some(comment.trim()), made.note.as_deref()].into_iter().flatten().collect::<Vec<_>>();
+        let comment = printable(&comment.join(" "));
         if let Some(life) = lives.last_mut() {
-            life.steps.extend(made.into_iter().map(|step| (printable(comment.trim()), step)));
+            if made.steps.is_empty() && made.note.is_some() {
+                life.steps.push((comment, None));
+            } else {
+                life.steps.extend(made.steps.into_iter().map(|step| (comment.clone(), Some(step))));
+            }
         }
     }
-    lives.retain(|life| !life.steps.is_empty());
+    lives.retain(|life| life.steps.iter().any(|(_, step)| step.is_some()));
     Ok(lives)
+}
+
+/// A note that lists differences; `None` without any.
+fn note(different: BTreeSet<String>) -> Option<String> {
+    let different: Vec<String> = different.into_iter().collect();
+    (!different.is_empty()).then(|| format!("Unlike on the server: {}.", different.join("; ")))
 }
 
 fn refuse(reason: String) -> Failure {
@@ -148,7 +168,7 @@ impl Writer<'_> {
         Ok(steps)
     }
 
-    /// The steps of a write; none if it changed nothing that a manager owns.
+    /// The steps of a write, none if it changed nothing that a manager owns.
     fn written(
         &self,
         request: &LogEntry,
@@ -156,9 +176,9 @@ impl Writer<'_> {
         object: &Value,
         before: Option<&Value>,
         replay: &mut Replay,
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Made, Failure> {
         if step.changes.is_empty() && before.is_some() {
-            return Ok(Vec::new());
+            return Ok(Made::default());
         }
         let after = entries(object);
         let mut steps = Vec::new();
@@ -169,7 +189,9 @@ impl Writer<'_> {
         {
             let own = self.part(before, &first.fields)?;
             steps.push(self.update(&self.names.of_entry(first), own));
-            steps.iter().for_each(|step| replay.run(step));
+            for step in &steps {
+                replay.run(step);
+            }
         }
         let made = if request.verb == "apply" {
             let own = after.iter().find(|entry| {
@@ -195,59 +217,67 @@ impl Writer<'_> {
             self.update(&name, self.part(object, &all_fields(&after))?)
         };
         replay.run(&made);
-        let typed = self.typed(object)?;
-        let owner = |operation: Operation, fields: &Set| {
-            map([
-                ("apiVersion", self.version.as_str().into()),
-                ("operation", operation.to_string().as_str().into()),
-                ("fields", fields.to_value()),
-            ])
-        };
-        let containers = replay.owners_of_containers();
-        let mut managed: Map =
-            containers.map(|(name, operation, fields)| (Str::from(name), owner(operation, fields))).collect();
-        for entry in &after {
-            let name = self.names.of_entry(entry);
-            let fields = replay.expected(&name, &entry.fields, &typed);
-            managed.insert(name.as_str(), owner(entry.operation, &fields));
-        }
-        let owned = all_fields(&after);
-        let found = match replay.expected_object(&typed, &owned) {
-            Some(found) => found,
-            None => self.part(object, &owned)?,
-        };
-        let expect = map([("object", found), ("managed", Value::Map(managed))]);
+        let note = self.differences(step, object, replay)?;
+        let expect = map([("object", replay.object().clone()), ("managed", replay.managed())]);
         steps.push(with_expectation(made, expect));
-        Ok(steps)
+        Ok(Made { steps, note })
     }
 
-    /// The step of an apply that had conflicts; `None` for other refusals, which a scenario does not have.
-    fn refused(
+    /// A note about the managers that own other containers than in the scenario; an error if it has other values, or other
+    /// owners of values.
+    fn differences(
         &self,
-        request: &LogEntry,
-        refusal: &Refusal,
-        live: Option<&Value>,
+        step: &Step<'_>,
+        object: &Value,
         replay: &Replay,
-    ) -> Option<Value> {
+    ) -> Result<Option<String>, Failure> {
+        let own = |entry: &Entry| (self.names.of_entry(entry), entry.fields.clone());
+        let owners = entries(object).iter().map(own).collect();
+        let Some(different) = replay.differences(&self.typed(object)?, &owners) else {
+            let sentence = step.sentence();
+            let reason = format!("without the server, this has another result: {}", printable(&sentence));
+            return Err(refuse(reason));
+        };
+        Ok(note(different))
+    }
+
+    /// The step of an apply that had conflicts, none for other refusals, which a scenario does not have.
+    fn refused(&self, request: &LogEntry, refusal: &Refusal, live: Option<&Value>, replay: &Replay) -> Made {
         if request.verb != "apply" || refusal.conflicts.is_empty() {
-            return None;
+            return Made::default();
         }
-        let body = Value::from_yaml(std::str::from_utf8(&refusal.body).ok()?).ok()?;
-        let config = without_server_fields(body);
+        let left_out = "Left out: a scenario, which has no defaults, does not have these conflicts.";
+        let left_out = Made { note: Some(left_out.to_owned()), ..Made::default() };
+        let body = std::str::from_utf8(&refusal.body).ok().and_then(|body| Value::from_yaml(body).ok());
+        let Some(body) = body else { return left_out };
         let owners = live.map(entries).unwrap_or_default();
-        // Containers without values can be absent in a scenario.
-        let (found, absent): (Vec<_>, Vec<_>) =
-            refusal.conflicts.iter().partition(|(_, path)| !replay.is_empty_at(&all_fields(&owners), path));
-        let found = if found.is_empty() { absent } else { found };
-        let conflicts = found.into_iter().map(|(message, path)| {
+        let recorded = refusal.conflicts.iter().map(|(message, path)| {
             let named = message.strip_prefix("conflict with ").unwrap_or(message);
             let owner = owners.iter().find(|entry| entry.identity().display_name() == named);
-            let name = owner.map_or_else(|| named.to_owned(), |entry| self.names.of_entry(entry));
-            map([("manager", name.as_str().into()), ("path", path.as_str().into())])
+            (owner.map_or_else(|| named.to_owned(), |entry| self.names.of_entry(entry)), path.clone())
+        });
+        let recorded: BTreeSet<(String, String)> = recorded.collect();
+        let name = self.names.get(&request.manager, Operation::Apply, &request.subresource);
+        let made = self.apply(&name, without_server_fields(body), false);
+        let found = replay.clone().run(&made);
+        let all = all_fields(&owners);
+        let different = || found.symmetric_difference(&recorded);
+        if found.is_empty() || different().any(|(_, path)| !replay.is_empty_at(&all, path)) {
+            return left_out;
+        }
+        let conflicts = found.iter().map(|(manager, path)| {
+            map([("manager", manager.as_str().into()), ("path", path.as_str().into())])
         });
         let expect = map([("conflicts", Value::List(conflicts.collect()))]);
-        let name = self.names.get(&request.manager, Operation::Apply, &request.subresource);
-        Some(with_expectation(self.apply(&name, config, false), expect))
+        let note = note(
+            different()
+                .map(|conflict @ (manager, path)| {
+                    let number = if found.contains(conflict) { "one more" } else { "no" };
+                    format!("{number} conflict with {manager} about {path}")
+                })
+                .collect(),
+        );
+        Made { steps: vec![with_expectation(made, expect)], note }
     }
 
     fn apply(&self, manager: &str, object: Value, force: bool) -> Value {
@@ -305,8 +335,10 @@ impl Writer<'_> {
         let own = typed.extract_items(&leaves, KeyFields::AsGiven);
         let own = if self.has_fields(&own, &leaves) { own } else { self.with_keys(&typed, &leaves) };
         let missing = leaves.difference(&own.field_set().leaves());
+        let of_fields =
+            missing.paths().filter(|path| path.iter().all(|element| element.as_field().is_some()));
         let with_empty =
-            missing.paths().fold(own.into_value(), |own, path| with_container(&own, object, &path));
+            of_fields.fold(own.into_value(), |own, path| with_container(&own, Some(object), &path));
         let mut part = match with_empty {
             Value::Map(part) => part,
             _ => Map::new(),
@@ -329,27 +361,24 @@ fn without_server_fields(object: Value) -> Value {
     }
 }
 
-/// A value with an empty container at a path of fields, if another value has a container there: its manager owns the
-/// container and nothing in it.
-fn with_container(value: &Value, whole: &Value, path: &[PathElement]) -> Value {
-    let empty = match whole {
-        Value::Map(_) => Value::Map(Map::new()),
-        Value::List(_) => Value::List(List::new()),
-        _ => return value.clone(),
-    };
-    let Some((PathElement::Field(name), rest)) = path.split_first() else {
-        return if value.is_null() && path.is_empty() { empty } else { value.clone() };
-    };
-    let (Some(inner), Value::Map(_) | Value::Null) = (whole.get(name), value) else { return value.clone() };
-    let mut fields = value.as_map().cloned().unwrap_or_default();
-    let own = fields.get(name).cloned().unwrap_or_default();
-    match with_container(&own, inner, rest) {
-        Value::Null => {}
-        inner => {
+/// A value with an empty container at a path of fields, of the kind that another value has there: its manager owns the
+/// container and nothing in it. An apply that removes all other fields of the container leaves none: null is owned like it.
+fn with_container(value: &Value, whole: Option<&Value>, path: &[PathElement]) -> Value {
+    match (path.split_first(), value) {
+        (None, Value::Null) => match whole {
+            Some(Value::Map(_)) => Value::Map(Map::new()),
+            Some(Value::List(_)) => Value::List(List::new()),
+            _ => Value::Null,
+        },
+        (Some((PathElement::Field(name), rest)), Value::Map(_) | Value::Null) => {
+            let mut fields = value.as_map().cloned().unwrap_or_default();
+            let own = fields.get(name).cloned().unwrap_or_default();
+            let inner = with_container(&own, whole.and_then(|whole| whole.get(name)), rest);
             fields.insert(name.clone(), inner);
+            Value::Map(fields)
         }
+        _ => value.clone(),
     }
-    Value::Map(fields)
 }
 
 fn all_fields(entries: &[Entry]) -> Set {
