@@ -5,7 +5,8 @@ use fieldmanager_value::Value;
 
 use super::frame::Page;
 use super::place::Place;
-use super::scenario::{Life, ignored, lives, map};
+use super::replay::map;
+use super::scenario::{Life, ignored, lives};
 use super::step::steps;
 use crate::endpoint::{Core, Failure};
 use crate::registry::Served;

@@ -14,7 +14,7 @@ use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
 use fieldmanager_value::{List, Map, Str, Value};
 
 use super::objects::entries;
-use super::replay::Replay;
+use super::replay::{Replay, map};
 use super::step::Step;
 use crate::endpoint::Failure;
 use crate::log::{Event, LogEntry, ManagerChange, ObjectHistory, Refusal};
@@ -393,10 +393,6 @@ pub(super) fn ignored() -> Value {
 }
 
 /// A map of a few fields.
-pub(super) fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect())
-}
-
 fn with_expectation(step: Value, expect: Value) -> Value {
     let Value::Map(mut step) = step else { return step };
     step.insert("expect", expect);
