@@ -6,10 +6,11 @@ use fieldmanager_managedfields::Interner;
 use fieldmanager_value::Value;
 
 use super::inert::Inert;
+use super::siblings::Siblings;
 use crate::documents::Documents;
 use crate::limits::Limits;
 use crate::log::{History, Recorded, Recorder};
-use crate::registry::Registry;
+use crate::registry::{Registry, Served};
 use crate::source::Source;
 use crate::store::SharedStore;
 use crate::watch::Encoded;
@@ -28,6 +29,7 @@ pub(crate) struct Core {
     pub(super) inert: Inert,
     /// Objects that the same client wrote have equal `fieldsV1`, which are stored once.
     interner: Mutex<Interner>,
+    siblings: Siblings,
     /// The events of watches that were written last.
     pub(crate) encoded: Encoded,
 }
@@ -64,6 +66,7 @@ impl Core {
             definitions: tokio::sync::Mutex::default(),
             inert: Inert::default(),
             interner: Mutex::default(),
+            siblings: Siblings::default(),
             encoded: Encoded::default(),
         }
     }
@@ -71,6 +74,11 @@ impl Core {
     /// An object as it is stored, which shares its managed fields with others.
     pub(super) fn shared(&self, object: &Value) -> Value {
         self.interner.lock().unwrap_or_else(PoisonError::into_inner).share(object)
+    }
+
+    /// An object as it is created, which shares its managed fields and other equal parts with others.
+    pub(super) fn created(&self, served: &Served, object: &Value) -> Value {
+        self.siblings.share(served.group_resource(), &self.shared(&served.to_stored(object)))
     }
 
     /// The resources of this moment, with their documents.

@@ -15,6 +15,7 @@ mod read;
 mod review;
 mod selection;
 mod services;
+mod siblings;
 mod write;
 
 pub(crate) use answer::{Answer, Content, Listed, WatchCall};

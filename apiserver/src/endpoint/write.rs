@@ -33,7 +33,7 @@ impl Core {
             let (outcome, allocations) = self.allocated(call, outcome, None, dry_run).await?;
             let written = match options.dry_run.is_empty() {
                 true => {
-                    let stored = self.shared(&call.served.to_stored(&outcome.object));
+                    let stored = self.created(call.served, &outcome.object);
                     self.store.write(&key, Write::Create(stored)).await
                 }
                 false => match self.store.get(&key, None).await?.entry {
@@ -138,7 +138,7 @@ impl Core {
                 let object = call.served.to_stored_over(outcome, part, &entry.object);
                 Write::Update { expected: entry.revision, object: self.shared(&object) }
             }
-            (_, None) => Write::Create(self.shared(&call.served.to_stored(&outcome.object))),
+            (_, None) => Write::Create(self.created(call.served, &outcome.object)),
         }
     }
 

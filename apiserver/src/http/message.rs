@@ -24,6 +24,10 @@ pub(super) fn full(bytes: impl Into<Bytes>) -> Body {
 #[derive(Clone, Copy)]
 pub(crate) struct Lost;
 
+/// An extension of responses whose body is made while it is read: the memory that it takes, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Memory(pub(super) usize);
+
 /// An extension of responses: the memory of the answer, which a port keeps until the client has read it.
 #[derive(Clone)]
 pub(crate) struct Reserved(
@@ -55,6 +59,12 @@ pub(super) struct Head {
 impl Head {
     pub(super) fn header(&self, name: header::HeaderName) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Whether the client accepts answers that are compressed with gzip.
+    pub(super) fn accepts_gzip(&self) -> bool {
+        let accepted = self.header(header::ACCEPT_ENCODING).unwrap_or_default();
+        accepted.split(',').any(|one| one.trim().split(';').next() == Some("gzip"))
     }
 
     /// Whether people read the answer: `pretty`, or else the user agents that kube-apiserver takes for people's.

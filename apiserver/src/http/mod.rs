@@ -4,6 +4,7 @@ mod measure;
 mod message;
 mod negotiate;
 mod page;
+mod parts;
 mod receive;
 mod record;
 mod render;
@@ -31,7 +32,7 @@ use crate::metrics::CONTENT_TYPE;
 use crate::query::Query;
 use crate::store::Revision;
 pub use message::Body;
-use message::{Head, Lost};
+use message::{Head, Lost, Memory};
 #[cfg(feature = "net")]
 pub(crate) use message::{Lost as LostAnswer, lost};
 pub(crate) use message::{Reply, Reserved};
@@ -171,6 +172,7 @@ fn reserved(
     mut response: Response<Body>,
 ) -> Result<Response<Body>, Failure> {
     let size = response.body().size_hint().exact().and_then(|size| usize::try_from(size).ok());
+    let size = size.or_else(|| response.extensions_mut().remove().map(|Memory(size)| size));
     match gate.reserve(size.unwrap_or_default()) {
         Ok(more) => memory.push(more),
         Err(busy) if is_read => return Err(busy),

@@ -3,20 +3,21 @@
 use std::io::Write as _;
 
 use bytes::Bytes;
-use fieldmanager_value::{List, Map, Str, Value};
+use fieldmanager_value::{Map, Str, Value};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{HeaderValue, Response, header};
 
 use super::message::{Body, Head, full, response};
 use super::negotiate::{Form, Format, Media, Place};
+use super::parts::Listing;
 use crate::discovery::Hashed;
 use crate::endpoint::{Core, Failure, Listed};
 use crate::registry::Served;
 use crate::table::{self, IncludeObject};
 
 /// The size from which answers are compressed.
-const COMPRESSED: usize = 128 * 1024;
+pub(super) const COMPRESSED: usize = 128 * 1024;
 
 /// The greatest size of all warnings of an answer.
 const WARNINGS: usize = 4096;
@@ -37,10 +38,7 @@ fn bytes(head: &Head, value: &Value, media: Media) -> Bytes {
 
 /// An answer whose body is compressed if it is large and the client accepts that.
 fn sized(head: &Head, code: u16, content_type: &str, body: Bytes) -> Response<Body> {
-    let accepted = head.header(header::ACCEPT_ENCODING).unwrap_or_default();
-    let gzip = body.len() > COMPRESSED
-        && accepted.split(',').any(|one| one.trim().split(';').next() == Some("gzip"));
-    let compressed = gzip.then(|| {
+    let compressed = (body.len() > COMPRESSED && head.accepts_gzip()).then(|| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(&body).and_then(|()| encoder.finish()).ok()
     });
@@ -154,33 +152,28 @@ pub(super) fn list(
     if let Some(remaining) = list.remaining {
         metadata.push(("remainingItemCount", Value::Int(i64::try_from(remaining).unwrap_or(i64::MAX))));
     }
-    let of = |kind: &str, api_version: &str, items: List| {
-        map([
-            ("kind", kind.into()),
-            ("apiVersion", api_version.into()),
-            ("metadata", map(metadata.clone())),
-            ("items", Value::List(items)),
-        ])
-    };
-    let value = match format.form {
+    let metadata: Map = metadata.into_iter().map(|(name, value)| (Str::from(name), value)).collect();
+    let of_kind = || (served.facts.group_version(), served.facts.list_kind.clone());
+    let ((api_version, kind), of_item): (_, fn(&Value, &str) -> Value) = match format.form {
         Form::Table => {
-            let metadata = metadata.iter().map(|(name, value)| (Str::from(*name), value.clone())).collect();
             let options = table_options(core, included(head)?);
-            at_version(served.printer().table(&list.items, &metadata, &options), format.version)
+            let table = at_version(served.printer().table(&list.items, &metadata, &options), format.version);
+            return Ok(sized(head, 200, &format.content_type(), bytes(head, &table, format.media)));
         }
         Form::Metadata => {
-            let items = list.items.iter().map(|item| metadata_of(item, format.version)).collect();
-            of("PartialObjectMetadataList", &format!("meta.k8s.io/{}", format.version), items)
+            let version = format!("meta.k8s.io/{}", format.version);
+            ((version.into(), "PartialObjectMetadataList".into()), metadata_of)
         }
         // The items of a list of a built-in kind do not repeat the kind.
-        _ if served.is_builtin() => of(
-            &served.facts.list_kind,
-            &served.facts.group_version(),
-            list.items.iter().map(without_kind).collect(),
-        ),
-        _ => of(&served.facts.list_kind, &served.facts.group_version(), list.items.into_iter().collect()),
+        _ if served.is_builtin() => (of_kind(), |item, _| without_kind(item)),
+        _ => (of_kind(), |item, _| item.clone()),
     };
-    Ok(sized(head, 200, &format.content_type(), bytes(head, &value, format.media)))
+    let items = list.items.into_iter().map(move |item| of_item(&item, format.version));
+    let listing = Listing { api_version, kind, metadata, items };
+    Ok(match format.media {
+        Media::Json if !head.is_pretty() => listing.respond(&format.content_type(), head.accepts_gzip()),
+        _ => sized(head, 200, &format.content_type(), bytes(head, &listing.into_value(), format.media)),
+    })
 }
 
 /// A map from its fields.

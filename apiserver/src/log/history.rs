@@ -2,7 +2,7 @@
 //!
 //! Objects of successive revisions share what did not change, so a revision costs what changed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -12,16 +12,70 @@ use super::{Change, LogEntry, ManagerChange, fields};
 use crate::store::{Key, Revision, unshared_bytes};
 
 /// The memory of an item besides what it refers to, in bytes.
-const ITEM: usize = 1024;
+const ITEM: usize = 512;
+
+/// How many requests are remembered, so that equal ones share their texts.
+const KNOWN: usize = 256;
+
+/// The longest texts of a request that is remembered, in bytes.
+const KNOWN_SIZE: usize = 1024;
 
 /// What happened to one object at one time.
 #[derive(Debug)]
 pub(crate) struct Item {
     /// The number among the items of all objects, from 1.
     pub(crate) number: u64,
+    /// When the request began; empty for a state that the server found in its store.
+    pub(crate) time: Box<str>,
     /// The request; `None` for a state that the server found in its store.
-    pub(crate) request: Option<Arc<LogEntry>>,
+    pub(crate) request: Option<Arc<Request>>,
     pub(crate) event: Event,
+}
+
+/// A request without its time and the object that it is about, see [`LogEntry`]. Equal ones are shared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Request {
+    pub(crate) user: String,
+    pub(crate) user_agent: String,
+    pub(crate) manager: String,
+    pub(crate) verb: String,
+    pub(crate) version: String,
+    pub(crate) subresource: String,
+    pub(crate) dry_run: bool,
+    pub(crate) status: u16,
+    pub(crate) reason: String,
+    pub(crate) fault: Option<String>,
+}
+
+impl Request {
+    fn of(entry: &LogEntry) -> Self {
+        Request {
+            user: entry.user.clone(),
+            user_agent: entry.user_agent.clone(),
+            manager: entry.manager.clone(),
+            verb: entry.verb.clone(),
+            version: entry.version.clone(),
+            subresource: entry.subresource.clone(),
+            dry_run: entry.dry_run,
+            status: entry.status,
+            reason: entry.reason.clone(),
+            fault: entry.fault.clone(),
+        }
+    }
+
+    /// The bytes of its texts.
+    fn size(&self) -> usize {
+        let texts = [
+            &self.user,
+            &self.user_agent,
+            &self.manager,
+            &self.verb,
+            &self.version,
+            &self.subresource,
+            &self.reason,
+        ];
+        texts.into_iter().chain(&self.fault).map(String::len).sum()
+    }
 }
 
 /// What happened.
@@ -32,7 +86,7 @@ pub(crate) enum Event {
     /// The object was written; `None` if it was removed.
     Written { revision: Revision, change: Change, object: Option<Value> },
     /// A request was refused.
-    Refused(Refusal),
+    Refused(Box<Refusal>),
 }
 
 /// Why a request was refused.
@@ -125,6 +179,8 @@ struct Kept {
     objects: BTreeMap<Key, KeptObject>,
     /// The object of each item, the oldest item first.
     order: BTreeMap<u64, Key>,
+    /// The requests that later ones may be equal to.
+    known: HashSet<Arc<Request>>,
     bytes: usize,
     last: u64,
 }
@@ -143,14 +199,11 @@ impl History {
     }
 
     /// Adds what happened to an object. `before` is the object that a write replaced.
-    pub(super) fn push(
-        &self,
-        key: &Key,
-        before: Option<(Revision, Value)>,
-        request: &Arc<LogEntry>,
-        event: Event,
-    ) {
+    pub(super) fn push(&self, key: &Key, before: Option<(Revision, Value)>, entry: &LogEntry, event: Event) {
+        let time = entry.time.as_str().into();
+        let request = Request::of(entry);
         let mut kept = self.kept();
+        let request = kept.shared(request);
         // The last state is not the one that was replaced: it was written before the history, or by another server.
         if let Some((revision, object)) = before {
             let objects = kept.objects.get(key);
@@ -158,10 +211,10 @@ impl History {
                 object.items.iter().rev().any(|(item, _)| item.event.revision() == Some(revision))
             });
             if !known {
-                kept.add(key, None, Event::Found { revision, object });
+                kept.add(key, Box::default(), None, Event::Found { revision, object });
             }
         }
-        kept.add(key, Some(request.clone()), event);
+        kept.add(key, time, Some(request), event);
         let is_over = |kept: &Kept| kept.objects.get(key).is_some_and(|own| own.items.len() > self.items);
         while is_over(&kept) {
             kept.drop_first(&key.clone());
@@ -206,7 +259,23 @@ impl History {
 }
 
 impl Kept {
-    fn add(&mut self, key: &Key, request: Option<Arc<LogEntry>>, event: Event) {
+    /// An equal request that is remembered, or this one.
+    fn shared(&mut self, request: Request) -> Arc<Request> {
+        if let Some(known) = self.known.get(&request) {
+            return known.clone();
+        }
+        let is_small = request.size() <= KNOWN_SIZE;
+        let request = Arc::new(request);
+        if is_small {
+            if self.known.len() == KNOWN {
+                self.known.clear();
+            }
+            self.known.insert(request.clone());
+        }
+        request
+    }
+
+    fn add(&mut self, key: &Key, time: Box<str>, request: Option<Arc<Request>>, event: Event) {
         self.last += 1;
         let number = self.last;
         let object = self.objects.entry(key.clone()).or_default();
@@ -228,9 +297,10 @@ impl Kept {
                 self.bytes = self.bytes.saturating_add(more);
             }
         }
-        let bytes = event.size().saturating_add(ITEM);
+        let texts = request.as_ref().map_or(0, |request| request.size());
+        let bytes = event.size().saturating_add(texts).saturating_add(ITEM);
         self.bytes = self.bytes.saturating_add(bytes);
-        object.items.insert(at, (Arc::new(Item { number, request, event }), bytes));
+        object.items.insert(at, (Arc::new(Item { number, time, request, event }), bytes));
         self.order.insert(number, key.clone());
     }
 
@@ -286,11 +356,11 @@ mod tests {
     #[test]
     fn writes_are_in_the_order_of_their_revisions() {
         let history = History::new(1 << 20, 10).unwrap();
-        let request = Arc::new(LogEntry::default());
+        let request = LogEntry::default();
         for number in [3, 5, 4] {
             history.push(&key("a"), None, &request, written(number, 1));
         }
-        history.push(&key("a"), None, &request, Event::Refused(Refusal::default()));
+        history.push(&key("a"), None, &request, Event::Refused(Box::default()));
         history.push(&key("a"), Some((revision(6), object(1))), &request, written(7, 1));
         assert_eq!(revisions(&history, "a"), [Some(3), Some(4), Some(5), None, Some(6), Some(7)]);
         assert_eq!(history.latest(2)[0].1.event.revision(), Some(revision(7)));
@@ -298,7 +368,7 @@ mod tests {
 
     #[test]
     fn the_oldest_items_are_dropped_first() {
-        let request = Arc::new(LogEntry::default());
+        let request = LogEntry::default();
         let history = History::new(64 << 10, 5).unwrap();
         for number in 1..=8 {
             history.push(&key("a"), None, &request, written(number, 1));

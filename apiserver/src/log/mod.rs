@@ -30,6 +30,6 @@ mod store;
 
 pub(crate) use entry::is_in;
 pub use entry::{Change, Log, LogEntry, ManagerChange, Written};
-pub(crate) use history::{Event, History, Item, ObjectHistory, Refusal};
+pub(crate) use history::{Event, History, Item, ObjectHistory, Refusal, Request};
 pub(crate) use recorder::{Pending, Recorder, note, refused};
 pub(crate) use store::Recorded;

@@ -71,10 +71,9 @@ impl Recorder {
         let mut kept = self.kept();
         kept.last += 1;
         current.entry.number = kept.last;
-        let size = size(&current.entry);
         let entry = Arc::new(current.entry);
         if self.has_log() {
-            kept.push(entry.clone(), size, self.limit);
+            kept.push(entry.clone(), size(&entry), self.limit);
         }
         drop(kept);
         let Some(history) = &self.history else { return };
@@ -181,20 +180,22 @@ pub(crate) fn note(change: impl FnOnce(&mut LogEntry)) {
 /// Records that the request which the task answers was refused, if it is about an object.
 pub(crate) fn refused(key: &Key, refusal: Refusal) {
     record(|current| {
-        current.steps.push(Step { key: key.clone(), before: None, event: Event::Refused(refusal) });
+        current.steps.push(Step { key: key.clone(), before: None, event: Event::Refused(Box::new(refusal)) });
     });
 }
 
-/// Records a write of the request that the task answers. `written` is the entry for the log, if there is one.
+/// Records a write of the request that the task answers. `written` is its entry in the log, if there is one.
 pub(super) fn wrote(
     key: &Key,
     before: Option<(Revision, Value)>,
     event: Event,
-    written: impl FnOnce(&LogEntry, bool) -> Written,
+    written: impl FnOnce(&LogEntry) -> Written,
 ) {
     record(|current| {
-        let written = written(&current.entry, current.is_logged);
-        current.entry.writes.push(written);
+        if current.is_logged {
+            let written = written(&current.entry);
+            current.entry.writes.push(written);
+        }
         current.steps.push(Step { key: key.clone(), before, event });
     });
 }

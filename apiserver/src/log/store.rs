@@ -47,12 +47,9 @@ impl Store for Recorded {
             if is_object {
                 let replaced = expected.zip(before.clone());
                 let event = Event::Written { revision, change, object: after.clone() };
-                wrote(key, replaced, event, |entry, is_logged| {
-                    // The history computes them when they are read.
-                    let managers = match is_logged {
-                        true => fields::changes(before.as_ref(), after.as_ref(), &entry.manager),
-                        false => Vec::new(),
-                    };
+                // The history computes the changes when they are read.
+                wrote(key, replaced, event, |entry| {
+                    let managers = fields::changes(before.as_ref(), after.as_ref(), &entry.manager);
                     written(key, revision, change, managers)
                 });
             }

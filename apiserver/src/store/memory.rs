@@ -70,7 +70,7 @@ impl Memory {
     /// # Errors
     /// [`StoreError::Compacted`] and [`StoreError::Future`] for other revisions; [`StoreError::Closed`].
     pub fn snapshot_at(&self, revision: Revision) -> Result<Snapshot> {
-        let (objects, revision) = self.shared.lock().at(Some(revision))?;
+        let (objects, revision) = self.shared.at(Some(revision))?;
         Ok(Snapshot { objects, revision })
     }
 
@@ -119,12 +119,12 @@ impl Memory {
     }
 
     fn get_now(&self, key: &Key, at: Option<Revision>) -> Result<Read> {
-        let (objects, revision) = self.shared.lock().at(at)?;
+        let (objects, revision) = self.shared.at(at)?;
         Ok(Read { entry: objects.get(key).map(|stored| stored.entry(key)), revision })
     }
 
     fn list_now(&self, list: &List) -> Result<Page> {
-        let (objects, revision) = self.shared.lock().at(list.at)?;
+        let (objects, revision) = self.shared.at(list.at)?;
         Ok(page(&objects, revision, list))
     }
 

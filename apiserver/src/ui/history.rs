@@ -9,7 +9,7 @@ use super::objects::{heading, table};
 use super::place::Place;
 use super::step::{Fight, Step, fights, name, steps};
 use crate::endpoint::{Core, Failure};
-use crate::log::{Event, LogEntry, ObjectHistory};
+use crate::log::{Event, Item, ObjectHistory, Request};
 use crate::query::Query;
 
 /// The page of a history. With the parameter `part=state` it is only the part that the slider changes.
@@ -150,7 +150,7 @@ fn state(
     html! {
         h2 { (revision(step)) }
         p.sentence { (step.sentence()) }
-        @if let Some(request) = &step.item.request { (about(request)) }
+        @if let Some(request) = &step.item.request { (about(step.item, request)) }
         (effects(step, palette))
         @if matches!(step.item.event, Event::Written { object: None, .. }) { p { "The object was removed. This is what it was:" } }
         @match shown {
@@ -168,10 +168,10 @@ fn revision(step: &Step<'_>) -> String {
 }
 
 /// The request of a step.
-fn about(request: &LogEntry) -> Markup {
+fn about(item: &Item, request: &Request) -> Markup {
     html! {
         dl {
-            dt { "Time" } dd { (printable(&request.time)) }
+            dt { "Time" } dd { (printable(&item.time)) }
             dt { "User" } dd { (printable(&request.user)) }
             dt { "Request" } dd {
                 (printable(&request.verb))
@@ -231,7 +231,7 @@ fn events(
                     thead { tr { th scope="col" { "Event" } th scope="col" { "What happened" } } }
                     tbody {
                         @for (position, step) in steps.iter().enumerate() {
-                            @let time = step.item.request.as_ref().map(|request| printable(&request.time));
+                            @let time = step.item.request.as_ref().map(|_| printable(&step.item.time));
                             tr.refused[matches!(step.item.event, Event::Refused(_))] {
                                 td.event {
                                     a href=(format!("{}?at={}", place.link("history"), step.item.number))

@@ -124,7 +124,7 @@ async fn tenures(history: &ObjectHistory, path: &str) -> Vec<Tenure> {
             Event::Found { .. } => history.found(at),
             _ => history.changes(at),
         };
-        let time = item.request.as_ref().map_or("before the history", |request| &request.time);
+        let time = item.request.as_ref().map_or("before the history", |_| &*item.time);
         for change in &changes {
             let id = |path: &str| {
                 [&change.manager, &change.operation, &change.subresource, path].map(str::to_owned).into()

@@ -17,7 +17,7 @@ use super::objects::entries;
 use super::replay::{Replay, map};
 use super::step::Step;
 use crate::endpoint::Failure;
-use crate::log::{Event, LogEntry, ManagerChange, ObjectHistory, Refusal};
+use crate::log::{Event, ManagerChange, ObjectHistory, Refusal, Request};
 use crate::object::with_metadata;
 
 /// The metadata of which managers own nothing.
@@ -93,8 +93,7 @@ pub(super) fn lives(
             (Event::Refused(refusal), Some(request)) => writer.refused(request, refusal, after, &replay),
             _ => Made::default(),
         };
-        let comment =
-            format!("{} {}", step.item.request.as_ref().map_or("", |request| &request.time), step.sentence());
+        let comment = format!("{} {}", step.item.time, step.sentence());
         let comment = [Some(comment.trim()), made.note.as_deref()].into_iter().flatten().collect::<Vec<_>>();
         let comment = printable(&comment.join(" "));
         if let Some(life) = lives.last_mut() {
@@ -171,7 +170,7 @@ impl Writer<'_> {
     /// The steps of a write, none if it changed nothing that a manager owns.
     fn written(
         &self,
-        request: &LogEntry,
+        request: &Request,
         step: &Step<'_>,
         object: &Value,
         before: Option<&Value>,
@@ -242,7 +241,7 @@ impl Writer<'_> {
     }
 
     /// The step of an apply that had conflicts, none for other refusals, which a scenario does not have.
-    fn refused(&self, request: &LogEntry, refusal: &Refusal, live: Option<&Value>, replay: &Replay) -> Made {
+    fn refused(&self, request: &Request, refusal: &Refusal, live: Option<&Value>, replay: &Replay) -> Made {
         if request.verb != "apply" || refusal.conflicts.is_empty() {
             return Made::default();
         }

@@ -91,7 +91,7 @@ impl Etcd {
 
     async fn get_at(&self, key: &Key, at: Revision) -> Result<Read> {
         self.check_history(at)?;
-        if let Ok((objects, revision)) = self.shared.lock().at(Some(at)) {
+        if let Ok((objects, revision)) = self.shared.at(Some(at)) {
             return Ok(Read { entry: objects.get(key).map(|stored| stored.entry(key)), revision });
         }
         let found = self.client.get(key, Some(at)).await?;
@@ -108,7 +108,7 @@ impl Etcd {
         };
         self.wait_for(at, FEED_DELAY).await;
         // The feed may have passed the revision: the history has it.
-        if let Ok((objects, revision)) = self.shared.lock().at(Some(at)) {
+        if let Ok((objects, revision)) = self.shared.at(Some(at)) {
             return Ok(super::memory::page(&objects, revision, &list));
         }
         self.client.list(&list, at, |key, revision| self.known(key, revision)).await
