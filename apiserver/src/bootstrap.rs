@@ -5,7 +5,7 @@ use fieldmanager_value::Value;
 
 use crate::endpoint::{Call, Core, Verb};
 use crate::facts;
-use crate::log::{LogEntry, Pending};
+use crate::log::{LogEntry, recorded};
 use crate::object::{text, with_metadata};
 use crate::query::Query;
 use crate::server::LoadError;
@@ -59,18 +59,12 @@ impl Core {
             body: body.as_bytes(),
             stale: None,
         };
-        let pending = self.log.as_ref().map(|log| Pending::new(log, self.loading(&call, object)));
-        let answer = self.answer(&call);
-        let answer = match &pending {
-            Some(pending) => pending.scope(answer).await,
-            None => answer.await,
-        };
-        if let Some(pending) = pending {
-            match &answer {
-                Ok(answer) => pending.answered(answer.code, ""),
-                Err(failure) => pending.answered(failure.status.code, failure.status.reason),
-            }
-        }
+        let entry = || self.loading(&call, object);
+        let answer = recorded(self.log.as_ref(), entry, self.answer(&call), |answer| match answer {
+            Ok(answer) => (answer.code, ""),
+            Err(failure) => (failure.status.code, failure.status.reason),
+        });
+        let answer = answer.await;
         answer.map(|_| ()).map_err(|failure| match failure.status.reason {
             "AlreadyExists" => LoadError::Exists(failure.status.message),
             _ => LoadError::Refused(failure.status.message),

@@ -12,6 +12,11 @@ pub(crate) fn text<'v>(object: &'v Value, path: &[&str]) -> &'v str {
     path.iter().try_fold(object, |value, name| value.get(name)).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// `deployments.apps`: a resource or a kind with its group, which is empty for the core group.
+pub(crate) fn in_group(name: &str, group: &str) -> String {
+    if group.is_empty() { name.to_owned() } else { format!("{name}.{group}") }
+}
+
 /// An object with a field of its metadata set or removed.
 pub(crate) fn with_metadata(object: &Value, name: &str, value: Option<Value>) -> Value {
     let Value::Map(fields) = object else { return object.clone() };

@@ -9,8 +9,12 @@
 
 mod common;
 
-use common::Client;
+use common::{CONFIG_MAPS, Client, config_map};
+use http::Request;
+use http_body::Body;
+use http_body_util::{BodyExt, Empty};
 use serde_json::{Value as Json, json};
+use tower::ServiceExt;
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const THINGS: &str = "/apis/example.com/v1/namespaces/default/things";
@@ -159,4 +163,22 @@ async fn server_owns_the_status_of_a_definition() {
     let deleted = client.delete(&path).await.expect(200);
     assert_eq!(deleted["metadata"]["finalizers"], json!(["customresourcecleanup.apiextensions.k8s.io"]));
     assert_eq!(deleted["status"]["conditions"][2]["reason"], "InstanceDeletionPending");
+}
+
+#[tokio::test]
+async fn a_long_list_is_that_of_its_revision_however_late_it_is_read() {
+    let client = Client::new().await;
+    for number in 0..100 {
+        let mut map = config_map(&format!("map-{number}"));
+        map["data"] = json!({"text": "x".repeat(5000)});
+        client.post(CONFIG_MAPS, &map).await.expect(201);
+    }
+    let whole = client.get(CONFIG_MAPS).await.expect(200);
+    let request = Request::get(CONFIG_MAPS).body(Empty::<bytes::Bytes>::new()).unwrap();
+    let response = client.server.clone().oneshot(request).await.unwrap();
+    assert_eq!(response.body().size_hint().exact(), None, "the list is written while it is read");
+    client.delete(CONFIG_MAPS).await.expect(200);
+    let read = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(serde_json::from_slice::<Json>(&read).unwrap(), whole);
+    assert_eq!(whole["items"].as_array().unwrap().len(), 100);
 }

@@ -13,6 +13,7 @@ mod line;
 mod names;
 mod output;
 mod owners;
+mod page;
 mod plain;
 mod requests;
 mod text;

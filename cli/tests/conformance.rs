@@ -12,10 +12,20 @@ mod common;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use common::browser::in_browser;
-use common::{Folder, Run, run};
+use common::{Folder, Run, line, run};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 /// A case that passes, one that fails, one that is skipped, and one whose names would be markup.
 const CASES: &str = r#"
@@ -334,6 +344,71 @@ fn kubeconfig_leads_to_the_server_with_tokens_and_exec_plugins() {
     let unknown = line("--kubeconfig @/plugin --context other");
     assert_eq!(unknown.code, 2, "{}", unknown.out);
     assert!(unknown.err.contains("other"), "{}", unknown.err);
+}
+
+/// A port that asks clients for a certificate of an authority, and passes on what they send.
+fn guarded(runtime: &tokio::runtime::Runtime, target: String, config: ServerConfig) -> u16 {
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    runtime.spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (acceptor, target) = (acceptor.clone(), target.clone());
+            tokio::spawn(async move {
+                let Ok(mut client) = acceptor.accept(stream).await else { return };
+                let mut server = TcpStream::connect(target).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn kubeconfig_leads_to_the_server_with_a_client_certificate() {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let signed = |name: &str| {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new([name.to_owned()]).unwrap();
+        (params.signed_by(&key, &authority).unwrap(), key)
+    };
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.der().clone()).unwrap();
+    let provider = Arc::new(ring::default_provider());
+    let clients =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build().unwrap();
+    let (certificate, key) = signed("127.0.0.1");
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(clients)
+        .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
+        .unwrap();
+    let server = Server::start(&[]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let target = server.url.strip_prefix("http://").unwrap().to_owned();
+    let port = guarded(&runtime, target, config);
+
+    let (certificate, key) = signed("alice");
+    let encoded = |text: String| STANDARD.encode(text);
+    let user = serde_json::json!({"client-certificate-data": encoded(certificate.pem()), "client-key-data": encoded(key.serialize_pem())});
+    for (user, code) in [(user, 0), (serde_json::json!({}), 2)] {
+        let kubeconfig = serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "test",
+            "clusters": [{"name": "test", "cluster": {
+                "server": format!("https://127.0.0.1:{port}"), "certificate-authority-data": encoded(authority.pem())}}],
+            "users": [{"name": "test", "user": user}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+        });
+        std::fs::write(server.folder.path().join("guarded"), kubeconfig.to_string()).unwrap();
+        let run = line(
+            &server.folder.line("conformance --yes --kubeconfig @/guarded @/cases.yaml --filter created"),
+        );
+        assert_eq!(run.code, code, "{}{}", run.out, run.err);
+    }
 }
 
 #[test]

@@ -254,3 +254,28 @@ async fn an_owner_that_only_the_scenario_has_is_named_in_a_comment() {
     let run = run(&export);
     assert_eq!(run.code, 0, "{}{}\n{export}", run.out, run.err);
 }
+
+/// A server converts the sets of such owners, which a scenario at one version cannot.
+#[tokio::test]
+async fn a_history_with_owners_at_another_version_is_refused_and_says_why() {
+    let random = Random::seeded(1, "2026-01-31T12:00:00Z".parse().unwrap());
+    let builder = ApiServer::builder().source(random).collection(Collection::Stepped);
+    let client = Client(builder.build().await.unwrap());
+    let mut definition = definition();
+    let versions = definition["spec"]["versions"].as_array_mut().unwrap();
+    let mut beta = versions[0].clone();
+    beta["name"] = json!("v1beta1");
+    beta["storage"] = json!(false);
+    versions.push(beta);
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_eq!(client.send("POST", definitions, "application/json", &definition).await.0, 201);
+    let object = json!({"apiVersion": "example.com/v1beta1", "kind": "Shop", "metadata": {"name": "a"},
+        "spec": {"count": 1}});
+    let path = "/apis/example.com/v1beta1/namespaces/default/shops/a?fieldManager=alice";
+    assert_eq!(client.send("PATCH", path, "application/apply-patch+yaml", &object).await.0, 201);
+    let (code, answer) = client.get("/ui/export/shops.example.com/default/a").await;
+    assert_eq!(code, 422, "{answer}");
+    let reason = "the history cannot be a scenario: alice wrote version example.com/v1beta1, and objects are \
+                  stored at example.com/v1";
+    assert!(answer.contains(reason), "{answer}");
+}

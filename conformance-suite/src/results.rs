@@ -77,6 +77,9 @@ pub fn markdown(report: &Report, server: &str, version: &str) -> String {
         if let Some(source) = &case.source {
             let _ = writeln!(out, "Source: <{}>\n", plain(source));
         }
+        if let Some(since) = &case.since {
+            let _ = writeln!(out, "Since Kubernetes {}.\n", plain(since));
+        }
         for failure in &case.failures {
             let _ = writeln!(out, "{}\n", plain(&failure.summary()));
             let diff = failure.diff.as_deref().map(|diff| ("diff", diff));

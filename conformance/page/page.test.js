@@ -22,6 +22,7 @@ let events;
 before(async () => {
   browser = await puppeteer.launch({
     executablePath: process.env.CHROMIUM,
+    acceptInsecureCerts: true,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--force-color-profile=srgb', '--lang=en-US'],
   });
   server = await serve();
@@ -121,17 +122,19 @@ test('the history is stepped by keyboard, by links and by playing it', async () 
   await close(page);
 });
 
+// A definition of shops, whose `spec` has the given fields.
+const definition = (fields) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'shops.example.com' },
+  spec: {
+    group: 'example.com', scope: 'Namespaced', names: { plural: 'shops', kind: 'Shop' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties: {
+      spec: { type: 'object', properties: fields } } } } }],
+  },
+});
+
 test('exported histories are scenario files that pass', async () => {
-  const definition = (fields) => ({
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'shops.example.com' },
-    spec: {
-      group: 'example.com', scope: 'Namespaced', names: { plural: 'shops', kind: 'Shop' },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties: {
-        spec: { type: 'object', properties: fields } } } } }],
-    },
-  });
   const items = { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'], items: {
     type: 'object', required: ['name'], properties: { name: { type: 'string' }, size: { type: 'integer', default: 1 } } } };
   await server.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition({ items, color: { type: 'string', default: 'red' } }));
@@ -221,7 +224,7 @@ test('pages with hostile names are text, accessible and narrow', async () => {
     '/ui/owners', '/ui/owners?path=.spec.replicas', '/ui/owners?path=.data&kind=ConfigMap'];
   for (const object of objects) paths.push(`/ui/objects/${object}`, `/ui/history/${object}`);
   for (const path of paths) {
-    for (const { width, dark } of [{ width: 1200, dark: false }, { width: 1200, dark: true }, { width: 400, dark: false }]) {
+    for (const { width, dark } of [{ width: 1200, dark: false }, { width: 1200, dark: true }, { width: 400, dark: false }, { width: 400, dark: true }]) {
       const where = `${path.slice(0, 60)}, ${width}, ${dark ? 'dark' : 'light'}`;
       const page = await open(path, { width, dark });
       // The policy of the page does not apply to what the debugger runs.
@@ -270,6 +273,22 @@ test('a browser signs in with a token as the password', async () => {
     await page.close();
   } finally {
     await guarded.stop();
+  }
+});
+
+test('the page works over TLS', async () => {
+  const file = join(work, 'shops.json');
+  writeFileSync(file, JSON.stringify(definition({ color: { type: 'string' } })));
+  const secure = await serve('--tls', '--crd', file);
+  try {
+    const page = await open('/ui', { from: secure });
+    assert.match(page.url(), /^https:/);
+    await Promise.all([page.waitForNavigation(), page.click('a[href="/ui/kinds/customresourcedefinitions.apiextensions.k8s.io"]')]);
+    await Promise.all([page.waitForNavigation(), page.click('a[href*="/shops.example.com"]')]);
+    assert.match(await text(page, 'main'), /shops\.example\.com/);
+    await close(page);
+  } finally {
+    await secure.stop();
   }
 });
 

@@ -118,6 +118,9 @@ pub struct ScenarioReport {
     /// The page that describes the behaviour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The first release of Kubernetes with the behaviour, such as `1.24`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
     /// Whether all expectations were met.
     pub passed: bool,
     /// Why the scenario was not run; it has then neither passed nor failed.
@@ -131,12 +134,14 @@ impl ScenarioReport {
     /// The report of a scenario that was run.
     #[doc(hidden)]
     pub fn new(scenario: &Scenario, failures: Vec<Failure>) -> Self {
+        let case = scenario.case.as_ref();
         ScenarioReport {
             name: scenario.name.clone(),
             file: scenario.origin.file.clone(),
             line: scenario.origin.position.map(|position| position.line),
             area: None,
-            source: scenario.case.as_ref().and_then(|case| Some(case.source.as_ref()?.to_string())),
+            source: case.and_then(|case| case.source.as_ref()).map(ToString::to_string),
+            since: case.and_then(|case| case.since.as_ref()).map(ToString::to_string),
             passed: failures.is_empty(),
             skipped: None,
             failures,
@@ -224,6 +229,9 @@ impl ScenarioReport {
         }
         if let Some(source) = &self.source {
             line(2, &format!("source: {source}"), Part::Plain);
+        }
+        if let Some(since) = &self.since {
+            line(2, &format!("since: Kubernetes {since}"), Part::Plain);
         }
         for failure in &self.failures {
             let summary = failure.summary();

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use super::Core;
 use super::failure::Unwritten;
 use crate::collector::{Cluster, Collected, Propagation, Reply};
-use crate::log::{LogEntry, Pending};
+use crate::log::{LogEntry, recorded};
 use crate::registry::{Registry, Served};
 use crate::store::{Entry, StoreError};
 
@@ -40,29 +40,24 @@ impl Deletions {
         entry: &Entry,
         change: impl Future<Output = Result<(), Unwritten>>,
     ) -> Reply {
-        let Some(log) = &self.core.log else { return reply(change.await) };
         let parts = entry.key.parts();
-        let pending = Pending::new(
-            log,
-            LogEntry {
-                time: self.core.source.now().to_string(),
-                user: COLLECTOR.to_owned(),
-                manager: COLLECTOR.to_owned(),
-                verb: verb.to_owned(),
-                resource: served.group_resource(),
-                version: served.facts.version.to_string(),
-                namespace: parts.namespace.unwrap_or_default().to_owned(),
-                name: parts.name.to_owned(),
-                ..LogEntry::default()
-            },
-        );
-        let changed = pending.scope(change).await;
-        match &changed {
-            Ok(()) => pending.answered(200, ""),
-            Err(Unwritten::Overtaken(_)) => pending.answered(409, "Conflict"),
-            Err(Unwritten::Failed(failure)) => pending.answered(failure.status.code, failure.status.reason),
-        }
-        reply(changed)
+        let entry = || LogEntry {
+            time: self.core.source.now().to_string(),
+            user: COLLECTOR.to_owned(),
+            manager: COLLECTOR.to_owned(),
+            verb: verb.to_owned(),
+            resource: served.group_resource(),
+            version: served.facts.version.to_string(),
+            namespace: parts.namespace.unwrap_or_default().to_owned(),
+            name: parts.name.to_owned(),
+            ..LogEntry::default()
+        };
+        let changed = recorded(self.core.log.as_ref(), entry, change, |changed| match changed {
+            Ok(()) => (200, ""),
+            Err(Unwritten::Overtaken(_)) => (409, "Conflict"),
+            Err(Unwritten::Failed(failure)) => (failure.status.code, failure.status.reason),
+        });
+        reply(changed.await)
     }
 }
 

@@ -27,7 +27,7 @@ use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
 use crate::facts;
 use crate::fault::{Cut, Effect, Faults, Target};
 use crate::gate::Gate;
-use crate::log::{self, Pending};
+use crate::log;
 use crate::metrics::CONTENT_TYPE;
 use crate::query::Query;
 use crate::store::Revision;
@@ -82,25 +82,21 @@ where
     let mut measured = gate.metrics.begin(measure::labels(core, &head, &route));
     // The log has the requests of the tested program, not those of the test or of the page.
     let log = core.log.as_ref().filter(|_| !matches!(route, Route::Test(_) | Route::Page(_)));
-    let pending = log.map(|log| Pending::new(log, record::entry(core, &head, &route)));
-    let answered = admitted(server, &head, &route, body);
-    let answered = match &pending {
-        Some(pending) => pending.scope(answered).await,
-        None => answered.await,
-    };
+    let entry = || record::entry(core, &head, &route);
+    let answered =
+        log::recorded(log, entry, admitted(server, &head, &route, body), |answered| match answered {
+            Ok(response) => (response.status().as_u16(), ""),
+            Err(failure) => (failure.status.code, failure.status.reason),
+        });
     let is_watch = is_watch(&head, &route);
-    let (response, reason) = match answered {
-        Ok(response) => (response, ""),
+    let response = match answered.await {
+        Ok(response) => response,
         Err(failure) => {
-            let reason = failure.status.reason;
             let response = render::failure(&head, failure);
             let is_page = matches!(route, Route::Page(_)) && gate.page;
-            (if is_page { page::refused(response) } else { response }, reason)
+            if is_page { page::refused(response) } else { response }
         }
     };
-    if let Some(pending) = pending {
-        pending.answered(response.status().as_u16(), reason);
-    }
     // A lost answer is counted too.
     measured.answered(response.status().as_u16());
     // A watch lasts until its body is dropped.

@@ -8,6 +8,7 @@ use super::route::Route;
 use super::verb::verb;
 use crate::endpoint::{Call, Core, Failure, Verb};
 use crate::log::{self, LogEntry, Refusal};
+use crate::object::in_group;
 
 /// The entry of a request that has not been answered.
 pub(super) fn entry(core: &Core, head: &Head, route: &Route) -> LogEntry {
@@ -26,10 +27,7 @@ pub(super) fn entry(core: &Core, head: &Head, route: &Route) -> LogEntry {
     if let Ok(verb) = verb(head, path) {
         entry.verb = verb_name(head, verb).to_owned();
     }
-    entry.resource = match path.group.is_empty() {
-        true => path.plural.clone(),
-        false => format!("{}.{}", path.plural, path.group),
-    };
+    entry.resource = in_group(&path.plural, &path.group);
     entry.version = path.version.clone();
     entry.namespace = path.namespace.clone();
     entry.name = path.name.clone();

@@ -31,5 +31,5 @@ mod store;
 pub(crate) use entry::is_in;
 pub use entry::{Change, Log, LogEntry, ManagerChange, Written};
 pub(crate) use history::{Event, History, Item, ObjectHistory, Refusal, Request};
-pub(crate) use recorder::{Pending, Recorder, note, refused};
+pub(crate) use recorder::{Recorder, note, recorded, refused};
 pub(crate) use store::Recorded;

@@ -134,25 +134,31 @@ struct Step {
     event: Event,
 }
 
+/// Runs a request or a part of one. Its writes are those of an entry, which is added to the log afterwards with the code
+/// and the reason of the answer; with 0 if the client ends the request before that. Without a recorder there is no entry.
+pub(crate) async fn recorded<T>(
+    recorder: Option<&Arc<Recorder>>,
+    entry: impl FnOnce() -> LogEntry,
+    request: impl Future<Output = T>,
+    answer: impl FnOnce(&T) -> (u16, &'static str),
+) -> T {
+    let Some(recorder) = recorder else { return request.await };
+    let current = Current { entry: entry(), is_logged: recorder.has_log(), steps: Vec::new() };
+    let pending = Pending { recorder: recorder.clone(), current: Arc::new(Mutex::new(current)) };
+    let answered = CURRENT.scope(pending.current.clone(), request).await;
+    let (status, reason) = answer(&answered);
+    pending.answered(status, reason);
+    answered
+}
+
 /// An entry that becomes a part of the log when this is dropped, also if the client ends the request before that.
-pub(crate) struct Pending {
+struct Pending {
     recorder: Arc<Recorder>,
     current: Arc<Mutex<Current>>,
 }
 
 impl Pending {
-    pub(crate) fn new(recorder: &Arc<Recorder>, entry: LogEntry) -> Self {
-        let current = Current { entry, is_logged: recorder.has_log(), steps: Vec::new() };
-        Pending { recorder: recorder.clone(), current: Arc::new(Mutex::new(current)) }
-    }
-
-    /// Runs a part of the request, whose writes are those of the entry.
-    pub(crate) fn scope<F: Future>(&self, part: F) -> impl Future<Output = F::Output> + use<F> {
-        CURRENT.scope(self.current.clone(), part)
-    }
-
-    /// Sets the code and the reason of the answer.
-    pub(crate) fn answered(&self, status: u16, reason: &str) {
+    fn answered(&self, status: u16, reason: &str) {
         let entry = &mut lock(&self.current).entry;
         entry.status = status;
         if !reason.is_empty() {

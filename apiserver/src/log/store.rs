@@ -4,6 +4,7 @@ use futures::future::BoxFuture;
 
 use super::recorder::{is_recording, wrote};
 use super::{Change, Event, Written, fields};
+use crate::object::in_group;
 use crate::store::{
     BoxWatch, Key, List, Page, Prefix, Read, Result, Revision, SharedStore, Snapshot, Store, Write,
 };
@@ -89,10 +90,7 @@ impl Store for Recorded {
 
 fn written(key: &Key, revision: Revision, change: Change, managers: Vec<super::ManagerChange>) -> Written {
     let parts = key.parts();
-    let resource = match parts.group {
-        "" => parts.plural.to_owned(),
-        group => format!("{}.{group}", parts.plural),
-    };
+    let resource = in_group(parts.plural, parts.group);
     let namespace = parts.namespace.unwrap_or_default().to_owned();
     Written { resource, namespace, name: parts.name.to_owned(), revision: revision.get(), change, managers }
 }

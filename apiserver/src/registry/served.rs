@@ -12,7 +12,7 @@ use fieldmanager_value::{Map, Str, Value};
 use super::Definition;
 use super::beta::from_beta;
 use crate::facts::{self, SelectableField, ServedResource};
-use crate::object::with_metadata;
+use crate::object::{in_group, with_metadata};
 use crate::store::{Entry, InvalidKey, Key, Prefix, Revision};
 use crate::table::Printer;
 
@@ -107,19 +107,12 @@ impl Served {
 
     /// `deployments.apps`: the resource as messages name it.
     pub(crate) fn group_resource(&self) -> String {
-        self.in_group(&self.facts.plural)
+        in_group(&self.facts.plural, &self.facts.group)
     }
 
     /// `Deployment.apps`: the kind as messages name it.
     pub(crate) fn group_kind(&self) -> String {
-        self.in_group(&self.facts.kind)
-    }
-
-    fn in_group(&self, name: &str) -> String {
-        match self.facts.group.is_empty() {
-            true => name.to_owned(),
-            false => format!("{name}.{}", self.facts.group),
-        }
+        in_group(&self.facts.kind, &self.facts.group)
     }
 
     /// The handlers of requests that write. The error is a message.

@@ -13,6 +13,8 @@
 mod common;
 #[cfg(feature = "etcd")]
 mod etcd;
+#[cfg(feature = "etcd")]
+mod etcd_processes;
 mod memory;
 mod model;
 mod suite;

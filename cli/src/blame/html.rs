@@ -1,11 +1,12 @@
 //! The HTML page of `blame`. Its content security policy allows the style and the script by their hashes.
 
 use fieldmanager_blame::Line;
-use fieldmanager_blame::html::{Emphasis, SCRIPT, STYLE, View};
+use fieldmanager_blame::html::{Emphasis, SCRIPT, View};
 use fieldmanager_value::Value;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::html;
 
 use crate::owners::Owned;
+use crate::page::Page;
 use crate::text;
 
 /// The content security policy. A test checks the hashes of the style and the script.
@@ -18,31 +19,19 @@ pub(crate) fn page(owned: &Owned, lines: &[Line], chosen: &[String]) -> String {
     let entries = owned.entries();
     let view = View::new(&entries, owned.now, chosen);
     let title = title(&owned.object);
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="referrer" content="no-referrer";
-                title { "Who owns " (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                header {
-                    h1 { bdi { (title) } }
-                    p { "Ages as of " time datetime=(owned.now) { (owned.now) } ". A: applied, U: updated." }
-                }
-                div.layout {
-                    aside { (view.legend(lines)) }
-                    main { (view.table(lines, &|_| Emphasis::None)) }
-                }
-                script { (PreEscaped(SCRIPT)) }
-            }
-        }
+    let page = Page {
+        title: &format!("Who owns {title}"),
+        policy: POLICY,
+        style: "",
+        script: SCRIPT,
+        header: html! {
+            h1 { bdi { (title) } }
+            p { "Ages as of " time datetime=(owned.now) { (owned.now) } ". A: applied, U: updated." }
+        },
+        aside: view.legend(lines),
+        main: view.table(lines, &|_| Emphasis::None),
     };
-    page.into_string()
+    page.render()
 }
 
 /// The kind, namespace and name of the object.
@@ -61,6 +50,7 @@ fn title(object: &Value) -> String {
 mod tests {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
+    use fieldmanager_blame::html::STYLE;
     use sha2::{Digest, Sha256};
 
     use super::*;

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use fieldmanager_blame::html::STYLE;
 use fieldmanager_conformance_suite::results_by_area;
 use fieldmanager_harness::internal::Exchange;
 use fieldmanager_harness::{Failure, Report, ScenarioReport};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
+use crate::page::Page;
 use crate::text;
 
 const OWN_STYLE: &str = include_str!("page.css");
@@ -24,32 +24,20 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
 
 /// Renders the page.
 pub(crate) fn page(report: &Report, server: &str, version: &str) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="referrer" content="no-referrer";
-                title { "Conformance of server-side apply" }
-                style { (PreEscaped(STYLE)) }
-                style { (PreEscaped(OWN_STYLE)) }
-            }
-            body {
-                header {
-                    h1 { "Conformance of server-side apply" }
-                    p { bdi { (text::printable(server)) } ", version " bdi { (text::printable(version)) } ": " (report.summary()) }
-                }
-                div.layout {
-                    aside { (filters(report)) }
-                    main { (table(report)) }
-                }
-                script { (PreEscaped(SCRIPT)) }
-            }
-        }
+    let title = "Conformance of server-side apply";
+    let page = Page {
+        title,
+        policy: POLICY,
+        style: OWN_STYLE,
+        script: SCRIPT,
+        header: html! {
+            h1 { (title) }
+            p { bdi { (text::printable(server)) } ", version " bdi { (text::printable(version)) } ": " (report.summary()) }
+        },
+        aside: filters(report),
+        main: table(report),
     };
-    page.into_string()
+    page.render()
 }
 
 fn filters(report: &Report) -> Markup {
@@ -132,6 +120,7 @@ fn about(case: &ScenarioReport) -> Markup {
                 } @else { bdi { (text::printable(source)) } }
             }
         }
+        @if let Some(since) = &case.since { " " small { "since Kubernetes " (text::printable(since)) } }
         @if let Some(reason) = &case.skipped { br; small { (text::printable(reason)) } }
         @for failure in &case.failures {
             details open { summary { (text::printable(&failure.summary())) } (details(failure)) }
@@ -159,6 +148,7 @@ fn block(title: &str, content: &str) -> Markup {
 mod tests {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
+    use fieldmanager_blame::html::STYLE;
     use sha2::{Digest, Sha256};
 
     use super::*;
