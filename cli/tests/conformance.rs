@@ -19,6 +19,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use common::browser::in_browser;
 use common::{Folder, Run, line, run};
+use fieldmanager_conformance_suite::{Suite, area};
+use fieldmanager_harness::Scenario;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -443,4 +445,18 @@ fn scenario_of_a_server_runs_in_process() {
     let run = run(&folder.line("test @/cases.yaml").split_whitespace().collect::<Vec<_>>());
     assert_eq!(run.code, 1);
     assert_eq!(run.out.lines().last(), Some("1 passed, 2 failed, 1 skipped"));
+}
+
+#[test]
+fn the_documents_list_the_cases_that_older_releases_fail() {
+    let suite = Suite::embedded().unwrap();
+    let row = |scenario: &Scenario| {
+        let since = scenario.case.as_ref()?.since.as_ref()?;
+        Some(format!("| {since} | {} | {} |", area(scenario), scenario.name))
+    };
+    let mut rows: Vec<String> = suite.scenarios.iter().filter_map(row).collect();
+    rows.sort();
+    let page = std::fs::read_to_string("../docs/conformance.md").unwrap();
+    let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| 1.")).collect();
+    assert_eq!(listed, rows);
 }
