@@ -17,6 +17,16 @@ pub(crate) fn in_group(name: &str, group: &str) -> String {
     if group.is_empty() { name.to_owned() } else { format!("{name}.{group}") }
 }
 
+/// A map from its fields, as a value.
+pub(crate) fn map<'n>(named: impl IntoIterator<Item = (&'n str, Value)>) -> Value {
+    Value::Map(fields(named))
+}
+
+/// A map from its fields.
+pub(crate) fn fields<'n>(named: impl IntoIterator<Item = (&'n str, Value)>) -> Map {
+    named.into_iter().map(|(name, value)| (Str::from(name), value)).collect()
+}
+
 /// An object with a field of its metadata set or removed.
 pub(crate) fn with_metadata(object: &Value, name: &str, value: Option<Value>) -> Value {
     let Value::Map(fields) = object else { return object.clone() };

@@ -4,13 +4,14 @@
 
 use std::{pin::Pin, sync::Arc, time::Duration, vec};
 
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{Map, Value};
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
 use tokio::time::{Instant, Sleep};
 
+use crate::object::map;
 use crate::store::{BoxWatch, Entry, Event, Key, List, Prefix, Revision, SharedStore, StoreError};
 
 mod encoded;
@@ -354,32 +355,29 @@ fn bookmark_event(bookmark: &Value, revision: Revision, ends_initial_events: boo
 
 /// The `Status` of an error, as the object of an event.
 pub(crate) fn status(error: &StoreError) -> Value {
-    let object = |fields: Vec<(&str, Value)>| -> Value {
-        Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect::<Map>())
-    };
     let failure = |code: i64, reason: &str, message: String, details: Option<Value>| {
         let mut fields = vec![
             ("kind", Value::from("Status")),
             ("apiVersion", "v1".into()),
-            ("metadata", object(vec![])),
+            ("metadata", map([])),
             ("status", "Failure".into()),
             ("message", message.into()),
             ("reason", reason.into()),
         ];
         fields.extend(details.map(|details| ("details", details)));
         fields.push(("code", code.into()));
-        object(fields)
+        map(fields)
     };
     match error {
         StoreError::Compacted { requested, oldest } => {
             failure(410, "Expired", format!("too old resource version: {requested} ({oldest})"), None)
         }
         StoreError::Future { requested, current } => {
-            let cause = object(vec![
+            let cause = map([
                 ("reason", "ResourceVersionTooLarge".into()),
                 ("message", "Too large resource version".into()),
             ]);
-            let details = object(vec![("causes", vec![cause].into()), ("retryAfterSeconds", 1.into())]);
+            let details = map([("causes", vec![cause].into()), ("retryAfterSeconds", 1.into())]);
             let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
             failure(504, "Timeout", message, Some(details))
         }

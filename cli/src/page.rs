@@ -3,7 +3,7 @@
 use fieldmanager_blame::html::STYLE;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// What a page is made of. The page is one file: it loads nothing, and its policy allows its own styles and script alone.
+/// The parts of a page. The page is one file: it loads nothing, and its policy allows its own styles and script alone.
 pub(crate) struct Page<'a> {
     pub(crate) title: &'a str,
     /// The content security policy, with the hashes of the styles and the script.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fieldmanager_handlers::custom::has_valid_certificates;
 use fieldmanager_handlers::{Action, Outcome, Refused};
-use fieldmanager_value::{List, Map, Value};
+use fieldmanager_value::{List, Value};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 
@@ -12,7 +12,8 @@ use super::failure::Unwritten;
 use super::{Call, Core, Failure};
 use crate::collector::Propagation;
 use crate::object::{
-    finalizers, has_finalizer, has_items, is_terminating, text, with_field, with_metadata, without_finalizer,
+    finalizers, has_finalizer, has_items, is_terminating, map, text, with_field, with_metadata,
+    without_finalizer,
 };
 use crate::registry::{Definition, Served};
 use crate::store::{Entry, InvalidKey, Key, Prefix, Revision, StoreError, Write};
@@ -455,18 +456,16 @@ fn with_condition(object: &Value, kind: &str, state: &str, reason: &str, message
         }
         _ => now.to_owned(),
     };
-    let fields = [
-        ("type", Value::from(kind)),
+    let new = map([
+        ("type", kind.into()),
         ("status", state.into()),
         ("reason", reason.into()),
         ("message", message.into()),
         ("lastTransitionTime", since.into()),
-    ];
-    let new: Map =
-        fields.into_iter().map(|(name, value)| (fieldmanager_value::Str::from(name), value)).collect();
+    ]);
     match old {
-        Some(old) => *old = Value::Map(new),
-        None => all.push(Value::Map(new)),
+        Some(old) => *old = new,
+        None => all.push(new),
     }
     with_field(object, "status", "conditions", Value::List(all.into_iter().collect()))
 }

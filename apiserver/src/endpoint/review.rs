@@ -2,16 +2,11 @@
 
 use fieldmanager_builtin::Kind;
 use fieldmanager_structural::GroupVersionKind;
-use fieldmanager_value::{List, Map, Str, Value};
+use fieldmanager_value::{List, Value};
 
 use super::delete::read_body;
 use super::{Answer, Call, Content, Failure};
-use crate::object::with_field;
-
-/// A map from its fields.
-fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect::<Map>())
-}
+use crate::object::{map, with_field};
 
 fn all() -> Value {
     Value::List(List::from_iter([Value::from("*")]))

@@ -1,4 +1,4 @@
-//! What the objects of one resource have in common.
+//! Sharing of equal parts between the objects of one resource.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

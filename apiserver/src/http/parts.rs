@@ -11,8 +11,8 @@ use http::{HeaderValue, Response, header};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 
-use super::message::{Body, Memory, full, response};
-use super::render::{COMPRESSED, map};
+use super::message::{Body, COMPRESSED, Memory, full, response};
+use crate::object::map;
 
 /// The size of a part, in bytes. A list that is not larger has the header `Content-Length`.
 const PART: usize = COMPRESSED;
@@ -83,7 +83,7 @@ fn compressed(mut parts: impl Iterator<Item = String>) -> impl Iterator<Item = B
 /// The text of a list, in parts.
 struct Parts<I> {
     begin: String,
-    /// What is between the last item and the next one.
+    /// The text between the last item and the next one.
     separator: &'static str,
     items: I,
     /// What follows the last item; `None` after the last part.

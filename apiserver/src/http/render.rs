@@ -8,16 +8,14 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{HeaderValue, Response, header};
 
-use super::message::{Body, Head, full, response};
+use super::message::{Body, COMPRESSED, Head, full, response};
 use super::negotiate::{Form, Format, Media, Place};
 use super::parts::Listing;
 use crate::discovery::Hashed;
 use crate::endpoint::{Core, Failure, Listed};
+use crate::object::{fields, map};
 use crate::registry::Served;
 use crate::table::{self, IncludeObject};
-
-/// The size from which answers are compressed.
-pub(super) const COMPRESSED: usize = 128 * 1024;
 
 /// The greatest size of all warnings of an answer.
 const WARNINGS: usize = 4096;
@@ -152,7 +150,7 @@ pub(super) fn list(
     if let Some(remaining) = list.remaining {
         metadata.push(("remainingItemCount", Value::Int(i64::try_from(remaining).unwrap_or(i64::MAX))));
     }
-    let metadata: Map = metadata.into_iter().map(|(name, value)| (Str::from(name), value)).collect();
+    let metadata = fields(metadata);
     let of_kind = || (served.facts.group_version(), served.facts.list_kind.clone());
     let ((api_version, kind), of_item): (_, fn(&Value, &str) -> Value) = match format.form {
         Form::Table => {
@@ -174,11 +172,6 @@ pub(super) fn list(
         Media::Json if !head.is_pretty() => listing.respond(&format.content_type(), head.accepts_gzip()),
         _ => sized(head, 200, &format.content_type(), bytes(head, &listing.into_value(), format.media)),
     })
-}
-
-/// A map from its fields.
-pub(super) fn map<'n>(fields: impl IntoIterator<Item = (&'n str, Value)>) -> Value {
-    Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect::<Map>())
 }
 
 fn without_kind(object: &Value) -> Value {

@@ -15,6 +15,7 @@ use super::negotiate::{Form, Format, Media, Place};
 use super::render;
 use crate::endpoint::{Core, Failure, WatchCall};
 use crate::fault::Cut;
+use crate::object::map;
 use crate::store::{Revision, StoreError};
 use crate::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, status, watch};
 
@@ -105,7 +106,7 @@ impl Lines {
 }
 
 fn line(kind: EventKind, object: Value) -> Bytes {
-    let mut line = render::map([("type", kind.name().into()), ("object", object)]).to_json();
+    let mut line = map([("type", kind.name().into()), ("object", object)]).to_json();
     line.push('\n');
     line.into()
 }

@@ -2,7 +2,7 @@
 
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::object::text;
+use crate::object::{map, text};
 
 /// The fields of every version that are in `spec` if all versions have the same, and their names in a version.
 const COMMON: [(&str, &str); 4] = [
@@ -29,8 +29,7 @@ pub(super) fn from_beta(object: &Value) -> Option<Value> {
     let versions = spec.get("versions").and_then(Value::as_list).cloned().unwrap_or_default();
     let versions: Vec<Value> = match (versions.is_empty(), single) {
         (true, Some(name)) => {
-            let fields = [("name", name), ("served", true.into()), ("storage", true.into())];
-            vec![Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect())]
+            vec![map([("name", name), ("served", true.into()), ("storage", true.into())])]
         }
         _ => versions.iter().cloned().collect(),
     };

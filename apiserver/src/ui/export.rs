@@ -5,10 +5,10 @@ use fieldmanager_value::Value;
 
 use super::frame::Page;
 use super::place::Place;
-use super::replay::map;
 use super::scenario::{Life, ignored, lives};
 use super::step::steps;
 use crate::endpoint::{Core, Failure};
+use crate::object::map;
 use crate::registry::Served;
 use crate::store::Key;
 

@@ -13,6 +13,8 @@ use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
+use crate::object::map;
+
 /// The state of a scenario.
 #[derive(Clone)]
 pub(super) struct Replay {
@@ -155,8 +157,4 @@ fn without_empty(value: &Value) -> Option<Value> {
         }
         scalar => Some(scalar.clone()),
     })
-}
-
-pub(super) fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    Value::Map(fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect())
 }

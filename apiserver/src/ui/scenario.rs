@@ -11,14 +11,14 @@ use fieldmanager_managedfields::internal::BEFORE_FIRST_APPLY;
 use fieldmanager_managedfields::{Entry, Operation};
 use fieldmanager_schema::Type;
 use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
-use fieldmanager_value::{List, Map, Str, Value};
+use fieldmanager_value::{List, Map, Value};
 
 use super::objects::entries;
-use super::replay::{Replay, map};
+use super::replay::Replay;
 use super::step::Step;
 use crate::endpoint::Failure;
 use crate::log::{Event, ManagerChange, ObjectHistory, Refusal, Request};
-use crate::object::with_metadata;
+use crate::object::{fields, map, with_metadata};
 
 /// The metadata of which managers own nothing.
 const SERVER_FIELDS: [&str; 7] =
@@ -292,12 +292,11 @@ impl Writer<'_> {
     }
 
     fn fields(&self, manager: &str, object: Value) -> Map {
-        let fields = [
-            ("manager", Value::from(manager)),
+        fields([
+            ("manager", manager.into()),
             ("apiVersion", self.version.as_str().into()),
             ("object", object),
-        ];
-        fields.into_iter().map(|(name, value)| (Str::from(name), value)).collect()
+        ])
     }
 
     /// The part of an object that a set names, with the keys of items that no manager owns. A key that is a default stays
