@@ -163,6 +163,16 @@ async fn a_history_has_the_faults_that_were_injected() {
 }
 
 #[tokio::test]
+async fn a_history_has_the_creations_that_were_refused() {
+    let client = client(builder()).await;
+    fight(&client).await;
+    let again = json!({"apiVersion": "example.com/v1", "kind": "Shop", "metadata": {"name": "a"}});
+    assert_eq!(client.post(SHOPS, &again).await.code, 409);
+    let shown = visible(&page(&client, HISTORY).await);
+    assert!(shown.contains("create was refused with 409 AlreadyExists"), "{shown}");
+}
+
+#[tokio::test]
 async fn a_deleted_object_keeps_its_history() {
     let client = client(builder()).await;
     fight(&client).await;

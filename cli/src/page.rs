@@ -8,7 +8,7 @@ pub(crate) struct Page<'a> {
     pub(crate) title: &'a str,
     /// The content security policy, with the hashes of the styles and the script.
     pub(crate) policy: &'a str,
-    /// A style beside that of all pages; empty for none.
+    /// An additional style for this page; may be empty.
     pub(crate) style: &'a str,
     pub(crate) script: &'a str,
     /// The part above the two columns.

@@ -125,6 +125,48 @@ fn all_cases_pass_and_nothing_is_left() {
     assert_eq!(server.left(), (0, 0));
 }
 
+/// A scenario without requests, which the library runs too.
+const SCENARIO: &str = r#"
+name: an owner conflicts
+schema: builtin:kubernetes
+steps:
+- apply: {manager: alice, object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "1", y: "1"}}}
+- apply: {manager: bob, object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "2"}}}
+  expect: {conflicts: [{manager: alice, path: .data.x}]}
+- update: {manager: carol, object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "3", y: "1"}}}
+  expect: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "3", y: "1"}}}
+"#;
+
+#[test]
+fn a_scenario_of_the_library_runs_on_a_server_too() {
+    let server = Server::start(&[]);
+    std::fs::write(server.folder.path().join("scenario.yaml"), SCENARIO).unwrap();
+    let of_library = line(&server.folder.line("test @/scenario.yaml"));
+    assert_eq!((of_library.code, of_library.out.as_str()), (0, "1 passed, 0 failed\n"), "{}", of_library.err);
+    let of_server = server.conformance("@/scenario.yaml");
+    assert_eq!(of_server.code, 0, "{}{}", of_server.out, of_server.err);
+}
+
+#[test]
+fn watches_that_fail_have_a_command_that_repeats_them() {
+    let case = r#"
+name: the event is of another type
+schema: builtin:kubernetes
+steps:
+- watch:
+    apiVersion: v1
+    kind: ConfigMap
+    steps:
+    - apply: {manager: alice, object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}
+  expect: {events: [{type: DELETED}]}
+"#;
+    let server = Server::start(&[]);
+    std::fs::write(server.folder.path().join("watch.yaml"), case).unwrap();
+    let run = server.conformance("@/watch.yaml");
+    assert_eq!(run.code, 1, "{}{}", run.out, run.err);
+    assert!(run.out.contains("repeat it with") && run.out.contains("watch=true"), "{}", run.out);
+}
+
 #[test]
 fn runs_at_once_do_not_meet() {
     let server = Server::start(&[]);
@@ -348,7 +390,7 @@ fn kubeconfig_leads_to_the_server_with_tokens_and_exec_plugins() {
     assert!(unknown.err.contains("other"), "{}", unknown.err);
 }
 
-/// A port that asks clients for a certificate of an authority, and passes on what they send.
+/// Starts a TLS proxy that requires a client certificate, and returns its port.
 fn guarded(runtime: &tokio::runtime::Runtime, target: String, config: ServerConfig) -> u16 {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();

@@ -16,7 +16,7 @@ use crate::connection::{Connection, Message};
 use crate::find::find;
 use crate::judge::Judge;
 use crate::names::{Names, Variables};
-use crate::reply::Reply;
+use crate::reply::{Reply, exchange, shortened};
 use crate::resources::Resources;
 use crate::wire::{ObjectName, Wire, encoded};
 
@@ -187,7 +187,10 @@ impl<'c> Case<'c> {
                     state.variables.0.insert(name.clone(), value.clone());
                 }
                 None => {
-                    failures.push(Failure::new("save", format!("expected a value at {path}, got nothing")))
+                    let mut failure =
+                        Failure::new("save", format!("expected a value at {path}, got nothing"));
+                    failure.exchange = Some(reply.exchange.clone());
+                    failures.push(failure);
                 }
             }
         }
@@ -290,9 +293,15 @@ impl<'c> Case<'c> {
             let query = wire.query(&query)?;
             let path = format!("{path}?watch=true&timeoutSeconds=60{begins}&{query}");
             let message = Message::new("GET", path.trim_end_matches('&'), String::new());
+            let shown = |mut failure: Failure, answer: String| {
+                failure.exchange = Some(exchange(self.connection, &self.names, &message, answer));
+                failure
+            };
             let response = self.connection.respond(&message).await?;
             if response.status() != 200 {
-                return Err(format!("the watch was refused with the code {}", response.status()));
+                let code = response.status();
+                let refused = Failure::new("step", format!("the watch was refused with the code {code}"));
+                return Ok(vec![shown(refused, code.to_string())]);
             }
             let mut body = response.into_body();
             let mut failures = self.run(&watch.steps, state).await;
@@ -300,7 +309,12 @@ impl<'c> Case<'c> {
                 expect.answer.as_ref().and_then(|answer| answer.events.as_deref()).unwrap_or_default();
             let found = self.events(&mut body, expected).await?;
             let judge = Judge { names: &self.names, variables: &state.variables, before: None };
-            failures.extend(judge.events(expected, &found)?);
+            let lines: String = found
+                .iter()
+                .map(|(kind, object)| format!("{kind} {}\n", shortened(&object.to_json())))
+                .collect();
+            let wrong = judge.events(expected, &found)?;
+            failures.extend(wrong.into_iter().map(|failure| shown(failure, format!("200\n{lines}"))));
             Ok(failures)
         }
         .boxed()

@@ -137,6 +137,8 @@ impl Connection {
             curl.push("--insecure".to_owned());
         } else if let Some(file) = &options.certificate_authority {
             curl.push(format!("--cacert {}", quoted(&file.display().to_string())));
+        } else if config.root_cert.is_some() {
+            curl.push("--cacert \"$CERTIFICATE_AUTHORITY\"".to_owned());
         }
         let info = &config.auth_info;
         if info.client_certificate.is_some() || info.client_certificate_data.is_some() {

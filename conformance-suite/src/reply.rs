@@ -25,15 +25,6 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) fn new(connection: &Connection, names: &Names, message: &Message, answer: Answer) -> Self {
         let text = names.to_case(&answer.text);
-        let headers = message.headers.iter().map(|(name, value)| format!("{name}: {value}\n"));
-        let body = if message.body.is_empty() { String::new() } else { names.to_case(&message.body) };
-        let request = format!(
-            "{} {}\n{}{}",
-            message.method,
-            names.to_case(&message.path),
-            headers.collect::<String>(),
-            shortened(&body)
-        );
         let body = Value::from_json(&text).unwrap_or_default();
         let mut warnings = String::new();
         for warning in answer.headers.get_all("warning") {
@@ -42,11 +33,8 @@ impl Reply {
                 names.to_case(&String::from_utf8_lossy(warning.as_bytes()))
             ));
         }
-        let exchange = Exchange {
-            request,
-            answer: format!("{}\n{warnings}{}", answer.code, shortened(&without_fields(&body, &text))),
-            curl: connection.curl(message),
-        };
+        let shown = format!("{}\n{warnings}{}", answer.code, shortened(&without_fields(&body, &text)));
+        let exchange = exchange(connection, names, message, shown);
         Reply { code: answer.code, headers: answer.headers, body, live: None, exchange }
     }
 
@@ -77,6 +65,25 @@ impl Reply {
     }
 }
 
+/// A request in the names of the case, and a text of its answer.
+pub(crate) fn exchange(
+    connection: &Connection,
+    names: &Names,
+    message: &Message,
+    answer: String,
+) -> Exchange {
+    let headers = message.headers.iter().map(|(name, value)| format!("{name}: {value}\n"));
+    let body = if message.body.is_empty() { String::new() } else { names.to_case(&message.body) };
+    let request = format!(
+        "{} {}\n{}{}",
+        message.method,
+        names.to_case(&message.path),
+        headers.collect::<String>(),
+        shortened(&body)
+    );
+    Exchange { request, answer, curl: connection.curl(message) }
+}
+
 /// The body, for a reader: without managed fields if it would be too long with them.
 fn without_fields(body: &Value, text: &str) -> String {
     if text.len() <= SHOWN || body.get("metadata").is_none() {
@@ -95,7 +102,7 @@ fn without_fields(body: &Value, text: &str) -> String {
     Value::Map(map).to_json()
 }
 
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len()),
         None => text.to_owned(),

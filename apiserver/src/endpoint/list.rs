@@ -66,11 +66,8 @@ impl Core {
         let mut at = at;
         let everything = selection.is_everything();
         loop {
-            let wanted = match limit {
-                0 => None,
-                limit if everything => Some(limit - items.len()),
-                limit => Some(limit.max(500)),
-            };
+            // A selection may match few objects, so it is read whole.
+            let wanted = (limit > 0 && everything).then(|| limit - items.len());
             let list = List { prefix: prefix.clone(), after: after.clone(), limit: wanted, at };
             let page =
                 self.store.list(list).await.map_err(|error| compacted(error, next, prefix.as_str()))?;

@@ -14,7 +14,7 @@ use crate::query::Query;
 /// The size from which answers are compressed.
 pub(super) const COMPRESSED: usize = 128 * 1024;
 
-/// The body of an answer: bytes, or the events of a watch. Dropping it ends the watch. It has no errors, but for answers
+/// The body of an answer: bytes, a long list in parts, or the events of a watch. Dropping it ends the watch. It has no errors, but for answers
 /// that a [fault](crate::fault::FaultKind::LoseAnswer) loses.
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 

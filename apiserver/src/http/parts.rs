@@ -13,27 +13,33 @@ use http_body_util::{BodyExt, StreamBody};
 
 use super::message::{Body, COMPRESSED, Memory, full, response};
 use crate::object::map;
+use crate::store::unshared_bytes;
 
 /// The size of a part, in bytes. A list that is not larger has the header `Content-Length`.
 const PART: usize = COMPRESSED;
 
-/// The memory of an item that has not been written, in bytes, beside what it shares with the store.
-const ITEM: usize = 1024;
+/// The memory of an encoder of gzip, in bytes.
+const ENCODER: usize = 300 << 10;
 
 /// A list.
-pub(super) struct Listing<I> {
+pub(super) struct Listing {
     pub(super) api_version: Str,
     pub(super) kind: Str,
     pub(super) metadata: Map,
-    pub(super) items: I,
+    pub(super) items: Vec<Value>,
+    /// An item as the list shows it.
+    pub(super) shown: Shown,
 }
 
-impl<I: ExactSizeIterator<Item = Value> + Send + 'static> Listing<I> {
+/// Makes the form of an item that a list shows.
+pub(super) type Shown = Box<dyn Fn(&Value) -> Value + Send>;
+
+impl Listing {
     /// The list as a value.
     pub(super) fn into_value(self) -> Value {
         map([
             ("apiVersion", self.api_version.into()),
-            ("items", Value::List(self.items.collect::<List>())),
+            ("items", Value::List(self.items.iter().map(&self.shown).collect::<List>())),
             ("kind", self.kind.into()),
             ("metadata", Value::Map(self.metadata)),
         ])
@@ -41,12 +47,14 @@ impl<I: ExactSizeIterator<Item = Value> + Send + 'static> Listing<I> {
 
     /// An answer with the list as compact JSON, compressed if it is long and the client accepts that.
     pub(super) fn respond(self, content_type: &str, accepts_gzip: bool) -> Response<Body> {
-        let memory = self.items.len() * ITEM;
         let mut parts = Parts::new(self);
         let first = parts.next().unwrap_or_default();
         if parts.end.is_none() {
             return response(200, content_type, full(first));
         }
+        // The answer may be the last that refers to its objects.
+        let rest = parts.items.as_slice().iter().map(|item| unshared_bytes(item, None));
+        let memory = rest.fold(ENCODER + first.len(), usize::saturating_add);
         let parts = std::iter::once(first).chain(parts);
         let mut response = match accepts_gzip {
             false => response(200, content_type, body(parts.map(Bytes::from))),
@@ -81,29 +89,31 @@ fn compressed(mut parts: impl Iterator<Item = String>) -> impl Iterator<Item = B
 }
 
 /// The text of a list, in parts.
-struct Parts<I> {
+struct Parts {
     begin: String,
     /// The text between the last item and the next one.
     separator: &'static str,
-    items: I,
+    items: std::vec::IntoIter<Value>,
+    shown: Shown,
     /// What follows the last item; `None` after the last part.
     end: Option<String>,
 }
 
-impl<I> Parts<I> {
-    fn new(list: Listing<I>) -> Self {
+impl Parts {
+    fn new(list: Listing) -> Self {
         let text = |value: Str| Value::from(value).to_json();
         let metadata = Value::Map(list.metadata).to_json();
         Parts {
             begin: format!("{{\"apiVersion\":{},\"items\":[", text(list.api_version)),
             separator: "",
-            items: list.items,
+            items: list.items.into_iter(),
+            shown: list.shown,
             end: Some(format!("],\"kind\":{},\"metadata\":{metadata}}}\n", text(list.kind))),
         }
     }
 }
 
-impl<I: Iterator<Item = Value>> Iterator for Parts<I> {
+impl Iterator for Parts {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
@@ -115,7 +125,7 @@ impl<I: Iterator<Item = Value>> Iterator for Parts<I> {
                 break;
             };
             part.push_str(self.separator);
-            item.write_json(&mut part);
+            (self.shown)(&item).write_json(&mut part);
             self.separator = ",";
         }
         Some(part)
@@ -126,11 +136,12 @@ impl<I: Iterator<Item = Value>> Iterator for Parts<I> {
 mod tests {
     use super::*;
 
-    fn listing(count: usize) -> Listing<std::vec::IntoIter<Value>> {
+    fn listing(count: usize) -> Listing {
         let item = |number: usize| map([("data", "x".repeat(number % 1000).into())]);
         let items: Vec<Value> = (0..count).map(item).collect();
         let metadata = [(Str::from("resourceVersion"), Value::from("7"))].into_iter().collect();
-        Listing { api_version: "v1".into(), kind: "ConfigMapList".into(), metadata, items: items.into_iter() }
+        let shown = Box::new(Value::clone);
+        Listing { api_version: "v1".into(), kind: "ConfigMapList".into(), metadata, items, shown }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Requests as the log shows them.
 
 use bytes::Bytes;
+use fieldmanager_value::Value;
 use http::header;
 
 use super::message::Head;
@@ -8,7 +9,7 @@ use super::route::Route;
 use super::verb::verb;
 use crate::endpoint::{Call, Core, Failure, Verb};
 use crate::log::{self, LogEntry, Refusal};
-use crate::object::in_group;
+use crate::object::{in_group, text};
 
 /// The entry of a request that has not been answered.
 pub(super) fn entry(core: &Core, head: &Head, route: &Route) -> LogEntry {
@@ -49,10 +50,17 @@ pub(super) fn verb_name(head: &Head, verb: Verb) -> &'static str {
 pub(super) fn refused(call: &Call<'_>, failure: &Failure, is_injected: bool) {
     let is_write = !matches!(call.verb, Verb::Get | Verb::List | Verb::Watch);
     let is_refusal = is_write && matches!(failure.status.code, 409 | 422);
-    if call.name.is_empty() || !(is_refusal || is_injected) {
+    if !(is_refusal || is_injected) {
         return;
     }
-    let Ok(key) = call.served.key(call.namespace, call.name) else { return };
+    // The object of a creation is named in its body.
+    let body = match call.verb {
+        Verb::Create => Value::from_json_slice(call.body).unwrap_or_default(),
+        _ => Value::Null,
+    };
+    let name = if call.name.is_empty() { text(&body, &["metadata", "name"]) } else { call.name };
+    // A key has a name.
+    let Ok(key) = call.served.key(call.namespace, name) else { return };
     let causes = failure.status.details.iter().flat_map(|details| &details.causes);
     let conflicts = causes.filter(|cause| cause.reason == "FieldManagerConflict");
     let refusal = Refusal {

@@ -10,7 +10,7 @@ use http::{HeaderValue, Response, header};
 
 use super::message::{Body, COMPRESSED, Head, full, response};
 use super::negotiate::{Form, Format, Media, Place};
-use super::parts::Listing;
+use super::parts::{Listing, Shown};
 use crate::discovery::Hashed;
 use crate::endpoint::{Core, Failure, Listed};
 use crate::object::{fields, map};
@@ -152,7 +152,7 @@ pub(super) fn list(
     }
     let metadata = fields(metadata);
     let of_kind = || (served.facts.group_version(), served.facts.list_kind.clone());
-    let ((api_version, kind), of_item): (_, fn(&Value, &str) -> Value) = match format.form {
+    let ((api_version, kind), shown): (_, Shown) = match format.form {
         Form::Table => {
             let options = table_options(core, included(head)?);
             let table = at_version(served.printer().table(&list.items, &metadata, &options), format.version);
@@ -160,14 +160,14 @@ pub(super) fn list(
         }
         Form::Metadata => {
             let version = format!("meta.k8s.io/{}", format.version);
-            ((version.into(), "PartialObjectMetadataList".into()), metadata_of)
+            let shown = move |item: &Value| metadata_of(item, format.version);
+            ((version.into(), "PartialObjectMetadataList".into()), Box::new(shown))
         }
         // The items of a list of a built-in kind do not repeat the kind.
-        _ if served.is_builtin() => (of_kind(), |item, _| without_kind(item)),
-        _ => (of_kind(), |item, _| item.clone()),
+        _ if served.is_builtin() => (of_kind(), Box::new(without_kind)),
+        _ => (of_kind(), Box::new(Value::clone)),
     };
-    let items = list.items.into_iter().map(move |item| of_item(&item, format.version));
-    let listing = Listing { api_version, kind, metadata, items };
+    let listing = Listing { api_version, kind, metadata, items: list.items, shown };
     Ok(match format.media {
         Media::Json if !head.is_pretty() => listing.respond(&format.content_type(), head.accepts_gzip()),
         _ => sized(head, 200, &format.content_type(), bytes(head, &listing.into_value(), format.media)),

@@ -17,7 +17,7 @@ const ITEM: usize = 512;
 /// How many requests are remembered, so that equal ones share their texts.
 const KNOWN: usize = 256;
 
-/// The longest texts of a request that is remembered, in bytes.
+/// The maximum length of the strings of a request that is remembered, in bytes.
 const KNOWN_SIZE: usize = 1024;
 
 /// What happened to one object at one time.
@@ -63,7 +63,7 @@ impl Request {
         }
     }
 
-    /// The bytes of its texts.
+    /// The length of its strings, in bytes.
     fn size(&self) -> usize {
         let texts = [
             &self.user,

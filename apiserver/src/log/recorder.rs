@@ -134,7 +134,7 @@ struct Step {
     event: Event,
 }
 
-/// Runs a request or a part of one. Its writes are those of an entry, which is added to the log afterwards with the code
+/// Runs a request or a part of one, and records its writes in an entry that is added to the log when it ends, with the code
 /// and the reason of the answer; with 0 if the client ends the request before that. Without a recorder there is no entry.
 pub(crate) async fn recorded<T>(
     recorder: Option<&Arc<Recorder>>,
@@ -190,7 +190,7 @@ pub(crate) fn refused(key: &Key, refusal: Refusal) {
     });
 }
 
-/// Records a write of the request that the task answers. `written` is its entry in the log, if there is one.
+/// Records a write of the request that the task answers. `written` describes it for the log, and is called only if there is one.
 pub(super) fn wrote(
     key: &Key,
     before: Option<(Revision, Value)>,

@@ -15,8 +15,9 @@ use super::{
 
 /// A store in memory, on persistent maps.
 ///
-/// A list and a snapshot are references to a map that is never changed, so they cost nothing, however many objects there
-/// are, and delay no writer. A watch is a position in the history, which [`HistoryLimits`] bound.
+/// A list and a snapshot at the current revision are references to a map that is never changed, so they cost nothing, however
+/// many objects there are, and delay no writer. At an older revision, writes after it are undone in a copy of such a map:
+/// at most as many as there are objects, or 4,096. A watch is a position in the history, which [`HistoryLimits`] bound.
 ///
 /// ```
 /// use fieldmanager_apiserver::store::{Key, List, Memory, Prefix, Store, Write};

@@ -99,6 +99,7 @@ fn slider(
     let mut managers = managers_of(steps);
     managers.sort_unstable();
     managers.dedup();
+    let shown = steps.get(at).map(|step| format!("{} of {}: {}", at + 1, steps.len(), step.sentence()));
     let numbers: Vec<String> = history.items.iter().map(|item| item.number.to_string()).collect();
     html! {
             section.wide.player aria-label="Position in the history" {
@@ -108,13 +109,13 @@ fn slider(
                     }
                 }
                 input #slider type="range" hidden min="0" max=(history.items.len().saturating_sub(1)) value=(at)
-                    aria-label="Position in the history" data-numbers=(numbers.join(" "));
+                    aria-label="Position in the history" aria-valuetext=[shown] data-numbers=(numbers.join(" "));
                 p.names { @for manager in managers { (name(palette, manager)) " " } }
                 div.controls {
                     a #previous .button href=[at.checked_sub(1).and_then(link)] { "Previous" }
                     button #play type="button" hidden { "Play" }
                     a #next .button href=[link(at + 1)] { "Next" }
-                    span #position { (at + 1) " of " (history.items.len()) }
+                    span #position aria-live="polite" { (at + 1) " of " (history.items.len()) }
                 }
             }
         }

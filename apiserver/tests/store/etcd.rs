@@ -164,7 +164,7 @@ async fn servers_that_share_an_etcd_lose_no_update_and_see_one_order() {
     }
 }
 
-/// 32 writers and 20 watchers of some servers on one etcd.
+/// 32 writers and 20 watchers of `count` servers on one etcd.
 async fn share_an_etcd(count: usize) {
     let etcd = Server::start(&[]);
     let mut servers = Vec::new();

@@ -106,7 +106,8 @@ async fn a_server_process_that_is_killed_takes_no_acknowledged_write_with_it() {
     let (newest, mut wanted) = tokio::sync::watch::channel(None::<BTreeMap<String, i64>>);
     let watcher = tokio::spawn(async move {
         let mut seen: BTreeMap<String, i64> = BTreeMap::new();
-        let mut events = Box::pin(watching.watch(&WatchParams::default(), &begin).await.unwrap());
+        let mut events =
+            Box::pin(watching.watch(&WatchParams::default().disable_bookmarks(), &begin).await.unwrap());
         while wanted.borrow().as_ref() != Some(&seen) {
             tokio::select! {
                 event = events.next() => match event.unwrap().unwrap() {
@@ -137,9 +138,12 @@ async fn a_server_process_that_is_killed_takes_no_acknowledged_write_with_it() {
         (0..WRITERS).map(writer).collect()
     };
     let lost = load(&killed, usize::MAX);
-    while acknowledged.load(Ordering::SeqCst) < 50 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let begun = async {
+        while acknowledged.load(Ordering::SeqCst) < 50 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), begun).await.expect("no write was acknowledged");
     let kept = load(&surviving, ROUNDS);
     tokio::time::sleep(Duration::from_millis(200)).await;
     killed.kill();
