@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use h2::client::SendRequest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::CONFIG_MAPS;
 
@@ -120,8 +121,8 @@ async fn act(stream: &mut TcpStream, harm: Harm, delay: Duration) -> std::io::Re
     Ok(())
 }
 
-/// Connections of HTTP/2, each with some requests whose bodies do not end, some lists and some watches. Nothing is read of
-/// the answers.
+/// Connections of HTTP/2, each with some requests whose bodies do not end or come one byte each second, lists of which
+/// nothing or one byte each second is read, and watches that are not read.
 pub(crate) async fn http2(address: &str, connections: usize, streams: usize) -> Vec<Abuser> {
     let mut abusers = Vec::new();
     for _ in 0..connections {
@@ -132,24 +133,12 @@ pub(crate) async fn http2(address: &str, connections: usize, streams: usize) -> 
         let (client, connection) = builder.handshake::<_, Bytes>(stream).await.unwrap();
         abusers.push(Abuser(tokio::spawn(async move {
             let requests = async {
-                let mut kept = Vec::new();
+                let mut running = JoinSet::new();
                 for number in 0..streams {
-                    let (method, path) = match number % 3 {
-                        0 => ("POST", CONFIG_MAPS.to_owned()),
-                        1 => ("GET", CONFIG_MAPS.to_owned()),
-                        _ => ("GET", format!("{CONFIG_MAPS}?watch=true")),
-                    };
-                    let Ok(mut ready) = client.clone().ready().await else { break };
-                    let uri = format!("http://localhost{path}");
-                    let request = http::Request::builder().method(method).uri(uri).body(()).unwrap();
-                    let Ok((answer, mut body)) = ready.send_request(request, method == "GET") else { break };
-                    if method == "POST" {
-                        let _ = body.send_data(Bytes::from_static(b"{"), false);
-                    }
-                    kept.push((answer, body));
+                    let Ok(ready) = client.clone().ready().await else { break };
+                    running.spawn(harmful_stream(ready, HTTP2_KINDS[number % HTTP2_KINDS.len()]));
                 }
                 std::future::pending::<()>().await;
-                drop(kept);
             };
             tokio::select! {
                 () = requests => {}
@@ -158,4 +147,40 @@ pub(crate) async fn http2(address: &str, connections: usize, streams: usize) -> 
         })));
     }
     abusers
+}
+
+/// The conduct of the streams of a connection, in turn. `Silence` is a list that is not read.
+const HTTP2_KINDS: [Harm; 5] =
+    [Harm::EndlessBody, Harm::Silence, Harm::UnreadWatch, Harm::SlowBody, Harm::SlowReader];
+
+/// One request of HTTP/2.
+async fn harmful_stream(mut client: SendRequest<Bytes>, harm: Harm) {
+    let (method, path) = match harm {
+        Harm::EndlessBody | Harm::SlowBody => ("POST", CONFIG_MAPS.to_owned()),
+        Harm::UnreadWatch => ("GET", format!("{CONFIG_MAPS}?watch=true")),
+        _ => ("GET", CONFIG_MAPS.to_owned()),
+    };
+    let request = http::Request::builder().method(method).uri(format!("http://localhost{path}"));
+    let Ok((answer, mut body)) = client.send_request(request.body(()).unwrap(), method == "GET") else {
+        return;
+    };
+    if method == "POST" {
+        let _ = body.send_data(Bytes::from_static(b"{"), false);
+    }
+    let second = Duration::from_secs(1);
+    match harm {
+        Harm::SlowBody => {
+            while body.send_data(Bytes::from_static(b" "), false).is_ok() {
+                tokio::time::sleep(second).await;
+            }
+        }
+        Harm::SlowReader => {
+            let Ok(mut answer) = answer.await else { return };
+            while let Some(Ok(_)) = answer.body_mut().data().await {
+                let _ = answer.body_mut().flow_control().release_capacity(1);
+                tokio::time::sleep(second).await;
+            }
+        }
+        _ => std::future::pending().await,
+    }
 }

@@ -97,11 +97,13 @@ async fn two_thousand_slow_clients_slow_others_by_at_most_a_third() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn http2_clients_that_do_not_read_slow_others_by_at_most_a_third() {
+async fn slow_http2_clients_slow_others_by_at_most_a_third() {
     let _turn = TURN.write().await;
     let server = filled(&["--max-buffers", "64MiB"]).await;
-    slows_others_by_at_most_a_third(&server, "HTTP/2", async || attack::http2(&server.address, 50, 20).await)
-        .await;
+    slows_others_by_at_most_a_third(&server, "HTTP/2", async || {
+        attack::http2(&server.address, 100, 20).await
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
