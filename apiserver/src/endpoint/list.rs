@@ -38,7 +38,7 @@ impl Core {
         let prefix = call.served.prefix(call.namespace)?;
         let wanted = self.wanted_revision(call)?;
         let next = call.query.text("continue");
-        let (mut after, at) = match next {
+        let (after, at) = match next {
             "" => (None, None),
             next => {
                 if !["", "0"].contains(&call.query.text("resourceVersion")) {
@@ -61,38 +61,29 @@ impl Core {
             }
         }
 
-        // Pages of a selection are read until they are full; all at the revision of the first.
-        let mut items = Vec::new();
-        let mut at = at;
         let everything = selection.is_everything();
-        loop {
-            // A selection may match few objects, so it is read whole.
-            let wanted = (limit > 0 && everything).then(|| limit - items.len());
-            let list = List { prefix: prefix.clone(), after: after.clone(), limit: wanted, at };
-            let page =
-                self.store.list(list).await.map_err(|error| compacted(error, next, prefix.as_str()))?;
-            let revision = page.revision;
-            at = Some(revision);
-            let count = page.entries.len();
-            for (index, entry) in page.entries.into_iter().enumerate() {
-                let object = call.served.read(&entry);
-                if !selection.matches(&object) {
-                    continue;
-                }
-                items.push(object);
-                if limit > 0 && items.len() == limit {
-                    let more = page.remaining > 0 || index + 1 < count;
-                    let next =
-                        if more { token(&entry.key, revision, prefix.as_str()) } else { String::new() };
-                    let remaining = (everything && more).then_some(page.remaining);
-                    return Ok(listed(Listed { items, revision, next, remaining }));
-                }
+        // A selection may match few objects, so it is read whole.
+        let wanted = (limit > 0 && everything).then_some(limit);
+        let list = List { prefix: prefix.clone(), after, limit: wanted, at };
+        let page = self.store.list(list).await.map_err(|error| compacted(error, next, prefix.as_str()))?;
+        let revision = page.revision;
+        let count = page.entries.len();
+        let mut items = Vec::new();
+        for (index, entry) in page.entries.into_iter().enumerate() {
+            let object = call.served.read(&entry);
+            if !selection.matches(&object) {
+                continue;
             }
-            match page.next {
-                Some(key) => after = Some(key),
-                None => return Ok(listed(Listed { items, revision, next: String::new(), remaining: None })),
+            items.push(object);
+            if limit > 0 && items.len() == limit {
+                let more = page.remaining > 0 || index + 1 < count;
+                let next = if more { token(&entry.key, revision, prefix.as_str()) } else { String::new() };
+                let remaining = (everything && more).then_some(page.remaining);
+                return Ok(listed(Listed { items, revision, next, remaining }));
             }
         }
+        let next = page.next.map_or_else(String::new, |last| token(&last, revision, prefix.as_str()));
+        Ok(listed(Listed { items, revision, next, remaining: None }))
     }
 
     /// All stored objects of a collection that a request selects, and the revision at which they were read.

@@ -390,7 +390,6 @@ pub(super) fn ignored() -> Value {
     map([("f:apiVersion", none()), ("f:kind", none())])
 }
 
-/// A map of a few fields.
 fn with_expectation(step: Value, expect: Value) -> Value {
     let Value::Map(mut step) = step else { return step };
     step.insert("expect", expect);
