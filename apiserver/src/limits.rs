@@ -28,8 +28,8 @@ pub struct Limits {
     /// The time that a client has for a TLS handshake, and for the headers of a request. In HTTP/1.1 it begins with the
     /// end of the answer before. 30 seconds by default.
     pub header_time: Duration,
-    /// The time that a client has to send the body of a request, and the time that it has to read an answer that is no
-    /// watch. One minute by default.
+    /// The time that a client has to send the body of a request, and the time that it has to read an answer, or an event of
+    /// a watch. One minute by default.
     pub request_time: Duration,
     /// The time during which a client may send nothing of a body that has begun, or read nothing of what the server sends.
     /// 20 seconds by default.

@@ -1,10 +1,13 @@
 //! The server as a `tower::Service`.
 
 use std::convert::Infallible;
-use std::task::{self, Poll};
+use std::pin::Pin;
+use std::task::{self, Poll, ready};
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
-use http::{Request, Response};
+use http::{Method, Request, Response};
+use tokio::runtime::Handle;
 
 use crate::http::{Body, Context, TestRequests, respond};
 use crate::server::ApiServer;
@@ -32,6 +35,43 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let server = self.clone();
-        Box::pin(async move { Ok(respond(&server.context(), request).await) })
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let answer = async move { Ok(respond(&server.context(), request).await) }.boxed();
+        match is_read {
+            true => answer,
+            false => Finished { answer: Some(answer), is_begun: false }.boxed(),
+        }
+    }
+}
+
+type Answer = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+
+/// A request that may write, which goes on to its end if its client leaves: a definition that was stored is served, a
+/// definition that was deleted ends with its objects, and an address that was reserved is used or released.
+struct Finished {
+    answer: Option<Answer>,
+    is_begun: bool,
+}
+
+impl Future for Finished {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Self::Output> {
+        self.is_begun = true;
+        let Some(answer) = &mut self.answer else { return Poll::Pending };
+        let response = ready!(answer.poll_unpin(context));
+        self.answer = None;
+        Poll::Ready(response)
+    }
+}
+
+impl Drop for Finished {
+    fn drop(&mut self) {
+        // A request that nobody polled has not begun. After a panic it cannot go on.
+        if let Some(answer) = self.answer.take().filter(|_| self.is_begun && !std::thread::panicking())
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(answer);
+        }
     }
 }

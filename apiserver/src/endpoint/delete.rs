@@ -114,7 +114,13 @@ impl Core {
             false => options.step(served, &live, now),
         };
         match step {
-            Step::Nothing => Ok(Answer::object(200, live)),
+            Step::Nothing => {
+                if !options.dry_run {
+                    // An earlier deletion may have failed after its write.
+                    self.marked(served, &entry.key).await?;
+                }
+                Ok(Answer::object(200, live))
+            }
             Step::Mark(object) if options.dry_run => Ok(Answer::object(200, object)),
             Step::Mark(object) => {
                 let write = Write::Update { expected: entry.revision, object: served.to_stored(&object) };

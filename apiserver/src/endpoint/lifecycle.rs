@@ -90,6 +90,14 @@ impl Core {
         }
     }
 
+    /// The consequences of a write that changes nothing: those of an earlier one which failed.
+    pub(super) async fn repeated(&self, served: &Served, key: &Key) -> Result<(), Failure> {
+        match served.is_definition() {
+            true => self.define(key).await,
+            false => Ok(()),
+        }
+    }
+
     /// The consequences of a deletion that waits for finalizers.
     pub(super) async fn marked(&self, served: &Served, key: &Key) -> Result<(), Failure> {
         match served.is_definition() {
@@ -264,17 +272,39 @@ impl Core {
         Ok(())
     }
 
-    /// Serves the definitions that the store has.
+    /// Serves the definitions that the store has. What a server that was killed left unfinished is finished: definitions
+    /// without their names, and definitions that were deleted.
     pub(crate) async fn define_stored(&self) -> Result<(), StoreError> {
-        let _turn = self.definitions.lock().await;
         let Ok(prefix) = definitions() else { return Ok(()) };
-        for entry in self.store.list(crate::store::List::new(prefix)).await?.entries {
+        let turn = self.definitions.lock().await;
+        let entries = self.store.list(crate::store::List::new(prefix)).await?.entries;
+        for entry in &entries {
             let established = Definition::of(&entry.object).ok().filter(|_| is_established(&entry.object));
             if let Some(definition) = established {
                 self.set_registry(self.registry().with_definition(Arc::new(definition)));
             }
         }
+        drop(turn);
+        for entry in &entries {
+            // A store without space has to be readable.
+            if let Err(failure) = self.finish_definition(entry).await {
+                let (name, message) = (entry.key.parts().name, failure.status.message);
+                tracing::warn!(name, message, "a definition is not finished");
+            }
+        }
         Ok(())
+    }
+
+    async fn finish_definition(&self, entry: &Entry) -> Result<(), Failure> {
+        if !is_accepted(&entry.object) {
+            self.define(&entry.key).await?;
+        }
+        match self.registry().of_key(&entry.key) {
+            Some(definitions) if is_terminating(&entry.object) => {
+                self.end_definition(definitions, &entry.key).await
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Serves the definitions that other servers of the same store write, until the store is closed.

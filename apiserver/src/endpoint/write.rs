@@ -90,7 +90,11 @@ impl Core {
             let dry_run = !options.dry_run.is_empty();
             let (outcome, allocations) = self.allocated(call, outcome, live.as_ref(), dry_run).await?;
             let outcome = rewritten(call, outcome, entry.as_ref());
-            if outcome.action == Action::Nothing || !options.dry_run.is_empty() {
+            if dry_run {
+                return Ok(answer(outcome));
+            }
+            if outcome.action == Action::Nothing {
+                self.repeated(call.served, &key).await?;
                 return Ok(answer(outcome));
             }
             match self.store.write(&key, self.write_of(call, &outcome, entry.as_ref())).await {

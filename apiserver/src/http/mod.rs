@@ -92,7 +92,9 @@ where
     let response = match answered.await {
         Ok(response) => response,
         Err(failure) => {
-            let response = render::failure(&head, failure);
+            // The message can have a whole object.
+            let response = reserved(gate, true, Vec::new(), render::failure(&head, failure));
+            let response = response.unwrap_or_else(|busy| render::failure(&head, busy));
             let is_page = matches!(route, Route::Page(_)) && gate.page;
             if is_page { page::refused(response) } else { response }
         }

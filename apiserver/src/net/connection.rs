@@ -21,7 +21,8 @@ pub(super) struct Client {
 }
 
 struct State {
-    /// The requests that have no answer, and the answers that were not read: with the time at which they have to be.
+    /// The requests that have no answer, and the answers and events that were not read: with the time at which they have to
+    /// be.
     requests: BTreeMap<u64, Option<Instant>>,
     next: u64,
     /// When the last request began or ended.
@@ -97,7 +98,7 @@ impl Client {
     }
 }
 
-/// A request, from its headers until its answer was read or a watch ended.
+/// A request, from its headers until its answer was read or a watch ended, or an event of a watch until it was read.
 pub(super) struct Ticket {
     client: Arc<Client>,
     number: u64,
@@ -110,6 +111,13 @@ impl Ticket {
         if let Some(request) = self.client.state().requests.get_mut(&self.number) {
             *request = Some(end);
         }
+    }
+
+    /// Begins the time in which the client reads an event of a watch.
+    pub(super) fn event(&self) -> Ticket {
+        let event = self.client.begin();
+        event.answered();
+        event
     }
 }
 

@@ -13,24 +13,26 @@ use http_body_util::BodyExt;
 use super::connection::Ticket;
 use crate::http::{Body, Reserved};
 
-/// An answer that keeps its ticket and its memory until its last byte was given to the system, or until it is dropped.
+/// An answer that keeps its ticket and its memory until its last byte was given to the system, or until it is dropped. An
+/// event of a watch has a ticket of its own.
 pub(super) fn answer(mut response: Response<Body>, ticket: Ticket, is_watch: bool) -> Response<Body> {
     if !is_watch {
         ticket.answered();
     }
-    let held = Held { _ticket: ticket, _memory: response.extensions_mut().remove() };
-    response.map(|body| Unread { body, held: Arc::new(held) }.boxed_unsync())
+    let held = Held { ticket, _memory: response.extensions_mut().remove() };
+    response.map(|body| Unread { body, held: Arc::new(held), is_watch }.boxed_unsync())
 }
 
 /// Released when the answer was read.
 struct Held {
-    _ticket: Ticket,
+    ticket: Ticket,
     _memory: Option<Reserved>,
 }
 
 struct Unread {
     body: Body,
     held: Arc<Held>,
+    is_watch: bool,
 }
 
 impl http_body::Body for Unread {
@@ -43,8 +45,10 @@ impl http_body::Body for Unread {
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         let held = &self.held;
+        let event = self.is_watch.then(|| held.ticket.event());
         Poll::Ready(frame.map(|frame| {
-            Ok(frame?.map_data(|bytes| Bytes::from_owner(Owned { bytes, _held: held.clone() })))
+            Ok(frame?
+                .map_data(|bytes| Bytes::from_owner(Owned { bytes, _held: held.clone(), _event: event })))
         }))
     }
 
@@ -61,6 +65,7 @@ impl http_body::Body for Unread {
 struct Owned {
     bytes: Bytes,
     _held: Arc<Held>,
+    _event: Option<Ticket>,
 }
 
 impl AsRef<[u8]> for Owned {

@@ -92,7 +92,7 @@ pub(crate) struct ServeArgs {
     /// The time for a TLS handshake and for the headers of a request
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) header_time: Duration,
-    /// The time to send the body of a request, and the time to read an answer
+    /// The time to send the body of a request, and the time to read an answer or an event of a watch
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) request_time: Duration,
     /// The time during which a client may send nothing of a body, or read nothing of what the server sends

@@ -1,5 +1,6 @@
 //! Clients that mean harm, or are broken.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -26,6 +27,8 @@ pub(crate) enum Harm {
     Silence,
     /// Sends the headers of a request, one byte each second.
     SlowHead,
+    /// Sends the first message of a TLS handshake, one byte each second.
+    SlowHandshake,
     /// Sends a body with a length, one byte each second.
     SlowBody,
     /// Sends a body that never ends.
@@ -88,6 +91,14 @@ async fn act(stream: &mut TcpStream, harm: Harm, delay: Duration) -> std::io::Re
                 tokio::time::sleep(second).await;
             }
         }
+        Harm::SlowHandshake => {
+            tokio::time::sleep(delay).await;
+            // A record of 512 bytes with the first message of a client, which has 508 more.
+            for byte in [22, 3, 1, 2, 0, 1, 0, 1, 252].into_iter().chain([3; 508]) {
+                stream.write_all(&[byte]).await?;
+                tokio::time::sleep(second).await;
+            }
+        }
         Harm::SlowBody => {
             stream.write_all(format!("{post}Content-Length: 1000000\r\n\r\n").as_bytes()).await?;
             tokio::time::sleep(delay).await;
@@ -121,22 +132,24 @@ async fn act(stream: &mut TcpStream, harm: Harm, delay: Duration) -> std::io::Re
     Ok(())
 }
 
-/// Connections of HTTP/2, each with some requests whose bodies do not end or come one byte each second, lists of which
-/// nothing or one byte each second is read, and watches that are not read.
-pub(crate) async fn http2(address: &str, connections: usize, streams: usize) -> Vec<Abuser> {
+/// Connections of HTTP/2, each with some requests, whose conduct is one of `kinds` in turn.
+pub(crate) async fn http2(address: &str, connections: usize, streams: usize, kinds: &[Harm]) -> Vec<Abuser> {
     let mut abusers = Vec::new();
     for _ in 0..connections {
-        let stream = TcpStream::connect(address).await.unwrap();
+        let stream = TcpStream::connect(address).await.unwrap().into_std().unwrap();
+        let socket = Arc::new(stream.try_clone().unwrap());
+        let stream = TcpStream::from_std(stream).unwrap();
         let mut builder = h2::client::Builder::new();
         // A window for the first bytes of an answer only.
         let builder = builder.initial_window_size(100);
         let (client, connection) = builder.handshake::<_, Bytes>(stream).await.unwrap();
+        let kinds = kinds.to_vec();
         abusers.push(Abuser(tokio::spawn(async move {
             let requests = async {
                 let mut running = JoinSet::new();
                 for number in 0..streams {
                     let Ok(ready) = client.clone().ready().await else { break };
-                    running.spawn(harmful_stream(ready, HTTP2_KINDS[number % HTTP2_KINDS.len()]));
+                    running.spawn(harmful_stream(ready, kinds[number % kinds.len()], socket.clone()));
                 }
                 std::future::pending::<()>().await;
             };
@@ -144,20 +157,23 @@ pub(crate) async fn http2(address: &str, connections: usize, streams: usize) -> 
                 () = requests => {}
                 _ = connection => {}
             }
+            // The client keeps a connection that cannot be used any more.
+            let _socket = socket;
+            std::future::pending::<()>().await;
         })));
     }
     abusers
 }
 
 /// The conduct of the streams of a connection, in turn. `Silence` is a list that is not read.
-const HTTP2_KINDS: [Harm; 5] =
+pub(crate) const HTTP2_KINDS: [Harm; 5] =
     [Harm::EndlessBody, Harm::Silence, Harm::UnreadWatch, Harm::SlowBody, Harm::SlowReader];
 
 /// One request of HTTP/2.
-async fn harmful_stream(mut client: SendRequest<Bytes>, harm: Harm) {
+async fn harmful_stream(mut client: SendRequest<Bytes>, harm: Harm, socket: Arc<std::net::TcpStream>) {
     let (method, path) = match harm {
         Harm::EndlessBody | Harm::SlowBody => ("POST", CONFIG_MAPS.to_owned()),
-        Harm::UnreadWatch => ("GET", format!("{CONFIG_MAPS}?watch=true")),
+        Harm::UnreadWatch | Harm::HalfClosed => ("GET", format!("{CONFIG_MAPS}?watch=true")),
         _ => ("GET", CONFIG_MAPS.to_owned()),
     };
     let request = http::Request::builder().method(method).uri(format!("http://localhost{path}"));
@@ -180,6 +196,11 @@ async fn harmful_stream(mut client: SendRequest<Bytes>, harm: Harm) {
                 let _ = answer.body_mut().flow_control().release_capacity(1);
                 tokio::time::sleep(second).await;
             }
+        }
+        Harm::HalfClosed => {
+            let _answer = answer.await;
+            let _ = socket.shutdown(std::net::Shutdown::Write);
+            std::future::pending().await
         }
         _ => std::future::pending().await,
     }

@@ -101,16 +101,21 @@ async fn slow_http2_clients_slow_others_by_at_most_a_third() {
     let _turn = TURN.write().await;
     let server = filled(&["--max-buffers", "64MiB"]).await;
     slows_others_by_at_most_a_third(&server, "HTTP/2", async || {
-        attack::http2(&server.address, 100, 20).await
+        let mut abusers = attack::http2(&server.address, 100, 20, &attack::HTTP2_KINDS).await;
+        abusers.extend(attack::http2(&server.address, 10, 1, &[attack::Harm::HalfClosed]).await);
+        abusers
     })
     .await;
 }
 
+/// Short times for slow clients.
+const TIMES: [&str; 8] =
+    ["--header-time", "1s", "--request-time", "2s", "--stall-time", "1s", "--idle-time", "1s"];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_clients_are_cut_off() {
     let _turn = TURN.read().await;
-    let times = ["--header-time", "1s", "--request-time", "2s", "--stall-time", "1s", "--idle-time", "1s"];
-    let server = filled(&times).await;
+    let server = filled(&TIMES).await;
     let mut kinds = Vec::new();
     for (harm, _) in attack::KINDS {
         let began = Instant::now();
@@ -119,6 +124,31 @@ async fn slow_clients_are_cut_off() {
         server.until_connections_are_at_most(8).await;
         println!("{harm:?}: cut off after {:?}", began.elapsed());
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_http2_clients_are_cut_off() {
+    let _turn = TURN.read().await;
+    let server = filled(&TIMES).await;
+    let mut kinds = Vec::new();
+    for harm in [&attack::HTTP2_KINDS[..], &[attack::Harm::HalfClosed]].concat() {
+        let began = Instant::now();
+        kinds.push(attack::http2(&server.address, 20, 3, &[harm]).await);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        server.until_connections_are_at_most(8).await;
+        println!("HTTP/2, {harm:?}: cut off after {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_tls_handshakes_are_cut_off() {
+    let _turn = TURN.read().await;
+    let server = Server::start(&[&TIMES[..], &["--tls"]].concat());
+    let mut silent = attack::some(&server.address, attack::Harm::Silence, 100).await;
+    silent.extend(attack::some(&server.address, attack::Harm::SlowHandshake, 100).await);
+    let connections = server.connections();
+    assert!(connections >= 200, "only {connections} connections");
+    server.until_connections_are_at_most(8).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -162,6 +192,36 @@ async fn answers_that_are_not_read_take_bounded_memory() {
     let mut other = Connection::new(&server.address).await;
     assert_eq!(other.send("GET", CONFIG_MAPS, "").await.unwrap().0, 200);
     drop(unread);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_that_are_not_read_take_bounded_memory() {
+    let _turn = TURN.read().await;
+    let server = Server::start(&["--max-buffers", "32MiB"]);
+    let mut client = Connection::new(&server.address).await;
+    let object = config_map("large", &"\\\"".repeat(800_000));
+    assert_eq!(client.send("POST", CONFIG_MAPS, &object).await.unwrap().0, 201);
+    // The message of the refusal has the whole object, and its cause has it again.
+    let patch = r#"[{"op": "add", "path": "/kind", "value": 1}]"#;
+    let head =
+        format!("PATCH {CONFIG_MAPS}/large HTTP/1.1\r\nHost: a\r\nContent-Type: application/json-patch+json");
+    let request = format!("{head}\r\nContent-Length: {}\r\n\r\n{patch}", patch.len());
+    let mut first = Connection::new(&server.address).await;
+    first.write(&request).await;
+    let (code, body) = first.answer().await.unwrap();
+    assert!(code == 422 && body.len() > 2_000_000, "{code} with {} bytes", body.len());
+    let mut unread = Vec::new();
+    for _ in 0..80 {
+        let mut connection = Connection::new(&server.address).await;
+        connection.write(&request).await;
+        unread.push(connection);
+    }
+    let last = unread.last_mut().unwrap();
+    assert_eq!(last.answer().await.unwrap().0, 429);
+    let memory = server.memory() >> 20;
+    println!("{} refusals of {} MiB: {memory} MiB", unread.len(), body.len() >> 20);
+    // 50 MiB of a debug build, 64 MiB of the history of the page, 32 MiB of answers, and those that are being made.
+    assert!(memory < 300, "{memory} MiB");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -35,7 +35,7 @@ impl Server {
         let mut line = String::new();
         let mut output = std::io::BufReader::new(process.stdout.take().unwrap());
         std::io::BufRead::read_line(&mut output, &mut line).unwrap();
-        let url = line.strip_prefix("serving http://").unwrap_or_else(|| panic!("{line}"));
+        let url = line.split_once("://").unwrap_or_else(|| panic!("{line}")).1;
         let address = url.split_once(';').unwrap().0.to_owned();
         Server { process, address, _folder: folder }
     }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 use crate::CONFIG_MAPS;
 use crate::server::{Connection, Server, TURN, config_map};
@@ -101,6 +104,53 @@ async fn a_server_that_is_told_to_stop_answers_what_was_begun_and_loses_nothing(
         // A request whose answer did not arrive may have been made.
         assert!(found == number || found == number + 1, "{name} has {found}, acknowledged {number}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_told_to_stop_answers_http2_requests_and_ends_their_watches() {
+    let _turn = TURN.read().await;
+    let mut server = Server::start(&[]);
+    let stream = TcpStream::connect(&server.address).await.unwrap();
+    let (client, connection) = h2::client::handshake(stream).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = |method: &str, query: &str| {
+        let uri = format!("http://localhost{CONFIG_MAPS}{query}");
+        http::Request::builder().method(method).uri(uri).body(()).unwrap()
+    };
+    let mut watches = JoinSet::new();
+    for _ in 0..20 {
+        let mut ready = client.clone().ready().await.unwrap();
+        let (answer, _) = ready.send_request(request("GET", "?watch=true"), true).unwrap();
+        let mut body = answer.await.unwrap().into_body();
+        watches.spawn(async move {
+            while let Some(data) = body.data().await {
+                let length = data.unwrap().len();
+                body.flow_control().release_capacity(length).unwrap();
+            }
+        });
+    }
+    let mut begun = Vec::new();
+    for number in 0..10 {
+        let mut ready = client.clone().ready().await.unwrap();
+        let (answer, mut body) = ready.send_request(request("POST", ""), false).unwrap();
+        let object = config_map(&format!("begun-{number}"), "");
+        let (first, rest) = object.split_at(10);
+        body.send_data(Bytes::copy_from_slice(first.as_bytes()), false).unwrap();
+        begun.push((answer, body, Bytes::copy_from_slice(rest.as_bytes())));
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    server.terminate();
+    // Watches end without an error.
+    watches.join_all().await;
+    for (answer, mut body, rest) in begun {
+        body.send_data(rest, true).unwrap();
+        assert_eq!(answer.await.unwrap().status(), 201);
+    }
+    let began = Instant::now();
+    // The end of the connection is announced.
+    connection.await.unwrap().unwrap();
+    assert_eq!(server.process.wait().unwrap().code(), Some(0));
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

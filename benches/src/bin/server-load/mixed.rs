@@ -23,6 +23,10 @@ const WATCHERS: usize = 20;
 /// The objects that the clients share.
 const NAMES: u64 = 2_000;
 
+/// The memory in MiB that the server may take beyond that of its start: the default bounds of the histories of watches and
+/// of the page, 64 MiB each, and 16 MiB for the objects, their buffers and what the allocator does not give back.
+pub(crate) const GROWTH: f64 = 64.0 + 64.0 + 16.0;
+
 /// What was found.
 pub(crate) struct Mixed {
     /// The resident memory in MiB, by the seconds since the start.
@@ -31,6 +35,21 @@ pub(crate) struct Mixed {
     pub(crate) events: u64,
     /// The answers that are not the client's doing, with their number.
     pub(crate) errors: BTreeMap<String, u64>,
+}
+
+impl Mixed {
+    /// The greatest memory in MiB, and that which is allowed.
+    pub(crate) fn greatest(&self) -> (f64, f64) {
+        let first = self.memory.first().map_or(0.0, |(_, memory)| *memory);
+        let greatest = self.memory.iter().map(|(_, memory)| *memory).fold(0.0, f64::max);
+        (greatest, first + GROWTH)
+    }
+
+    /// Whether there was no error that is not the client's, and no growth beyond the bounds.
+    pub(crate) fn is_faultless(&self) -> bool {
+        let (greatest, bound) = self.greatest();
+        self.errors.is_empty() && greatest <= bound
+    }
 }
 
 #[derive(Default)]

@@ -112,8 +112,11 @@ pub(crate) fn mixed(mixed: &Mixed) -> String {
         values.sort_by(f64::total_cmp);
         quantile(&values, 0.5)
     };
+    let (greatest, bound) = mixed.greatest();
+    let verdict = if greatest <= bound { "within" } else { "beyond" };
     let mut text = format!(
-        "{} requests and {} events in {seconds:.0} s; median memory in fifths of that time: {:.0}, {:.0}, {:.0}, {:.0}, {:.0} MiB; ",
+        "{} requests and {} events in {seconds:.0} s; median memory in fifths of that time: {:.0}, {:.0}, {:.0}, {:.0}, {:.0} MiB; at \
+         most {greatest:.0} MiB, {verdict} the bound of {bound:.0} MiB; ",
         grouped(mixed.requests as f64),
         grouped(mixed.events as f64),
         part(0.0, 0.2),
