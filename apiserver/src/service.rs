@@ -46,7 +46,7 @@ where
 
 type Answer = BoxFuture<'static, Result<Response<Body>, Infallible>>;
 
-/// A request that may write, which goes on to its end if its client leaves: a definition that was stored is served, a
+/// A request that may write, which continues to its end if its client leaves: a definition that was stored is served, a
 /// definition that was deleted ends with its objects, and an address that was reserved is used or released.
 struct Finished {
     answer: Option<Answer>,
@@ -67,7 +67,7 @@ impl Future for Finished {
 
 impl Drop for Finished {
     fn drop(&mut self) {
-        // A request that nobody polled has not begun. After a panic it cannot go on.
+        // A request that was never polled has not begun. After a panic it cannot continue.
         if let Some(answer) = self.answer.take().filter(|_| self.is_begun && !std::thread::panicking())
             && let Ok(runtime) = Handle::try_current()
         {

@@ -1,4 +1,4 @@
-//! Clients that leave, and servers that end, between a write and its consequences.
+//! Clients that leave or do not read, and servers that end between a write and its consequences.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,14 +14,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::Client;
+use bytes::Bytes;
+use common::{CONFIG_MAPS, Client};
 use fieldmanager_apiserver::store::{
     BoxWatch, Key, List, Memory, Page, Prefix, Read, Result, Revision, Store, StoreError, Write,
 };
-use fieldmanager_apiserver::{ApiServer, Collection};
+use fieldmanager_apiserver::{ApiServer, Collection, Limits};
 use futures::future::BoxFuture;
+use http::Request;
+use http_body::Body;
+use http_body_util::Full;
 use serde_json::{Value as Json, json};
 use tokio::sync::Notify;
+use tower::ServiceExt;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const SHOPS_DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/shops.example.com";
@@ -115,7 +120,7 @@ fn shop(name: &str) -> Json {
 async fn left<T>(request: impl Future<Output = T>) {
     tokio::select! {
         biased;
-        _ = request => panic!("the answer came before the client left"),
+        _ = request => panic!("the client was too slow to leave"),
         () = std::future::ready(()) => {}
     }
 }
@@ -213,4 +218,27 @@ async fn requests_that_failed_after_their_write_can_be_repeated() {
     store.writes.store(1000, Ordering::SeqCst);
     client.delete(SHOPS_DEFINITION).await.expect(200);
     client.get(SHOPS_DEFINITION).await.expect(404);
+}
+
+#[tokio::test]
+async fn refusals_count_their_memory_until_they_are_read() {
+    let mut limits = Limits::default();
+    limits.buffers = 1 << 20;
+    let builder = ApiServer::builder().limits(limits).collection(Collection::Stepped);
+    let client = Client { server: builder.build().await.unwrap() };
+    let object = json!({"metadata": {"name": "large"}, "data": {"text": "\"".repeat(100_000)}});
+    client.post(CONFIG_MAPS, &object).await.expect(201);
+    let refused = async || {
+        let patch = Full::<Bytes>::from(r#"[{"op": "add", "path": "/kind", "value": 1}]"#);
+        let request = Request::patch(format!("{CONFIG_MAPS}/large"))
+            .header("content-type", "application/json-patch+json")
+            .body(patch);
+        client.server.clone().oneshot(request.unwrap()).await.unwrap()
+    };
+    let unread = refused().await;
+    assert_eq!((unread.status().as_u16(), refused().await.status().as_u16()), (422, 429));
+    // The message has the whole object, and its cause has it again.
+    assert!(unread.body().size_hint().lower() > 400_000);
+    drop(unread);
+    assert_eq!(refused().await.status(), 422);
 }

@@ -195,36 +195,6 @@ async fn answers_that_are_not_read_take_bounded_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refusals_that_are_not_read_take_bounded_memory() {
-    let _turn = TURN.read().await;
-    let server = Server::start(&["--max-buffers", "32MiB"]);
-    let mut client = Connection::new(&server.address).await;
-    let object = config_map("large", &"\\\"".repeat(800_000));
-    assert_eq!(client.send("POST", CONFIG_MAPS, &object).await.unwrap().0, 201);
-    // The message of the refusal has the whole object, and its cause has it again.
-    let patch = r#"[{"op": "add", "path": "/kind", "value": 1}]"#;
-    let head =
-        format!("PATCH {CONFIG_MAPS}/large HTTP/1.1\r\nHost: a\r\nContent-Type: application/json-patch+json");
-    let request = format!("{head}\r\nContent-Length: {}\r\n\r\n{patch}", patch.len());
-    let mut first = Connection::new(&server.address).await;
-    first.write(&request).await;
-    let (code, body) = first.answer().await.unwrap();
-    assert!(code == 422 && body.len() > 2_000_000, "{code} with {} bytes", body.len());
-    let mut unread = Vec::new();
-    for _ in 0..80 {
-        let mut connection = Connection::new(&server.address).await;
-        connection.write(&request).await;
-        unread.push(connection);
-    }
-    let last = unread.last_mut().unwrap();
-    assert_eq!(last.answer().await.unwrap().0, 429);
-    let memory = server.memory() >> 20;
-    println!("{} refusals of {} MiB: {memory} MiB", unread.len(), body.len() >> 20);
-    // 50 MiB of a debug build, 64 MiB of the history of the page, 32 MiB of answers, and those that are being made.
-    assert!(memory < 300, "{memory} MiB");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_over_the_limit_wait_until_others_end() {
     let _turn = TURN.read().await;
     let server = Server::start(&["--max-connections", "20", "--header-time", "1s"]);
