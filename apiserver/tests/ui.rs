@@ -188,6 +188,24 @@ async fn a_deleted_object_keeps_its_history() {
 }
 
 #[tokio::test]
+async fn errors_are_pages() {
+    let client = client(builder()).await;
+    for (path, code, message) in [
+        ("/ui/none", 404, "404 page not found"),
+        ("/ui/objects/configmaps/default/none", 404, "ConfigMap default/none does not exist"),
+        ("/ui/kinds/-?after=x", 400, "`after` is not a key"),
+    ] {
+        let answer = client.get(path).await;
+        assert_eq!(
+            (answer.code, &answer.headers["content-type"]),
+            (code, &"text/html; charset=utf-8".parse().unwrap())
+        );
+        assert!(!answer.headers.contains_key("etag"), "{path}");
+        assert!(visible(&text(&answer)).contains(message), "{path}: {}", text(&answer));
+    }
+}
+
+#[tokio::test]
 async fn a_search_finds_all_owners_that_a_field_had() {
     let client = client(builder()).await;
     fight(&client).await;
@@ -263,7 +281,9 @@ async fn a_server_can_be_without_the_page() {
 async fn styles_and_scripts_are_allowed_by_their_hashes_alone() {
     let client = client(builder()).await;
     fight(&client).await;
-    for path in ["/ui", "/ui/objects/shops.example.com/default/a", HISTORY, "/ui/owners?path=.spec"] {
+    for path in
+        ["/ui", "/ui/objects/shops.example.com/default/a", HISTORY, "/ui/owners?path=.spec", "/ui/none"]
+    {
         let answer = client.get(path).await;
         let policy = answer.headers["content-security-policy"].to_str().unwrap().to_owned();
         assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"), "{policy}");

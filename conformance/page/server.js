@@ -74,3 +74,15 @@ export async function fight(server, rounds = 3) {
   await server.advance(12);
   return 4 + 2 * rounds;
 }
+
+// A definition of shops, whose `spec` has the given fields.
+export const definition = (fields) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'shops.example.com' },
+  spec: {
+    group: 'example.com', scope: 'Namespaced', names: { plural: 'shops', kind: 'Shop' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties: {
+      spec: { type: 'object', properties: fields } } } } }],
+  },
+});

@@ -18,9 +18,11 @@ pub(super) async fn respond(core: &Core, head: &Head, path: &[String]) -> Result
         set(&mut unchanged, header::ETAG, &tag);
         return Ok(unchanged);
     }
-    let page = ui::answer(core, path, &head.query).await?;
+    let page = ui::answer(core, path, &head.query).await.unwrap_or_else(|failure| ui::failed(&failure));
     let mut response = response(page.code, page.content_type, full(page.body));
-    set(&mut response, header::ETAG, &tag);
+    if page.code == 200 {
+        set(&mut response, header::ETAG, &tag);
+    }
     set(&mut response, header::CONTENT_SECURITY_POLICY, ui::policy());
     set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(&mut response, header::REFERRER_POLICY, "no-referrer");

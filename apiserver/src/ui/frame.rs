@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fieldmanager_blame::html::{SCRIPT as FILTERS, STYLE as TABLE};
+use fieldmanager_blame::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -53,6 +54,14 @@ pub(crate) async fn tag(core: &Core) -> Result<String, Failure> {
     let revision = core.store.revision().await?;
     let number = core.log.as_deref().and_then(Recorder::history).map_or(0, History::last);
     Ok(format!("\"{revision}-{number}\""))
+}
+
+/// The page of a request that failed.
+pub(crate) fn failed(failure: &Failure) -> Page {
+    let status = &failure.status;
+    let title = format!("{} {}", status.code, status.reason);
+    let content = html! { header { h1 { (title) } p.message { (printable(status.message.trim())) } } };
+    Page { code: status.code, ..Frame::new(&title).page(&content) }
 }
 
 /// The properties of a page besides its content.

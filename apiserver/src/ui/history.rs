@@ -110,15 +110,22 @@ fn slider(
                 }
                 input #slider type="range" hidden min="0" max=(history.items.len().saturating_sub(1)) value=(at)
                     aria-label="Position in the history" aria-valuetext=[shown] data-numbers=(numbers.join(" "));
-                p.names { @for manager in managers { (name(palette, manager)) " " } }
                 div.controls {
-                    a #previous .button href=[at.checked_sub(1).and_then(link)] { "Previous" }
+                    (control("previous", "Previous", at.checked_sub(1).and_then(link)))
                     button #play type="button" hidden { "Play" }
-                    a #next .button href=[link(at + 1)] { "Next" }
+                    (control("next", "Next", link(at + 1)))
                     span #position aria-live="polite" { (at + 1) " of " (history.items.len()) }
                 }
             }
+            p.wide.names { @for manager in managers { (name(palette, manager)) " " } }
         }
+}
+
+/// A link to a position. It can have the focus without an address too, so that the focus stays when the script removes it.
+fn control(id: &str, label: &str, href: Option<String>) -> Markup {
+    html! {
+        a id=(id) .button role="link" tabindex="0" aria-disabled=[href.is_none().then_some("true")] href=[href] { (label) }
+    }
 }
 
 /// The classes of a step in the strip.

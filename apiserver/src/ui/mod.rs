@@ -25,7 +25,7 @@ mod step;
 
 use crate::endpoint::{Core, Failure};
 use crate::query::Query;
-pub(crate) use frame::{HTML, Page, policy, tag};
+pub(crate) use frame::{HTML, Page, failed, policy, tag};
 
 /// The answer to a request to the segments of a path after `/ui`.
 pub(crate) async fn answer(core: &Core, path: &[String], query: &Query) -> Result<Page, Failure> {

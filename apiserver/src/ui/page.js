@@ -19,15 +19,22 @@
     return { tag: answer.headers.get('ETag') || '', page: new DOMParser().parseFromString(text, 'text/html') };
   }
 
-  // Replaces an element by the one of another page, and keeps the focus at the same link.
+  // Replaces the content of an element, and keeps the focus at the same link, or at the table.
+  function fill(old, fresh) {
+    const active = document.activeElement;
+    const hasFocus = old !== active && old.contains(active);
+    const href = active.getAttribute('href');
+    old.replaceChildren(...document.importNode(fresh, true).childNodes);
+    if (!hasFocus) return;
+    const places = [...old.querySelectorAll('a[href], [tabindex]')];
+    places.find(own => own.getAttribute('href') === href)?.focus({ preventScroll: true });
+  }
+
+  // Replaces an element by the one of another page.
   function replace(id, page) {
     const old = find(id);
     const fresh = page.getElementById(id);
-    if (!old || !fresh) return;
-    const active = document.activeElement;
-    const href = old.contains(active) ? active.getAttribute('href') : null;
-    old.replaceChildren(...document.importNode(fresh, true).childNodes);
-    if (href !== null) [...old.querySelectorAll('a[href]')].find(link => link.getAttribute('href') === href)?.focus();
+    if (old && fresh) fill(old, fresh);
   }
 
   const numbers = () => slider.dataset.numbers.split(' ');
@@ -42,7 +49,7 @@
     slider.value = position;
     const found = await load(`${address(number)}&part=state`).catch(() => null);
     if (own !== turn) return;
-    if (found) find('state').replaceChildren(...document.importNode(found.page.body, true).childNodes);
+    if (found) fill(find('state'), found.page.body);
     history.replaceState(null, '', address(number));
     find('position').textContent = `${position + 1} of ${all.length}`;
     for (const link of document.querySelectorAll('a[data-position]')) {
@@ -52,8 +59,11 @@
     const sentence = find('state').querySelector('.sentence')?.textContent || '';
     slider.setAttribute('aria-valuetext', `${position + 1} of ${all.length}: ${sentence}`);
     for (const [id, at] of [['previous', position - 1], ['next', position + 1]]) {
-      if (at < 0 || at > last) find(id).removeAttribute('href');
-      else find(id).setAttribute('href', address(all[at]));
+      const link = find(id);
+      const isEnd = at < 0 || at > last;
+      if (isEnd) link.removeAttribute('href');
+      else link.setAttribute('href', address(all[at]));
+      link.ariaDisabled = isEnd ? 'true' : null;
     }
   }
 

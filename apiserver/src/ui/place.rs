@@ -83,7 +83,7 @@ impl Place {
     pub(super) fn not_found(&self) -> Failure {
         let message =
             format!("{} {} does not exist, and the server has no history of it", self.kind(), self.name());
-        Failure { is_text: true, ..Failure::new(404, "NotFound", message) }
+        Failure::new(404, "NotFound", message)
     }
 
     /// An object of the store as requests read it.

@@ -11,7 +11,7 @@ use crate::text;
 
 /// The content security policy. A test checks the hashes of the style and the script.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-fjmst3GldNOJBcuXhuLBDNZ7jTsJrrTQNhB+XGd6NeA='; \
+    style-src 'sha256-Cgi+xLjXZ+a056YRZctXPUBubumdM5kLjTl0Xdyh3h8='; \
     script-src 'sha256-1MK7Arf0h4YpKn0RH0jRAAye5E3I+JGimCP5ynKIq1c='";
 
 /// Renders the page. If managers are chosen, the lines of all others start dimmed.

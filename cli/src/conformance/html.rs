@@ -18,8 +18,8 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The content security policy. A test checks the hashes of the styles and the script.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-fjmst3GldNOJBcuXhuLBDNZ7jTsJrrTQNhB+XGd6NeA=' \
-    'sha256-gTRudilbov4Kof9WoYSr9WwPSdJlf3KZYWslLlglE7o='; \
+    style-src 'sha256-Cgi+xLjXZ+a056YRZctXPUBubumdM5kLjTl0Xdyh3h8=' \
+    'sha256-shExaPIPSZL6Lus0VLkpZbIOwtx9yVqWn+WOePonpyA='; \
     script-src 'sha256-QpTMB6+I1t9/9YrvdkUM+veR4WX6TVKtZJ4D1aQTaas='";
 
 /// Renders the page.
@@ -141,7 +141,7 @@ fn details(failure: &Failure) -> Markup {
 
 fn block(title: &str, content: &str) -> Markup {
     let lines: Vec<_> = content.lines().map(text::printable_line).collect();
-    html! { h3 { (title) } pre { (lines.join("\n")) } }
+    html! { h2 { (title) } pre { (lines.join("\n")) } }
 }
 
 #[cfg(test)]
