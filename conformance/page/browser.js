@@ -12,7 +12,6 @@ export const OBJECT = '/ui/objects/deployments.apps/default/web';
 
 // The width of a narrow page, in pixels.
 export const NARROW = 400;
-const MODES = [1200, NARROW].flatMap((width) => [false, true].map((dark) => ({ width, dark })));
 
 export const launch = () => puppeteer.launch({
   executablePath: process.env.CHROMIUM,
@@ -56,12 +55,12 @@ export async function close(page) {
   await page.close();
 }
 
-// Fails if axe-core finds something in the page as it is, or if the page is wider than the window: wide and narrow, in light
-// and dark.
-export async function audit(page, where) {
+// Fails if axe-core finds something in the page as it is, or if the page is wider than the window: in all widths, in light and
+// dark.
+export async function audit(page, where, widths = [1200, NARROW]) {
   // The policy of the page does not apply to what the debugger runs.
   await page.evaluate(axe);
-  for (const mode of MODES) {
+  for (const mode of widths.flatMap((width) => [false, true].map((dark) => ({ width, dark })))) {
     const at = `${where}, ${mode.width} pixels, ${mode.dark ? 'dark' : 'light'}`;
     await show(page, mode);
     const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));

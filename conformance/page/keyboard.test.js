@@ -132,8 +132,8 @@ test('everything can be done by keyboard alone', async () => {
   assert.equal(await text(page, '#play'), 'Play');
   await press(page, 'Enter', 'button play');
   await tabTo(page, '#state .code');
-  await position(page, `${events} of ${events}`);
-  await page.waitForFunction(() => document.getElementById('play').textContent === 'Play');
+  const shown = await text(page, '#position');
+  await page.waitForFunction((before) => document.getElementById('position').textContent !== before, {}, shown);
   assert.equal(await focused(page), 'div the object');
   // An event.
   await tabTo(page, '#events [data-position="3"]');

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { HISTORY, NARROW, OBJECT, audit, choose, close, fits, launch, line, open, position, text, texts } from './browser.js';
+import { HISTORY, NARROW, OBJECT, audit, choose, close, launch, line, open, position, text, texts } from './browser.js';
 import { DEPLOYMENTS, definition, fight, scaled, serve } from './server.js';
 
 const work = mkdtempSync(join(tmpdir(), 'page-'));
@@ -149,7 +149,7 @@ test('everything can be read without a script', async () => {
 test('a history of 1,000 revisions is complete and can be stepped', async () => {
   const map = (color) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'busy' }, data: { color } });
   for (let at = 0; at < 1005; at += 1) {
-    await server.apply('/api/v1/namespaces/default/configmaps/busy?force=true', `manager-${at % 2}`, map(`c${at}`));
+    await server.apply('/api/v1/namespaces/default/configmaps/busy?force=true', `manager-${at % 50}`, map(`c${at}`));
   }
   const start = performance.now();
   const page = await open(browser, `${server.url}/ui/history/configmaps/default/busy`, { width: NARROW });
@@ -161,8 +161,9 @@ test('a history of 1,000 revisions is complete and can be stepped', async () => 
   await position(page, '1 of 1000');
   assert.equal((await line(page, '.data.color')).text, 'color: c5');
   console.log(`1,000 revisions: opened and stepped after ${Math.round(performance.now() - start)} ms`);
-  await fits(page, '1,000 revisions');
-  await audit(page, '1,000 revisions');
+  // The names of many managers are not a part of what stays in the window.
+  assert.ok(await page.$eval('.player', (player) => player.getBoundingClientRect().height) < 150);
+  await audit(page, '1,000 revisions', [NARROW]);
   await close(page);
 });
 
