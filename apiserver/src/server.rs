@@ -112,14 +112,7 @@ impl ApiServer {
         let new = || Collector::new(core.store.clone(), Deletions::new(core.clone()));
         let mut tasks = Vec::new();
         if collection == Collection::On {
-            let collector = new();
-            tasks.push(tokio::spawn(async move {
-                if let Err(error) = collector.run().await {
-                    tracing::warn!(%error, "the collector ended");
-                }
-            }));
-        }
-        if collection == Collection::On {
+            tasks.push(tokio::spawn(new().run()));
             tasks.push(tokio::spawn(crate::expiry::run(core.clone(), gate.limits.event_time)));
         }
         if core.store.is_shared() {

@@ -18,6 +18,8 @@ pub(super) struct Graph {
     terminating_namespaces: BTreeMap<String, Key>,
     /// The objects to look at. Namespaces are last, so that one is looked at once and not after each deletion in it.
     pending: BTreeSet<(bool, Key)>,
+    /// The objects to look at after all others.
+    postponed: Vec<Key>,
 }
 
 impl Graph {
@@ -115,6 +117,23 @@ impl Graph {
         self.pending.pop_first().map(|(_, key)| key)
     }
 
+    /// Reports whether there is an object to look at.
+    pub(super) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Notes an object to look at after all others.
+    pub(super) fn postpone(&mut self, key: Key) {
+        self.postponed.push(key);
+    }
+
+    /// Makes the postponed objects those to look at.
+    pub(super) fn add_postponed(&mut self) {
+        for key in std::mem::take(&mut self.postponed) {
+            self.add_pending(key);
+        }
+    }
+
     /// Returns the objects that name a uid as their owner.
     pub(super) fn dependents(&self, uid: &str) -> Vec<Key> {
         self.dependents.get(uid).into_iter().flat_map(BTreeMap::keys).cloned().collect()
@@ -136,5 +155,6 @@ impl Graph {
             && self.waiting.is_empty()
             && self.terminating_namespaces.is_empty()
             && self.pending.is_empty()
+            && self.postponed.is_empty()
     }
 }

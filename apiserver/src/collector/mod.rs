@@ -27,12 +27,12 @@ mod object;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use futures::{StreamExt, future::BoxFuture};
+use futures::{FutureExt, StreamExt, future::BoxFuture};
 
 use crate::object::{FOREGROUND, ORPHAN, has_finalizer, is_terminating, without_finalizer};
-use crate::store::{BoxWatch, Entry, Key, List, Prefix, Result, SharedStore, StoreError};
+use crate::store::{BoxWatch, Entry, Event, Key, List, Prefix, Result, SharedStore, StoreError};
 use graph::Graph;
 use object::{
     KUBERNETES, Owner, holds_namespace, owners, uid, unblocked, without_namespace_finalizer, without_owners,
@@ -74,6 +74,9 @@ pub enum Reply {
     /// The request failed, for a reason that persists. The collector leaves the object until its metadata or its
     /// owners change.
     Refused(String),
+    /// The request failed, for a reason that may pass, as that the store is full. The collector tries again after it has
+    /// looked at other objects.
+    Failed(String),
 }
 
 /// What the collector needs of a server.
@@ -132,13 +135,21 @@ pub struct Collector<C> {
 /// The number of objects that are read at once.
 const PAGE: usize = 1000;
 
+/// The delay before the next attempt after an error; it doubles with each attempt.
+const FIRST_DELAY: Duration = Duration::from_millis(50);
+const LAST_DELAY: Duration = Duration::from_secs(5);
+
+/// How long the collector waits for the next event of a store that is behind its own revision.
+const QUIET: Duration = Duration::from_millis(50);
+
 impl<C: Cluster> Collector<C> {
     /// Returns a collector that has not read the store.
     pub fn new(store: SharedStore, cluster: C) -> Self {
         Self { store, cluster, watch: None, graph: Graph::default(), resources: Arc::new([]) }
     }
 
-    /// Makes the next change and returns it; `None` if there is nothing to do.
+    /// Makes the next change and returns it; `None` if there is nothing to do, or only what [failed](Reply::Failed) since the
+    /// last `None`.
     ///
     /// # Errors
     /// Those of the store.
@@ -146,25 +157,37 @@ impl<C: Cluster> Collector<C> {
         self.notice_resources();
         self.follow().await?;
         while let Some(key) = self.graph.next_pending() {
-            let Some(entry) = self.store.get(&key, None).await?.entry else { continue };
-            let Some((entry, change, object)) = self.decide(entry).await? else { continue };
-            let reply = match (&change, object) {
-                (Change::Delete(propagation), _) => self.cluster.delete(&entry, *propagation).await?,
-                (_, Some(object)) => self.cluster.update(&entry, object).await?,
-                (_, None) => continue,
-            };
+            let change = self.change(&key).await.inspect_err(|_| self.graph.add_pending(key.clone()))?;
+            let Some((step, reply)) = change else { continue };
             let refused = match reply {
                 Reply::Done => None,
                 Reply::Refused(reason) => Some(reason),
+                Reply::Failed(reason) => {
+                    self.graph.postpone(key);
+                    Some(reason)
+                }
                 Reply::Overtaken => {
                     self.graph.add_pending(key);
                     self.follow().await?;
                     continue;
                 }
             };
-            return Ok(Some(Step { key: entry.key, change, refused }));
+            return Ok(Some(Step { refused, ..step }));
         }
+        self.graph.add_postponed();
         Ok(None)
+    }
+
+    /// Makes the change that an object gives reason for, and returns it with the reply.
+    async fn change(&mut self, key: &Key) -> Result<Option<(Step, Reply)>> {
+        let Some(entry) = self.store.get(key, None).await?.entry else { return Ok(None) };
+        let Some((entry, change, object)) = self.decide(entry).await? else { return Ok(None) };
+        let reply = match (&change, object) {
+            (Change::Delete(propagation), _) => self.cluster.delete(&entry, *propagation).await?,
+            (_, Some(object)) => self.cluster.update(&entry, object).await?,
+            (_, None) => return Ok(None),
+        };
+        Ok(Some((Step { key: entry.key, change, refused: None }, reply)))
     }
 
     /// Makes all changes that there are to make, and returns them in order.
@@ -179,14 +202,24 @@ impl<C: Cluster> Collector<C> {
         Ok(steps)
     }
 
-    /// Makes changes as they become necessary, until the store is closed.
+    /// Makes changes as they become necessary, until the store is closed. After an error of the store, and after requests
+    /// that [failed](Reply::Failed), it waits and tries again.
     ///
-    /// # Errors
-    /// Those of the store; [`StoreError::Closed`] is not one.
-    pub async fn run(mut self) -> Result<()> {
-        match self.run_until_error().await {
-            Err(StoreError::Closed) | Ok(()) => Ok(()),
-            Err(error) => Err(error),
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run(mut self) {
+        let mut delay = FIRST_DELAY;
+        loop {
+            match self.run_until_failure(&mut delay).await {
+                Err(StoreError::Closed) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "the collector waits for the store");
+                    self.reset();
+                }
+                Ok(()) => {}
+            }
+            tokio::time::sleep(delay).await;
+            delay = (delay * 2).min(LAST_DELAY);
         }
     }
 
@@ -204,18 +237,21 @@ impl<C: Cluster> Collector<C> {
         self.resources = resources;
     }
 
-    async fn run_until_error(&mut self) -> Result<()> {
+    /// Makes changes until one failed and no other is left. A change that succeeds resets the delay.
+    async fn run_until_failure(&mut self, delay: &mut Duration) -> Result<()> {
         loop {
-            while self.step().await?.is_some() {
+            while let Some(step) = self.step().await? {
+                if step.refused.is_none() {
+                    *delay = FIRST_DELAY;
+                }
                 tokio::task::yield_now().await;
             }
+            if self.graph.has_pending() {
+                return Ok(());
+            }
             if let Some(watch) = &mut self.watch {
-                match watch.next().await {
-                    Some(Ok(event)) => self.graph.apply(&event),
-                    Some(Err(StoreError::Compacted { .. })) => self.watch = None,
-                    Some(Err(error)) => return Err(error),
-                    None => return Ok(()),
-                }
+                let next = watch.next().await;
+                self.notice(next)?;
             }
         }
     }
@@ -227,14 +263,29 @@ impl<C: Cluster> Collector<C> {
             if watch.as_mut().progress() >= current {
                 return Ok(());
             }
-            match watch.next().await {
-                Some(Ok(event)) => self.graph.apply(&event),
-                Some(Err(StoreError::Compacted { .. })) => self.watch = None,
-                Some(Err(error)) => return Err(error),
-                None => return Err(StoreError::Closed),
-            }
+            // Only a store that follows another one lets its reader wait, so other stores need no timer.
+            let next = match watch.next().now_or_never() {
+                Some(next) => next,
+                None => match tokio::time::timeout(QUIET, watch.next()).await {
+                    Ok(next) => next,
+                    // Other programs raise the revision of an etcd without an event.
+                    Err(_) => return Ok(()),
+                },
+            };
+            self.notice(next)?;
         }
         self.load().await
+    }
+
+    /// Follows the next item of the watch.
+    fn notice(&mut self, next: Option<Result<Event>>) -> Result<()> {
+        match next {
+            Some(Ok(event)) => self.graph.apply(&event),
+            Some(Err(StoreError::Compacted { .. })) => self.watch = None,
+            Some(Err(error)) => return Err(error),
+            None => return Err(StoreError::Closed),
+        }
+        Ok(())
     }
 
     /// Reads all objects.

@@ -110,6 +110,8 @@ fn reply(written: Result<(), Unwritten>) -> Reply {
     match written {
         Ok(()) => Reply::Done,
         Err(Unwritten::Overtaken(_)) => Reply::Overtaken,
+        // The store failed, unlike with 500, whose cause is the object.
+        Err(Unwritten::Failed(failure)) if failure.status.code > 500 => Reply::Failed(failure.status.message),
         Err(Unwritten::Failed(failure)) => Reply::Refused(failure.status.message),
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub(crate) mod failing;
+
 use std::pin::Pin;
 use std::sync::Arc;
 
