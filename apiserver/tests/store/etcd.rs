@@ -147,7 +147,7 @@ async fn increment(store: &Etcd, key: &Key) -> Revision {
 }
 
 /// Reads the events of a watch until it has read a revision.
-async fn events_until(store: &Etcd, after: Revision, last: Revision) -> Vec<Event> {
+async fn events_until(store: &dyn Store, after: Revision, last: Revision) -> Vec<Event> {
     let mut watch = store.watch(Prefix::all(), after).await.unwrap();
     let mut events = Vec::new();
     while events.last().is_none_or(|event: &Event| event.revision < last) {
@@ -285,7 +285,7 @@ async fn a_watch_continues_after_etcd_was_killed() {
     };
     let event = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.unwrap().unwrap().unwrap();
     assert_eq!((event.revision, event.key.clone()), (last, pod("a", "z")));
-    assert_eq!(events_until(&other, begin, last).await, [event]);
+    assert_eq!(events_until(other.as_ref(), begin, last).await, [event]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -310,7 +310,7 @@ async fn a_watch_ends_if_etcd_was_compacted_while_it_could_not_be_reached() {
     // A new watch continues from a list.
     let page = behind.list(List::new(Prefix::all())).await.unwrap();
     let next = increment(&store, &pod("a", "x")).await;
-    assert_eq!(events_until(&behind, page.revision, next).await.len(), 1);
+    assert_eq!(events_until(behind.as_ref(), page.revision, next).await.len(), 1);
     // The other server was compacted too.
     let ended = watch.next().await;
     assert!(matches!(ended, Some(Err(StoreError::Compacted { .. }))), "{ended:?}");
@@ -425,6 +425,70 @@ async fn an_object_is_json_under_the_key_of_a_custom_resource() {
     let found = client.get("/registry/shop.example.com/carts/default/mine", None).await.unwrap();
     let found: BTreeMap<String, serde_json::Value> = serde_json::from_slice(found.kvs()[0].value()).unwrap();
     assert_eq!(found["spec"]["number"], 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_that_another_program_changes_in_one_transaction_are_all_changed() {
+    use etcd_client::{DeleteOptions, Txn, TxnOp};
+    let (store, etcd) = in_etcd().await;
+    let mut client = etcd_client::Client::connect([format!("http://{}", etcd.client)], None).await.unwrap();
+    let names = async || -> Vec<String> {
+        let page = store.list(List::new(Prefix::all())).await.unwrap();
+        page.entries.iter().map(|entry| entry.key.parts().name.to_owned()).collect()
+    };
+    let ended = async |watch: &mut fieldmanager_apiserver::store::BoxWatch| {
+        let next = tokio::time::timeout(Duration::from_secs(20), watch.next()).await.expect("no event");
+        assert!(matches!(next, Some(Err(StoreError::Compacted { .. }))), "{next:?}");
+    };
+    let mut revision = store.revision().await.unwrap();
+    for name in ["x", "y", "z"] {
+        revision = store.write(&pod("a", name), Write::Create(object(1))).await.unwrap();
+    }
+    // One deletion of a range.
+    let mut watch = store.watch(Prefix::all(), revision).await.unwrap();
+    let options = DeleteOptions::new().with_prefix();
+    client.delete("/registry/core/pods/a/", Some(options)).await.unwrap();
+    ended(&mut watch).await;
+    assert!(names().await.is_empty());
+    // One transaction that writes.
+    let mut watch = store.watch(Prefix::all(), store.revision().await.unwrap()).await.unwrap();
+    let puts = ["v", "w"].map(|name| TxnOp::put(pod("a", name).as_str(), object(2).to_json(), None));
+    client.txn(Txn::new().and_then(puts)).await.unwrap();
+    ended(&mut watch).await;
+    assert_eq!(names().await, ["v", "w"]);
+    // One of other programs has no effect, and later events are those of single writes again.
+    let revision = store.revision().await.unwrap();
+    let puts = ["a", "b"].map(|name| TxnOp::put(format!("/registry/leases/{name}"), "k8s", None));
+    client.txn(Txn::new().and_then(puts)).await.unwrap();
+    let last = store.write(&pod("a", "x"), Write::Create(object(3))).await.unwrap();
+    assert_eq!(events_until(store.as_ref(), revision, last).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_are_answered_with_503_until_etcd_runs_again() {
+    let etcd = Server::start(&[]);
+    let store = etcd.connect(HistoryLimits::default()).await;
+    let server = ApiServer::builder().store(store).collection(Collection::Stepped).build().await.unwrap();
+    let client = Client { server };
+    let path = "/api/v1/namespaces/default/configmaps";
+    let config_map = |name: &str| serde_json::json!({"metadata": {"name": name}});
+    let created = client.post(path, &config_map("a")).await.expect(201);
+    let revision = created["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    let mut watch = client.watch(&format!("{path}?watch=1&resourceVersion={revision}")).await;
+    etcd.kill();
+    let refused = client.post(path, &config_map("b")).await.expect(503);
+    assert_eq!((&refused["kind"], &refused["reason"]), (&"Status".into(), &"ServiceUnavailable".into()));
+    etcd.resume();
+    let started = Instant::now();
+    loop {
+        let answer = client.post(path, &config_map("c")).await;
+        if answer.code == 201 {
+            break;
+        }
+        assert!(answer.code == 503 && started.elapsed() < Duration::from_secs(30), "{answer:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(watch.names(1).await, ["ADDED c"]);
 }
 
 /// Asks until an answer has a code.

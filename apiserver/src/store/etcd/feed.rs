@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use etcd_client::EventType;
+use etcd_client::{Event, EventType};
 use fieldmanager_value::Value;
 use tokio::sync::watch;
 
@@ -67,36 +67,43 @@ impl Feed {
                 tracing::warn!(reason = message.cancel_reason(), "etcd ended a watch");
                 return Ok(End::Lost);
             }
-            for event in message.events() {
-                let Some(kv) = event.kv() else { continue };
-                let object = match event.event_type() {
-                    EventType::Put => kv.value_str().ok().and_then(|json| Value::from_json(json).ok()),
-                    EventType::Delete => None,
-                };
-                let key = kv.key_str().ok().and_then(|key| key.parse().ok());
-                self.apply(key.as_ref(), object, revision(kv.mod_revision()));
+            // A message has all events of a revision.
+            for transaction in message.events().chunk_by(|one, next| revision_of(one) == revision_of(next)) {
+                let Some(revision) = transaction.first().and_then(revision_of) else { continue };
+                let writes = transaction.iter().filter_map(write).collect();
+                if !self.apply(writes, revision) {
+                    tracing::warn!(%revision, "another program changed several objects in one transaction of etcd");
+                    self.read_again().await?;
+                }
             }
         }
         Ok(End::Lost)
     }
 
-    /// Makes a write visible. Objects of other programs only raise the revision.
-    fn apply(&self, key: Option<&Key>, object: Option<Value>, revision: Revision) {
+    /// Makes a transaction visible, and returns whether it could: a history has one write at each revision, and servers make
+    /// no other. Objects of other programs only raise the revision.
+    fn apply(&self, mut writes: Vec<(Key, Option<Value>)>, revision: Revision) -> bool {
         let mut state = self.shared.lock();
         if state.open().is_err() || revision <= state.revision {
-            return;
+            return true;
         }
-        let stored = key.and_then(|key| state.objects.get(key)).map(|stored| stored.object.clone());
-        let aftermath = match key {
-            Some(key) if object.is_some() || stored.is_some() => {
-                let cost = stored.map_or(0, |stored| unshared_bytes(&stored, object.as_ref()));
-                state.commit(key, object, revision, cost)
+        writes.retain(|(key, object)| object.is_some() || state.objects.contains_key(key));
+        let write = writes.pop();
+        if !writes.is_empty() {
+            return false;
+        }
+        let aftermath = match write {
+            Some((key, object)) => {
+                let stored = state.objects.get(&key);
+                let cost = stored.map_or(0, |stored| unshared_bytes(&stored.object, object.as_ref()));
+                state.commit(&key, object, revision, cost)
             }
-            _ => state.advance(revision),
+            None => state.advance(revision),
         };
         drop(state);
         aftermath.finish();
         self.reached.send_replace(revision);
+        true
     }
 
     /// Replaces all objects after events were lost. Watches end, so that their clients list again.
@@ -111,4 +118,18 @@ impl Feed {
         self.reached.send_replace(revision);
         Ok(())
     }
+}
+
+fn revision_of(event: &Event) -> Option<Revision> {
+    event.kv().map(|kv| revision(kv.mod_revision()))
+}
+
+/// The key that an event changed, and its object; `None` for keys of other programs.
+fn write(event: &Event) -> Option<(Key, Option<Value>)> {
+    let kv = event.kv()?;
+    let object = match event.event_type() {
+        EventType::Put => kv.value_str().ok().and_then(|json| Value::from_json(json).ok()),
+        EventType::Delete => None,
+    };
+    Some((kv.key_str().ok()?.parse().ok()?, object))
 }
