@@ -156,6 +156,11 @@ impl State {
         if requested > self.revision {
             return Err(StoreError::Future { requested, current: self.revision });
         }
+        self.check_kept(requested)
+    }
+
+    /// Returns an error if events after a revision were dropped.
+    fn check_kept(&self, requested: Revision) -> Result<()> {
         if requested < self.oldest {
             return Err(StoreError::Compacted { requested, oldest: self.oldest });
         }
@@ -184,9 +189,13 @@ impl State {
         let event = Event { revision, key: key.clone(), object, previous };
         let mut cost = cost.saturating_add(RECORD + key.as_str().len());
         self.plain += 1;
-        let objects = (self.plain >= PLAIN.max(self.objects.len())).then(|| {
+        let map = self.objects.len() * SLOT;
+        // A larger map would replace the records that it is for. Without it the log has fewer records than there are
+        // objects, because a record costs at least four slots.
+        let is_affordable = map <= self.limits.bytes / 4;
+        let objects = (is_affordable && self.plain >= PLAIN.max(self.objects.len())).then(|| {
             self.plain = 0;
-            cost = cost.saturating_add(self.objects.len() * SLOT);
+            cost = cost.saturating_add(map);
             self.objects.clone()
         });
         self.log.push_back(Arc::new(Record { event, objects, cost }));
@@ -379,14 +388,24 @@ impl Shared {
 
     /// Returns the events of a prefix after a kept revision.
     pub(super) fn watch(&self, prefix: Prefix, after: Revision) -> Result<LogWatch> {
-        self.lock().open()?.check(after)?;
-        self.watch_unchecked(prefix, after)
+        self.register(prefix, after, State::check)
     }
 
-    /// Returns the events of a prefix after a revision that the caller knows to be kept, or to come.
-    pub(super) fn watch_unchecked(&self, prefix: Prefix, after: Revision) -> Result<LogWatch> {
+    /// Returns the events of a prefix after a revision that is kept, or that the caller knows to come.
+    #[cfg(feature = "etcd")]
+    pub(super) fn watch_ahead(&self, prefix: Prefix, after: Revision) -> Result<LogWatch> {
+        self.register(prefix, after, State::check_kept)
+    }
+
+    fn register(
+        &self,
+        prefix: Prefix,
+        after: Revision,
+        check: fn(&State, Revision) -> Result<()>,
+    ) -> Result<LogWatch> {
         let mut state = self.lock();
-        state.open()?;
+        // Later drops of events are noted in the slot, so the check and the slot share the lock.
+        check(state.open()?, after)?;
         state.slots.entry(prefix.clone()).or_default().watches += 1;
         let id = state.next_watch;
         state.next_watch += 1;
@@ -560,6 +579,61 @@ mod tests {
                 Err(error) => panic!("{error}"),
             }
         }
+    }
+
+    #[test]
+    fn the_newest_writes_are_kept_however_many_objects_there_are() {
+        let limits = HistoryLimits::default().bytes(1 << 20);
+        let key = |number: usize| Key::new("", "pods", Some("a"), &format!("x-{number}")).unwrap();
+        let stored = Stored { object: Value::Int(0), revision: Revision::FIRST };
+        let objects: Objects = (0..20_000).map(|number| (key(number), stored.clone())).collect();
+        let shared = Shared::new(State::new(objects, Revision::FIRST, limits));
+        let mut expected = VecDeque::new();
+        for number in 0..30_000 {
+            let mut state = shared.lock();
+            let revision = state.revision.next();
+            let aftermath = state.commit(&key(number % 20_000), Some(Value::Int(1)), revision, 0);
+            assert!(state.bytes <= 1 << 20);
+            assert!(state.log.len() >= 1000.min(number + 1), "{} after {number}", state.log.len());
+            expected.push_back((revision, state.objects.clone()));
+            if expected.len() > 1000 {
+                expected.pop_front();
+            }
+            drop(state);
+            aftermath.finish();
+        }
+        for (revision, objects) in expected.iter().step_by(97) {
+            assert_eq!(shared.at(Some(*revision)).unwrap(), (objects.clone(), *revision));
+        }
+    }
+
+    #[test]
+    fn a_watch_that_begins_while_events_are_dropped_misses_none() {
+        let limits = HistoryLimits::default().events(1);
+        let shared = Shared::new(State::new(Objects::new(), Revision::FIRST, limits));
+        let key = Key::new("", "pods", Some("a"), "x").unwrap();
+        let writer = {
+            let shared = shared.clone();
+            std::thread::spawn(move || {
+                for number in 0..200_000 {
+                    let mut state = shared.lock();
+                    let revision = state.revision.next();
+                    let aftermath = state.commit(&key, Some(Value::Int(number)), revision, 0);
+                    drop(state);
+                    aftermath.finish();
+                }
+            })
+        };
+        while !writer.is_finished() {
+            let after = shared.lock().revision;
+            let Ok(mut watch) = shared.watch(Prefix::all(), after) else { continue };
+            match watch.poll_next_unpin(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(Some(Ok(event))) => assert_eq!(event.revision, after.next()),
+                Poll::Ready(Some(Err(StoreError::Compacted { .. }))) | Poll::Pending => {}
+                Poll::Ready(other) => panic!("{other:?}"),
+            }
+        }
+        writer.join().unwrap();
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Etcd {
                 return Err(StoreError::Future { requested: after, current });
             }
         }
-        Ok(Box::pin(self.shared.watch_unchecked(prefix, after)?))
+        Ok(Box::pin(self.shared.watch_ahead(prefix, after)?))
     }
 }
 
