@@ -48,7 +48,9 @@ impl Client {
     pub(super) async fn connect(endpoints: &[String], tls: &EtcdTls) -> Result<Self> {
         let mut options = ConnectOptions::new()
             .with_connect_timeout(Duration::from_secs(3))
-            .with_keep_alive(Duration::from_secs(5), Duration::from_secs(5));
+            .with_keep_alive(Duration::from_secs(5), Duration::from_secs(5))
+            // A server of etcd that lost its cluster would keep a watch open without events.
+            .with_require_leader(true);
         if endpoints.iter().any(|endpoint| endpoint.starts_with("https:")) {
             let mut certificates = TlsOptions::new();
             if let Some(authority) = &tls.authority {
