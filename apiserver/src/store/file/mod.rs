@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use futures::future::BoxFuture;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::{
     BoxWatch, HistoryLimits, Key, List, Memory, MemoryStats, Page, Prefix, Read, Result, Revision, Store,
@@ -50,6 +50,8 @@ use writer::{Message, Writer};
 pub struct File {
     memory: Arc<Memory>,
     messages: Mutex<Option<mpsc::Sender<Message>>>,
+    /// Its sender is dropped when the writer has ended.
+    running: watch::Receiver<()>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -72,12 +74,18 @@ impl File {
         let memory = Arc::new(Memory::from_snapshot(&snapshot, limits));
         let (messages, received) = mpsc::channel();
         let path = disk.path().to_owned();
-        let writer = Writer::new(disk, Arc::clone(&memory), received);
+        let (runs, running) = watch::channel(());
+        let writer = Writer::new(disk, Arc::clone(&memory), received, runs);
         let thread = std::thread::Builder::new()
             .name("store".to_owned())
             .spawn(move || writer.run())
             .map_err(|source| FileError::Io { path, source })?;
-        Ok(Self { memory, messages: Mutex::new(Some(messages)), thread: Mutex::new(Some(thread)) })
+        Ok(Self { memory, messages: Mutex::new(Some(messages)), running, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Lets the writer end after the writes that have begun.
+    fn end(&self) {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Returns the numbers of objects, events and watches.
@@ -113,7 +121,7 @@ impl Store for File {
     fn write<'a>(&'a self, key: &'a Key, write: Write) -> BoxFuture<'a, Result<Revision>> {
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
-            self.send(Message::Write { key: key.clone(), write, answer })?;
+            self.send(Message { key: key.clone(), write, answer })?;
             answered.await.map_err(|_| stopped())?
         })
     }
@@ -128,14 +136,9 @@ impl Store for File {
 
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(messages) = messages {
-                let (answer, answered) = oneshot::channel();
-                // A writer that ended has released the file.
-                if messages.send(Message::Close { answer }).is_ok() {
-                    let _ = answered.await;
-                }
-            }
+            self.end();
+            // The channel has no values: an error says that the writer ended, which released the file.
+            while self.running.clone().changed().await.is_ok() {}
             self.memory.close().await
         })
     }
@@ -144,7 +147,7 @@ impl Store for File {
 impl Drop for File {
     /// Finishes the writes that have begun and releases the file.
     fn drop(&mut self) {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.end();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let _ = thread.join();
         }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use fieldmanager_value::Value;
+use futures::FutureExt;
 use futures::future::join_all;
 use redb::StorageBackend;
 
@@ -27,6 +28,10 @@ struct State {
     pending: Vec<Pending>,
     /// The number of operations until the power is cut; `None`: never.
     operations: Option<usize>,
+    /// Whether operations that fail for this reason take effect nevertheless.
+    takes_effect: bool,
+    /// The number of reads until one fails; `None`: none does.
+    reads: Option<usize>,
     /// The largest length; `None`: no bound.
     room: Option<u64>,
     /// The error of every write.
@@ -85,9 +90,30 @@ impl State {
         }
     }
 
-    fn step_of_write(&mut self) -> io::Result<()> {
-        self.step()?;
-        self.refuses.map_or(Ok(()), |kind| Err(kind.into()))
+    /// Makes a change, unless an error prevents it.
+    fn change(&mut self, change: impl FnOnce(&mut Self)) -> io::Result<()> {
+        let step = self.step();
+        if let Some(kind) = self.refuses {
+            return Err(kind.into());
+        }
+        if step.is_ok() || self.takes_effect {
+            change(self);
+        }
+        step
+    }
+
+    fn step_of_read(&mut self) -> io::Result<()> {
+        match &mut self.reads {
+            Some(0) => {
+                self.reads = None;
+                Err(io::Error::other("a bad sector"))
+            }
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -97,7 +123,8 @@ impl StorageBackend for Machine {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let state = self.0.lock().unwrap();
+        let mut state = self.0.lock().unwrap();
+        state.step_of_read()?;
         let start = usize::try_from(offset).unwrap();
         let data = state.content.get(start..start + out.len());
         out.copy_from_slice(data.ok_or(io::Error::from(ErrorKind::UnexpectedEof))?);
@@ -106,31 +133,29 @@ impl StorageBackend for Machine {
 
     fn set_len(&self, length: u64) -> io::Result<()> {
         let mut state = self.0.lock().unwrap();
-        state.step_of_write()?;
         if state.room.is_some_and(|room| length > room) {
             return Err(ErrorKind::StorageFull.into());
         }
         let length = usize::try_from(length).unwrap();
-        state.content.resize(length, 0);
-        state.pending.push(Pending::Length(length));
-        Ok(())
+        state.change(|state| {
+            state.content.resize(length, 0);
+            state.pending.push(Pending::Length(length));
+        })
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let mut state = self.0.lock().unwrap();
-        state.step_of_write()?;
-        state.synchronized = state.content.clone();
-        state.pending.clear();
-        Ok(())
+        self.0.lock().unwrap().change(|state| {
+            state.synchronized = state.content.clone();
+            state.pending.clear();
+        })
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let mut state = self.0.lock().unwrap();
-        state.step_of_write()?;
         let start = usize::try_from(offset).unwrap();
-        state.content[start..start + data.len()].copy_from_slice(data);
-        state.pending.push(Pending::Write(start, data.to_vec()));
-        Ok(())
+        self.0.lock().unwrap().change(|state| {
+            state.content[start..start + data.len()].copy_from_slice(data);
+            state.pending.push(Pending::Write(start, data.to_vec()));
+        })
     }
 }
 
@@ -288,6 +313,61 @@ async fn a_disk_that_fails_once_loses_nothing() {
         drop(store);
         assert_eq!(objects(&machine.open().unwrap()).await, now);
     }
+}
+
+#[tokio::test]
+async fn memory_and_file_agree_after_two_errors_in_a_row() {
+    let mut refused_twice = 0;
+    for (operations, reads) in (0..16).flat_map(|operations| (0..16).map(move |reads| (operations, reads))) {
+        let case = format!("operation {operations} and read {reads} fail");
+        let machine = Machine::default();
+        let store = machine.open().unwrap();
+        let written = store.write(&key(0), Write::Create(object(0, 10))).await.unwrap();
+        // The commit of the first write may be durable although it fails.
+        {
+            let mut state = machine.0.lock().unwrap();
+            (state.operations, state.takes_effect) = (Some(operations), true);
+        }
+        let update = Write::Update { expected: written, object: object(1, 10) };
+        let first = store.write(&key(0), update).await;
+        // The next write fails while the file is opened again.
+        {
+            let mut state = machine.0.lock().unwrap();
+            (state.operations, state.reads) = (None, Some(reads));
+        }
+        let second = store.write(&key(1), Write::Create(object(2, 10))).await;
+        machine.0.lock().unwrap().reads = None;
+        refused_twice += usize::from(first.is_err() && second.is_err());
+        store.write(&key(2), Write::Create(object(3, 10))).await.unwrap();
+        let now = objects(&store).await;
+        if second.is_err() {
+            assert!(!now.contains_key(&key(1)), "{case}: a write that was refused is visible");
+        }
+        drop(store);
+        assert_eq!(objects(&machine.open().unwrap()).await, now, "{case}");
+    }
+    assert!(refused_twice > 0);
+}
+
+#[tokio::test]
+async fn every_close_waits_for_the_writes_that_have_begun() {
+    let machine = Machine::default();
+    let store = machine.open().unwrap();
+    let revision = store.write(&key(0), Write::Create(object(0, 10))).await.unwrap();
+    let update = Write::Update { expected: revision, object: object(1, 10) };
+    let key = key(0);
+    let (mut write, mut first, mut second) = (store.write(&key, update), store.close(), store.close());
+    {
+        // The disk is busy.
+        let _busy = machine.0.lock().unwrap();
+        assert!((&mut write).now_or_never().is_none());
+        assert!((&mut first).now_or_never().is_none());
+        assert!((&mut second).now_or_never().is_none(), "the second close does not wait");
+    }
+    second.await.unwrap();
+    first.await.unwrap();
+    let written = write.await.unwrap();
+    assert_eq!(objects(&machine.open().unwrap()).await, Objects::from([(key, (written, object(1, 10)))]));
 }
 
 #[tokio::test]

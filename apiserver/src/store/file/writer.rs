@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, mpsc};
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::disk::{Decided, Disk, is_full};
 use crate::store::objects::{Objects, Stored};
@@ -12,21 +12,11 @@ use crate::store::{Key, Memory, Result, Revision, StoreError, Write};
 const GROUP: usize = 1024;
 
 /// A request to the writer.
-pub(super) enum Message {
-    /// Write an object.
-    Write {
-        /// The object.
-        key: Key,
-        /// The change.
-        write: Write,
-        /// Gets the revision after the change is durable.
-        answer: oneshot::Sender<Result<Revision>>,
-    },
-    /// Release the file.
-    Close {
-        /// Gets a value after the file is released.
-        answer: oneshot::Sender<()>,
-    },
+pub(super) struct Message {
+    pub(super) key: Key,
+    pub(super) write: Write,
+    /// Gets the revision after the change is durable.
+    pub(super) answer: oneshot::Sender<Result<Revision>>,
 }
 
 type Answer = (oneshot::Sender<Result<Revision>>, Result<Revision>);
@@ -37,43 +27,36 @@ pub(super) struct Writer {
     messages: mpsc::Receiver<Message>,
     /// The changes of a commit that failed: the file has all of them or none.
     unknown: Vec<Decided>,
+    /// Is dropped after the file is released.
+    _running: watch::Sender<()>,
 }
 
 impl Writer {
-    pub(super) fn new(disk: Disk, memory: Arc<Memory>, messages: mpsc::Receiver<Message>) -> Self {
-        Writer { disk, memory, messages, unknown: Vec::new() }
+    pub(super) fn new(
+        disk: Disk,
+        memory: Arc<Memory>,
+        messages: mpsc::Receiver<Message>,
+        running: watch::Sender<()>,
+    ) -> Self {
+        Writer { disk, memory, messages, unknown: Vec::new(), _running: running }
     }
 
-    /// Works until the store is closed or dropped.
+    /// Works until there are no messages and none can be sent, and releases the file.
     pub(super) fn run(mut self) {
         while let Ok(first) = self.messages.recv() {
-            let mut group = Vec::new();
-            let mut message = Some(first);
-            while let Some(next) = message.take() {
-                match next {
-                    Message::Write { key, write, answer } => group.push((key, write, answer)),
-                    Message::Close { answer } => {
-                        self.commit(group);
-                        self.disk.close();
-                        let _ = answer.send(());
-                        return;
-                    }
-                }
-                if group.len() < GROUP {
-                    message = self.messages.try_recv().ok();
-                }
-            }
+            let mut group = vec![first];
+            group.extend(self.messages.try_iter().take(GROUP - 1));
             self.commit(group);
         }
     }
 
     /// Decides on a group of writes, makes them durable, makes them visible, and answers them, in this order.
-    fn commit(&mut self, group: Vec<(Key, Write, oneshot::Sender<Result<Revision>>)>) {
-        let result = self.recover();
+    fn commit(&mut self, group: Vec<Message>) {
+        let recovered = self.recover();
         let mut answers: Vec<Answer> = Vec::with_capacity(group.len());
         let mut changes = Vec::with_capacity(group.len());
         let (mut objects, mut revision) = self.memory.objects();
-        for (key, write, answer) in group {
+        for Message { key, write, answer } in group {
             let decided = decide(&mut objects, revision, &key, write);
             answers.push((answer, decided.as_ref().map(|change| change.revision).map_err(Clone::clone)));
             if let Ok(change) = decided {
@@ -81,7 +64,15 @@ impl Writer {
                 changes.push(change);
             }
         }
-        match result.and_then(|()| self.disk.commit(&changes)) {
+        let committed = recovered.and_then(|()| {
+            let committed = self.disk.commit(&changes);
+            if committed.is_err() {
+                self.disk.close();
+                self.unknown = std::mem::take(&mut changes);
+            }
+            committed
+        });
+        match committed {
             Ok(()) => {
                 for change in changes {
                     self.memory.apply(&change.key, change.object, change.revision);
@@ -93,10 +84,6 @@ impl Writer {
             }
             Err(error) => {
                 tracing::error!(%error, "a commit to the file of the store failed");
-                if !self.disk.is_closed() {
-                    self.disk.close();
-                    self.unknown = changes;
-                }
                 let error = match is_full(&error) {
                     true => StoreError::Full(error.to_string()),
                     false => StoreError::Unavailable(Arc::new(error)),
@@ -108,13 +95,14 @@ impl Writer {
         }
     }
 
-    /// Opens the file again after a commit that failed. Changes of that commit which the file has become visible.
+    /// Opens the file again after a commit that failed. Changes of that commit which the file has become visible. After an
+    /// error the file is closed and these changes remain unknown.
     fn recover(&mut self) -> Result<(), redb::Error> {
         if !self.disk.is_closed() {
             return Ok(());
         }
         self.disk.reopen()?;
-        let stored = self.disk.revision()?;
+        let stored = self.disk.revision().inspect_err(|_| self.disk.close())?;
         if stored > Some(self.memory.objects().1) {
             for change in std::mem::take(&mut self.unknown) {
                 self.memory.apply(&change.key, change.object, change.revision);
