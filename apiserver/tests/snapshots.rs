@@ -184,6 +184,21 @@ impl Store for Opaque {
 }
 
 #[tokio::test]
+async fn watches_after_a_restore_have_the_objects_of_the_snapshot() {
+    let client = Client::new().await;
+    let fork = Client { server: client.server.fork().await.unwrap() };
+    // Both servers make a write of the same revision.
+    let (own, forked) = (client.config_map("own").await, fork.config_map("forked").await);
+    assert_eq!(own["metadata"]["resourceVersion"], forked["metadata"]["resourceVersion"]);
+    let initial = format!("{CONFIG_MAPS}?watch=1&resourceVersion=0");
+    let mut before = client.watch(&initial).await;
+    assert_eq!(before.names(1).await, ["ADDED own"]);
+    client.server.restore(&fork.server.snapshot().await.unwrap()).await.unwrap();
+    let mut after = client.watch(&initial).await;
+    assert_eq!(after.names(1).await, ["ADDED forked"]);
+}
+
+#[tokio::test]
 async fn other_stores_have_no_snapshots() {
     let builder = ApiServer::builder().collection(Collection::Stepped);
     let server = builder.store(std::sync::Arc::new(Opaque(Memory::default()))).build().await.unwrap();

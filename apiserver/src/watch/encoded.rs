@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use fieldmanager_value::Value;
 
 use super::{EventKind, WatchEvent};
 use crate::registry::Served;
@@ -26,13 +27,22 @@ struct Name {
     form: &'static str,
 }
 
+/// An event that was written.
+struct Event {
+    bytes: Bytes,
+    /// Keeps the address that is in the name.
+    _served: Arc<Served>,
+    /// After a restore, a revision may be that of another object.
+    object: Value,
+}
+
 /// The last events that were written.
 #[derive(Default)]
 pub(crate) struct Encoded(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    events: HashMap<Name, (Bytes, Arc<Served>)>,
+    events: HashMap<Name, Event>,
     order: VecDeque<Name>,
     bytes: usize,
 }
@@ -50,18 +60,23 @@ impl Encoded {
         let Some(revision) = event.revision else { return encode() };
         let served_address = Arc::as_ptr(served).addr();
         let name = Name { revision, kind: event.kind, served: served_address, form };
-        if let Some((bytes, _)) = self.lock().events.get(&name) {
-            return bytes.clone();
+        let known = self.lock().events.get(&name).map(|known| (known.bytes.clone(), known.object.clone()));
+        if let Some((bytes, object)) = known
+            && object == event.object
+        {
+            return bytes;
         }
         let bytes = encode();
         let mut kept = self.lock();
-        if kept.events.insert(name.clone(), (bytes.clone(), served.clone())).is_none() {
-            kept.bytes += bytes.len();
-            kept.order.push_back(name);
+        kept.bytes += bytes.len();
+        let new = Event { bytes: bytes.clone(), _served: served.clone(), object: event.object.clone() };
+        match kept.events.insert(name.clone(), new) {
+            Some(old) => kept.bytes -= old.bytes.len(),
+            None => kept.order.push_back(name),
         }
         while kept.order.len() > EVENTS || kept.bytes > BYTES {
             let Some(oldest) = kept.order.pop_front() else { break };
-            let size = kept.events.remove(&oldest).map_or(0, |(bytes, _)| bytes.len());
+            let size = kept.events.remove(&oldest).map_or(0, |event| event.bytes.len());
             kept.bytes -= size;
         }
         bytes
