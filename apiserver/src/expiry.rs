@@ -9,9 +9,10 @@ use std::time::Duration;
 use fieldmanager_managedfields::Time;
 use fieldmanager_value::Value;
 
-use crate::endpoint::Core;
+use crate::endpoint::{Core, Failure};
+use crate::log::recorded;
 use crate::object::text;
-use crate::store::{List, Prefix, StoreError, Write};
+use crate::store::{Entry, List, Prefix, Revision, StoreError, Write};
 
 /// The number of Events that are looked at at once.
 const PAGE: usize = 500;
@@ -45,7 +46,7 @@ async fn expire(core: &Core, age: Duration) -> Result<(), StoreError> {
             if last_write(&entry.object).is_none_or(|written| written >= oldest) {
                 continue;
             }
-            match core.store.write(&entry.key, Write::Delete { expected: entry.revision }).await {
+            match delete(core, &entry).await {
                 // Another write was faster, or another server deleted it.
                 Ok(_) | Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error),
@@ -56,6 +57,23 @@ async fn expire(core: &Core, age: Duration) -> Result<(), StoreError> {
             None => return Ok(()),
         }
     }
+}
+
+/// Deletes an Event, and logs it.
+async fn delete(core: &Core, entry: &Entry) -> Result<Revision, StoreError> {
+    let deletion = async { core.store.write(&entry.key, Write::Delete { expected: entry.revision }).await };
+    let registry = core.registry();
+    let Some(served) = registry.of_key(&entry.key) else { return deletion.await };
+    let log = || core.collecting("delete", served, &entry.key);
+    recorded(core.log.as_ref(), log, deletion, |deleted| match deleted {
+        Ok(_) => (200, ""),
+        Err(StoreError::Conflict { .. }) => (409, "Conflict"),
+        Err(error) => {
+            let status = Failure::from(error.clone()).status;
+            (status.code, status.reason)
+        }
+    })
+    .await
 }
 
 /// The time of the last write of an object in seconds, as far as its metadata say.

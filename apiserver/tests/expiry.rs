@@ -23,6 +23,7 @@ async fn an_event_is_deleted_some_time_after_its_last_write() {
     let source = Random::seeded(7, "2026-01-31T12:00:00Z".parse().unwrap());
     let mut limits = Limits::default();
     limits.event_time = Duration::from_secs(2);
+    limits.log = 1 << 20;
     let server = ApiServer::builder().source(source.clone()).limits(limits).build().await.unwrap();
     let client = Client { server };
     let event = |name: &str| {
@@ -46,6 +47,13 @@ async fn an_event_is_deleted_some_time_after_its_last_write() {
         }
     };
     gone("old").await;
+    let log = client.server.log();
+    let deletion = log.iter().find(|entry| entry.user == "collector").expect("the deletion is logged");
+    assert_eq!(
+        (deletion.verb.as_str(), deletion.resource.as_str(), deletion.name.as_str()),
+        ("delete", "events", "old")
+    );
+    assert_eq!((deletion.status, deletion.writes.len()), (200, 1));
     client.get(&format!("{EVENTS}/changed")).await.expect(200);
     source.advance(Duration::from_secs(2)).unwrap();
     gone("changed").await;

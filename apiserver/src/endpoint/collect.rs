@@ -10,7 +10,7 @@ use super::failure::Unwritten;
 use crate::collector::{Cluster, Collected, Propagation, Reply};
 use crate::log::{LogEntry, recorded};
 use crate::registry::{Registry, Served};
-use crate::store::{Entry, StoreError};
+use crate::store::{Entry, Key, StoreError};
 
 /// The user and the manager of the collector in the log.
 const COLLECTOR: &str = "collector";
@@ -40,9 +40,22 @@ impl Deletions {
         entry: &Entry,
         change: impl Future<Output = Result<(), Unwritten>>,
     ) -> Reply {
-        let parts = entry.key.parts();
-        let entry = || LogEntry {
-            time: self.core.source.now().to_string(),
+        let entry = || self.core.collecting(verb, served, &entry.key);
+        let changed = recorded(self.core.log.as_ref(), entry, change, |changed| match changed {
+            Ok(()) => (200, ""),
+            Err(Unwritten::Overtaken(_)) => (409, "Conflict"),
+            Err(Unwritten::Failed(failure)) => (failure.status.code, failure.status.reason),
+        });
+        reply(changed.await)
+    }
+}
+
+impl Core {
+    /// The entry of a change that the server makes without a request.
+    pub(crate) fn collecting(&self, verb: &str, served: &Served, key: &Key) -> LogEntry {
+        let parts = key.parts();
+        LogEntry {
+            time: self.source.now().to_string(),
             user: COLLECTOR.to_owned(),
             manager: COLLECTOR.to_owned(),
             verb: verb.to_owned(),
@@ -51,13 +64,7 @@ impl Deletions {
             namespace: parts.namespace.unwrap_or_default().to_owned(),
             name: parts.name.to_owned(),
             ..LogEntry::default()
-        };
-        let changed = recorded(self.core.log.as_ref(), entry, change, |changed| match changed {
-            Ok(()) => (200, ""),
-            Err(Unwritten::Overtaken(_)) => (409, "Conflict"),
-            Err(Unwritten::Failed(failure)) => (failure.status.code, failure.status.reason),
-        });
-        reply(changed.await)
+        }
     }
 }
 

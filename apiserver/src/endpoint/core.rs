@@ -56,7 +56,9 @@ impl Core {
         resources: Resources,
         limits: &Limits,
     ) -> Self {
-        let log = Recorder::new(limits.log, History::new(limits.revisions_size, limits.revisions));
+        // A store that other servers write to has what it reads from them.
+        let history = History::new(limits.revisions_size, limits.revisions, !store.is_shared());
+        let log = Recorder::new(limits.log, history);
         Core {
             store: if log.is_some() { Arc::new(Recorded(store)) } else { store },
             log,

@@ -171,6 +171,8 @@ impl ObjectHistory {
 pub(crate) struct History {
     bytes: usize,
     items: usize,
+    /// Whether the store keeps the objects that it was given: the last state of an object is then in memory anyway.
+    store_shares: bool,
     kept: Mutex<Kept>,
 }
 
@@ -187,15 +189,23 @@ struct Kept {
 
 #[derive(Default)]
 struct KeptObject {
-    /// Items with the bytes that they keep in memory.
-    items: VecDeque<(Arc<Item>, usize)>,
+    items: VecDeque<KeptItem>,
     dropped: u64,
 }
 
+struct KeptItem {
+    item: Arc<Item>,
+    /// The bytes that it keeps in memory, without its object.
+    own: usize,
+    /// The bytes of its object that no later state shares.
+    object: usize,
+}
+
 impl History {
-    /// A history of at most a number of bytes, and of items for each object; `None` if one of them is 0.
-    pub(crate) fn new(bytes: usize, items: usize) -> Option<Self> {
-        (bytes > 0 && items > 0).then(|| History { bytes, items, kept: Mutex::default() })
+    /// A history of at most a number of bytes, and of items for each object; `None` if one of them is 0. `store_shares` is
+    /// whether the store keeps the objects that it was given, and not copies of them.
+    pub(crate) fn new(bytes: usize, items: usize, store_shares: bool) -> Option<Self> {
+        (bytes > 0 && items > 0).then(|| History { bytes, items, store_shares, kept: Mutex::default() })
     }
 
     /// Adds what happened to an object. `before` is the object that a write replaced.
@@ -208,13 +218,13 @@ impl History {
         if let Some((revision, object)) = before {
             let objects = kept.objects.get(key);
             let known = objects.is_some_and(|object| {
-                object.items.iter().rev().any(|(item, _)| item.event.revision() == Some(revision))
+                object.items.iter().rev().any(|kept| kept.item.event.revision() == Some(revision))
             });
             if !known {
-                kept.add(key, Box::default(), None, Event::Found { revision, object });
+                kept.add(key, Box::default(), None, Event::Found { revision, object }, self.store_shares);
             }
         }
-        kept.add(key, time, Some(request), event);
+        kept.add(key, time, Some(request), event, self.store_shares);
         let is_over = |kept: &Kept| kept.objects.get(key).is_some_and(|own| own.items.len() > self.items);
         while is_over(&kept) {
             kept.drop_first(&key.clone());
@@ -275,7 +285,14 @@ impl Kept {
         request
     }
 
-    fn add(&mut self, key: &Key, time: Box<str>, request: Option<Arc<Request>>, event: Event) {
+    fn add(
+        &mut self,
+        key: &Key,
+        time: Box<str>,
+        request: Option<Arc<Request>>,
+        event: Event,
+        store_shares: bool,
+    ) {
         self.last += 1;
         let number = self.last;
         let object = self.objects.entry(key.clone()).or_default();
@@ -284,31 +301,30 @@ impl Kept {
             (Some(other), Some(own)) => other > own,
             _ => false,
         };
-        let later = object.items.iter().rev().take_while(|(item, _)| is_later(item)).count();
+        let later = object.items.iter().rev().take_while(|kept| is_later(&kept.item)).count();
         let at = object.items.len() - later;
-        // The object of the state before stays in memory because of the history alone.
-        if event.revision().is_some() {
-            let state = object.items.range_mut(..at).rev().find(|(item, _)| item.event.revision().is_some());
-            if let Some((item, bytes)) = state
-                && let Some(old) = item.event.object()
-            {
-                let more = unshared_bytes(old, event.object());
-                *bytes = bytes.saturating_add(more);
-                self.bytes = self.bytes.saturating_add(more);
+        let texts = request.as_ref().map_or(0, |request| request.size());
+        let own = event.size().saturating_add(texts).saturating_add(ITEM);
+        self.bytes = self.bytes.saturating_add(own);
+        let is_state = event.revision().is_some();
+        let item = Arc::new(Item { number, time, request, event });
+        object.items.insert(at, KeptItem { item, own, object: 0 });
+        if is_state {
+            // The state before has another one after it.
+            let before = object.items.range(..at).rposition(|kept| kept.item.event.revision().is_some());
+            for at in before.into_iter().chain([at]) {
+                let (old, new) = object.count(at, store_shares);
+                self.bytes = self.bytes.saturating_sub(old).saturating_add(new);
             }
         }
-        let texts = request.as_ref().map_or(0, |request| request.size());
-        let bytes = event.size().saturating_add(texts).saturating_add(ITEM);
-        self.bytes = self.bytes.saturating_add(bytes);
-        object.items.insert(at, (Arc::new(Item { number, time, request, event }), bytes));
         self.order.insert(number, key.clone());
     }
 
     fn drop_first(&mut self, key: &Key) {
         let Some(object) = self.objects.get_mut(key) else { return };
-        let Some((item, bytes)) = object.items.pop_front() else { return };
+        let Some(KeptItem { item, own, object: bytes }) = object.items.pop_front() else { return };
         object.dropped += 1;
-        self.bytes = self.bytes.saturating_sub(bytes);
+        self.bytes = self.bytes.saturating_sub(own).saturating_sub(bytes);
         self.order.remove(&item.number);
         if object.items.is_empty() {
             self.objects.remove(key);
@@ -317,14 +333,26 @@ impl Kept {
 
     fn item(&self, key: &Key, number: u64) -> Option<Arc<Item>> {
         let items = &self.objects.get(key)?.items;
-        items.iter().rev().find(|(item, _)| item.number == number).map(|(item, _)| item.clone())
+        items.iter().rev().find(|kept| kept.item.number == number).map(|kept| kept.item.clone())
     }
 }
 
 impl KeptObject {
     fn history(&self) -> ObjectHistory {
-        let items = self.items.iter().map(|(item, _)| item.clone()).collect();
+        let items = self.items.iter().map(|kept| kept.item.clone()).collect();
         ObjectHistory { items, dropped: self.dropped }
+    }
+
+    /// Counts again the bytes that a state keeps of its object. Returns the old and the new number.
+    fn count(&mut self, at: usize, store_shares: bool) -> (usize, usize) {
+        let mut states = self.items.range_mut(at..).filter(|kept| kept.item.event.revision().is_some());
+        let Some(state) = states.next() else { return (0, 0) };
+        let bytes = match (state.item.event.object(), states.next()) {
+            (Some(object), Some(next)) => unshared_bytes(object, next.item.event.object()),
+            (Some(object), None) if !store_shares => unshared_bytes(object, None),
+            _ => 0,
+        };
+        (std::mem::replace(&mut state.object, bytes), bytes)
     }
 }
 
@@ -355,7 +383,7 @@ mod tests {
 
     #[test]
     fn writes_are_in_the_order_of_their_revisions() {
-        let history = History::new(1 << 20, 10).unwrap();
+        let history = History::new(1 << 20, 10, true).unwrap();
         let request = LogEntry::default();
         for number in [3, 5, 4] {
             history.push(&key("a"), None, &request, written(number, 1));
@@ -366,10 +394,39 @@ mod tests {
         assert_eq!(history.latest(2)[0].1.event.revision(), Some(revision(7)));
     }
 
+    /// The bytes of a history after writes of numbered objects of a size, in an order.
+    fn bytes_after(history: &History, order: &[u64]) -> usize {
+        let request = LogEntry::default();
+        for number in order {
+            history.push(&key("a"), None, &request, written(*number, 10_000));
+        }
+        history.kept().bytes
+    }
+
+    #[test]
+    fn every_object_that_a_later_one_replaced_is_counted_once() {
+        let new = || History::new(1 << 20, 100, true).unwrap();
+        let in_order = bytes_after(&new(), &[1, 2, 3, 4]);
+        assert!(in_order > 3 * 10_000 && in_order < 4 * 10_000, "{in_order}");
+        for order in [[4, 3, 2, 1], [1, 4, 2, 3], [2, 1, 4, 3]] {
+            assert_eq!(bytes_after(&new(), &order), in_order, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_object_is_counted_if_the_store_has_a_copy_of_it() {
+        let history = History::new(1 << 20, 3, false).unwrap();
+        let one = bytes_after(&history, &[1]);
+        assert!(one > 10_000, "{one}");
+        assert_eq!(bytes_after(&history, &[2, 3]), 3 * one);
+        // The first is dropped.
+        assert_eq!(bytes_after(&history, &[4]), 3 * one);
+    }
+
     #[test]
     fn the_oldest_items_are_dropped_first() {
         let request = LogEntry::default();
-        let history = History::new(64 << 10, 5).unwrap();
+        let history = History::new(64 << 10, 5, true).unwrap();
         for number in 1..=8 {
             history.push(&key("a"), None, &request, written(number, 1));
         }
