@@ -116,8 +116,16 @@ impl ApiServer {
             tasks.push(tokio::spawn(crate::expiry::run(core.clone(), gate.limits.event_time)));
         }
         if core.store.is_shared() {
-            let core = core.clone();
-            tasks.push(tokio::spawn(async move { core.follow_definitions().await }));
+            let (following, freeing) = (core.clone(), core.clone());
+            tasks.push(tokio::spawn(async move { following.follow_definitions().await }));
+            tasks.push(tokio::spawn(async move {
+                match freeing.free_abandoned_allocations().await {
+                    Ok(()) | Err(StoreError::Closed) => {}
+                    Err(error) => {
+                        tracing::warn!(%error, "unused addresses of Services remain until the next start")
+                    }
+                }
+            }));
         }
         let running = Running(tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect());
         let collector = Arc::new(tokio::sync::Mutex::new(new()));

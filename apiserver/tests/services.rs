@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::Client;
+use common::failing::Failing;
 use fieldmanager_apiserver::store::{
     BoxWatch, Key, List, Memory, Page, Prefix, Read, Result, Revision, Store, StoreError, Write,
 };
@@ -199,4 +200,27 @@ async fn allocations_without_a_service_are_freed_at_the_start() {
     let spec =
         json!({"type": "NodePort", "clusterIP": "10.96.7.7", "ports": [{"port": 80, "nodePort": 30100}]});
     client.post(SERVICES, &service("a", &spec)).await.expect(201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn allocations_of_another_server_are_freed_only_if_no_service_follows() {
+    let store = Arc::new(Failing { is_shared: true, ..Failing::default() });
+    let address = |name: &str| Key::new("", "serviceaddresses", None, name).unwrap();
+    let (kept, left) = (address("10.96.7.7"), address("10.96.8.8"));
+    // Another server has made them and not yet written the Services.
+    for key in [&kept, &left] {
+        store.write(key, Write::Create("a uid".into())).await.unwrap();
+    }
+    let builder = ApiServer::builder().store(store.clone()).collection(Collection::Stepped);
+    let client = Client { server: builder.build().await.unwrap() };
+    let exists = async |key: &Key| store.get(key, None).await.unwrap().entry.is_some();
+    assert!(exists(&kept).await && exists(&left).await);
+    let refused = client.post(SERVICES, &service("b", &json!({"clusterIP": "10.96.7.7"}))).await;
+    assert_eq!(refused.code, 422);
+    let object = r#"{"metadata": {"uid": "a uid"}, "spec": {"clusterIPs": ["10.96.7.7"]}}"#;
+    let object = fieldmanager_value::Value::from_json(object).unwrap();
+    let key = Key::new("", "services", Some("default"), "a").unwrap();
+    store.write(&key, Write::Create(object)).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(300)).await;
+    assert!(exists(&kept).await && !exists(&left).await);
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use fieldmanager_handlers::{Action, Outcome, Subresource};
 use fieldmanager_managedfields::Status;
@@ -34,6 +35,9 @@ const LAST_ADDRESS: u32 = 0x0A60_FFFE;
 /// The node ports.
 const FIRST_PORT: u32 = 30_000;
 const LAST_PORT: u32 = 32_767;
+
+/// The time after which an allocation without a Service is no longer that of a request.
+const ABANDONED: Duration = Duration::from_secs(60);
 
 /// An allocation: its kind, and the address or port.
 pub(super) type Allocation = (&'static str, String);
@@ -84,30 +88,62 @@ impl Core {
     /// Makes the allocations agree with the Services, of which a server that ended during a write may have left too many,
     /// and those that exist from the start have none.
     pub(crate) async fn repair_allocations(&self) -> Result<(), StoreError> {
-        let registry = self.registry();
-        let Some(services) = registry.get("", "v1", "services") else { return Ok(()) };
-        let mut wanted = BTreeMap::new();
-        if let Ok(prefix) = services.prefix("") {
-            for entry in self.store.list(ListOf::new(prefix)).await?.entries {
-                let uid = Value::from(text(&entry.object, &["metadata", "uid"]));
-                wanted.extend(allocations(&entry.object).into_iter().map(|one| (one, uid.clone())));
-            }
+        let (unused, missing) = self.compared_allocations().await?;
+        // Another server may be about to write the Service of an allocation.
+        if !self.store.is_shared() {
+            self.free(unused).await?;
         }
-        for kind in [ADDRESSES, PORTS] {
-            let Ok(prefix) = Prefix::resource("", kind) else { continue };
-            for entry in self.store.list(ListOf::new(prefix)).await?.entries {
-                let name = entry.key.parts().name.to_owned();
-                if wanted.remove(&(kind, name)).is_none() {
-                    ignoring_conflicts(
-                        self.store.write(&entry.key, Write::Delete { expected: entry.revision }).await,
-                    )?;
-                }
-            }
-        }
-        for ((kind, name), uid) in wanted {
+        for ((kind, name), uid) in missing {
             if let Ok(key) = Key::new("", kind, None, &name) {
                 ignoring_conflicts(self.store.write(&key, Write::Create(uid)).await)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Frees the allocations of a shared store that have no Service for longer than a request takes.
+    pub(crate) async fn free_abandoned_allocations(&self) -> Result<(), StoreError> {
+        let (before, _) = self.compared_allocations().await?;
+        if before.is_empty() {
+            return Ok(());
+        }
+        tokio::time::sleep(ABANDONED).await;
+        let (mut unused, _) = self.compared_allocations().await?;
+        unused.retain(|key, revision| before.get(key) == Some(revision));
+        self.free(unused).await
+    }
+
+    /// The allocations that no Service has, with their revisions, and those that Services lack, with the uids of these. The
+    /// Services are read last, so that an allocation whose Service was written meanwhile is used.
+    async fn compared_allocations(
+        &self,
+    ) -> Result<(BTreeMap<Key, Revision>, BTreeMap<Allocation, Value>), StoreError> {
+        let mut found = Vec::new();
+        for kind in [ADDRESSES, PORTS] {
+            let Ok(prefix) = Prefix::resource("", kind) else { continue };
+            let entries = self.store.list(ListOf::new(prefix)).await?.entries;
+            found.extend(entries.into_iter().map(|entry| (kind, entry)));
+        }
+        let registry = self.registry();
+        let services = registry.get("", "v1", "services").and_then(|services| services.prefix("").ok());
+        let Some(services) = services else { return Ok(Default::default()) };
+        let mut missing = BTreeMap::new();
+        for entry in self.store.list(ListOf::new(services)).await?.entries {
+            let uid = Value::from(text(&entry.object, &["metadata", "uid"]));
+            missing.extend(allocations(&entry.object).into_iter().map(|one| (one, uid.clone())));
+        }
+        let mut unused = BTreeMap::new();
+        for (kind, entry) in found {
+            if missing.remove(&(kind, entry.key.parts().name.to_owned())).is_none() {
+                unused.insert(entry.key, entry.revision);
+            }
+        }
+        Ok((unused, missing))
+    }
+
+    async fn free(&self, unused: BTreeMap<Key, Revision>) -> Result<(), StoreError> {
+        for (key, expected) in unused {
+            ignoring_conflicts(self.store.write(&key, Write::Delete { expected }).await)?;
         }
         Ok(())
     }
