@@ -1,4 +1,4 @@
-//! What clients get while a store fails, and what happens when it no longer does.
+//! Answers of a server while its store fails and afterwards.
 
 #![allow(
     clippy::unwrap_used,

@@ -13,11 +13,11 @@ pub struct LogEntry {
     pub number: u64,
     /// The time of the server when the request began, such as `2026-01-31T12:00:00Z`.
     pub time: String,
-    /// The user; `collector` for changes of the collector.
+    /// The user; `collector` for changes of the collector and deletions of old Events.
     pub user: String,
     /// The header `User-Agent`.
     pub user_agent: String,
-    /// The parameter `fieldManager`, or the first part of the user agent; `collector` for changes of the collector.
+    /// The parameter `fieldManager`, or the first part of the user agent; `collector` where that is the user.
     pub manager: String,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `apply`, `delete` or `deletecollection`; for a path that is no
     /// resource, the method in lower case.

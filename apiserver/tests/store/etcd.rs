@@ -491,6 +491,25 @@ async fn requests_are_answered_with_503_until_etcd_runs_again() {
     assert_eq!(watch.names(1).await, ["ADDED c"]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_namespace_that_ends_while_etcd_is_restarted_is_removed() {
+    let etcd = Server::start(&[]);
+    let store = etcd.connect(HistoryLimits::default()).await;
+    let client = Client { server: ApiServer::builder().store(store).build().await.unwrap() };
+    let namespaces = "/api/v1/namespaces";
+    let named = |name: &str| serde_json::json!({"metadata": {"name": name}});
+    client.post(namespaces, &named("team")).await.expect(201);
+    for number in 0..20 {
+        let path = format!("{namespaces}/team/configmaps");
+        client.post(&path, &named(&format!("a-{number}"))).await.expect(201);
+    }
+    client.delete(&format!("{namespaces}/team")).await.expect(200);
+    etcd.kill();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    etcd.resume();
+    ask_until(&client, &format!("{namespaces}/team"), 404).await;
+}
+
 /// Asks until an answer has a code.
 async fn ask_until(client: &Client, path: &str, code: u16) {
     let started = Instant::now();
