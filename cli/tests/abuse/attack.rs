@@ -33,6 +33,8 @@ pub(crate) enum Harm {
     SlowBody,
     /// Sends a body that never ends.
     EndlessBody,
+    /// Sends a body that never ends as fast as the server reads it.
+    Flood,
     /// Reads an answer, one byte each second.
     SlowReader,
     /// Reads nothing of a watch.
@@ -113,6 +115,13 @@ async fn act(stream: &mut TcpStream, harm: Harm, delay: Duration) -> std::io::Re
             loop {
                 stream.write_all(b"1\r\n \r\n").await?;
                 tokio::time::sleep(second).await;
+            }
+        }
+        Harm::Flood => {
+            stream.write_all(format!("{post}Transfer-Encoding: chunked\r\n\r\n").as_bytes()).await?;
+            let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
+            loop {
+                stream.write_all(chunk.as_bytes()).await?;
             }
         }
         Harm::SlowReader => {

@@ -117,7 +117,7 @@ async fn slow_clients_are_cut_off() {
     let _turn = TURN.read().await;
     let server = filled(&TIMES).await;
     let mut kinds = Vec::new();
-    for (harm, _) in attack::KINDS {
+    for harm in attack::KINDS.iter().map(|(harm, _)| *harm).chain([attack::Harm::Flood]) {
         let began = Instant::now();
         kinds.push((harm, attack::some(&server.address, harm, 20).await));
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -146,8 +146,9 @@ async fn slow_tls_handshakes_are_cut_off() {
     let server = Server::start(&[&TIMES[..], &["--tls"]].concat());
     let mut silent = attack::some(&server.address, attack::Harm::Silence, 100).await;
     silent.extend(attack::some(&server.address, attack::Harm::SlowHandshake, 100).await);
+    // Some may have been cut off already.
     let connections = server.connections();
-    assert!(connections >= 200, "only {connections} connections");
+    assert!(connections > 100, "only {connections} connections");
     server.until_connections_are_at_most(8).await;
 }
 
