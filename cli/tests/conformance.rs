@@ -220,7 +220,13 @@ fn reports_have_every_format() {
     );
     let curl = json["scenarios"][1]["failures"][0]["exchange"]["curl"].as_str().unwrap();
     assert!(curl.starts_with("curl -sS -X PATCH"), "{curl}");
+    assert_eq!(json["server"]["url"], server.url.as_str());
+    let version = json["server"]["version"].as_str().unwrap();
+    let run = server.conformance("@/cases.yaml");
+    let line = format!("server {}, version {version}", server.url);
+    assert!(run.out.lines().any(|found| found == line), "{}", run.out);
     let run = server.conformance("--report junit @/cases.yaml");
+    assert!(run.out.contains(&format!(r#"<property name="version" value="{version}"/>"#)), "{}", run.out);
     assert!(run.out.contains(r#"tests="4" skipped="1" failures="2" errors="0""#), "{}", run.out);
     let run = server.conformance("--report markdown @/cases.yaml");
     assert!(run.out.contains(": 1 passed, 2 failed, 1 skipped.\n"), "{}", run.out);
@@ -288,6 +294,7 @@ fn baseline_fails_only_for_what_is_worse() {
     let server = Server::start(&[]);
     let missing = server.conformance("--baseline @/baseline.json @/cases.yaml");
     assert_eq!((missing.code, missing.out.as_str()), (2, ""), "{}", missing.err);
+    assert!(missing.err.contains("does not exist: --update-baseline writes it"), "{}", missing.err);
     assert_eq!(server.conformance("--baseline @/baseline.json --update-baseline @/cases.yaml").code, 0);
     let run = server.conformance("--baseline @/baseline.json @/cases.yaml");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
@@ -304,6 +311,16 @@ fn baseline_fails_only_for_what_is_worse() {
              better than the baseline: {area}: a config map has another value\n"
         )
     );
+    // A case that no longer exists.
+    let gone = r#"{"failed": ["old: gone"], "skipped": []}"#;
+    std::fs::write(server.folder.path().join("baseline.json"), gone).unwrap();
+    let run = server.conformance("--baseline @/baseline.json @/cases.yaml --filter created");
+    assert!(run.err.contains("in the baseline, but there is no such case: old: gone\n"), "{}", run.err);
+    let baseline = || std::fs::read_to_string(server.folder.path().join("baseline.json")).unwrap();
+    server.conformance("--baseline @/baseline.json --update-baseline @/cases.yaml --filter created");
+    assert!(baseline().contains("old: gone"));
+    server.conformance("--baseline @/baseline.json --update-baseline @/cases.yaml");
+    assert!(!baseline().contains("old: gone"));
     std::fs::write(server.folder.path().join("baseline.json"), "{}").unwrap();
     let run = server.conformance("--baseline @/baseline.json @/cases.yaml");
     assert_eq!(run.code, 2);
@@ -348,12 +365,15 @@ fn servers_that_do_not_look_like_tests_are_refused() {
         (
             2,
             "error: https://api.shop.example.com:6443 does not look like a server for tests, and a run creates \
-             namespaces and CustomResourceDefinitions: --yes runs on it nevertheless\n"
+             namespaces and CustomResourceDefinitions: expected a word such as kind, k3d, dev or test in the name \
+             of the context, of the cluster or of the host without its last label, or a loopback address by \
+             --server; --yes runs on it nevertheless\n"
         )
     );
     let silent = run(&["conformance", "--server", "http://127.0.0.1:1"]);
     assert_eq!(silent.code, 2);
     assert!(silent.err.starts_with("error: http://127.0.0.1:1 does not answer: "), "{}", silent.err);
+    assert!(silent.err.contains("Connection refused"), "{}", silent.err);
     let wrong = run(&["conformance", "--server", "nowhere"]);
     assert!(wrong.err.contains("`nowhere` is not the address of a server"), "{}", wrong.err);
 }
@@ -372,6 +392,11 @@ fn kubeconfig_leads_to_the_server_with_tokens_and_exec_plugins() {
     assert_eq!(by_token.code, 0, "{}{}", by_token.out, by_token.err);
     let without = line(&format!("--server {url} --insecure"));
     assert_eq!(without.code, 2, "{}", without.out);
+    let unknown_authority = line(&format!("--server {url} --token secret"));
+    assert_eq!(unknown_authority.code, 2, "{}", unknown_authority.out);
+    for part in ["certificate", "--certificate-authority", "--insecure"] {
+        assert!(unknown_authority.err.contains(part), "{}", unknown_authority.err);
+    }
     // The token by a plugin, the certificate by a file.
     let kubeconfig: serde_json::Value =
         serde_json::from_slice(&std::fs::read(server.folder.path().join("kubeconfig")).unwrap()).unwrap();
@@ -387,7 +412,39 @@ fn kubeconfig_leads_to_the_server_with_tokens_and_exec_plugins() {
     assert_eq!(by_plugin.code, 0, "{}{}", by_plugin.out, by_plugin.err);
     let unknown = line("--kubeconfig @/plugin --context other");
     assert_eq!(unknown.code, 2, "{}", unknown.out);
-    assert!(unknown.err.contains("other"), "{}", unknown.err);
+    assert!(
+        unknown.err.contains(&format!("no context `other`: expected one of {context}")),
+        "{}",
+        unknown.err
+    );
+}
+
+#[test]
+fn plugins_of_a_kubeconfig_run_after_the_guard_and_their_arguments_are_not_shown() {
+    let folder = Folder::new(&[("cases.yaml", CASES)]);
+    let marker = folder.path().join("marker");
+    for (context, is_run) in [("shop", false), ("shop-prod", false), ("kind-shop", true)] {
+        let script = format!("touch {}; echo geheim; exit 3", marker.display());
+        let kubeconfig = serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": context,
+            "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+            "users": [{"name": "u", "user": {"exec": {
+                "apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", script],
+                "env": [{"name": "PASSWORD", "value": "geheim"}], "interactiveMode": "Never",
+            }}}],
+            "contexts": [{"name": context, "context": {"cluster": "c", "user": "u"}}],
+        });
+        std::fs::write(folder.path().join("config"), kubeconfig.to_string()).unwrap();
+        let run = line(&folder.line("conformance --kubeconfig @/config @/cases.yaml"));
+        assert_eq!((run.code, marker.exists()), (2, is_run), "{context}: {}", run.err);
+        assert!(!run.err.contains("geheim"), "{}", run.err);
+        let expected = if is_run {
+            "the plugin of the kubeconfig failed with exit status: 3"
+        } else {
+            "does not look like"
+        };
+        assert!(run.err.contains(expected), "{}", run.err);
+    }
 }
 
 /// Starts a TLS proxy that requires a client certificate, and returns its port.
@@ -455,30 +512,94 @@ fn kubeconfig_leads_to_the_server_with_a_client_certificate() {
     }
 }
 
+/// A case with a definition that waits, in a step of a second before one that ends late.
+const LONG: &str = r#"
+name: long
+needs: [status]
+schema:
+  apiVersion: apiextensions.k8s.io/v1
+  kind: CustomResourceDefinition
+  metadata: {name: shops.example.com}
+  spec:
+    group: example.com
+    scope: Namespaced
+    names: {plural: shops, singular: shop, kind: Shop, listKind: ShopList}
+    versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+steps:
+- apply: {manager: a, object: {apiVersion: example.com/v1, kind: Shop, metadata: {name: a, finalizers: [example.com/keep]}}}
+- wait: 60
+"#;
+
+impl Server {
+    /// Starts a run of the long case, and waits until it has created everything.
+    fn begin(&self, arguments: &[&str]) -> (Child, String) {
+        let path = self.folder.path().join("long.yaml");
+        std::fs::write(&path, LONG).unwrap();
+        let process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
+            .args(["conformance", "--server", &self.url, path.to_str().unwrap()])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let begin = Instant::now();
+        loop {
+            let definitions = self.names("/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
+            let shops = definitions.iter().find(|name| name.starts_with("shops."));
+            if let (Some(shops), (1, 1)) = (shops, self.left()) {
+                let group = shops.strip_prefix("shops.").unwrap().to_owned();
+                if self.names(&format!("/apis/{group}/v1/shops")) == ["a"] {
+                    return (process, group);
+                }
+            }
+            assert!(begin.elapsed() < Duration::from_secs(20), "the run did not begin");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn send_signal(process: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &process.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
 #[test]
 fn stopped_run_removes_what_it_created() {
-    let server = Server::start(&[]);
-    let long = "name: long\nschema: builtin:kubernetes\nsteps:\n- request: {verb: apply, manager: a, body: {apiVersion: v1, \
-                kind: ConfigMap, metadata: {name: a}}}\n- wait: 1\n- wait: 1\n- wait: 60\n";
-    let path = server.folder.path().join("long.yaml");
-    std::fs::write(&path, long).unwrap();
-    let process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
-        .args(["conformance", "--server", &server.url, path.to_str().unwrap()])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let begin = Instant::now();
-    while server.left().0 == 0 {
-        assert!(begin.elapsed() < Duration::from_secs(20), "the run did not begin");
-        std::thread::sleep(Duration::from_millis(20));
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let server = Server::start(&[]);
+        let (process, _) = server.begin(&["--report", "json"]);
+        send_signal(&process, signal);
+        let output = process.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{signal}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(error, "stopped before the end of 1 cases; what the run created is removed\n");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["notRun"].as_i64(), Some(1));
+        assert_eq!(server.left(), (0, 0));
     }
-    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
-    let output = process.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("stopped before the end of 1 cases"), "{error}");
-    assert_eq!(server.left(), (0, 0));
+}
+
+#[test]
+fn stopped_run_that_keeps_its_objects_says_so() {
+    let server = Server::start(&[]);
+    let (process, _) = server.begin(&["--keep"]);
+    send_signal(&process, "-INT");
+    let error = String::from_utf8(process.wait_with_output().unwrap().stderr).unwrap();
+    assert_eq!(error, "stopped before the end of 1 cases; what the run created is kept\n");
+    assert_eq!(server.left(), (1, 1));
+}
+
+#[test]
+fn second_signal_ends_a_run_whose_server_does_not_answer() {
+    let server = Server::start(&[]);
+    let (mut process, _) = server.begin(&[]);
+    send_signal(&server.process, "-STOP");
+    send_signal(&process, "-INT");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(process.try_wait().unwrap().is_none(), "the run removes what it created");
+    send_signal(&process, "-INT");
+    assert_eq!(process.wait().unwrap().code(), Some(130));
 }
 
 #[test]

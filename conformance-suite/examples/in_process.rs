@@ -15,7 +15,8 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let suite = if paths.is_empty() { Suite::embedded()? } else { Suite { scenarios: load(paths)? } };
     let connection = Connection::in_process().await?;
     let options = RunOptions { name: "example".into(), jobs: 8, keep: true };
-    let report = suite.run(&connection, &options, |_| {}, std::future::pending()).await;
+    let outcome = suite.run(&connection, &options, |_| {}, std::future::pending()).await;
+    let report = outcome.report;
     for case in report.scenarios.iter().filter(|case| case.failed()) {
         println!("FAIL {}: {}", case.area.as_deref().unwrap_or_default(), case.name);
     }

@@ -65,6 +65,17 @@ impl Baseline {
         }
     }
 
+    /// The cases of the baseline that are not in a list of names, each with its area: `lists: a set keeps its order`.
+    pub fn unknown(&self, names: &BTreeSet<String>) -> Vec<String> {
+        self.failed.union(&self.skipped).filter(|name| !names.contains(*name)).cloned().collect()
+    }
+
+    /// Removes the cases that are not in a list of names.
+    pub fn remove_unknown(&mut self, names: &BTreeSet<String>) {
+        self.failed.retain(|name| names.contains(name));
+        self.skipped.retain(|name| names.contains(name));
+    }
+
     /// Compares a run with the baseline. A case that is not in the baseline passed before.
     pub fn compare(&self, report: &Report) -> Comparison {
         let mut comparison = Comparison::default();

@@ -1,7 +1,6 @@
 //! Runs one case: its steps as requests, in order.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fieldmanager_harness::Failure;
@@ -9,21 +8,23 @@ use fieldmanager_harness::internal::{Action, Branch, Expect, ExpectedEvent, Sche
 use fieldmanager_value::{Map, Str, Value};
 use futures::future::{BoxFuture, join_all};
 use futures::{FutureExt, StreamExt};
-use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::cleanup::Created;
 use crate::connection::{Connection, Message};
+use crate::definitions::labelled;
 use crate::find::find;
 use crate::judge::Judge;
 use crate::names::{Names, Variables};
 use crate::reply::{Reply, exchange, shortened};
 use crate::resources::Resources;
+use crate::stop::Stop;
 use crate::wire::{ObjectName, Wire, encoded};
 
 /// How long a step that is repeated waits before the next attempt.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long a watch waits for its events, and then for an event too many.
+/// How long a watch waits for all its events, and then for an event too many.
 const EVENTS: Duration = Duration::from_secs(10);
 const SURPLUS: Duration = Duration::from_millis(300);
 
@@ -35,10 +36,12 @@ pub(crate) struct Case<'c> {
     pub(crate) connection: &'c Connection,
     pub(crate) names: Names,
     pub(crate) resources: Resources,
-    /// The paths of objects outside the namespace that steps have written.
-    cluster: Mutex<BTreeSet<String>>,
-    /// Whether no further step begins.
-    stopped: &'c AtomicBool,
+    /// The name of the run.
+    pub(crate) run: &'c str,
+    /// The objects that steps have created.
+    pub(crate) created: &'c Created,
+    /// Set when no further step begins.
+    pub(crate) stop: &'c Stop,
 }
 
 /// What a step leaves for the next one.
@@ -57,29 +60,12 @@ struct Sent {
     object: Option<ObjectName>,
 }
 
-impl<'c> Case<'c> {
-    pub(crate) fn new(
-        connection: &'c Connection,
-        names: Names,
-        resources: Resources,
-        stopped: &'c AtomicBool,
-    ) -> Self {
-        Case { connection, names, resources, cluster: Mutex::default(), stopped }
-    }
-
-    /// Deletes the objects outside the namespace.
-    pub(crate) async fn delete_cluster_objects(&self) {
-        for path in self.cluster.lock().await.iter() {
-            // The case may have deleted it already.
-            let _ = self.connection.send(&Message::new("DELETE", path.clone(), String::new())).await;
-        }
-    }
-
+impl Case<'_> {
     /// Runs steps in order. Steps after a failed one are run too.
-    pub(crate) async fn run(&self, steps: &[Step], state: &mut State) -> Vec<Failure> {
+    pub(crate) async fn steps(&self, steps: &[Step], state: &mut State) -> Vec<Failure> {
         let mut failures = Vec::new();
         for (number, step) in steps.iter().enumerate() {
-            if self.stopped.load(Ordering::Relaxed) {
+            if self.stop.is_set() {
                 break;
             }
             let mut found = self.step(step, state).await;
@@ -102,7 +88,7 @@ impl<'c> Case<'c> {
                 Ok(failures) => failures,
                 Err(message) => vec![Failure::new("step", message)],
             };
-            if failures.is_empty() || Instant::now() >= end || self.stopped.load(Ordering::Relaxed) {
+            if failures.is_empty() || Instant::now() >= end || self.stop.is_set() {
                 *state = attempt;
                 for failure in &mut failures {
                     failure.action.get_or_insert(step.action.name());
@@ -117,7 +103,7 @@ impl<'c> Case<'c> {
         let sent = match &step.action {
             Action::Wait(time) => {
                 let end = Instant::now() + *time;
-                while Instant::now() < end && !self.stopped.load(Ordering::Relaxed) {
+                while Instant::now() < end && !self.stop.is_set() {
                     sleep(PAUSE.min(end - Instant::now())).await;
                 }
                 return Ok(Vec::new());
@@ -151,6 +137,7 @@ impl<'c> Case<'c> {
 
     async fn exchange(&self, message: &Message) -> Result<Reply, String> {
         let answer = self.connection.send(message).await;
+        self.created.note(message, &answer).await;
         let answer = answer.map_err(|error| format!("{}: {error}", self.connection.curl(message)))?;
         Ok(Reply::new(self.connection, &self.names, message, answer))
     }
@@ -168,14 +155,6 @@ impl<'c> Case<'c> {
             let path = self.wire(state).path(object, false)?;
             let live = self.exchange(&Message::new("GET", path, String::new())).await?;
             reply.live = Some(live.body);
-        }
-        if let Some(object) =
-            sent.object.as_ref().filter(|_| sent.message.method != "GET" && !reply.is_refused())
-        {
-            let path = self.wire(state).path(object, false).unwrap_or_default();
-            if !path.is_empty() && !path.contains("/namespaces/") {
-                self.cluster.lock().await.insert(path);
-            }
         }
         let key = sent.object.as_ref().map(ObjectName::key);
         let before = key.as_ref().and_then(|key| state.seen.get(key));
@@ -223,7 +202,7 @@ impl<'c> Case<'c> {
     /// Replaces the definitions by those of another schema.
     async fn change_schema(&self, schema: &SchemaSource) -> Result<Vec<Failure>, String> {
         for definition in schema.definitions()? {
-            let definition = self.names.value_to_server(definition);
+            let definition = labelled(&self.names.value_to_server(definition), self.run);
             let name = definition.get("metadata").and_then(|metadata| metadata.get("name")?.as_str());
             let name = name.ok_or("the definition has no name: expected `metadata.name`")?;
             let path = format!("{}/{}", crate::definitions::PATH, encoded(name));
@@ -257,7 +236,7 @@ impl<'c> Case<'c> {
                     .variables
                     .0
                     .insert(Str::from("i"), Value::from(i64::try_from(number).unwrap_or(i64::MAX)));
-                running.push(async move { self.run(&branch.steps, &mut state).await });
+                running.push(async move { self.steps(&branch.steps, &mut state).await });
             }
         }
         join_all(running).map(|failures| failures.into_iter().flatten().collect()).boxed()
@@ -297,14 +276,18 @@ impl<'c> Case<'c> {
                 failure.exchange = Some(exchange(self.connection, &self.names, &message, answer));
                 failure
             };
-            let response = self.connection.respond(&message).await?;
+            let opened = tokio::select! {
+                opened = self.connection.open(&message) => opened,
+                () = self.stop.wait() => Err("the run was stopped".into()),
+            };
+            let response = opened.map_err(|error| format!("{}: {error}", self.connection.curl(&message)))?;
             if response.status() != 200 {
                 let code = response.status();
                 let refused = Failure::new("step", format!("the watch was refused with the code {code}"));
                 return Ok(vec![shown(refused, code.to_string())]);
             }
             let mut body = response.into_body();
-            let mut failures = self.run(&watch.steps, state).await;
+            let mut failures = self.steps(&watch.steps, state).await;
             let expected =
                 expect.answer.as_ref().and_then(|answer| answer.events.as_deref()).unwrap_or_default();
             let found = self.events(&mut body, expected).await?;
@@ -329,9 +312,16 @@ impl<'c> Case<'c> {
         let wants_bookmarks = expected.iter().any(|event| event.event == "BOOKMARK");
         let mut data = http_body_util::BodyDataStream::new(body);
         let (mut found, mut line) = (Vec::new(), Vec::new());
+        let (mut end, mut is_surplus) = (Instant::now() + EVENTS, false);
         while found.len() <= expected.len() {
-            let patience = if found.len() < expected.len() { EVENTS } else { SURPLUS };
-            let Ok(Some(chunk)) = timeout(patience, data.next()).await else { break };
+            if found.len() == expected.len() && !is_surplus {
+                (end, is_surplus) = (Instant::now() + SURPLUS, true);
+            }
+            let chunk = tokio::select! {
+                chunk = timeout_at(end, data.next()) => chunk,
+                () = self.stop.wait() => break,
+            };
+            let Ok(Some(chunk)) = chunk else { break };
             line.extend_from_slice(&chunk.map_err(|error| error.to_string())?);
             if line.len() > LINE {
                 return Err(format!("a line of the watch has more than {LINE} bytes"));

@@ -1,83 +1,43 @@
 //! The connection to a server.
 
-use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fieldmanager_apiserver::{ApiServer, Random};
+use fieldmanager_value::Value;
 use http::{HeaderMap, Request, Uri};
+use kube::Client;
 use kube::client::Body;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use tokio::time::{Instant, sleep, timeout};
 
-/// How long a request may take.
+use crate::fault::{ConnectError, with_causes};
+use crate::reply::shortened;
+use crate::stop::Stop;
+use crate::target::{ServerOptions, Target};
+
+/// How long a request may take, and one to a server that no longer answers.
 const PATIENCE: Duration = Duration::from_secs(30);
+const LAST_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a request may be repeated because the server has too many, and the shortest time between.
+const THROTTLED: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The number of requests in a row without an answer that ends a run.
+const ROW: usize = 10;
 
 /// The client of the requests, and so the manager of those that name none.
 const AGENT: &str = concat!("fieldmanager-conformance/", env!("CARGO_PKG_VERSION"));
-
-/// How to reach a server.
-#[derive(Clone, Debug, Default)]
-pub struct ServerOptions {
-    /// The address, such as `https://127.0.0.1:6443`. Without it, the kubeconfig names the server.
-    pub url: Option<String>,
-    /// The bearer token for the address.
-    pub token: Option<String>,
-    /// A file with the certificate authority of the address, in PEM.
-    pub certificate_authority: Option<PathBuf>,
-    /// Whether any certificate is accepted.
-    pub insecure: bool,
-    /// The kubeconfig; without it, the files of `$KUBECONFIG` or `~/.kube/config`.
-    pub kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig; without it, the current one.
-    pub context: Option<String>,
-}
-
-/// A server that cannot be reached.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// The address is not one.
-    #[error(
-        "`{url}` is not the address of a server: {reason}; expected an address such as https://127.0.0.1:6443"
-    )]
-    Url {
-        /// The address.
-        url: String,
-        /// The fault.
-        reason: String,
-    },
-    /// A file cannot be read.
-    #[error("{}: cannot be read: {reason}", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// The fault.
-        reason: String,
-    },
-    /// The kubeconfig does not lead to a server.
-    #[error("the kubeconfig: {0}")]
-    Kubeconfig(#[from] kube::config::KubeconfigError),
-    /// The client cannot be made, for instance because of a certificate.
-    #[error("the client: {0}")]
-    Client(#[source] kube::Error),
-    /// The server does not answer.
-    #[error("{url} does not answer: {reason}")]
-    Silent {
-        /// The address.
-        url: String,
-        /// The fault.
-        reason: String,
-    },
-}
 
 /// A connection to a server.
 #[derive(Clone)]
 pub struct Connection {
     client: Client,
     url: String,
-    context: Option<String>,
     /// Arguments of `curl`, without secrets.
     curl: Vec<String>,
+    silence: Arc<Silence>,
 }
 
 /// An answer of a server.
@@ -86,6 +46,15 @@ pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
+}
+
+impl Answer {
+    /// The message of a `Status`, otherwise the body.
+    pub(crate) fn message(&self) -> String {
+        let status = Value::from_json(&self.text).unwrap_or_default();
+        let message = status.get("message").and_then(Value::as_str).map(str::to_owned);
+        message.unwrap_or_else(|| shortened(&self.text))
+    }
 }
 
 /// A request as it is sent.
@@ -129,25 +98,11 @@ impl Connection {
     ///
     /// [`ConnectError`].
     pub async fn new(options: &ServerOptions) -> Result<Self, ConnectError> {
-        let (mut config, context) = config(options).await?;
-        config.accept_invalid_certs |= options.insecure;
-        let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-        let mut curl = Vec::new();
-        if config.accept_invalid_certs {
-            curl.push("--insecure".to_owned());
-        } else if let Some(file) = &options.certificate_authority {
-            curl.push(format!("--cacert {}", quoted(&file.display().to_string())));
-        } else if config.root_cert.is_some() {
-            curl.push("--cacert \"$CERTIFICATE_AUTHORITY\"".to_owned());
-        }
-        let info = &config.auth_info;
-        if info.client_certificate.is_some() || info.client_certificate_data.is_some() {
-            curl.push("--cert \"$CERTIFICATE\" --key \"$KEY\"".to_owned());
-        } else if info.token.is_some() || info.token_file.is_some() || info.exec.is_some() {
-            curl.push("-H \"Authorization: Bearer $TOKEN\"".to_owned());
-        }
-        let client = Client::try_from(config).map_err(ConnectError::Client)?;
-        Ok(Connection { client, url, context, curl })
+        Target::read(options).await?.connect()
+    }
+
+    pub(crate) fn by_client(client: Client, url: String, curl: Vec<String>) -> Self {
+        Connection { client, url, curl, silence: Arc::default() }
     }
 
     /// A connection to a new server of this project inside the program, with the time of the system.
@@ -160,31 +115,12 @@ impl Connection {
         let server = ApiServer::builder().source(Random::system()).build().await;
         let server =
             server.map_err(|error| ConnectError::Silent { url: url.clone(), reason: error.to_string() })?;
-        let client = Client::new(server, "default");
-        Ok(Connection { client, url, context: None, curl: Vec::new() })
+        Ok(Connection::by_client(Client::new(server, "default"), url, Vec::new()))
     }
 
     /// The address of the server.
     pub fn url(&self) -> &str {
         &self.url
-    }
-
-    /// The context of the kubeconfig, if the server is from one.
-    pub fn context(&self) -> Option<&str> {
-        self.context.as_deref()
-    }
-
-    /// Whether the server looks like one for tests: its address is of the loopback interface, or the name of the context or
-    /// of the host has a word of test servers.
-    ///
-    /// ```
-    /// use fieldmanager_conformance_suite::looks_like_test;
-    /// assert!(looks_like_test("https://127.0.0.1:6443", None));
-    /// assert!(looks_like_test("https://10.0.0.7:6443", Some("kind-shop")));
-    /// assert!(!looks_like_test("https://api.shop.example.com", Some("production")));
-    /// ```
-    pub fn looks_like_test(&self) -> bool {
-        looks_like_test(&self.url, self.context())
     }
 
     /// The release of the server.
@@ -207,21 +143,56 @@ impl Connection {
         }
     }
 
-    pub(crate) async fn send(&self, message: &Message) -> Result<Answer, String> {
-        use http_body_util::BodyExt;
-        let exchange = async {
-            let response = self.respond(message).await?;
-            let (parts, body) = response.into_parts();
-            let bytes = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            Ok(Answer { code: parts.status.as_u16(), headers: parts.headers, text })
-        };
-        let late = |_| format!("no answer in {} seconds", PATIENCE.as_secs());
-        tokio::time::timeout(PATIENCE, exchange).await.map_err(late)?
+    /// Ends when the server has not answered several requests in a row.
+    pub(crate) async fn silence(&self) {
+        self.silence.stop.wait().await;
     }
 
-    /// Sends a request whose answer has no end.
-    pub(crate) async fn respond(&self, message: &Message) -> Result<http::Response<Body>, String> {
+    /// What is wrong if the server has not answered several requests in a row.
+    pub(crate) fn silence_error(&self) -> Option<String> {
+        let reason = self.silence.reason.lock().ok()?.clone()?;
+        Some(format!("{} has not answered {ROW} requests in a row: {reason}", self.url))
+    }
+
+    /// Sends a request, again if the server asks for that by the code 429 and a time.
+    pub(crate) async fn send(&self, message: &Message) -> Result<Answer, String> {
+        let end = Instant::now() + THROTTLED;
+        loop {
+            let answer = self.exchange(message).await?;
+            match retry_after(&answer) {
+                Some(pause) if Instant::now() + pause < end => sleep(pause).await,
+                _ => return Ok(answer),
+            }
+        }
+    }
+
+    async fn exchange(&self, message: &Message) -> Result<Answer, String> {
+        use http_body_util::BodyExt;
+        self.within_patience(async {
+            let response = self.respond(message).await?;
+            let (parts, body) = response.into_parts();
+            let bytes = body.collect().await.map_err(|error| with_causes(&error))?.to_bytes();
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            Ok(Answer { code: parts.status.as_u16(), headers: parts.headers, text })
+        })
+        .await
+    }
+
+    /// Sends a request whose answer has no end, and waits for the headers of the answer.
+    pub(crate) async fn open(&self, message: &Message) -> Result<http::Response<Body>, String> {
+        self.within_patience(self.respond(message)).await
+    }
+
+    async fn within_patience<T>(&self, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+        // Requests that remove objects still follow when the server no longer answers.
+        let patience = if self.silence.stop.is_set() { LAST_PATIENCE } else { PATIENCE };
+        let late = |_| format!("no answer in {} seconds", patience.as_secs());
+        let result = timeout(patience, work).await.map_err(late).and_then(|result| result);
+        self.silence.note(result.as_ref().err());
+        result
+    }
+
+    async fn respond(&self, message: &Message) -> Result<http::Response<Body>, String> {
         let uri: Uri = message.path.parse().map_err(|error| format!("the path {}: {error}", message.path))?;
         let mut request = Request::builder().method(message.method.as_str()).uri(uri);
         for (name, value) in message.all_headers() {
@@ -229,7 +200,7 @@ impl Connection {
         }
         let body = Body::from(message.body.clone().into_bytes());
         let request = request.body(body).map_err(|error| error.to_string())?;
-        self.client.send(request).await.map_err(|error| error.to_string())
+        self.client.send(request).await.map_err(|error| with_causes(&error))
     }
 
     /// A command that repeats a request.
@@ -249,73 +220,34 @@ impl Connection {
 }
 
 /// A word for a shell.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Whether a server looks like one for tests. See [`Connection::looks_like_test`].
-#[doc(hidden)]
-pub fn looks_like_test(url: &str, context: Option<&str>) -> bool {
-    /// Words of the names of servers for tests, and of the programs that make them.
-    const WORDS: &[&str] = &[
-        "ci",
-        "colima",
-        "desktop",
-        "dev",
-        "e2e",
-        "envtest",
-        "fake",
-        "fieldmanager",
-        "k3d",
-        "kind",
-        "kwok",
-        "local",
-        "microk8s",
-        "minikube",
-        "mock",
-        "orbstack",
-        "sandbox",
-        "test",
-        "testing",
-        "tests",
-        "vcluster",
-    ];
-    let uri: Option<Uri> = url.parse().ok();
-    let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    if host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
-        return true;
-    }
-    let names = [host, context.unwrap_or_default()];
-    let mut words = names.iter().flat_map(|name| name.split(|c: char| !c.is_ascii_alphanumeric()));
-    words.any(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)))
+/// How long a server asks to wait before the request is repeated.
+fn retry_after(answer: &Answer) -> Option<Duration> {
+    let seconds = answer.headers.get("retry-after").filter(|_| answer.code == 429)?.to_str().ok()?;
+    let seconds: u64 = seconds.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).max(PAUSE))
 }
 
-async fn config(options: &ServerOptions) -> Result<(Config, Option<String>), ConnectError> {
-    if let Some(url) = &options.url {
-        let wrong = |reason: String| ConnectError::Url { url: url.clone(), reason };
-        let uri: Uri = url.parse().map_err(|error: http::uri::InvalidUri| wrong(error.to_string()))?;
-        if uri.host().is_none() || !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(wrong("it has no scheme or no host".into()));
+/// Counts requests without an answer.
+#[derive(Debug, Default)]
+struct Silence {
+    row: AtomicUsize,
+    /// The fault of the last one.
+    reason: Mutex<Option<String>>,
+    stop: Stop,
+}
+
+impl Silence {
+    fn note(&self, error: Option<&String>) {
+        let Some(error) = error else { return self.row.store(0, Ordering::Relaxed) };
+        if self.row.fetch_add(1, Ordering::Relaxed) + 1 >= ROW && !self.stop.is_set() {
+            if let Ok(mut reason) = self.reason.lock() {
+                *reason = Some(error.clone());
+            }
+            self.stop.set();
         }
-        let mut config = Config::new(uri);
-        config.auth_info.token = options.token.clone().map(Into::into);
-        if let Some(file) = &options.certificate_authority {
-            // Read here for the message; the client reads it again.
-            let failed = |reason: std::io::Error| ConnectError::File {
-                file: file.clone(),
-                reason: reason.to_string(),
-            };
-            std::fs::metadata(file).map_err(failed)?;
-            config.root_cert_file = Some(file.clone());
-        }
-        return Ok((config, None));
     }
-    let kubeconfig = match &options.kubeconfig {
-        Some(file) => Kubeconfig::read_from(file)?,
-        None => Kubeconfig::read()?,
-    };
-    let context = options.context.clone().or_else(|| kubeconfig.current_context.clone());
-    let chosen = KubeConfigOptions { context: options.context.clone(), ..KubeConfigOptions::default() };
-    Ok((Config::from_custom_kubeconfig(kubeconfig, &chosen).await?, context))
 }

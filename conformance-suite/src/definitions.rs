@@ -1,16 +1,16 @@
 //! The CustomResourceDefinitions of a run.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fieldmanager_value::Value;
 use futures::future::join_all;
 use tokio::time::{Instant, sleep};
 
+use crate::cleanup::{Created, LABEL};
 use crate::connection::{Connection, Message};
 use crate::names::Names;
 use crate::resources::Resources;
-use crate::wire::encoded;
+use crate::stop::Stop;
 
 /// The path of definitions.
 pub(crate) const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -48,63 +48,92 @@ impl Definitions {
     }
 
     /// Creates the definitions, and waits until the server serves them.
-    pub(crate) async fn create(&self, connection: &Connection, stopped: &AtomicBool) -> Result<(), String> {
+    pub(crate) async fn create(&self, creation: &Creation<'_>) -> Result<(), Unmet> {
         let names = self.names();
-        let created = self.documents.iter().map(|document| create(connection, &names, document, stopped));
+        let created = self.documents.iter().map(|document| creation.create(&names, document));
         join_all(created).await.into_iter().collect()
-    }
-
-    /// Deletes the definitions with their objects.
-    pub(crate) async fn delete(&self, connection: &Connection) {
-        let names = self.names();
-        let deleted = self.documents.iter().filter_map(|document| {
-            let document = names.value_to_server(document);
-            let name = document.get("metadata")?.get("name")?.as_str()?;
-            let path = format!("{PATH}/{}", encoded(name));
-            Some(async move { connection.send(&Message::new("DELETE", path, String::new())).await })
-        });
-        // A definition that was never created has nothing to delete.
-        let _ = join_all(deleted).await;
     }
 }
 
-async fn create(
-    connection: &Connection,
-    names: &Names,
-    document: &Value,
-    stopped: &AtomicBool,
-) -> Result<(), String> {
-    let document = names.value_to_server(document);
-    let post = Message::new("POST", PATH, document.to_json());
-    let answer = connection.send(&post).await?;
-    if answer.code >= 300 {
-        let message = names.to_case(&answer.text);
-        return Err(format!("the definition was refused with the code {}: {message}", answer.code));
+/// Why a case has no custom resources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unmet {
+    /// The server does not serve definitions.
+    Unserved(String),
+    /// The server serves definitions, and refused or did not serve one.
+    Failed(String),
+}
+
+/// The definition with the label of a run.
+pub(crate) fn labelled(definition: &Value, run: &str) -> Value {
+    let Value::Map(map) = definition else { return definition.clone() };
+    let child = |value: Option<&Value>| value.and_then(Value::as_map).cloned().unwrap_or_default();
+    let mut metadata = child(map.get("metadata"));
+    let mut labels = child(metadata.get("labels"));
+    labels.insert(LABEL, Value::from(run));
+    metadata.insert("labels", Value::Map(labels));
+    let mut map = map.clone();
+    map.insert("metadata", Value::Map(metadata));
+    Value::Map(map)
+}
+
+/// How definitions are created.
+pub(crate) struct Creation<'c> {
+    pub(crate) connection: &'c Connection,
+    /// The name of the run.
+    pub(crate) run: &'c str,
+    pub(crate) created: &'c Created,
+    pub(crate) stop: &'c Stop,
+}
+
+impl Creation<'_> {
+    async fn create(&self, names: &Names, document: &Value) -> Result<(), Unmet> {
+        let document = labelled(&names.value_to_server(document), self.run);
+        let post = Message::new("POST", PATH, document.to_json());
+        let answer = self.connection.send(&post).await;
+        self.created.note(&post, &answer).await;
+        let answer = answer.map_err(Unmet::Failed)?;
+        if answer.code >= 300 {
+            let message = names.to_case(&answer.message());
+            let message = format!("the definition was refused with the code {}: {message}", answer.code);
+            return Err(match answer.code {
+                404 => Unmet::Unserved(format!("no custom resources: {message}")),
+                _ => Unmet::Failed(message),
+            });
+        }
+        let spec = document.get("spec");
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let group = text(spec.and_then(|spec| spec.get("group")));
+        let plural = text(spec.and_then(|spec| spec.get("names")?.get("plural")));
+        let versions =
+            spec.and_then(|spec| spec.get("versions")?.as_list()).into_iter().flat_map(|list| list.iter());
+        let served = versions.filter(|version| version.get("served").and_then(Value::as_bool) == Some(true));
+        for version in served {
+            let path = format!("/apis/{group}/{}/{plural}?limit=1", text(version.get("name")));
+            self.wait_until_served(&plural, &path).await.map_err(Unmet::Failed)?;
+        }
+        Ok(())
     }
-    let spec = document.get("spec");
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-    let group = text(spec.and_then(|spec| spec.get("group")));
-    let plural = text(spec.and_then(|spec| spec.get("names")?.get("plural")));
-    let versions =
-        spec.and_then(|spec| spec.get("versions")?.as_list()).into_iter().flat_map(|list| list.iter());
-    let served = versions.filter(|version| version.get("served").and_then(Value::as_bool) == Some(true));
-    for version in served {
-        let path = format!("/apis/{group}/{}/{plural}?limit=1", text(version.get("name")));
+
+    async fn wait_until_served(&self, plural: &str, path: &str) -> Result<(), String> {
         let end = Instant::now() + PATIENCE;
         loop {
-            let answer = connection.send(&Message::new("GET", path.clone(), String::new())).await?;
+            let answer = self.connection.send(&Message::new("GET", path, String::new())).await?;
             if answer.code == 200 {
-                break;
+                return Ok(());
             }
-            if Instant::now() > end || stopped.load(Ordering::Relaxed) {
+            if self.stop.is_set() {
+                return Err("the run was stopped".into());
+            }
+            if Instant::now() > end {
                 let seconds = PATIENCE.as_secs();
+                let message = answer.message();
                 return Err(format!(
-                    "{plural} are not served after {seconds} seconds: {path} has {}",
+                    "{plural} are not served after {seconds} seconds: {path} has {} {message}",
                     answer.code
                 ));
             }
             sleep(PAUSE).await;
         }
     }
-    Ok(())
 }

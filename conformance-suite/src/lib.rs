@@ -10,8 +10,8 @@
 //! let server = ServerOptions { url: Some("http://127.0.0.1:8080".into()), ..ServerOptions::default() };
 //! let connection = Connection::new(&server).await?;
 //! let options = RunOptions { name: "a1".into(), jobs: 8, keep: false };
-//! let report = Suite::embedded()?.run(&connection, &options, |_| {}, std::future::pending()).await;
-//! println!("{}", report.summary());
+//! let outcome = Suite::embedded()?.run(&connection, &options, |_| {}, std::future::pending()).await;
+//! println!("{}", outcome.report.summary());
 //! # Ok(())
 //! # }
 //! ```
@@ -22,21 +22,29 @@
 
 mod baseline;
 mod case;
+mod cleanup;
 mod connection;
 mod definitions;
+mod fault;
 mod find;
+mod guard;
 mod judge;
 mod names;
 mod needs;
 mod reply;
 mod resources;
 mod results;
+mod stop;
 mod suite;
+mod target;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use baseline::{Baseline, Comparison};
-#[doc(hidden)]
-pub use connection::looks_like_test;
-pub use connection::{ConnectError, Connection, ServerOptions};
+pub use cleanup::Leftover;
+pub use connection::Connection;
+pub use fault::ConnectError;
 pub use results::{AreaResult, markdown, results_by_area};
-pub use suite::{RunOptions, Suite, area};
+pub use suite::{Outcome, RunOptions, Suite, area};
+pub use target::{ServerOptions, Target};

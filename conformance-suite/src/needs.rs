@@ -1,7 +1,6 @@
 //! The needs of cases, and whether the server meets them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fieldmanager_builtin::Kind;
@@ -12,9 +11,11 @@ use fieldmanager_value::Value;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
+use crate::cleanup::{Created, Leftover};
 use crate::connection::{Connection, Message};
-use crate::definitions::{Definitions, PATH};
+use crate::definitions::{Creation, Definitions, PATH, Unmet};
 use crate::resources::{group_version, root};
+use crate::stop::Stop;
 
 const PROBE: &str = include_str!("probe.yaml");
 
@@ -26,8 +27,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Features {
     /// The words of `needs` with a feature that the server has.
     known: BTreeSet<&'static str>,
-    /// The error of the probe; empty if it worked.
-    error: String,
+    /// Why the probe could not be created, if it could not.
+    unmet: Option<Unmet>,
+    /// What is left of the probe.
+    pub(crate) left: Vec<Leftover>,
     /// The names of the resources at versions that were asked for; `None` if a version is not served.
     served: Mutex<BTreeMap<String, Option<BTreeSet<String>>>>,
 }
@@ -36,36 +39,39 @@ impl Features {
     /// Asks the server by a definition of its own, if a case needs that.
     pub(crate) async fn probe(
         connection: &Connection,
-        prefix: &str,
+        run: &str,
         scenarios: &[&Scenario],
-        stopped: &AtomicBool,
+        stop: &Stop,
     ) -> Self {
         let mut features =
-            Features { known: BTreeSet::new(), error: String::new(), served: Mutex::default() };
+            Features { known: BTreeSet::new(), unmet: None, left: Vec::new(), served: Mutex::default() };
         if !scenarios.iter().any(|scenario| scenario.case.as_ref().is_some_and(|case| !case.needs.is_empty()))
         {
             return features;
         }
         let document = Value::from_yaml(PROBE).unwrap_or_default();
-        let probe = Definitions::new(&[document], prefix);
-        match probe.create(connection, stopped).await {
+        let probe = Definitions::new(&[document], &format!("probe-{run}"));
+        let created = Created::default();
+        let creation = Creation { connection, run, created: &created, stop };
+        match probe.create(&creation).await {
             Ok(()) => features.known = ask(connection, &probe).await,
-            Err(error) => features.error = error,
+            Err(unmet) => features.unmet = Some(unmet),
         }
-        probe.delete(connection).await;
+        features.left = created.remove(connection, run, "").await;
         features
     }
 
-    /// Why a case cannot be run on the server.
-    pub(crate) async fn lacks(&self, connection: &Connection, scenario: &Scenario) -> Option<String> {
+    /// Why a case cannot be run on the server, if it cannot.
+    pub(crate) async fn lacks(&self, connection: &Connection, scenario: &Scenario) -> Option<Unmet> {
         let needs = scenario.case.iter().flat_map(|case| &case.needs);
         for need in needs {
             if !self.known.contains(need) {
-                return Some(match (*need, self.error.as_str()) {
-                    (_, error) if !error.is_empty() => format!("no custom resources: {error}"),
-                    ("unions", _) => "no unions".into(),
-                    (subresource, _) => format!("no {subresource} subresource"),
-                });
+                return Some(self.unmet.clone().unwrap_or_else(|| {
+                    Unmet::Unserved(match *need {
+                        "unions" => "no unions".into(),
+                        subresource => format!("no {subresource} subresource"),
+                    })
+                }));
             }
         }
         for (api_version, kind) in kinds(&scenario.steps) {
@@ -75,7 +81,7 @@ impl Features {
             let is_own =
                 scenario.schema.definitions().is_ok_and(|own| own.iter().any(|one| is_of_group(one, group)));
             if !is_own && !self.serves(connection, &api_version, &facts.plural).await {
-                return Some(format!("{kind} at {api_version} is not served"));
+                return Some(Unmet::Unserved(format!("{kind} at {api_version} is not served")));
             }
         }
         None

@@ -62,6 +62,9 @@ pub fn markdown(report: &Report, server: &str, version: &str) -> String {
         code(version),
         report.summary()
     );
+    if report.not_run > 0 {
+        let _ = writeln!(out, "Stopped before the end of {} cases.\n", report.not_run);
+    }
     out.push_str("| area | passed | failed | skipped |\n|---|---:|---:|---|\n");
     for (area, result) in results_by_area(report) {
         let reasons: Vec<_> = result.reasons.iter().map(|reason| plain(reason)).collect();
@@ -75,7 +78,7 @@ pub fn markdown(report: &Report, server: &str, version: &str) -> String {
     for case in report.scenarios.iter().filter(|case| case.failed()) {
         let _ = writeln!(out, "\n## {}\n", plain(&full_name(case)));
         if let Some(source) = &case.source {
-            let _ = writeln!(out, "Source: <{}>\n", plain(source));
+            let _ = writeln!(out, "Source: {}\n", link(source));
         }
         if let Some(since) = &case.since {
             let _ = writeln!(out, "Since Kubernetes {}.\n", plain(since));
@@ -115,6 +118,13 @@ fn plain(text: &str) -> String {
     out
 }
 
+/// A link to a page, in which a backslash would be part of the address. Anything else is a string without markup.
+fn link(address: &str) -> String {
+    let is_link = (address.starts_with("https://") || address.starts_with("http://"))
+        && address.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '<' | '>' | '\\' | '`'));
+    if is_link { format!("<{address}>") } else { plain(address) }
+}
+
 fn code(text: &str) -> String {
     format!("`{}`", escape_untrusted(&text.replace('`', "'")))
 }
@@ -128,4 +138,16 @@ fn fence(out: &mut String, language: &str, text: &str) {
         let _ = writeln!(out, "{}", escape_untrusted(line));
     }
     let _ = writeln!(out, "{fence}\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_unchanged_and_other_sources_are_escaped() {
+        assert_eq!(link("https://example.com/a_b/#conflicts"), "<https://example.com/a_b/#conflicts>");
+        assert_eq!(link("https://example.com/><script>"), "https://example.com/>&lt;script>");
+        assert_eq!(link("javascript:a_b"), "javascript:a\\_b");
+    }
 }

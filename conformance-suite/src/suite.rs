@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use fieldmanager_harness::internal::Action;
 use fieldmanager_harness::{Errors, Failure, Loader, Report, Scenario, ScenarioReport};
@@ -11,10 +10,12 @@ use futures::future::{Either, join_all, select};
 use futures::{StreamExt, stream};
 
 use crate::case::{Case, State};
+use crate::cleanup::{Created, LABEL, Leftover};
 use crate::connection::{Connection, Message};
-use crate::definitions::Definitions;
+use crate::definitions::{Creation, Definitions, Unmet};
 use crate::names::Names;
 use crate::needs::{Features, changes_definitions};
+use crate::stop::Stop;
 
 /// The files of the suite, with their paths.
 const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/cases.rs"));
@@ -38,6 +39,18 @@ pub struct RunOptions {
     pub jobs: usize,
     /// Whether the namespaces and definitions are kept.
     pub keep: bool,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The results of the cases that ended.
+    pub report: Report,
+    /// What the run created and did not remove, except for what it was asked to keep.
+    pub left: Vec<Leftover>,
+    /// Why the run ended before its last case, if the server was the cause.
+    pub error: Option<String>,
 }
 
 impl Suite {
@@ -78,30 +91,35 @@ impl Suite {
     }
 
     /// Runs the cases, and removes what they created. `done` gets the report of each case when it ends. If `stop` ends first,
-    /// no further request of a case is sent, and the report has the cases that ended.
+    /// or the server does not answer several requests in a row, no further step of a case begins, and the report has the cases
+    /// that ended.
     pub async fn run(
         &self,
         connection: &Connection,
         options: &RunOptions,
         done: impl Fn(&ScenarioReport),
         stop: impl Future<Output = ()>,
-    ) -> Report {
+    ) -> Outcome {
         let scenarios: Vec<&Scenario> = self.scenarios.iter().collect();
         let (sets, of_case) = definitions(&scenarios, &options.name);
         let mut reports: Vec<Option<ScenarioReport>> = vec![None; scenarios.len()];
-        let stopped = AtomicBool::new(false);
+        let (stopped, definitions) = (Stop::default(), Created::default());
+        let run = options.name.as_str();
+        let mut left = Vec::new();
         let work = async {
-            let created = sets.iter().map(|set| set.create(connection, &stopped));
-            let prefix = format!("probe-{}", options.name);
-            let features = Features::probe(connection, &prefix, &scenarios, &stopped);
-            let (created, features) = futures::join!(join_all(created), features);
+            let creation = Creation { connection, run, created: &definitions, stop: &stopped };
+            let created = sets.iter().map(|set| set.create(&creation));
+            let features = Features::probe(connection, run, &scenarios, &stopped);
+            let (created, mut features) = futures::join!(join_all(created), features);
+            left.append(&mut features.left);
             let cases = scenarios.iter().zip(&of_case).enumerate().map(|(number, (scenario, set))| {
                 let set = set.and_then(|set| Some((sets.get(set)?, created.get(set)?)));
-                let run = CaseRun { connection, options, features: &features, stopped: &stopped, number };
+                let run = CaseRun { connection, options, features: &features, stop: &stopped, number };
                 async move { (number, run.report(scenario, set).await) }
             });
             let mut running = stream::iter(cases).buffer_unordered(options.jobs.max(1));
-            while let Some((number, report)) = running.next().await {
+            while let Some((number, (report, mut remaining))) = running.next().await {
+                left.append(&mut remaining);
                 if let Some(report) = &report {
                     done(report);
                 }
@@ -111,14 +129,19 @@ impl Suite {
             }
         };
         // Requests that are under way end even after a stop, or their objects would be left.
-        if let Either::Right((_, work)) = select(Box::pin(work), Box::pin(stop)).await {
-            stopped.store(true, Ordering::Relaxed);
+        let stop = select(Box::pin(stop), Box::pin(connection.silence()));
+        if let Either::Right((_, work)) = select(Box::pin(work), stop).await {
+            stopped.set();
             work.await;
         }
         if !options.keep {
-            join_all(sets.iter().map(|set| set.delete(connection))).await;
+            left.extend(definitions.remove(connection, run, "").await);
         }
-        Report { scenarios: reports.into_iter().flatten().collect() }
+        let reports: Vec<_> = reports.into_iter().flatten().collect();
+        let not_run = scenarios.len() - reports.len();
+        let report = Report { scenarios: reports, not_run, ..Report::default() };
+        let error = connection.silence_error().filter(|_| not_run > 0);
+        Outcome { report, left, error }
     }
 }
 
@@ -152,64 +175,74 @@ struct CaseRun<'r> {
     connection: &'r Connection,
     options: &'r RunOptions,
     features: &'r Features,
-    stopped: &'r AtomicBool,
+    stop: &'r Stop,
     /// The position of the case, from 0.
     number: usize,
 }
 
 impl CaseRun<'_> {
-    /// Runs the case; `None` if the run was stopped before its end.
+    /// Runs the case; `None` if the run was stopped before its end. Removes what the case created, and returns what is left.
     async fn report(
         &self,
         scenario: &Scenario,
-        set: Option<(&Definitions, &Result<(), String>)>,
-    ) -> Option<ScenarioReport> {
-        if self.stopped.load(Ordering::Relaxed) {
-            return None;
+        set: Option<(&Definitions, &Result<(), Unmet>)>,
+    ) -> (Option<ScenarioReport>, Vec<Leftover>) {
+        if self.stop.is_set() {
+            return (None, Vec::new());
         }
-        let report = match self.failures(scenario, set).await {
+        let created = Created::default();
+        let namespace = format!("fm-{}-{:04}", self.options.name, self.number + 1);
+        let report = match self.failures(scenario, set, &namespace, &created).await {
             Ok(failures) => ScenarioReport::new(scenario, failures),
             Err(reason) => ScenarioReport::skipped(scenario, reason),
         };
-        (!self.stopped.load(Ordering::Relaxed)).then(|| report.in_area(area(scenario)))
+        let is_whole = !self.stop.is_set();
+        let left = match self.options.keep {
+            true => Vec::new(),
+            false => created.remove(self.connection, &self.options.name, &namespace).await,
+        };
+        (is_whole.then(|| report.in_area(area(scenario))), left)
     }
 
     /// Runs the steps. The error is the reason for which the case is skipped.
     async fn failures(
         &self,
         scenario: &Scenario,
-        set: Option<(&Definitions, &Result<(), String>)>,
+        set: Option<(&Definitions, &Result<(), Unmet>)>,
+        namespace: &str,
+        created: &Created,
     ) -> Result<Vec<Failure>, String> {
         if let Some(step) = scenario.steps.iter().find(|step| !is_request(&step.action)) {
             return Err(format!("the step `{}` is not a request", step.action.name()));
         }
         scenario.schema.definitions()?;
-        if let Some((_, Err(error))) = set {
-            return Err(format!("no custom resources: {error}"));
+        let unmet = set.and_then(|(_, created)| created.clone().err());
+        match unmet.or(self.features.lacks(self.connection, scenario).await) {
+            Some(Unmet::Unserved(reason)) => return Err(reason),
+            Some(Unmet::Failed(reason)) => return Ok(vec![Failure::new("definitions", reason)]),
+            None => {}
         }
-        if let Some(reason) = self.features.lacks(self.connection, scenario).await {
-            return Err(reason);
-        }
-        let namespace = format!("fm-{}-{:04}", self.options.name, self.number + 1);
-        let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{namespace}"}}}}"#);
-        match self.connection.send(&Message::new("POST", NAMESPACES, body)).await {
+        let metadata = serde_json::json!({"name": namespace, "labels": {LABEL: self.options.name}});
+        let body =
+            serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}).to_string();
+        let message = Message::new("POST", NAMESPACES, body);
+        let answer = self.connection.send(&message).await;
+        created.note(&message, &answer).await;
+        match answer {
             // A server may have no namespaces as objects.
             Ok(answer) if answer.code < 300 || answer.code == 404 => {}
-            Ok(answer) => return Ok(vec![Failure::new("namespace", answer.text)]),
+            Ok(answer) => {
+                let message = format!("got the code {}: {}", answer.code, answer.message());
+                return Ok(vec![Failure::new("namespace", message)]);
+            }
             Err(error) => return Ok(vec![Failure::new("namespace", error)]),
         }
         let groups = set.map(|(set, _)| set.groups.clone()).unwrap_or_default();
-        let names = Names { namespace: namespace.clone(), groups };
+        let names = Names { namespace: namespace.to_owned(), groups };
         let resources = set.map(|(set, _)| set.resources()).unwrap_or_default();
-        let case = Case::new(self.connection, names, resources, self.stopped);
-        let failures = case.run(&scenario.steps, &mut State::default()).await;
-        if !self.options.keep {
-            case.delete_cluster_objects().await;
-            let path = format!("{NAMESPACES}/{namespace}");
-            // There is nothing left to do about a namespace that cannot be deleted.
-            let _ = self.connection.send(&Message::new("DELETE", path, String::new())).await;
-        }
-        Ok(failures)
+        let (connection, run, stop) = (self.connection, self.options.name.as_str(), self.stop);
+        let case = Case { connection, names, resources, run, created, stop };
+        Ok(case.steps(&scenario.steps, &mut State::default()).await)
     }
 }
 

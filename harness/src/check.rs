@@ -41,7 +41,7 @@ pub fn run_all(scenarios: &[Scenario]) -> Report {
     let most = thread::available_parallelism().map_or(1, usize::from);
     let threads = most.min(scenarios.len() / PER_THREAD);
     if threads < 2 {
-        return Report { scenarios: scenarios.iter().map(run).collect() };
+        return Report { scenarios: scenarios.iter().map(run).collect(), ..Report::default() };
     }
     let next = AtomicUsize::new(0);
     let work = || {
@@ -60,7 +60,7 @@ pub fn run_all(scenarios: &[Scenario]) -> Report {
         joined.flat_map(|done| done.unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     done.sort_by_key(|(number, _)| *number);
-    Report { scenarios: done.into_iter().map(|(_, report)| report).collect() }
+    Report { scenarios: done.into_iter().map(|(_, report)| report).collect(), ..Report::default() }
 }
 
 /// Runs every scenario in files and folders, for use in a test.

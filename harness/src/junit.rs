@@ -21,6 +21,13 @@ impl Report {
             let file = suite.first().and_then(|scenario| scenario.file.as_ref());
             let name = file.map_or_else(|| "scenarios".into(), |file| printable(&file.display().to_string()));
             let mut out = TestSuite::new(name.as_str());
+            if let Some(server) = &self.server {
+                out.add_property(("server", printable(&server.url).as_str()));
+                out.add_property(("version", printable(&server.version).as_str()));
+            }
+            if self.not_run > 0 {
+                out.add_property(("notRun", self.not_run.to_string().as_str()));
+            }
             out.add_test_cases(suite.iter().map(|scenario| case(scenario, &name)));
             report.add_test_suite(out);
         }

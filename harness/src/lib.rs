@@ -52,7 +52,7 @@ pub use error::{Error, Errors};
 pub use files::MAX_INPUT;
 pub use load::{Loader, load};
 pub use origin::Origin;
-pub use report::{Failure, Report, ScenarioReport, Style};
+pub use report::{Failure, Report, ReportServer, ScenarioReport, Style};
 pub use scenario::Scenario;
 #[cfg(feature = "apiserver")]
 pub use setup::{SetupError, set_up};

@@ -321,6 +321,19 @@ impl Style {
 pub struct Report {
     /// The scenarios, in the order in which they were run.
     pub scenarios: Vec<ScenarioReport>,
+    /// The server on which they were run, if they were run on one.
+    pub server: Option<ReportServer>,
+    /// The number of scenarios that were not run because the run was stopped.
+    pub not_run: usize,
+}
+
+/// The server of a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReportServer {
+    /// The address.
+    pub url: String,
+    /// The release.
+    pub version: String,
 }
 
 impl Report {
@@ -379,10 +392,15 @@ impl Report {
             failed: usize,
             #[serde(skip_serializing_if = "is_zero")]
             skipped: usize,
+            #[serde(rename = "notRun", skip_serializing_if = "is_zero")]
+            not_run: usize,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            server: Option<&'r ReportServer>,
             scenarios: &'r [ScenarioReport],
         }
         let (passed, failed, skipped) = (self.passed(), self.failed(), self.skipped());
-        let document = Document { passed, failed, skipped, scenarios: &self.scenarios };
+        let (server, not_run) = (self.server.as_ref(), self.not_run);
+        let document = Document { passed, failed, skipped, not_run, server, scenarios: &self.scenarios };
         // JSON cannot represent a path that is not UTF-8, so the files are omitted in this case.
         let text = serde_json::to_string_pretty(&document).or_else(|_| {
             let mut scenarios = self.scenarios.clone();

@@ -1,12 +1,14 @@
 //! `conformance`: checks server-side apply on an API server.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use fieldmanager_conformance_suite::{
-    Baseline, Connection, RunOptions, ServerOptions, Suite, area, markdown,
+    Baseline, ConnectError, Leftover, RunOptions, ServerOptions, Suite, Target, area, markdown,
 };
-use fieldmanager_harness::{Errors, Loader, Report, Scenario};
+use fieldmanager_harness::{Errors, Loader, Report, ReportServer, Scenario};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::args::{ConformanceArgs, ConformanceReport};
 use crate::commands::test::lines;
@@ -14,19 +16,23 @@ use crate::conformance::{Progress, page, table};
 use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::output::{self, Line};
+use crate::text;
 
-/// A run, and the server on which it was.
+/// A run, and what is left of it.
 struct Run {
     report: Report,
-    server: String,
-    version: String,
+    server: ReportServer,
+    name: String,
+    left: Vec<Leftover>,
+    error: Option<String>,
 }
 
 pub(crate) fn run(args: &ConformanceArgs, files: Files) -> Result<ExitCode, Failure> {
-    let suite = suite(args, files)?;
+    let mut suite = suite(args, files)?;
+    let names: BTreeSet<String> = suite.scenarios.iter().map(full_name).collect();
+    select(&mut suite, args)?;
     if args.list {
-        let line = |scenario: &Scenario| Line::from(format!("{}: {}", area(scenario), scenario.name));
-        output::print_lines(suite.scenarios.iter().map(line))?;
+        output::print_lines(suite.scenarios.iter().map(|scenario| Line::from(full_name(scenario))))?;
         return Ok(ExitCode::SUCCESS);
     }
     // A file that cannot be read is found before the run.
@@ -36,23 +42,29 @@ pub(crate) fn run(args: &ConformanceArgs, files: Files) -> Result<ExitCode, Fail
     let run = runtime.block_on(on_server(args, &suite))?;
     print(args, &run)?;
     let report = &run.report;
-    let missing = suite.scenarios.len() - report.scenarios.len();
-    if missing > 0 {
-        output::err()
-            .line(format!("stopped before the end of {missing} cases; what the run created is removed"))?;
+    output::err().lines(remains(args, &run))?;
+    if let Some(error) = run.error {
+        return Err(Failure::Usage(error));
+    }
+    if report.not_run > 0 {
         return Ok(ExitCode::from(1));
     }
     let Some(mut baseline) = baseline else {
         return Ok(if report.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) });
     };
     let comparison = baseline.compare(report);
+    let unknown = baseline.unknown(&names);
     if args.update_baseline {
         baseline.update(report);
+        if suite.scenarios.len() == names.len() {
+            baseline.remove_unknown(&names);
+        }
         write_baseline(args, &baseline)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut err = output::err();
     err.lines(comparison.worse.iter().map(|case| format!("worse than the baseline: {case}")))?;
+    err.lines(unknown.iter().map(|case| format!("in the baseline, but there is no such case: {case}")))?;
     err.lines(comparison.better.iter().map(|case| format!("better than the baseline: {case}")))?;
     Ok(if comparison.worse.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
@@ -60,12 +72,15 @@ pub(crate) fn run(args: &ConformanceArgs, files: Files) -> Result<ExitCode, Fail
 /// The cases to run.
 fn suite(args: &ConformanceArgs, files: Files) -> Result<Suite, Failure> {
     let several = |errors: Errors| Failure::Several(errors.iter().map(ToString::to_string).collect());
-    let mut suite = if args.paths.is_empty() {
-        Suite::embedded().map_err(several)?
-    } else {
-        let scenarios = Loader::new().max_input(files.max_input).load(&args.paths).map_err(several)?;
-        Suite { scenarios }
-    };
+    if args.paths.is_empty() {
+        return Suite::embedded().map_err(several);
+    }
+    let scenarios = Loader::new().max_input(files.max_input).load(&args.paths).map_err(several)?;
+    Ok(Suite { scenarios })
+}
+
+/// Removes the cases that the arguments exclude.
+fn select(suite: &mut Suite, args: &ConformanceArgs) -> Result<(), Failure> {
     suite.select(&args.only, &args.skip).map_err(Failure::Usage)?;
     if let Some(text) = &args.filter {
         suite.scenarios.retain(|scenario| scenario.name.contains(text.as_str()));
@@ -74,14 +89,45 @@ fn suite(args: &ConformanceArgs, files: Files) -> Result<Suite, Failure> {
         true => {
             Err(Failure::Usage("no case is left: expected other values of --only, --skip or --filter".into()))
         }
-        false => Ok(suite),
+        false => Ok(()),
     }
+}
+
+/// The name of a case in lists and baselines.
+fn full_name(scenario: &Scenario) -> String {
+    format!("{}: {}", area(scenario), scenario.name)
+}
+
+/// What a run that was stopped, or could not remove everything, says of what it created.
+fn remains(args: &ConformanceArgs, run: &Run) -> Vec<String> {
+    let mut lines: Vec<String> =
+        run.left.iter().map(|left| format!("not removed: {}: {}", left.path, left.reason)).collect();
+    if !lines.is_empty() {
+        lines.push(format!(
+            "to remove namespaces and definitions of the run: kubectl delete \
+             namespaces,customresourcedefinitions -l fieldmanager-conformance={}",
+            run.name
+        ));
+    }
+    if run.report.not_run > 0 {
+        let rest = match (args.keep, run.left.is_empty()) {
+            (true, _) => "what the run created is kept",
+            (false, true) => "what the run created is removed",
+            (false, false) => "a part of what the run created is not removed",
+        };
+        lines.push(format!("stopped before the end of {} cases; {rest}", run.report.not_run));
+    }
+    lines
 }
 
 fn baseline(args: &ConformanceArgs, files: Files) -> Result<Option<Baseline>, Failure> {
     let Some(path) = &args.baseline else { return Ok(None) };
     if args.update_baseline && !path.exists() {
         return Ok(Some(Baseline::default()));
+    }
+    if !path.exists() {
+        let message = "the file does not exist: --update-baseline writes it";
+        return Err(Failure::input(files::name(path), message));
     }
     let text = files.text(path)?;
     Baseline::from_json(&text).map(Some).map_err(|message| Failure::input(files::name(path), message))
@@ -94,7 +140,7 @@ fn write_baseline(args: &ConformanceArgs, baseline: &Baseline) -> Result<(), Fai
 }
 
 async fn on_server(args: &ConformanceArgs, suite: &Suite) -> Result<Run, Failure> {
-    let failed = |error: fieldmanager_conformance_suite::ConnectError| Failure::Usage(error.to_string());
+    let failed = |error: ConnectError| Failure::Usage(error.to_string());
     let server = ServerOptions {
         url: args.server.clone(),
         token: args.token.clone(),
@@ -103,30 +149,53 @@ async fn on_server(args: &ConformanceArgs, suite: &Suite) -> Result<Run, Failure
         kubeconfig: args.kubeconfig.clone(),
         context: args.context.clone(),
     };
-    let connection = Connection::new(&server).await.map_err(failed)?;
-    if !args.yes && !connection.looks_like_test() {
-        let context =
-            connection.context().map(|context| format!(" (context `{context}`)")).unwrap_or_default();
+    let target = Target::read(&server).await.map_err(failed)?;
+    // Before the client is made, which may run a plugin of the kubeconfig.
+    if let Some(reason) = target.refusal().filter(|_| !args.yes) {
+        let context = target.context().map(|context| format!(" (context `{context}`)")).unwrap_or_default();
         return Err(Failure::Usage(format!(
             "{}{context} does not look like a server for tests, and a run creates namespaces and \
-             CustomResourceDefinitions: --yes runs on it nevertheless",
-            connection.url()
+             CustomResourceDefinitions: {reason}; --yes runs on it nevertheless",
+            target.url()
         )));
     }
+    let connection = target.connect().map_err(failed)?;
     let version = connection.version().await.map_err(failed)?;
     let progress = Progress::new(suite.scenarios.len());
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let signalled = signals()?;
     let stop = async {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+        // The sender lives until the second signal.
+        let _ = signalled.await;
         progress.say("stopping: what the run created is being removed");
     };
     let options = RunOptions { name: name(), jobs: args.jobs.get(), keep: args.keep };
-    let report = suite.run(&connection, &options, |case| progress.done(case), stop).await;
+    let outcome = suite.run(&connection, &options, |case| progress.done(case), stop).await;
     progress.end();
-    Ok(Run { report, server: connection.url().to_owned(), version })
+    let server = ReportServer { url: connection.url().to_owned(), version };
+    let report = Report { server: Some(server.clone()), ..outcome.report };
+    Ok(Run { report, server, name: options.name, left: outcome.left, error: outcome.error })
+}
+
+/// Waits for a signal that stops the run. A second one ends the program at once.
+fn signals() -> Result<oneshot::Receiver<()>, Failure> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let mut next = async move || {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    };
+    let (stop, stopped) = oneshot::channel();
+    tokio::spawn(async move {
+        next().await;
+        let _ = stop.send(());
+        next().await;
+        std::process::exit(130);
+    });
+    Ok(stopped)
 }
 
 /// A name that no other run has.
@@ -143,12 +212,13 @@ fn name() -> String {
 }
 
 fn print(args: &ConformanceArgs, run: &Run) -> Result<(), Failure> {
-    let Run { report, server, version } = run;
+    let Run { report, server: ReportServer { url: server, version }, .. } = run;
     match args.report {
         ConformanceReport::Text => {
             let mut lines = lines(report);
             let sum = lines.pop();
             lines.extend(table(report));
+            lines.push(Line::from(text::printable(&format!("server {server}, version {version}"))));
             lines.extend(sum);
             output::print_lines(lines)
         }

@@ -55,7 +55,8 @@ fn report(scenarios: Vec<Scenario>) -> Result<Report, Failure> {
         let connection = Connection::in_process().await;
         let connection = connection.map_err(|error| Failure::Other(error.to_string()))?;
         let options = RunOptions { name: "test".into(), jobs: 8, keep: true };
-        Ok::<_, Failure>(suite.run(&connection, &options, |_| {}, std::future::pending()).await)
+        let outcome = suite.run(&connection, &options, |_| {}, std::future::pending()).await;
+        Ok::<_, Failure>(outcome.report)
     };
     for (number, result) in numbers.into_iter().zip(runtime.block_on(run)?.scenarios) {
         if let Some(place) = report.scenarios.get_mut(number) {
