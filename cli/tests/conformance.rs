@@ -533,7 +533,7 @@ steps:
 
 impl Server {
     /// Starts a run of the long case, and waits until it has created everything.
-    fn begin(&self, arguments: &[&str]) -> (Child, String) {
+    fn begin(&self, arguments: &[&str]) -> Child {
         let path = self.folder.path().join("long.yaml");
         std::fs::write(&path, LONG).unwrap();
         let process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
@@ -544,17 +544,21 @@ impl Server {
             .spawn()
             .unwrap();
         let begin = Instant::now();
-        loop {
-            let definitions = self.names("/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
-            let shops = definitions.iter().find(|name| name.starts_with("shops."));
-            if let (Some(shops), (1, 1)) = (shops, self.left()) {
-                let group = shops.strip_prefix("shops.").unwrap().to_owned();
-                if self.names(&format!("/apis/{group}/v1/shops")) == ["a"] {
-                    return (process, group);
-                }
-            }
+        while !self.has_shop() {
             assert!(begin.elapsed() < Duration::from_secs(20), "the run did not begin");
             std::thread::sleep(Duration::from_millis(20));
+        }
+        process
+    }
+
+    /// Whether the long case has created its definition and its object, and the probe is gone.
+    fn has_shop(&self) -> bool {
+        let definitions = self.names("/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
+        match definitions.as_slice() {
+            [shops] => shops.strip_prefix("shops.").is_some_and(|group| {
+                self.left() == (1, 1) && self.names(&format!("/apis/{group}/v1/shops")) == ["a"]
+            }),
+            _ => false,
         }
     }
 }
@@ -568,7 +572,7 @@ fn send_signal(process: &Child, signal: &str) {
 fn stopped_run_removes_what_it_created() {
     for signal in ["-INT", "-TERM", "-HUP"] {
         let server = Server::start(&[]);
-        let (process, _) = server.begin(&["--report", "json"]);
+        let process = server.begin(&["--report", "json"]);
         send_signal(&process, signal);
         let output = process.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{signal}");
@@ -583,7 +587,7 @@ fn stopped_run_removes_what_it_created() {
 #[test]
 fn stopped_run_that_keeps_its_objects_says_so() {
     let server = Server::start(&[]);
-    let (process, _) = server.begin(&["--keep"]);
+    let process = server.begin(&["--keep"]);
     send_signal(&process, "-INT");
     let error = String::from_utf8(process.wait_with_output().unwrap().stderr).unwrap();
     assert_eq!(error, "stopped before the end of 1 cases; what the run created is kept\n");
@@ -591,9 +595,9 @@ fn stopped_run_that_keeps_its_objects_says_so() {
 }
 
 #[test]
-fn second_signal_ends_a_run_whose_server_does_not_answer() {
+fn second_signal_ends_a_run_on_a_silent_server() {
     let server = Server::start(&[]);
-    let (mut process, _) = server.begin(&[]);
+    let mut process = server.begin(&[]);
     send_signal(&server.process, "-STOP");
     send_signal(&process, "-INT");
     std::thread::sleep(Duration::from_millis(500));

@@ -101,7 +101,7 @@ fn is_unique(path: &str, run: &str) -> bool {
     [format!("fm-{run}-"), format!(".{run}."), format!("-{run}.")].iter().any(|name| path.contains(name))
 }
 
-/// What a server says about an object; `None` if it does not exist, or is another one with the same name.
+/// The live metadata of an object; `None` if it does not exist, or is another one with the same name.
 async fn live(connection: &Connection, object: &Object) -> Option<Value> {
     let answer = connection.send(&Message::new("GET", object.path.clone(), String::new())).await.ok()?;
     let metadata = Value::from_json(&answer.text).ok()?.get("metadata").cloned()?;

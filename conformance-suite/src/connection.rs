@@ -148,7 +148,7 @@ impl Connection {
         self.silence.stop.wait().await;
     }
 
-    /// What is wrong if the server has not answered several requests in a row.
+    /// The fault if the server has not answered several requests in a row.
     pub(crate) fn silence_error(&self) -> Option<String> {
         let reason = self.silence.reason.lock().ok()?.clone()?;
         Some(format!("{} has not answered {ROW} requests in a row: {reason}", self.url))

@@ -29,7 +29,7 @@ const TEST: &[&str] = &[
 /// Words of the names of servers that are not for tests.
 const PRODUCTION: &[&str] = &["live", "prd", "prod", "production"];
 
-/// What is known of a server before a request.
+/// The names of a server, known before a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
     pub(crate) host: String,

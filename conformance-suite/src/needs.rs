@@ -29,7 +29,7 @@ pub(crate) struct Features {
     known: BTreeSet<&'static str>,
     /// Why the probe could not be created, if it could not.
     unmet: Option<Unmet>,
-    /// What is left of the probe.
+    /// The objects of the probe that were not removed.
     pub(crate) left: Vec<Leftover>,
     /// The names of the resources at versions that were asked for; `None` if a version is not served.
     served: Mutex<BTreeMap<String, Option<BTreeSet<String>>>>,

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use fieldmanager_apiserver::ApiServer;
 use fieldmanager_harness::Loader;
 use http::{Request, Response};
-use http_body_util::{Either, Full};
+use http_body::Frame;
+use http_body_util::{Either, Full, StreamBody};
 use kube::Client;
 use kube::client::Body;
 use tower::ServiceExt;
@@ -26,6 +27,8 @@ enum Fate {
     Lost,
     /// The request has no answer.
     Silent,
+    /// A bookmark every second, without an end.
+    Bookmarks,
 }
 
 /// The requests of a run as `METHOD path`, in order.
@@ -48,11 +51,23 @@ fn connection(
                 if let Some((name, value)) = header {
                     response = response.header(name, value);
                 }
-                response.body(Either::Left(Full::new(Bytes::from(r#"{"message":"by the rule"}"#)))).unwrap()
+                response
+                    .body(Either::Left(Either::Left(Full::new(Bytes::from(
+                        r#"{"message":"as configured"}"#,
+                    )))))
+                    .unwrap()
             };
             match fate {
                 Fate::Answer(code, header) => return Ok::<_, Infallible>(answer(code, header)),
                 Fate::Silent => return std::future::pending().await,
+                Fate::Bookmarks => {
+                    let bookmark = "{\"type\":\"BOOKMARK\",\"object\":{}}\n";
+                    let frames = futures::stream::unfold((), move |()| async move {
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                        Some((Ok::<_, Infallible>(Frame::data(Bytes::from(bookmark))), ()))
+                    });
+                    return Ok(Response::new(Either::Left(Either::Right(StreamBody::new(Box::pin(frames))))));
+                }
                 Fate::Pass | Fate::Lost => {}
             }
             let response = server.oneshot(request).await.unwrap();
@@ -203,7 +218,7 @@ steps:
 }
 
 #[tokio::test]
-async fn what_cannot_be_removed_is_returned() {
+async fn objects_that_cannot_be_removed_are_returned() {
     let rule = |method: &str, path: &str| match (method, path) {
         ("DELETE", path) if path.contains("namespaces") => Fate::Answer(403, None),
         _ => Fate::Pass,
@@ -212,14 +227,14 @@ async fn what_cannot_be_removed_is_returned() {
     let case = "{name: a, schema: 'builtin:kubernetes', steps: [{wait: 0}]}";
     let outcome = run(&connection, case).await;
     let left: Vec<_> = outcome.left.iter().map(|left| (left.path.as_str(), left.reason.as_str())).collect();
-    let reason = "its deletion was refused with the code 403: by the rule";
+    let reason = "its deletion was refused with the code 403: as configured";
     assert_eq!(left, [("/api/v1/namespaces/fm-abcde-0001", reason)]);
     let (_, namespace) = get(&connection, "/api/v1/namespaces/fm-abcde-0001").await;
     assert!(namespace.contains(r#""fieldmanager-conformance":"abcde""#), "{namespace}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_whose_creation_had_no_answer_is_removed_or_returned() {
+async fn an_object_of_a_creation_without_an_answer_is_removed_or_returned() {
     let rule = |method: &str, path: &str| match (method, path) {
         ("POST", "/api/v1/namespaces") => Fate::Lost,
         ("PATCH", path) if path.contains("/clusterroles/") => Fate::Lost,
@@ -266,6 +281,16 @@ async fn a_watch_without_headers_fails_after_the_time_of_a_request() {
     assert!(text.contains("no answer in 30 seconds") && text.contains("watch=true"), "{text}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_watch_with_bookmarks_only_fails_after_the_time_for_events() {
+    let rule = |_: &str, path: &str| if path.contains("watch=true") { Fate::Bookmarks } else { Fate::Pass };
+    let (connection, _) = connection(server().await, rule);
+    let begin = tokio::time::Instant::now();
+    let outcome = run(&connection, WATCH).await;
+    assert_eq!(outcome.report.failed(), 1, "{outcome:?}");
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+}
+
 #[tokio::test]
 async fn a_watch_without_headers_ends_with_the_run() {
     let rule = |_: &str, path: &str| if path.contains("watch=true") { Fate::Silent } else { Fate::Pass };
@@ -305,7 +330,7 @@ async fn cases_are_skipped_only_if_definitions_are_not_served() {
             let report = &outcome.report;
             assert_eq!((report.failed(), report.skipped()), (failed, skipped), "{code}: {report:?}");
             let text = report.json();
-            assert!(text.contains(&format!("refused with the code {code}: by the rule")), "{text}");
+            assert!(text.contains(&format!("refused with the code {code}: as configured")), "{text}");
         }
     }
 }
