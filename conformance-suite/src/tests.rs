@@ -380,3 +380,13 @@ async fn a_run_ends_when_the_server_no_longer_answers() {
     let sent = log.lock().unwrap().iter().filter(|request| request.contains("nodes")).count();
     assert!((10..=11).contains(&sent), "{sent}");
 }
+
+/// The command's tests run all cases on the server.
+#[test]
+fn cases_that_need_no_server_pass_on_the_library_too() {
+    let scenarios = Suite::embedded().unwrap().scenarios;
+    let of_library: Vec<_> = scenarios.into_iter().filter(|scenario| !scenario.needs_server()).collect();
+    let report = fieldmanager_harness::run_all(&of_library);
+    assert_eq!(report.failed() + report.skipped(), 0, "{}", report.text(fieldmanager_harness::Style::Plain));
+    assert!(report.passed() >= 15, "{}", report.summary());
+}

@@ -49,8 +49,9 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Whether only an API server can run the scenario: it is a case of a suite, or has a step or an expectation that the
-    /// library alone does not know.
+    /// Whether only an API server can run the scenario: it has a step, an expectation or a feature in `needs` that the library
+    /// alone does not know, or it is a case of a suite that expects an object or its managers. Those are of a stored object, with
+    /// defaults, and without owners of `apiVersion`, `kind` and the name.
     pub fn needs_server(&self) -> bool {
         let needs = |step: &Step| {
             let sends = matches!(
@@ -59,7 +60,15 @@ impl Scenario {
             );
             sends || step.expect.answer.is_some() || !step.save.is_empty() || step.within.is_some()
         };
-        self.case.is_some() || self.steps.iter().any(needs)
+        let expects_stored = |step: &Step| {
+            let expect = &step.expect;
+            expect.object.is_some() || expect.managed.is_some() || expect.entries.is_some()
+        };
+        let of_case = self
+            .case
+            .as_ref()
+            .is_some_and(|case| !case.needs.is_empty() || self.steps.iter().any(expects_stored));
+        of_case || self.steps.iter().any(needs)
     }
 }
 
