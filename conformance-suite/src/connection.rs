@@ -11,10 +11,8 @@ use kube::Client;
 use kube::client::Body;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::fault::{ConnectError, with_causes};
-use crate::reply::shortened;
+use crate::fault::{ConnectError, shortened, with_causes};
 use crate::stop::Stop;
-use crate::target::{ServerOptions, Target};
 
 /// How long a request may take, and one to a server that no longer answers.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -92,15 +90,6 @@ impl Message {
 }
 
 impl Connection {
-    /// Reads the options and makes a client. Nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectError`].
-    pub async fn new(options: &ServerOptions) -> Result<Self, ConnectError> {
-        Target::read(options).await?.connect()
-    }
-
     pub(crate) fn by_client(client: Client, url: String, curl: Vec<String>) -> Self {
         Connection { client, url, curl, silence: Arc::default() }
     }

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
 
+/// The most characters of a body in a report.
+pub(crate) const SHOWN: usize = 4000;
+
 /// A server that cannot be reached.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -115,4 +118,12 @@ pub(crate) fn without_user(url: &str) -> String {
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let separator = if scheme.is_empty() { "" } else { "://" };
     format!("{scheme}{separator}{host}{path}")
+}
+
+/// The beginning of a text, with its length if it is longer.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len()),
+        None => text.to_owned(),
+    }
 }

@@ -5,10 +5,10 @@
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use fieldmanager_conformance_suite::{Connection, RunOptions, ServerOptions, Suite};
+//! use fieldmanager_conformance_suite::{RunOptions, ServerOptions, Suite, Target};
 //!
 //! let server = ServerOptions { url: Some("http://127.0.0.1:8080".into()), ..ServerOptions::default() };
-//! let connection = Connection::new(&server).await?;
+//! let connection = Target::read(&server).await?.connect()?;
 //! let options = RunOptions { name: "a1".into(), jobs: 8, keep: false };
 //! let outcome = Suite::embedded()?.run(&connection, &options, |_| {}, std::future::pending()).await;
 //! println!("{}", outcome.report.summary());

@@ -5,10 +5,8 @@ use fieldmanager_value::{Map, Value};
 use http::HeaderMap;
 
 use crate::connection::{Answer, Connection, Message};
+use crate::fault::{SHOWN, shortened};
 use crate::names::Names;
-
-/// The most characters of a body in a report.
-const SHOWN: usize = 4000;
 
 /// An answer in the names of the case.
 #[derive(Clone, Debug)]
@@ -100,11 +98,4 @@ fn without_fields(body: &Value, text: &str) -> String {
         map.insert("metadata", Value::Map(kept));
     }
     Value::Map(map).to_json()
-}
-
-pub(crate) fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len()),
-        None => text.to_owned(),
-    }
 }
