@@ -11,15 +11,11 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::Client;
 use common::failing::Failing;
-use fieldmanager_apiserver::store::{
-    BoxWatch, Key, List, Memory, Page, Prefix, Read, Result, Revision, Store, StoreError, Write,
-};
+use fieldmanager_apiserver::store::{Key, Memory, Store, StoreError, Write};
 use fieldmanager_apiserver::{ApiServer, Collection};
-use futures::future::BoxFuture;
 use serde_json::{Value as Json, json};
 
 const SERVICES: &str = "/api/v1/namespaces/default/services";
@@ -135,55 +131,16 @@ async fn service_that_was_made_by_its_status_gets_no_address_later_on() {
     assert_eq!(changed["spec"]["clusterIP"], "10.96.1.0");
 }
 
-/// A store that refuses to write Services when it is told to.
-struct Refusing {
-    store: Memory,
-    refuses: AtomicBool,
-}
-
-impl Store for Refusing {
-    fn revision(&self) -> BoxFuture<'_, Result<Revision>> {
-        self.store.revision()
-    }
-
-    fn get<'a>(&'a self, key: &'a Key, at: Option<Revision>) -> BoxFuture<'a, Result<Read>> {
-        self.store.get(key, at)
-    }
-
-    fn list(&self, list: List) -> BoxFuture<'_, Result<Page>> {
-        self.store.list(list)
-    }
-
-    fn write<'a>(&'a self, key: &'a Key, write: Write) -> BoxFuture<'a, Result<Revision>> {
-        if key.parts().plural == "services" && self.refuses.load(Ordering::SeqCst) {
-            return Box::pin(async { Err(StoreError::Full("no room".to_owned())) });
-        }
-        self.store.write(key, write)
-    }
-
-    fn watch(&self, prefix: Prefix, after: Revision) -> BoxFuture<'_, Result<BoxWatch>> {
-        self.store.watch(prefix, after)
-    }
-
-    fn compact(&self, oldest: Revision) -> BoxFuture<'_, Result<()>> {
-        self.store.compact(oldest)
-    }
-
-    fn close(&self) -> BoxFuture<'_, Result<()>> {
-        self.store.close()
-    }
-}
-
 #[tokio::test]
 async fn service_that_cannot_be_stored_keeps_no_allocation() {
-    let store = Arc::new(Refusing { store: Memory::default(), refuses: AtomicBool::new(false) });
+    let store = Arc::new(Failing { resource: "services", ..Failing::default() });
     let builder = ApiServer::builder().store(store.clone()).collection(Collection::Stepped);
     let client = Client { server: builder.build().await.unwrap() };
     let spec =
         json!({"type": "NodePort", "clusterIP": "10.96.7.7", "ports": [{"port": 80, "nodePort": 30100}]});
-    store.refuses.store(true, Ordering::SeqCst);
+    store.fail(Some(StoreError::Full("no room".to_owned())));
     client.post(SERVICES, &service("a", &spec)).await.expect(507);
-    store.refuses.store(false, Ordering::SeqCst);
+    store.fail(None);
     client.post(SERVICES, &service("b", &spec)).await.expect(201);
 }
 

@@ -11,86 +11,26 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use common::failing::Failing;
 use common::{CONFIG_MAPS, Client};
-use fieldmanager_apiserver::store::{
-    BoxWatch, Key, List, Memory, Page, Prefix, Read, Result, Revision, Store, StoreError, Write,
-};
+use fieldmanager_apiserver::store::{Memory, Store};
 use fieldmanager_apiserver::{ApiServer, Collection, Limits};
-use futures::future::BoxFuture;
 use http::Request;
 use http_body::Body;
 use http_body_util::Full;
 use serde_json::{Value as Json, json};
-use tokio::sync::Notify;
 use tower::ServiceExt;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const SHOPS_DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/shops.example.com";
 const SHOPS: &str = "/apis/example.com/v1/namespaces/default/shops";
 
-/// A store that makes a number of writes, one in each millisecond. Later ones fail, or wait for ever, as those of a server
-/// that was killed.
-struct Counted {
-    store: Arc<Memory>,
-    writes: AtomicUsize,
-    fails: bool,
-    /// Told when a write waits for ever.
-    waits: Notify,
-}
-
-impl Counted {
-    fn new(store: Arc<Memory>, writes: usize) -> Arc<Self> {
-        Arc::new(Counted { store, writes: AtomicUsize::new(writes), fails: false, waits: Notify::new() })
-    }
-}
-
-impl Store for Counted {
-    fn revision(&self) -> BoxFuture<'_, Result<Revision>> {
-        self.store.revision()
-    }
-
-    fn get<'a>(&'a self, key: &'a Key, at: Option<Revision>) -> BoxFuture<'a, Result<Read>> {
-        self.store.get(key, at)
-    }
-
-    fn list(&self, list: List) -> BoxFuture<'_, Result<Page>> {
-        self.store.list(list)
-    }
-
-    fn write<'a>(&'a self, key: &'a Key, write: Write) -> BoxFuture<'a, Result<Revision>> {
-        Box::pin(async move {
-            let left =
-                self.writes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-            match left {
-                Ok(_) => tokio::time::sleep(Duration::from_millis(1)).await,
-                Err(_) if self.fails => {
-                    let error: Box<dyn std::error::Error + Send + Sync> = "no leader".into();
-                    return Err(StoreError::Unavailable(error.into()));
-                }
-                Err(_) => {
-                    self.waits.notify_one();
-                    std::future::pending().await
-                }
-            }
-            self.store.write(key, write).await
-        })
-    }
-
-    fn watch(&self, prefix: Prefix, after: Revision) -> BoxFuture<'_, Result<BoxWatch>> {
-        self.store.watch(prefix, after)
-    }
-
-    fn compact(&self, oldest: Revision) -> BoxFuture<'_, Result<()>> {
-        self.store.compact(oldest)
-    }
-
-    fn close(&self) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
-        self.store.close()
-    }
+/// A store that makes its writes a moment after their requests.
+fn slow(memory: &Arc<Memory>) -> Arc<Failing> {
+    Arc::new(Failing { memory: memory.clone(), is_slow: true, ..Failing::default() })
 }
 
 /// A client of a server on a store.
@@ -138,7 +78,7 @@ async fn until(is_so: impl AsyncFn() -> bool) {
 
 #[tokio::test]
 async fn definition_is_served_although_its_client_left() {
-    let client = on(Counted::new(Arc::default(), 1000)).await;
+    let client = on(slow(&Arc::default())).await;
     left(client.post(DEFINITIONS, &definition())).await;
     until(async || client.post(SHOPS, &shop("a")).await.code == 201).await;
 
@@ -157,13 +97,13 @@ async fn definition_is_served_whenever_the_server_that_created_it_ended() {
         let store = Arc::new(Memory::default());
         // The objects that exist from the start.
         on(store.clone()).await;
-        let counted = Counted::new(store.clone(), 1000);
-        let ended = on(counted.clone()).await;
-        counted.writes.store(writes, Ordering::SeqCst);
+        let stopped = slow(&store);
+        let ended = on(stopped.clone()).await;
+        stopped.stop_after(writes);
         let definition = definition();
         tokio::select! {
             _ = ended.post(DEFINITIONS, &definition) => {}
-            () = counted.waits.notified() => {}
+            () = stopped.waits.notified() => {}
         }
 
         let client = on(store).await;
@@ -182,12 +122,12 @@ async fn deleted_definition_ends_whenever_the_server_that_deleted_it_ended() {
         for name in ["a", "b", "c"] {
             client.post(SHOPS, &shop(name)).await.expect(201);
         }
-        let counted = Counted::new(store.clone(), 1000);
-        let ended = on(counted.clone()).await;
-        counted.writes.store(writes, Ordering::SeqCst);
+        let stopped = slow(&store);
+        let ended = on(stopped.clone()).await;
+        stopped.stop_after(writes);
         tokio::select! {
             _ = ended.delete(SHOPS_DEFINITION) => {}
-            () = counted.waits.notified() => {}
+            () = stopped.waits.notified() => {}
         }
 
         let client = on(store).await;
@@ -199,23 +139,21 @@ async fn deleted_definition_ends_whenever_the_server_that_deleted_it_ended() {
 
 #[tokio::test]
 async fn requests_that_failed_after_their_write_can_be_repeated() {
-    let store =
-        Counted { store: Arc::default(), writes: AtomicUsize::new(1000), fails: true, waits: Notify::new() };
-    let store = Arc::new(store);
+    let store = slow(&Arc::default());
     let client = on(store.clone()).await;
     let mut applied = definition();
     applied["apiVersion"] = "apiextensions.k8s.io/v1".into();
     applied["kind"] = "CustomResourceDefinition".into();
-    store.writes.store(1, Ordering::SeqCst);
+    store.fail_writes_after(1, Failing::unavailable());
     client.apply(SHOPS_DEFINITION, "a", &applied).await.expect(503);
-    store.writes.store(1000, Ordering::SeqCst);
+    store.fail(None);
     client.apply(SHOPS_DEFINITION, "a", &applied).await.expect(200);
     client.post(SHOPS, &shop("a")).await.expect(201);
     client.post(SHOPS, &shop("b")).await.expect(201);
 
-    store.writes.store(2, Ordering::SeqCst);
+    store.fail_writes_after(2, Failing::unavailable());
     client.delete(SHOPS_DEFINITION).await.expect(503);
-    store.writes.store(1000, Ordering::SeqCst);
+    store.fail(None);
     client.delete(SHOPS_DEFINITION).await.expect(200);
     client.get(SHOPS_DEFINITION).await.expect(404);
 }
