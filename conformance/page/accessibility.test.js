@@ -5,28 +5,14 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { HISTORY, OBJECT, audit, choose, close, launch, open, text, texts } from './browser.js';
-import { DEPLOYMENTS, fight, scaled, serve } from './server.js';
+import { test } from 'node:test';
+import { HISTORY, OBJECT, audit, choose, close, open, text, texts } from './browser.js';
+import { added, browser, events, server } from './prepared.js';
+import { DEPLOYMENTS, scaled } from './server.js';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const work = mkdtempSync(join(tmpdir(), 'page-'));
 const map = (color) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'gone' }, data: { color } });
-
-let browser;
-let server;
-let events;
-
-before(async () => {
-  browser = await launch();
-  server = await serve();
-  events = await fight(server);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
 
 // Audits a page that shows what is expected.
 async function audited(path, shown, prepare = async () => {}, code = 200) {
@@ -58,7 +44,7 @@ test('axe-core finds nothing in the states of a history', async () => {
 test('axe-core finds nothing in a history with an injected fault', async () => {
   await server.post('/test/faults', { fault: 'unavailable', verb: 'apply', times: 1 });
   await server.apply(`${DEPLOYMENTS}/web`, 'autoscaler', scaled(4), [503]);
-  events += 1;
+  added();
   await audited(HISTORY, /Faultunavailable/);
 });
 

@@ -4,24 +4,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { HISTORY, NARROW, OBJECT, close, launch, line, open, position, text, texts } from './browser.js';
-import { fight, serve } from './server.js';
-
-let browser;
-let server;
-let events;
-
-before(async () => {
-  browser = await launch();
-  server = await serve();
-  events = await fight(server);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+import { test } from 'node:test';
+import { HISTORY, NARROW, OBJECT, close, line, open, position, text, texts } from './browser.js';
+import { browser, events, server } from './prepared.js';
 
 // The element that has the focus, in words; null at the end of the page. Fails if the focus cannot be seen: it needs an outline
 // with a contrast of 3 to the page, in the window, with nothing above the element.

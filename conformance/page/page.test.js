@@ -5,26 +5,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { HISTORY, NARROW, OBJECT, audit, choose, close, launch, line, open, position, text, texts } from './browser.js';
+import { test } from 'node:test';
+import { HISTORY, NARROW, OBJECT, audit, choose, close, line, open, position, text, texts } from './browser.js';
+import { added, browser, events, server } from './prepared.js';
 import { DEPLOYMENTS, definition, fight, scaled, serve } from './server.js';
 
 const work = mkdtempSync(join(tmpdir(), 'page-'));
-
-let browser;
-let server;
-let events;
-
-before(async () => {
-  browser = await launch();
-  server = await serve();
-  events = await fight(server);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
 
 test('a fight of two managers over one field is visible', async () => {
   const page = await open(browser, server.url + HISTORY);
@@ -119,7 +105,7 @@ test('pages follow the store', async () => {
   await overview.focus('a[href="/ui/kinds/configmaps"]');
   await server.post('/api/v1/namespaces/default/configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'live' } });
   await server.apply(`${DEPLOYMENTS}/web?force=true`, 'autoscaler', scaled(9));
-  events += 1;
+  added();
   const shown = (page, check, ...values) => page.bringToFront().then(() => page.waitForFunction(check, { timeout: 15000 }, ...values));
   await shown(overview, (wanted) => [...document.querySelectorAll('tr')].some((row) => row.textContent === wanted), `ConfigMap${counted + 1}`);
   assert.equal(await overview.evaluate(() => document.activeElement.getAttribute('href')), '/ui/kinds/configmaps');
