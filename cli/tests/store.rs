@@ -14,7 +14,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -108,7 +109,7 @@ struct Known {
 }
 
 /// Counts in a ConfigMap until the server ends.
-fn count(address: &str, name: &str, known: &mut Known) {
+fn count(address: &str, name: &str, known: &mut Known, answers: &AtomicU64) {
     let Ok(mut connection) = Connection::new(address) else { return };
     loop {
         let (method, path, next, version) = match &known.answered {
@@ -124,6 +125,7 @@ fn count(address: &str, name: &str, known: &mut Known) {
             Ok((200 | 201, object)) => {
                 let version = object["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
                 *known = Known { answered: Some((next, version)), unanswered: None };
+                answers.fetch_add(1, Ordering::Relaxed);
             }
             Ok((status, body)) => panic!("{status} {body}"),
             Err(_) => return,
@@ -173,12 +175,17 @@ fn acknowledged_writes_survive_fifty_kills() {
             known.entry(name.clone()).or_default();
         }
         let address = server.address.clone();
+        let counted = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for (name, known) in known.iter_mut().filter(|(name, _)| writers.contains(name)) {
-                let address = &address;
-                scope.spawn(move || count(address, name, known));
+                let (address, counted) = (&address, &counted);
+                scope.spawn(move || count(address, name, known, counted));
             }
-            std::thread::sleep(Duration::from_millis(random.u64(5..80)));
+            // The server is killed after some answers, however fast the machine is.
+            let (began, enough) = (Instant::now(), random.u64(0..80));
+            while counted.load(Ordering::Relaxed) < enough && began.elapsed() < Duration::from_secs(30) {
+                std::thread::sleep(Duration::from_micros(random.u64(100..2000)));
+            }
             server.kill();
         });
     }

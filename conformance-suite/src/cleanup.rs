@@ -27,7 +27,7 @@ pub(crate) struct Created(Mutex<Vec<Object>>);
 #[derive(Clone, Debug)]
 struct Object {
     path: String,
-    /// The uid; `None` if the server has none, or has not answered.
+    /// The uid; `None` if the server has none, or has not said what it did.
     uid: Option<String>,
     /// Whether the server has confirmed that the request created the object.
     is_confirmed: bool,
@@ -36,7 +36,7 @@ struct Object {
 }
 
 impl Created {
-    /// Remembers the object of a request that created one, or that may have done so without an answer.
+    /// Remembers the object of a request that created one, or that may have done so: it had no answer, or 504.
     pub(crate) async fn note(&self, message: &Message, answer: &Result<Answer, String>) {
         let (path, query) = message.path.split_once('?').unwrap_or((&message.path, ""));
         let is_post = message.method == "POST";
@@ -46,6 +46,8 @@ impl Created {
         let text = answer.as_ref().map(|answer| answer.text.as_str()).unwrap_or_default();
         let may_have_finalizers =
             [message.body.as_str(), text].iter().any(|text| text.contains("finalizers"));
+        // The server of an answer 504 does not know whether it has stored the object.
+        let is_unknown = answer.as_ref().map_or(true, |answer| answer.code == 504);
         let mut objects = self.0.lock().await;
         for object in objects.iter_mut().filter(|object| is_at(path, &object.path)) {
             object.may_have_finalizers |= may_have_finalizers;
@@ -53,7 +55,7 @@ impl Created {
         let source = match answer {
             // Servers that are not Kubernetes answer a POST with 200.
             Ok(answer) if answer.code == 201 || is_post && answer.code == 200 => text,
-            Err(_) if message.method != "DELETE" => message.body.as_str(),
+            _ if is_unknown && message.method != "DELETE" => message.body.as_str(),
             _ => return,
         };
         let body = Value::from_json(source).or_else(|_| Value::from_yaml(source)).unwrap_or_default();
@@ -61,17 +63,17 @@ impl Created {
         let path = match metadata("name") {
             Some(name) if is_post => format!("{path}/{}", encoded(&name)),
             // The answer of a subresource such as `eviction` is not an object.
-            None if is_post && answer.is_ok() => return,
+            None if is_post && !is_unknown => return,
             _ => path.to_owned(),
         };
-        if !objects.iter().any(|object| object.path == path && object.is_confirmed && answer.is_err()) {
-            let uid = metadata("uid").filter(|_| answer.is_ok());
-            objects.push(Object { path, uid, is_confirmed: answer.is_ok(), may_have_finalizers });
+        if !objects.iter().any(|object| object.path == path && object.is_confirmed && is_unknown) {
+            let uid = metadata("uid").filter(|_| !is_unknown);
+            objects.push(Object { path, uid, is_confirmed: !is_unknown, may_have_finalizers });
         }
     }
 
-    /// Removes the objects. The server removes those in `namespace` together with it, if it is one of them. Objects of
-    /// requests without an answer are removed only if their path has a name that no other run has.
+    /// Removes the objects. The server removes those in `namespace` together with it, if it is one of them. Objects that
+    /// requests may have created are removed only if their path has a name that no other run has.
     pub(crate) async fn remove(&self, connection: &Connection, run: &str, namespace: &str) -> Vec<Leftover> {
         let objects = std::mem::take(&mut *self.0.lock().await);
         // An object with finalizers would keep its namespace and its definition.
@@ -127,7 +129,7 @@ async fn remove_finalizers(connection: &Connection, object: &Object) {
 async fn delete(connection: &Connection, run: &str, object: &Object) -> Option<Leftover> {
     let left = |reason: String| Some(Leftover { path: object.path.clone(), reason });
     if !object.is_confirmed && !is_unique(&object.path, run) {
-        return left("a request that had no answer may have created or changed it".into());
+        return left("a request that had no answer, or 504, may have created or changed it".into());
     }
     let options = |uid| {
         serde_json::json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})

@@ -27,6 +27,8 @@ enum Fate {
     Lost,
     /// The request has no answer.
     Silent,
+    /// The server does it, and the answer is 504.
+    TimedOut,
     /// A bookmark every second, without an end.
     Bookmarks,
 }
@@ -68,11 +70,12 @@ fn connection(
                     });
                     return Ok(Response::new(Either::Left(Either::Right(StreamBody::new(Box::pin(frames))))));
                 }
-                Fate::Pass | Fate::Lost => {}
+                Fate::Pass | Fate::Lost | Fate::TimedOut => {}
             }
             let response = server.oneshot(request).await.unwrap();
             match fate {
                 Fate::Lost => std::future::pending().await,
+                Fate::TimedOut => Ok(answer(504, None)),
                 _ => Ok(response.map(Either::Right)),
             }
         }
@@ -234,34 +237,33 @@ async fn objects_that_cannot_be_removed_are_returned() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_of_a_creation_without_an_answer_is_removed_or_returned() {
-    let rule = |method: &str, path: &str| match (method, path) {
-        ("POST", "/api/v1/namespaces") => Fate::Lost,
-        ("PATCH", path) if path.contains("/clusterroles/") => Fate::Lost,
-        _ => Fate::Pass,
-    };
-    let (server, case) = (
-        server().await,
-        format!(
-            "
+async fn an_object_that_a_request_may_have_created_is_removed_or_returned() {
+    let case = format!(
+        "
 name: a
 schema: builtin:kubernetes
 steps:
 - request: {{verb: apply, manager: m, body: {{{ROLE}, metadata: {{name: role}}}}}}
 "
-        ),
     );
-    let (connection, _) = connection(server, rule);
-    let outcome = run(&connection, &case).await;
-    assert_eq!((outcome.report.failed(), outcome.left.len()), (1, 0), "{outcome:?}");
-    assert_eq!(get(&connection, "/api/v1/namespaces/fm-abcde-0001").await.0, 404);
-    let (connection, _) = self::connection(self::server().await, |method, path| match method {
-        "PATCH" if path.contains("/clusterroles/") => Fate::Lost,
-        _ => Fate::Pass,
-    });
-    let outcome = run(&connection, &case).await;
-    let left: Vec<_> = outcome.left.iter().map(|left| left.path.as_str()).collect();
-    assert_eq!(left, ["/apis/rbac.authorization.k8s.io/v1/clusterroles/role"]);
+    for fate in [Fate::Lost, Fate::TimedOut] {
+        let rule = move |method: &str, path: &str| match (method, path) {
+            ("POST", "/api/v1/namespaces") => fate,
+            _ => Fate::Pass,
+        };
+        let (namespaces, _) = connection(server().await, rule);
+        let outcome = run(&namespaces, &case).await;
+        assert_eq!((outcome.report.failed(), outcome.left.len()), (1, 0), "{outcome:?}");
+        assert_eq!(get(&namespaces, "/api/v1/namespaces/fm-abcde-0001").await.0, 404);
+        let rule = move |method: &str, path: &str| match method {
+            "PATCH" if path.contains("/clusterroles/") => fate,
+            _ => Fate::Pass,
+        };
+        let (roles, _) = connection(server().await, rule);
+        let outcome = run(&roles, &case).await;
+        let left: Vec<_> = outcome.left.iter().map(|left| left.path.as_str()).collect();
+        assert_eq!(left, ["/apis/rbac.authorization.k8s.io/v1/clusterroles/role"]);
+    }
 }
 
 const WATCH: &str = "

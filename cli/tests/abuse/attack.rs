@@ -10,9 +10,17 @@ use tokio::net::TcpStream;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::CONFIG_MAPS;
+use crate::server::PATIENCE;
 
 /// A client that lasts until this is dropped.
 pub(crate) struct Abuser(JoinHandle<()>);
+
+impl Abuser {
+    /// Waits until this client, which writes or reads, sees that the server ended its connection.
+    pub(crate) async fn until_cut_off(&mut self) {
+        tokio::time::timeout(PATIENCE, &mut self.0).await.unwrap().unwrap();
+    }
+}
 
 impl Drop for Abuser {
     fn drop(&mut self) {
@@ -71,10 +79,10 @@ pub(crate) async fn some(address: &str, harm: Harm, count: u64) -> Vec<Abuser> {
         // They do not act at the same moment.
         let delay = Duration::from_millis(number * 1000 / count);
         abusers.push(Abuser(tokio::spawn(async move {
-            // The server may end the connection at any time.
-            let _ = act(&mut stream, harm, delay).await;
-            let _stream = stream;
-            std::future::pending::<()>().await;
+            // An error: the server ended the connection.
+            if act(&mut stream, harm, delay).await.is_ok() {
+                std::future::pending::<()>().await;
+            }
         })));
     }
     abusers
@@ -85,7 +93,9 @@ async fn act(stream: &mut TcpStream, harm: Harm, delay: Duration) -> std::io::Re
     let watch = format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: a\r\n\r\n");
     let post = format!("POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\n");
     match harm {
-        Harm::Silence => {}
+        Harm::Silence => {
+            stream.read_u8().await?;
+        }
         Harm::SlowHead => {
             tokio::time::sleep(delay).await;
             for byte in watch.as_bytes().iter().take(watch.len() - 2) {
