@@ -106,6 +106,8 @@ fn program() -> Result<PathBuf, Box<dyn std::error::Error>> {
             "--release",
             "--package",
             "fieldmanager-benches",
+            // Without what measures API servers, which takes minutes to build.
+            "--no-default-features",
             "--bin",
             "key-operation",
         ])
