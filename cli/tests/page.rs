@@ -30,10 +30,8 @@ const HOSTILE: &str = r##"{
   "{{7*7}}": "<!-- ]]> <math><mtext><mglyph><style><img src=x onerror=hacked()>"
 }"##;
 
-/// The test script in the page: operates the filters and writes its observations into the document.
-const HOOK: &str = r#"{
-const out = [];
-const say = (name, value) => out.push(`${name}=${value}`);
+/// Operates the filters, and says what it observes.
+const HOOK: &str = r#"
 const rows = [...document.querySelectorAll('tr[data-owners]')];
 const lit = () => rows.filter(row => !row.classList.contains('dim')).length;
 const box = name => [...document.querySelectorAll('.manager')].find(m => m.querySelector('bdi, .unowned').textContent === name);
@@ -69,17 +67,11 @@ if (shop) {
   say('focus', document.activeElement.dataset.manager !== undefined);
   say('yaml', rows.some(row => row.querySelector('.yaml').textContent === '  replicas: 10'));
 }
-window.hacked = () => document.documentElement.dataset.hacked = 'yes';
 say('scripts', document.querySelectorAll('script').length);
 say('styles', document.querySelectorAll('style').length);
 say('foreign', document.querySelectorAll('img, svg, iframe, math, b, [onerror], [onload], [onfocus], [onmouseover], [style], [srcdoc]').length);
 say('hacked', document.documentElement.dataset.hacked || 'no');
-say('hidden', rows.some(row => getComputedStyle(row).display === 'none'));
-const result = document.createElement('pre');
-result.id = 'result';
-result.textContent = out.join('\n');
-document.body.append(result);
-}"#;
+say('hidden', rows.some(row => getComputedStyle(row).display === 'none'));"#;
 
 #[test]
 fn colours_and_filters_work() {

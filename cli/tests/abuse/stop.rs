@@ -13,9 +13,6 @@ use tokio::task::JoinSet;
 use crate::CONFIG_MAPS;
 use crate::server::{Connection, PATIENCE, Server, TURN, config_map};
 
-/// The longest time in which a server without requests ends, on a busy machine.
-const SOON: Duration = Duration::from_secs(10);
-
 /// Creates and updates a ConfigMap until the server ends, and returns the number that it acknowledged last. `writes` has
 /// those of all clients.
 async fn write(address: String, name: String, writes: Arc<AtomicU64>) -> u64 {
@@ -108,7 +105,7 @@ async fn a_server_that_is_told_to_stop_answers_what_was_begun_and_loses_nothing(
     let began = Instant::now();
     let code = server.process.wait().unwrap().code();
     assert_eq!(code, Some(0));
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     assert!(acknowledged.values().sum::<u64>() >= 100, "{acknowledged:?}");
 
     let again = Server::start(&["--store", &store]);
@@ -176,7 +173,7 @@ async fn a_server_that_is_told_to_stop_answers_http2_requests_and_ends_their_wat
     // A frame of the client that arrives after the end of the connection can break it.
     let _ = connection.await.unwrap();
     assert_eq!(server.process.wait().unwrap().code(), Some(0));
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -194,6 +191,6 @@ async fn clients_that_do_not_read_do_not_keep_a_server_from_its_end() {
     server.terminate();
     let code = server.process.wait().unwrap().code();
     assert_eq!(code, Some(0));
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     drop(abusers);
 }

@@ -19,14 +19,30 @@ fn chromium() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
+/// Defines `say`, which the hook observes with, and `hacked`, which only a fault of the page calls.
+const BEGIN: &str = "{
+const out = [];
+const say = (name, value) => out.push(`${name}=${value}`);
+window.hacked = () => document.documentElement.dataset.hacked = 'yes';
+";
+
+/// Writes what the hook observed into the document.
+const END: &str = "
+const result = document.createElement('pre');
+result.id = 'result';
+result.textContent = out.join('\\n');
+document.body.append(result);
+}";
+
 /// Adds the hook to the page and to its policy.
 fn hooked(page: &str, hook: &str) -> String {
-    let hash = STANDARD.encode(Sha256::digest(hook));
+    let hook = [BEGIN, hook, END].concat();
+    let hash = STANDARD.encode(Sha256::digest(&hook));
     let page = page.replacen("script-src 'sha256-", &format!("script-src 'sha256-{hash}' 'sha256-"), 1);
     page.replacen("</body>", &format!("<script>{hook}</script></body>"), 1)
 }
 
-/// The lines that the hook wrote; `None` without a browser.
+/// What the hook, a script, said in the page, as `NAME=VALUE`; `None` without a browser.
 pub(crate) fn in_browser(page: &str, hook: &str) -> Option<Vec<String>> {
     let Some(program) = chromium() else {
         // Bypasses the test runner, which captures the output of passing tests.
