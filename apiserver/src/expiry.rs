@@ -39,7 +39,7 @@ async fn expire(core: &Core, age: Duration) -> Result<(), StoreError> {
     let oldest = core.source.now().unix_seconds().saturating_sub(age);
     // Those of `events.k8s.io` are stored here too.
     let Ok(prefix) = Prefix::resource("", "events") else { return Ok(()) };
-    let mut list = List::new(prefix).limit(PAGE);
+    let mut list = List::new(prefix).limit(PAGE).uncounted();
     loop {
         let page = core.store.list(list.clone()).await?;
         for entry in page.entries {

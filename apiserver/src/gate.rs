@@ -1,21 +1,17 @@
 //! The checks before a request is answered: its token, the number of requests at once, and the memory of their bodies.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::browser::{Browsers, is_same};
+use crate::budget::{Budget, Reservation};
 use crate::endpoint::Failure;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-
-/// The unit in which memory is counted, in bytes.
-const UNIT: usize = 1024;
-
-/// The size up to which a body or an answer is small, in bytes.
-const SMALL: usize = 64 << 10;
+use crate::pool::Pool;
 
 /// The gate of a server.
 pub(crate) struct Gate {
@@ -24,12 +20,13 @@ pub(crate) struct Gate {
     tokens: BTreeMap<String, String>,
     /// Whether the page is served.
     pub(crate) page: bool,
+    pub(crate) browsers: Browsers,
     requests: Arc<Semaphore>,
     watches: Arc<Semaphore>,
-    /// The memory for small bodies and answers, and that for others, in units of [`UNIT`] bytes. Clients that do not read
-    /// large answers take nothing from small ones.
-    small: Arc<Semaphore>,
-    large: Arc<Semaphore>,
+    /// The memory for what clients have sent or not read.
+    pub(crate) budget: Arc<Budget>,
+    /// The threads of requests that can take long.
+    pub(crate) pool: Pool,
     /// Whether watches end.
     ending: watch::Sender<bool>,
     /// The counters of requests.
@@ -42,12 +39,13 @@ impl Gate {
         Gate {
             requests: places(limits.requests),
             watches: places(limits.watches),
-            small: places(units(limits.buffers / 2)),
-            large: places(units(limits.buffers / 2)),
+            budget: Arc::new(Budget::new(limits.buffers)),
+            pool: Pool::new(limits.request_deadline),
             ending: watch::Sender::new(false),
             limits,
             tokens,
             page,
+            browsers: Browsers::default(),
             metrics: Metrics::new(),
         }
     }
@@ -57,32 +55,35 @@ impl Gate {
         Gate::new(self.limits.clone(), self.tokens.clone(), self.page)
     }
 
+    /// Whether requests need a token.
+    pub(crate) fn has_tokens(&self) -> bool {
+        !self.tokens.is_empty()
+    }
+
     /// The user of a header `Authorization`, or 401.
+    ///
+    /// Behaviour: the scheme is in any case, and the second word is the token (`bearertoken.Authenticator`).
     pub(crate) fn authenticate(&self, authorization: Option<&str>) -> Result<&str, Failure> {
-        if self.tokens.is_empty() {
+        if !self.has_tokens() {
             return Ok("admin");
         }
-        let token = authorization.and_then(|text| text.strip_prefix("Bearer "));
-        self.user_of(token.map(str::trim))
+        let mut words = authorization.unwrap_or_default().trim().split(' ');
+        let is_bearer = words.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"));
+        let token = words.next().filter(|_| is_bearer).unwrap_or_default();
+        // All tokens are compared, whichever is the right one.
+        let user = self.tokens.iter().fold(None, |found, (own, user)| match is_same(own, token) {
+            true => Some(user.as_str()),
+            false => found,
+        });
+        user.ok_or_else(|| Failure::new(401, "Unauthorized", "Unauthorized"))
     }
 
-    /// The user of a request to the page, or 401. A browser asks for a user name and a password, and sends the token as the
-    /// password. Other requests are not accepted this way: a page of another site could make a browser send them.
-    pub(crate) fn authenticate_browser(&self, authorization: Option<&str>) -> Result<&str, Failure> {
-        let Some(basic) = authorization.and_then(|text| text.strip_prefix("Basic ")) else {
-            return self.authenticate(authorization);
-        };
-        let decoded = STANDARD.decode(basic.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let token = decoded.as_deref().and_then(|text| text.split_once(':')).map(|(_, password)| password);
-        if self.tokens.is_empty() {
-            return Ok("admin");
+    /// The path that opens the page in a browser: with a code that works once, if requests need a token.
+    pub(crate) fn page_path(&self) -> io::Result<String> {
+        match self.has_tokens() {
+            true => Ok(format!("/ui?code={}", self.browsers.new_code()?)),
+            false => Ok("/ui".to_owned()),
         }
-        self.user_of(token)
-    }
-
-    fn user_of(&self, token: Option<&str>) -> Result<&str, Failure> {
-        let known = token.and_then(|token| self.tokens.get(token));
-        known.map(String::as_str).ok_or_else(|| Failure::new(401, "Unauthorized", "Unauthorized"))
     }
 
     /// A place among the requests or watches of the moment, or 429.
@@ -91,12 +92,9 @@ impl Gate {
         places.clone().try_acquire_owned().map_err(|_| busy())
     }
 
-    /// Memory for a body or an answer, or 429. A size over the limit is that of the limit: one large answer is possible.
-    pub(crate) fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Failure> {
-        let part = if bytes <= SMALL { &self.small } else { &self.large };
-        let wanted = units(bytes).clamp(1, units(self.limits.buffers / 2).max(1));
-        let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
-        part.clone().try_acquire_many_owned(wanted).map_err(|_| busy())
+    /// Memory for a body or an answer, or 429.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<Reservation, Failure> {
+        self.budget.reserve(bytes).ok_or_else(busy)
     }
 
     /// Ends all watches, those that begin later too.
@@ -114,11 +112,8 @@ impl Gate {
     }
 }
 
-fn units(bytes: usize) -> usize {
-    bytes.div_ceil(UNIT)
-}
-
-fn busy() -> Failure {
+/// 429.
+pub(crate) fn busy() -> Failure {
     let message = "Too many requests, please try again later.";
     Failure { retry_after: 1, ..Failure::new(429, "TooManyRequests", message) }
 }

@@ -23,6 +23,8 @@
 )]
 
 mod bootstrap;
+mod browser;
+mod budget;
 pub mod collector;
 pub mod discovery;
 mod documents;
@@ -39,6 +41,8 @@ mod metrics;
 pub mod net;
 mod object;
 pub mod openapi;
+mod origin;
+mod pool;
 mod query;
 mod registry;
 mod restore;

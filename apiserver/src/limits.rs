@@ -8,9 +8,13 @@ use std::time::Duration;
 pub struct Limits {
     /// The size of the body of a request, in bytes. 3 MiB by default.
     pub body: usize,
-    /// The memory for bodies of requests that are being received or answered, and for answers that clients have not
-    /// read, in bytes. A half is for those of up to 64 KiB. 256 MiB by default.
+    /// The memory for what clients have sent or not read, in bytes: heads and bodies of requests that are being received
+    /// or answered, selectors of watches, answers and events. A half is for those of up to 64 KiB. 256 MiB by default.
     pub buffers: usize,
+    /// The memory of stored objects, in bytes: a write that needs more is answered with 507. Writes that make an object
+    /// smaller and deletions are accepted in any case. Not for a store that other servers write to. `None`, which is no
+    /// bound, by default.
+    pub stored: Option<usize>,
     /// The number of requests at once, apart from watches. A request counts when its body was received. 400 by default.
     pub requests: usize,
     /// The number of watches at once. 10,000 by default.
@@ -39,6 +43,9 @@ pub struct Limits {
     /// The time after its last write at which an Event is deleted, to a tenth of that time and at most a minute more. One
     /// hour by default.
     pub event_time: Duration,
+    /// The time after which a request that is not answered is stopped, apart from watches: it is answered with 504, and
+    /// writes nothing, or continues with what follows from its write. 34 seconds by default.
+    pub request_deadline: Duration,
     /// The time that requests have to end after the server was told to stop. 5 seconds by default.
     pub stop_time: Duration,
     /// The revisions of one object that the [page](crate::Builder::page) shows, with the requests that were refused: the
@@ -53,6 +60,7 @@ impl Default for Limits {
         Limits {
             body: 3 << 20,
             buffers: 256 << 20,
+            stored: None,
             requests: 400,
             watches: 10_000,
             headers: 1 << 20,
@@ -64,6 +72,7 @@ impl Default for Limits {
             stall_time: Duration::from_secs(20),
             idle_time: Duration::from_secs(90),
             event_time: Duration::from_secs(3600),
+            request_deadline: Duration::from_secs(34),
             stop_time: Duration::from_secs(5),
             revisions: 1000,
             revisions_size: 64 << 20,

@@ -1,5 +1,8 @@
 //! What the server counts, under the names of kube-apiserver.
 
+use std::collections::HashMap;
+
+use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 use tokio::time::Instant;
 
@@ -116,6 +119,14 @@ impl Metrics {
         measured
     }
 
+    /// Removes the series of resources that are not served, given by group, version and plural: clients would add series
+    /// for ever by definitions that they create and delete.
+    pub(crate) fn retain(&self, is_served: impl Fn(&str, &str, &str) -> bool) {
+        retain(&self.requests, &is_served);
+        retain(&self.durations, &is_served);
+        retain(&self.long_running, &is_served);
+    }
+
     /// Removes the numbers of objects, which follow.
     pub(crate) fn clear_objects(&self) {
         self.objects.reset();
@@ -137,6 +148,26 @@ impl Metrics {
     pub(crate) fn text(&self) -> Result<String, String> {
         let encoded = TextEncoder::new().encode_to_string(&self.registry.gather());
         encoded.map_err(|error| error.to_string())
+    }
+}
+
+fn retain<T: MetricVecBuilder>(series: &MetricVec<T>, is_served: &impl Fn(&str, &str, &str) -> bool)
+where
+    MetricVec<T>: Collector,
+{
+    for family in series.collect() {
+        for metric in family.get_metric() {
+            let labels: HashMap<&str, &str> =
+                metric.get_label().iter().map(|label| (label.name(), label.value())).collect();
+            let label = |name: &str| labels.get(name).copied().unwrap_or_default();
+            // The end of a watch that is open will be subtracted.
+            let is_open = metric.get_gauge().get_value() != 0.0;
+            let is_resource = !label("resource").is_empty();
+            if is_resource && !is_open && !is_served(label("group"), label("version"), label("resource")) {
+                // Another request may have removed it.
+                let _ = series.remove(&labels);
+            }
+        }
     }
 }
 

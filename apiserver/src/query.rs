@@ -23,6 +23,16 @@ impl Query {
         self.get(name).unwrap_or_default()
     }
 
+    /// The size of the names and values, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
+    }
+
+    /// Whether objects are selected by their labels or fields.
+    pub(crate) fn selects(&self) -> bool {
+        !(self.text("labelSelector").is_empty() && self.text("fieldSelector").is_empty())
+    }
+
     /// The names of all parameters.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())

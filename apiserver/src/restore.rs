@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::endpoint::Core;
-use crate::server::ApiServer;
+use crate::server::{ApiServer, bounded};
 use crate::snapshot::{Snapshot, TestState};
 use crate::source::{Random, Source};
 use crate::store::{Revision, StoreError};
@@ -65,7 +65,7 @@ impl ApiServer {
             Some(random) => Arc::new(random.fork()),
             None => self.core.source.clone(),
         };
-        let store = self.core.store.fork()?;
+        let store = bounded(self.core.store.fork()?, self.limits()).await?;
         let core = Core::new(store, source, self.core.resources(), self.limits());
         let test = TestState::new(self.test.is_served);
         drop(turn);
@@ -89,6 +89,8 @@ impl ApiServer {
         let _turn = self.core.definitions_turn().await;
         let revision = self.core.store.restore(&snapshot.store)?;
         self.core.set_resources(snapshot.resources.clone());
+        // The snapshot may be of the middle of an end.
+        self.core.terminated.notify_one();
         // Later revisions of objects no longer follow from those before.
         if let Some(log) = &self.core.log {
             log.clear_history();

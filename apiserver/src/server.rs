@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::log::{Log, Recorder};
 use crate::snapshot::TestState;
 use crate::source::{Random, Source};
-use crate::store::{Memory, SharedStore, StoreError};
+use crate::store::{Bounded, Memory, SharedStore, StoreError};
 
 /// The size of the log of a server for tests, in bytes.
 const TEST_LOG: usize = 64 << 20;
@@ -115,6 +115,10 @@ impl ApiServer {
             tasks.push(tokio::spawn(new().run()));
             tasks.push(tokio::spawn(crate::expiry::run(core.clone(), gate.limits.event_time)));
         }
+        if collection == Collection::On || core.store.is_shared() {
+            let ending = core.clone();
+            tasks.push(tokio::spawn(async move { ending.keep_ending_definitions().await }));
+        }
         if core.store.is_shared() {
             let (following, freeing) = (core.clone(), core.clone());
             tasks.push(tokio::spawn(async move { following.follow_definitions().await }));
@@ -190,16 +194,45 @@ impl ApiServer {
         }
     }
 
+    /// The path that opens the [page](Builder::page) in a browser. If the server has [tokens](Builder::tokens), the path has a
+    /// code that works once and lets the browser in with a cookie; only the last path that was made has a valid code. A client
+    /// with a token gets one by `POST /ui/link`, too.
+    ///
+    /// ```
+    /// # tokio_test::block_on(async {
+    /// use fieldmanager_apiserver::ApiServer;
+    /// let server = ApiServer::builder().tokens([("secret".to_owned(), "alice".to_owned())].into()).build().await?;
+    /// assert!(server.page_path()?.starts_with("/ui?code="));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub fn page_path(&self) -> std::io::Result<String> {
+        self.gate.page_path()
+    }
+
     /// Ends all watches. Other requests are answered as before; watches that begin later end at once.
     pub fn end_watches(&self) {
         self.gate.end_watches();
     }
 
-    /// Ends all watches and closes the store. Later requests are answered with 503.
+    /// Ends all watches, closes the store, and stops requests that still run. Later requests are answered with 503.
     pub async fn stop(&self) {
         self.end_watches();
         // A store that cannot be closed has lost its connection: nothing is left to close.
         let _ = self.core.store.close().await;
+        self.gate.pool.end();
+    }
+}
+
+/// A store with the bound on its objects. A store that other servers write to has a bound of its own.
+pub(crate) async fn bounded(store: SharedStore, limits: &Limits) -> Result<SharedStore, StoreError> {
+    match limits.stored {
+        Some(limit) if !store.is_shared() => Ok(Arc::new(Bounded::new(store, limit).await?)),
+        _ => Ok(store),
     }
 }
 
@@ -226,7 +259,9 @@ impl Builder {
     }
 
     /// The bearer tokens that are accepted, and the users that they name. Requests without one of them are answered with
-    /// 401, but for those of health. Without tokens, which is the default, everybody is admin.
+    /// 401, but for those of health. Without tokens, which is the default, everybody is admin: a server in a program cannot be
+    /// reached by others, unless the program [listens](crate::net::Listening) on a port. A web page is refused in both
+    /// cases.
     #[must_use]
     pub fn tokens(mut self, tokens: BTreeMap<String, String>) -> Self {
         self.tokens = tokens;
@@ -277,8 +312,9 @@ impl Builder {
     /// Outside of a tokio runtime, unless the collector is [stepped](Collection::Stepped) and the store is of this server
     /// alone.
     pub async fn build(self) -> Result<ApiServer, StoreError> {
-        let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
         let mut limits = self.limits;
+        let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
+        let store = bounded(store, &limits).await?;
         if self.test_api && limits.log == 0 {
             limits.log = TEST_LOG;
         }
@@ -287,6 +323,10 @@ impl Builder {
         }
         let core = Core::new(store, self.source, Resources::builtin(self.unions), &limits);
         core.bootstrap().await?;
+        // Otherwise a task does it, so that a server with many objects to delete answers at once.
+        if self.collection == Collection::Stepped {
+            core.end_definitions().await?;
+        }
         let test = TestState::new(self.test_api);
         let server = ApiServer::of(core, Gate::new(limits, self.tokens, self.page), self.collection, test);
         match server.mark_start().await {

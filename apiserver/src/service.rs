@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use http::{Method, Request, Response};
 use tokio::runtime::Handle;
 
-use crate::http::{Body, Context, TestRequests, respond};
+use crate::http::{Body, Context, TestRequests, respond, timed_out};
 use crate::server::ApiServer;
 
 impl ApiServer {
@@ -34,9 +34,10 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let server = self.clone();
+        let (server, gate) = (self.clone(), self.gate.clone());
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        let answer = async move { Ok(respond(&server.context(), request).await) }.boxed();
+        let request = async move { respond(&server.context(), request).await };
+        let answer = async move { Ok(gate.pool.answer(request).await.unwrap_or_else(timed_out)) }.boxed();
         match is_read {
             true => answer,
             false => Finished { answer: Some(answer), is_begun: false }.boxed(),

@@ -128,7 +128,8 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 /// When the future is ready, the position of the watch is fixed: later writes are events. Why a watch cannot begin is its
 /// first event.
 pub async fn watch(store: SharedStore, request: WatchRequest) -> BoxStream<'static, WatchEvent> {
-    let deadline = request.timeout.map(|timeout| Instant::now() + timeout);
+    // A time beyond those of the clock is never.
+    let deadline = request.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let mut watcher = Watcher {
         store,
         request,
@@ -213,7 +214,7 @@ impl Watcher {
                         }
                     } else if let Some(key) = initial.next.take() {
                         let list = List::new(self.request.prefix.clone()).after(key).at(initial.revision);
-                        let page = self.store.list(list.limit(PAGE)).await?;
+                        let page = self.store.list(list.limit(PAGE).uncounted()).await?;
                         initial.entries = page.entries.into_iter();
                         initial.next = page.next;
                     } else {
@@ -261,7 +262,7 @@ impl Watcher {
                 if let Some(revision) = not_older_than {
                     self.reach(revision).await?;
                 }
-                let page = self.store.list(List::new(prefix.clone()).limit(PAGE)).await?;
+                let page = self.store.list(List::new(prefix.clone()).limit(PAGE).uncounted()).await?;
                 let watch = self.store.watch(prefix, page.revision).await?;
                 let (entries, next) = (page.entries.into_iter(), page.next);
                 Ok(Phase::Initial(Initial { watch, revision: page.revision, entries, next }))

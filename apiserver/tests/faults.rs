@@ -145,7 +145,8 @@ async fn a_lost_answer_closes_the_connection() {
     }));
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let body = config_map("a").to_string();
-    let head = format!("POST {CONFIG_MAPS} HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head =
+        format!("POST {CONFIG_MAPS} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
     stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();

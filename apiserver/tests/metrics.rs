@@ -12,7 +12,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{CONFIG_MAPS, Client, config_map};
+use common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
 
 /// The samples of a metric whose labels contain all of some pairs.
 async fn samples(client: &Client, name: &str, labels: &[&str]) -> Vec<String> {
@@ -73,6 +73,31 @@ async fn watches_are_long_running_until_they_end() {
     drop(watch);
     assert_eq!(samples(&client, "apiserver_longrunning_requests", &labels).await, ["0"]);
     assert_eq!(samples(&client, "apiserver_request_total", &labels).await, ["1"]);
+}
+
+#[tokio::test]
+async fn resources_of_deleted_definitions_have_no_series() {
+    let client = Client::new().await;
+    client.post(CRDS, &shops()).await.expect(201);
+    client.post(SHOPS, &shop("a")).await.expect(201);
+    let labels = [r#"resource="shops""#];
+    let watch = client.watch(&format!("{SHOPS}?watch=true")).await;
+    assert_eq!(samples(&client, "apiserver_request_total", &labels).await, ["1"]);
+    assert_eq!(samples(&client, "apiserver_longrunning_requests", &labels).await, ["1"]);
+    client.delete(&format!("{CRDS}/shops.example.com")).await.expect(200);
+    for name in
+        ["apiserver_request_total", "apiserver_request_duration_seconds_count", "apiserver_resource_objects"]
+    {
+        assert_eq!(samples(&client, name, &labels).await, [""; 0], "{name}");
+    }
+    assert_eq!(samples(&client, "apiserver_longrunning_requests", &labels).await, ["1"], "it is open");
+    drop(watch);
+    for name in ["apiserver_longrunning_requests", "apiserver_request_total"] {
+        assert_eq!(samples(&client, name, &labels).await, [""; 0], "{name}");
+    }
+    // Those of other resources remain.
+    let deleted = [r#"verb="DELETE""#, r#"resource="customresourcedefinitions""#];
+    assert_eq!(samples(&client, "apiserver_request_total", &deleted).await, ["1"]);
 }
 
 #[tokio::test]

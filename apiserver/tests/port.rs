@@ -12,11 +12,13 @@ mod common;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use common::{CONFIG_MAPS, Client, config_map};
 use fieldmanager_apiserver::net::{Listening, Tls};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -70,7 +72,7 @@ async fn headers_over_the_limit_are_refused() {
     for (size, expected) in [(1_000_000, "HTTP/1.1 200 "), (1_100_000, "HTTP/1.1 431 ")] {
         let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
         let head = format!(
-            "GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: {}\r\n\r\n",
+            "GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: {}\r\n\r\n",
             "x".repeat(size)
         );
         // The server may answer and close before it has read everything.
@@ -121,9 +123,61 @@ async fn a_watch_over_websocket_has_one_event_in_each_message() {
     }
 }
 
+#[tokio::test]
+async fn heads_that_are_not_finished_take_memory_of_the_budget() {
+    let (_client, address) = running_with(Client::with_buffers(1 << 20).await, None).await;
+    let mut cut = JoinSet::new();
+    for _ in 0..20 {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        cut.spawn(async move {
+            let head = format!("GET /version HTTP/1.1\r\nHost: localhost\r\nX: {}", "x".repeat(500 << 10));
+            // The server may end the connection before it has read everything.
+            let _ = stream.write_all(head.as_bytes()).await;
+            let _ = stream.read(&mut [0]).await;
+        });
+    }
+    // There is memory for two of them at most.
+    for _ in 0..18 {
+        let next = tokio::time::timeout(Duration::from_secs(30), cut.join_next()).await;
+        next.expect("the server ends the connection").unwrap().unwrap();
+    }
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[tokio::test]
+async fn pings_with_unread_answers_are_not_read() {
+    let (_client, address) = running(None).await;
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 101");
+    // A ping of 125 bytes with a mask of zeros.
+    let ping: Vec<u8> = [0x89, 0x80 | 125].into_iter().chain([0; 4 + 125]).collect();
+    let pings = ping.repeat(500);
+    let mut sent = 0;
+    while let Ok(written) = tokio::time::timeout(Duration::from_secs(2), stream.write_all(&pings)).await {
+        written.unwrap();
+        sent += pings.len();
+        // What the system keeps of both directions.
+        assert!(sent < 100 << 20, "the server reads on");
+    }
+}
+
 /// A server that runs until the test ends.
 async fn running(tls: Option<Tls>) -> (Client, SocketAddr) {
-    let client = Client::new().await;
+    running_with(Client::new().await, tls).await
+}
+
+async fn running_with(client: Client, tls: Option<Tls>) -> (Client, SocketAddr) {
     let listening = Listening::bind("127.0.0.1:0".parse().unwrap(), tls).await.unwrap();
     let address = listening.address();
     tokio::spawn(listening.run(client.server.clone(), std::future::pending()));
@@ -224,7 +278,10 @@ async fn clients_over_tls_choose_http2() {
             use_http2(&http2(stream).await).await;
             continue;
         }
-        stream.write_all(b"GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await.unwrap();
+        stream
+            .write_all(b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .await
+            .unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await.unwrap();
         assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"), "{}", String::from_utf8_lossy(&answer));

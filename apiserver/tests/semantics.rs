@@ -230,6 +230,27 @@ async fn s11_grace_period_of_a_pod_only_becomes_shorter() {
 }
 
 #[tokio::test]
+async fn grace_period_of_a_pod_ends_with_the_last_time_that_there_is() {
+    let client = Client::new().await;
+    let path = format!("{PODS}/p");
+    let grace = |object: &Json| object["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    for (own, query) in [(30, format!("?gracePeriodSeconds={}", i64::MAX)), (i64::MAX, String::new())] {
+        let mut object = pod("p");
+        object["spec"]["nodeName"] = json!("node-1");
+        object["spec"]["terminationGracePeriodSeconds"] = json!(own);
+        client.post(PODS, &object).await.expect(201);
+        let terminating = client.delete(&format!("{path}{query}")).await.expect(200);
+        assert_eq!(terminating["metadata"]["deletionTimestamp"], "9999-12-31T23:59:59Z");
+        assert!(grace(&terminating).is_some_and(|grace| grace > 0));
+        let shorter = client.delete(&format!("{path}?gracePeriodSeconds=5")).await.expect(200);
+        let ends = &shorter["metadata"]["deletionTimestamp"];
+        assert_eq!((grace(&shorter), ends), (Some(5), &json!("2026-01-31T12:00:05Z")));
+        client.delete(&format!("{path}?gracePeriodSeconds=0")).await.expect(200);
+        client.get(&path).await.expect(404);
+    }
+}
+
+#[tokio::test]
 async fn s12_last_finalizer_ends_the_object() {
     let client = Client::new().await;
     let mut object = config_map("a");

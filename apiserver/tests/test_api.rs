@@ -20,8 +20,10 @@ async fn client() -> Client {
     Client { server: builder.build().await.unwrap() }
 }
 
+const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+
 async fn post(client: &Client, path: &str, body: &str) -> Answer {
-    client.send("POST", path, &[], body.to_owned()).await
+    client.send("POST", path, JSON, body.to_owned()).await
 }
 
 fn message(answer: Answer, code: u16) -> String {
@@ -139,10 +141,11 @@ async fn the_clock_and_the_seed_are_set() {
     let client = client().await;
     let moved = post(&client, "/test/clock/advance", r#"{"seconds": 90}"#).await.expect(200);
     assert_eq!(moved, json!({"time": "2026-01-31T12:01:30Z"}));
-    let set = client.send("PUT", "/test/clock", &[], r#"{"time": "2030-01-01T00:00:00Z"}"#).await.expect(200);
+    let set =
+        client.send("PUT", "/test/clock", JSON, r#"{"time": "2030-01-01T00:00:00Z"}"#).await.expect(200);
     assert_eq!(set, json!({"time": "2030-01-01T00:00:00Z"}));
     assert_eq!(client.config_map("a").await["metadata"]["creationTimestamp"], "2030-01-01T00:00:00Z");
-    let refused = message(client.send("PUT", "/test/clock", &[], r#"{"time": "noon"}"#).await, 400);
+    let refused = message(client.send("PUT", "/test/clock", JSON, r#"{"time": "noon"}"#).await, 400);
     assert_eq!(refused, "time: expected a time like 2026-01-31T12:00:00Z, got `noon`");
 
     let mut uids = Vec::new();

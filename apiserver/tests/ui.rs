@@ -348,25 +348,81 @@ async fn unchanged_pages_are_not_sent_again() {
     assert_eq!(client.send("POST", "/ui", &[], "").await.code, 405);
 }
 
-#[tokio::test]
-async fn a_browser_signs_in_with_a_token_as_the_password() {
+/// A server with the token `secret`.
+async fn guarded() -> Client {
     let tokens = BTreeMap::from([("secret".to_owned(), "alice".to_owned())]);
-    let client = Client { server: builder().tokens(tokens).build().await.unwrap() };
+    Client { server: builder().tokens(tokens).build().await.unwrap() }
+}
+
+/// Opens a link, and returns the code and the cookie.
+async fn open(client: &Client, method: &str, link: &str) -> (u16, Option<String>) {
+    let answer = client.send(method, link, &[], "").await;
+    let cookie = answer.headers.get("set-cookie").map(|cookie| cookie.to_str().unwrap().to_owned());
+    (answer.code, cookie)
+}
+
+#[tokio::test]
+async fn a_link_lets_a_browser_in_once_with_a_cookie() {
+    let client = guarded().await;
     let refused = client.get("/ui").await;
     assert_eq!(refused.code, 401);
-    assert!(refused.headers["www-authenticate"].to_str().unwrap().starts_with("Basic realm="));
-    let basic = |text: &str| format!("Basic {}", STANDARD.encode(text));
-    for (authorization, code) in [
-        (basic("me:secret"), 200),
-        ("Bearer secret".to_owned(), 200),
-        (basic("me:wrong"), 401),
-        (basic("secret"), 401),
-        ("Basic !".to_owned(), 401),
-    ] {
-        let answer = client.send("GET", "/ui", &[("authorization", &authorization)], "").await;
-        assert_eq!(answer.code, code, "{authorization}");
+    assert_eq!(refused.headers["content-type"], "text/plain; charset=utf-8");
+    assert!(text(&refused).contains("POST to /ui/link"), "{}", text(&refused));
+    for header in ["Basic bWU6c2VjcmV0", "Bearer wrong", "Bearer ", "secret"] {
+        assert_eq!(client.send("GET", "/ui", &[("authorization", header)], "").await.code, 401, "{header}");
     }
-    // A page of another site could make the browser send a request with the password that it knows.
-    let answer = client.send("GET", CONFIG_MAPS, &[("authorization", &basic("me:secret"))], "").await;
-    assert_eq!((answer.code, answer.headers.get("www-authenticate")), (401, None));
+
+    let link = client.server.page_path().unwrap();
+    // A preview does not use the link up.
+    assert_eq!(open(&client, "HEAD", &link).await, (401, None));
+    assert_eq!(open(&client, "GET", "/ui?code=").await, (401, None));
+    assert_eq!(open(&client, "GET", "/ui?code=wrong").await, (401, None));
+    let (code, cookie) = open(&client, "GET", &link).await;
+    assert_eq!((code, open(&client, "GET", &link).await), (303, (401, None)));
+    let cookie = cookie.unwrap();
+    let (pair, rest) = cookie.split_once("; ").unwrap();
+    assert_eq!(rest, "Path=/ui; HttpOnly; SameSite=Strict");
+    assert!(
+        pair.len() > 50 && !cookie.contains("secret") && !cookie.contains(link.split_once('=').unwrap().1)
+    );
+
+    // The cookie reads the page, and nothing else.
+    let with = async |method: &str, path: &str, cookie: &str| {
+        client.send(method, path, &[("cookie", cookie)], "").await.code
+    };
+    let pairs = format!("a=b; {pair}; c=d");
+    for (method, path, code) in [
+        ("GET", "/ui", 200),
+        ("HEAD", "/ui/owners", 200),
+        ("POST", "/ui/link", 401),
+        ("GET", CONFIG_MAPS, 401),
+        ("GET", "/metrics", 401),
+        ("GET", "/", 401),
+    ] {
+        assert_eq!(with(method, path, &pairs).await, code, "{method} {path}");
+    }
+    assert_eq!(with("GET", "/ui", &pair[..pair.len() - 1]).await, 401);
+    assert_eq!(with("GET", "/ui", &format!("{pair}x")).await, 401);
+}
+
+#[tokio::test]
+async fn a_client_with_a_token_gets_new_links() {
+    let client = guarded().await;
+    let new = async || {
+        let answer = client.send("POST", "/ui/link", &[("authorization", "bearer secret")], "").await;
+        assert_eq!(answer.code, 201);
+        answer.json()["link"].as_str().unwrap().to_owned()
+    };
+    let (old, link) = (new().await, new().await);
+    assert_eq!(open(&client, "GET", &old).await, (401, None));
+    assert_eq!(open(&client, "GET", &link).await.0, 303);
+    assert_eq!(open(&client, "POST", "/ui/link").await.0, 401);
+
+    // A fork has browsers of its own, and a server without tokens lets all in.
+    let link = client.server.page_path().unwrap();
+    let fork = Client { server: client.server.fork().await.unwrap() };
+    assert_eq!(open(&fork, "GET", &link).await.0, 401);
+    let client = Client { server: builder().build().await.unwrap() };
+    assert_eq!(client.server.page_path().unwrap(), "/ui");
+    assert_eq!(open(&client, "GET", "/ui?code=any").await, (200, None));
 }

@@ -138,6 +138,20 @@ async fn deleted_definition_ends_whenever_the_server_that_deleted_it_ended() {
 }
 
 #[tokio::test]
+async fn definition_ends_although_its_deletion_failed() {
+    let store = slow(&Arc::default());
+    let client = Client { server: ApiServer::builder().store(store.clone()).build().await.unwrap() };
+    client.post(DEFINITIONS, &definition()).await.expect(201);
+    for name in ["a", "b", "c"] {
+        client.post(SHOPS, &shop(name)).await.expect(201);
+    }
+    store.fail_writes_after(2, Failing::unavailable());
+    client.delete(SHOPS_DEFINITION).await.expect(503);
+    store.fail(None);
+    until(async || client.get(SHOPS_DEFINITION).await.code == 404).await;
+}
+
+#[tokio::test]
 async fn requests_that_failed_after_their_write_can_be_repeated() {
     let store = slow(&Arc::default());
     let client = on(store.clone()).await;

@@ -35,6 +35,18 @@ async fn bookmark_of_a_table_is_a_row_with_its_version() {
 }
 
 #[tokio::test]
+async fn watch_with_the_longest_timeout_does_not_end() {
+    let client = Client::new().await;
+    for seconds in [i64::MAX, i64::MAX / 1_000_000_000, i64::MAX / 1000] {
+        let path = format!("{CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}");
+        let mut watch = client.watch(&path).await;
+        let name = format!("a-{seconds}");
+        client.config_map(&name).await;
+        while watch.next().await.unwrap().1["metadata"]["name"] != name.as_str() {}
+    }
+}
+
+#[tokio::test]
 async fn paths_of_old_clients_watch() {
     let client = Client::new().await;
     client.config_map("a").await;
@@ -96,4 +108,27 @@ async fn dependents_of_objects_of_a_new_kind_are_collected() {
     client.post(CRDS, &shops()).await.expect(201);
     client.server.collect().await.unwrap();
     assert_eq!(client.get(&format!("{CONFIG_MAPS}/dependent")).await.code, 404);
+}
+
+#[tokio::test]
+async fn selectors_of_watches_take_memory_of_the_budget() {
+    let client = Client::with_buffers(1 << 20).await;
+    let selector: String = (0..2000).map(|number| format!("!label-{number},")).collect();
+    let path = format!("{CONFIG_MAPS}?watch=true&labelSelector={}", selector.trim_end_matches(','));
+    let mut watches = Vec::new();
+    let refused = loop {
+        let request = http::Request::get(&path).body(http_body_util::Full::new(bytes::Bytes::new())).unwrap();
+        let response = tower::ServiceExt::oneshot(client.server.clone(), request).await.unwrap();
+        if response.status() != 200 {
+            break response.status();
+        }
+        watches.push(response);
+        assert!(watches.len() < 100);
+    };
+    assert_eq!(refused, 429);
+    assert!(!watches.is_empty());
+    // Watches without long selectors begin, and the memory is free after the others.
+    let _short = client.watch(&format!("{CONFIG_MAPS}?watch=true&labelSelector=a")).await;
+    watches.clear();
+    client.watch(&path).await;
 }

@@ -39,7 +39,7 @@ func spawn(command *exec.Cmd) func() {
 }
 
 func startFieldmanager(program string) process {
-	command := exec.Command(program, "serve", "--test-api")
+	command := exec.Command(program, "serve", "--test-api", "--no-token")
 	output, err := command.StdoutPipe()
 	must(err)
 	stop := spawn(command)

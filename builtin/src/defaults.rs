@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::embedded;
 
 use crate::Kind;
 use crate::functions::FUNCTIONS;
@@ -42,7 +43,7 @@ pub fn defaulted(kind: &GroupVersionKind, object: &Value) -> Value {
 
 fn table() -> &'static Table {
     static TABLE: LazyLock<Table> =
-        LazyLock::new(|| Table::read(include_str!("data/defaults.yaml"), FUNCTIONS).unwrap_or_default());
+        LazyLock::new(|| embedded("defaults", Table::read(include_str!("data/defaults.yaml"), FUNCTIONS)));
     &TABLE
 }
 

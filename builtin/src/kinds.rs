@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::internal::embedded;
 use fieldmanager_value::{Str, Value};
 use serde::Deserialize;
 
@@ -349,7 +350,7 @@ struct Table {
 
 fn table() -> &'static Table {
     static TABLE: LazyLock<Table> =
-        LazyLock::new(|| load(include_str!("data/kinds.json")).unwrap_or_default());
+        LazyLock::new(|| embedded("kinds", load(include_str!("data/kinds.json"))));
     &TABLE
 }
 
@@ -362,8 +363,8 @@ pub(crate) fn part(name: &str) -> Option<TypeId> {
     table().parts.get(name).copied()
 }
 
-fn load(text: &str) -> Option<Table> {
-    let raw: RawKinds = serde_json::from_str(text).ok()?;
+fn load(text: &str) -> serde_json::Result<Table> {
+    let raw: RawKinds = serde_json::from_str(text)?;
     let mut resources: BTreeMap<GroupVersionKind, ResourceFacts> = BTreeMap::new();
     for RawResource { group, version, kind, facts } in raw.resources {
         resources.insert(GroupVersionKind { group, version, kind }, facts);
@@ -372,7 +373,7 @@ fn load(text: &str) -> Option<Table> {
         let gvk = GroupVersionKind { group, version, kind };
         Entry { resource: resources.remove(&gvk), gvk, ty }
     });
-    Some(Table { kinds: entries.collect(), parts: raw.parts })
+    Ok(Table { kinds: entries.collect(), parts: raw.parts })
 }
 
 #[cfg(test)]

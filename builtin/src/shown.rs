@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
 use fieldmanager_value::Value;
-use fieldmanager_value::internal::Escape;
+use fieldmanager_value::internal::{Escape, embedded};
 use serde::Deserialize;
 
 /// How the types of messages are written. The program `cmd/internal` writes the table.
@@ -37,8 +37,9 @@ enum Form {
 struct Field(String, String, usize, bool);
 
 fn shown() -> &'static Shown {
-    static SHOWN: LazyLock<Shown> =
-        LazyLock::new(|| serde_json::from_str(include_str!("data/internal.json")).unwrap_or_default());
+    static SHOWN: LazyLock<Shown> = LazyLock::new(|| {
+        embedded("internal types", serde_json::from_str(include_str!("data/internal.json")))
+    });
     &SHOWN
 }
 

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::embedded;
 
 use crate::Kind;
 use crate::functions::FUNCTIONS;
@@ -95,7 +96,7 @@ fn keep(object: &mut Value, live: &Value, name: &str, remove: bool) {
 
 fn table() -> &'static Table {
     static TABLE: LazyLock<Table> =
-        LazyLock::new(|| Table::read(include_str!("data/strategy.yaml"), FUNCTIONS).unwrap_or_default());
+        LazyLock::new(|| embedded("strategies", Table::read(include_str!("data/strategy.yaml"), FUNCTIONS)));
     &TABLE
 }
 

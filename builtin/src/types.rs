@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use fieldmanager_value::internal::embedded;
 use fieldmanager_value::{Map, Str, Value};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -166,7 +167,7 @@ impl Types {
 /// The table of all types.
 pub(crate) fn types() -> &'static Types {
     static TYPES: LazyLock<Types> =
-        LazyLock::new(|| load(include_str!("data/types.json")).unwrap_or_default());
+        LazyLock::new(|| embedded("types", load(include_str!("data/types.json"))));
     &TYPES
 }
 
@@ -191,8 +192,8 @@ const OMIT_EMPTY: u8 = 1;
 const OMIT_ZERO: u8 = 2;
 const INLINE: u8 = 4;
 
-fn load(text: &str) -> Option<Types> {
-    let raw: RawTable = serde_json::from_str(text).ok()?;
+fn load(text: &str) -> Result<Types, String> {
+    let raw: RawTable = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut types = Vec::with_capacity(raw.types.len());
     for (id, ty) in raw.types.iter().enumerate() {
         let (form, name) = match ty {
@@ -209,7 +210,7 @@ fn load(text: &str) -> Option<Types> {
                     "Quantity" => Form::Quantity,
                     "IntOrString" => Form::IntOrString,
                     "RawExtension" | "FieldsV1" | "JSON" => Form::Any,
-                    _ => return None,
+                    unknown => return Err(format!("`{name}` has the unknown form `{unknown}`")),
                 };
                 (form, name)
             }
@@ -220,7 +221,7 @@ fn load(text: &str) -> Option<Types> {
                     "SchemaOrArray" => Form::SchemaOrSchemas(*of),
                     "SchemaOrBool" => Form::SchemaOrBool(*of),
                     "SchemaOrStrings" => Form::SchemaOrStrings(*of),
-                    _ => return None,
+                    unknown => return Err(format!("`{name}` has the unknown form `{unknown}`")),
                 };
                 (form, name)
             }
@@ -228,7 +229,8 @@ fn load(text: &str) -> Option<Types> {
             RawType::Struct(_, name, _) => {
                 let mut fields = Vec::new();
                 let mut parts = Vec::new();
-                flatten(&raw, id, &mut Vec::new(), &mut fields, &mut parts)?;
+                let flattened = flatten(&raw, id, &mut Vec::new(), &mut fields, &mut parts);
+                flattened.ok_or_else(|| format!("`{name}` embeds a type that is not a struct"))?;
                 add_unions(name, &mut fields);
                 parts.sort_by_key(|(number, _)| *number);
                 fields.sort_by(|a: &Field, b| a.name.cmp(&b.name));
@@ -241,7 +243,7 @@ fn load(text: &str) -> Option<Types> {
     }
     let mut types = Types(types);
     complete(&mut types);
-    Some(types)
+    Ok(types)
 }
 
 /// Adds the extension for unions to the type of a schema, whose Go type lacks it. Like a default, it is any JSON.

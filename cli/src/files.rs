@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use fieldmanager_harness::internal::{parse_documents, read_input};
+use fieldmanager_harness::internal::{parse_documents, read_input, require_regular};
 use fieldmanager_value::{Error, Value};
 
 use crate::error::Failure;
@@ -29,6 +29,12 @@ impl Files {
             File::open(path).map_err(Into::into).and_then(|file| read_input(file, self.max_input))
         };
         read.map_err(|error| Failure::input(name(path), error))
+    }
+
+    /// Reads a file that the user did not name, which must be a regular one.
+    pub(crate) fn found(self, path: &Path) -> Result<String, Failure> {
+        require_regular(path).map_err(|error| Failure::input(name(path), error))?;
+        self.text(path)
     }
 
     /// Reads the documents of a file, without empty ones.

@@ -16,6 +16,7 @@ mod owners;
 mod page;
 mod plain;
 mod requests;
+mod run_folder;
 mod text;
 mod tree;
 mod types;

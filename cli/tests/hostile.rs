@@ -240,6 +240,43 @@ fn unlimited_input_is_refused_at_the_limit() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn files_that_are_found_must_be_regular_and_a_fifo_can_be_an_argument() {
+    use std::process::Command;
+
+    let folder = Folder::new(&[
+        ("api.yaml", "name: a\nschema: schema.yaml\nsteps: []\n"),
+        ("a.go", "package a\n\ntype A struct{}\n"),
+    ]);
+    for name in ["schema.yaml", "go.mod", "b.go"] {
+        assert!(Command::new("mkfifo").arg(folder.path().join(name)).status().unwrap().success());
+    }
+
+    // Reading one of them would wait without an end.
+    let unions = run(&["unions", "--go", &folder.line("@"), "--crd", "-"]);
+    assert_eq!(unions.code, 2, "{}", unions.err);
+    let scenario = run(&["test", &folder.line("@/api.yaml")]);
+    assert_eq!(scenario.code, 2, "{}", scenario.err);
+    assert!(scenario.err.contains("schema.yaml: cannot be read: not a regular file"), "{}", scenario.err);
+
+    let command =
+        format!("{} strip -f <(echo '{{a: 1}}') --max-input 1kB", env!("CARGO_BIN_EXE_fieldmanager"));
+    let substituted = Command::new("bash").args(["-c", &command]).output().unwrap();
+    assert_eq!(String::from_utf8(substituted.stdout).unwrap(), "a: 1\n");
+}
+
+#[test]
+fn times_of_options_end_within_a_year() {
+    for option in
+        ["--request-time", "--stop-time", "--header-time", "--stall-time", "--idle-time", "--event-ttl"]
+    {
+        let run = run(&["serve", option, "9223372036854775807s"]);
+        assert_eq!(run.code, 2, "{option}");
+        assert!(run.err.contains("at most `8760h`"), "{option}: {}", run.err);
+    }
+}
+
 #[test]
 fn json_input_uses_the_json_parser() {
     let key = "k".repeat(2_000);

@@ -18,8 +18,13 @@ struct Server {
 }
 
 impl Server {
-    /// Starts a server and waits for its line.
+    /// Starts a server without tokens.
     fn start(arguments: &[&str]) -> Self {
+        Self::with(&[&["--no-token"], arguments].concat())
+    }
+
+    /// Starts a server and waits for its line.
+    fn with(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         let mut process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
@@ -55,7 +60,7 @@ impl Server {
     /// Creates an object, and returns the status line.
     fn create(&self, path: &str, object: &serde_json::Value) -> String {
         let body = object.to_string();
-        let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
+        let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
         self.send(&format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())).0
     }
 
@@ -131,7 +136,7 @@ fn tokens_are_required_if_there_are_any() {
     let folder = tempfile::tempdir().unwrap();
     let tokens = folder.path().join("tokens");
     std::fs::write(&tokens, "# users\nsecret,alice,1\n").unwrap();
-    let server = Server::start(&["--token-file", tokens.to_str().unwrap()]);
+    let server = Server::with(&["--token-file", tokens.to_str().unwrap()]);
     assert_eq!(server.get("/api/v1/nodes", "").0, "HTTP/1.1 401 Unauthorized");
     assert_eq!(server.get("/livez", "").0, "HTTP/1.1 200 OK");
     assert_eq!(server.get("/api/v1/nodes", "Authorization: Bearer secret\r\n").0, "HTTP/1.1 200 OK");
@@ -169,7 +174,7 @@ fn a_server_for_tests_resets_to_what_was_loaded() {
     let send = |server: &Server, method: &str, path: &str, body: &str| {
         let length = body.len();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
         );
         server.send(&(head + body))
     };
@@ -182,7 +187,7 @@ fn a_server_for_tests_resets_to_what_was_loaded() {
     let (status, body) = send(&one, "POST", "/test/faults", r#"{"fault": "loseAnswer", "name": "team"}"#);
     assert_eq!(status, "HTTP/1.1 201 Created", "{body}");
     let mut stream = TcpStream::connect(&one.address).unwrap();
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert_eq!(answer, "");
@@ -198,7 +203,7 @@ fn large_bodies_are_refused() {
     let server = Server::start(&["--max-body", "1000B"]);
     let body = "x".repeat(2000);
     let (status, _) = server.send(&format!(
-        "POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST /api/v1/namespaces HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     ));
     assert_eq!(status, "HTTP/1.1 413 Payload Too Large");
@@ -222,7 +227,7 @@ fn other_machines_need_tls_and_tokens() {
         .unwrap();
     assert_eq!(run.status.code(), Some(2));
     let error = String::from_utf8(run.stderr).unwrap();
-    assert!(error.contains("add --tls and --token-file"), "{error}");
+    assert!(error.contains("add --tls"), "{error}");
 }
 
 #[test]
@@ -252,4 +257,196 @@ fn kinds_without_an_effect_are_logged_once() {
         "{log}"
     );
     assert_eq!(server.stop(), Some(0));
+}
+
+/// The files and folders in a folder, with their modes.
+fn modes(folder: &std::path::Path) -> Vec<(String, u32)> {
+    use std::os::unix::fs::PermissionsExt;
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let mode = |entry: &std::fs::DirEntry| entry.metadata().unwrap().permissions().mode() & 0o777;
+    let mut modes: Vec<_> =
+        entries.map(|entry| (entry.file_name().into_string().unwrap(), mode(&entry))).collect();
+    modes.sort();
+    modes
+}
+
+#[test]
+fn a_token_is_made_for_each_run() {
+    let (one, other) = (Server::with(&[]), Server::with(&[]));
+    let token = |server: &Server| {
+        server.kubeconfig().pointer("/users/0/user/token").unwrap().as_str().unwrap().to_owned()
+    };
+    assert!(token(&one).len() >= 43 && token(&one) != token(&other), "32 random bytes");
+    for authorization in [String::new(), format!("Authorization: Bearer {}\r\n", token(&other))] {
+        for path in ["/api/v1/nodes", "/metrics", "/ui", "/", "/apis"] {
+            assert_eq!(one.get(path, &authorization).0, "HTTP/1.1 401 Unauthorized", "{path}");
+        }
+        assert_eq!(one.get("/readyz", &authorization).0, "HTTP/1.1 200 OK");
+    }
+    let authorization = format!("Authorization: Bearer {}\r\n", token(&one));
+    assert_eq!(one.get("/api/v1/nodes", &authorization).0, "HTTP/1.1 200 OK");
+    // Go clients send tokens over TLS only.
+    let cluster = one.kubeconfig().pointer("/clusters/0/cluster").cloned().unwrap();
+    assert_eq!(cluster["server"], format!("https://{}", one.address));
+    assert!(cluster.get("certificate-authority-data").is_some());
+    assert!(!one.log().contains(&token(&one)));
+    assert_eq!((one.stop(), other.stop()), (Some(0), Some(0)));
+}
+
+#[test]
+fn a_server_without_tokens_refuses_other_hosts_and_origins() {
+    let server = Server::start(&["--host-name", "dev.example"]);
+    let get = |host: &str, header: &str| {
+        server.send(&format!("GET /api HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{header}\r\n")).0
+    };
+    assert_eq!(get("localhost", ""), "HTTP/1.1 200 OK");
+    assert_eq!(get("dev.example:80", ""), "HTTP/1.1 200 OK");
+    assert_eq!(get("evil.example", ""), "HTTP/1.1 403 Forbidden");
+    assert_eq!(get("localhost", "Origin: http://evil.example\r\n"), "HTTP/1.1 403 Forbidden");
+    assert_eq!(server.stop(), Some(0));
+    let both = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
+        .args(["serve", "--no-token", "--token-file", "tokens"])
+        .output()
+        .unwrap();
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn only_the_user_can_read_the_store_and_the_kubeconfig() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["new", "old"] {
+        let path = folder.path().join(name);
+        let store = format!("file:{}", path.display());
+        if name == "old" {
+            // Another version, or a copy, may have left it open to others.
+            assert_eq!(Server::start(&["--store", &store]).stop(), Some(0));
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+        }
+        let server = Server::start(&["--store", &store]);
+        assert_eq!(modes(folder.path()).into_iter().find(|(file, _)| file == name).unwrap().1, 0o600);
+        assert_eq!(server.stop(), Some(0));
+    }
+
+    // A kubeconfig that exists, and that others can read or that leads elsewhere, is replaced.
+    let victim = folder.path().join("victim");
+    std::fs::write(&victim, "").unwrap();
+    std::fs::set_permissions(&victim, PermissionsExt::from_mode(0o644)).unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&victim, &link).unwrap();
+    for path in [&victim, &link] {
+        let mut server = Own::start(folder.path(), &["--kubeconfig", path.to_str().unwrap()]);
+        let metadata = std::fs::symlink_metadata(path).unwrap();
+        assert!(metadata.is_file() && metadata.permissions().mode() & 0o777 == 0o600);
+        server.process.kill().unwrap();
+        server.process.wait().unwrap();
+        std::fs::write(&victim, "").unwrap();
+    }
+    assert_eq!(std::fs::read(&victim).unwrap(), b"");
+}
+
+/// A server with a temporary folder of the test.
+struct Own {
+    process: Child,
+    kubeconfig: std::path::PathBuf,
+}
+
+impl Own {
+    fn start(temporary: &std::path::Path, arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
+            .arg("serve")
+            .args(arguments)
+            .env("TMPDIR", temporary)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let kubeconfig = line.trim().split_once("; kubeconfig ").unwrap().1.into();
+        Own { process, kubeconfig }
+    }
+
+    fn end(&mut self, signal: &str) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        self.process.wait().unwrap();
+    }
+}
+
+#[test]
+fn kubeconfigs_are_in_folders_of_their_own_that_end_with_the_run() {
+    let temporary = tempfile::tempdir().unwrap();
+    let root = temporary.path();
+    // Files of others, under names that the folder could have.
+    std::fs::create_dir(root.join("elsewhere")).unwrap();
+    std::fs::write(root.join("elsewhere/kubeconfig"), "theirs").unwrap();
+    std::os::unix::fs::symlink(root.join("elsewhere"), root.join("fieldmanager-serve-link")).unwrap();
+    std::fs::create_dir(root.join("fieldmanager-serve-more")).unwrap();
+    std::fs::write(root.join("fieldmanager-serve-more/notes"), "").unwrap();
+    std::fs::write(root.join("fieldmanager-serve-file"), "").unwrap();
+    let left = modes(root);
+
+    let (mut killed, mut stopped) = (Own::start(root, &[]), Own::start(root, &[]));
+    for server in [&killed, &stopped] {
+        let folder = server.kubeconfig.parent().unwrap();
+        assert_eq!(modes(folder), [("kubeconfig".to_owned(), 0o600)]);
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        assert!(modes(root).contains(&(name.to_owned(), 0o700)), "{name}");
+    }
+    stopped.end("-TERM");
+    assert!(!stopped.kubeconfig.parent().unwrap().exists());
+    killed.end("-KILL");
+    assert!(killed.kubeconfig.exists());
+
+    // The next start removes it, and those of servers that run stay.
+    let (mut next, mut last) = (Own::start(root, &[]), Own::start(root, &[]));
+    assert!(!killed.kubeconfig.parent().unwrap().exists());
+    assert!(next.kubeconfig.exists() && last.kubeconfig.exists());
+    next.end("-TERM");
+    last.end("-TERM");
+    assert_eq!(modes(root), left);
+    assert_eq!(std::fs::read(root.join("elsewhere/kubeconfig")).unwrap(), b"theirs");
+}
+
+#[test]
+fn starts_at_the_same_time_keep_their_folders() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut servers: Vec<Own> = std::thread::scope(|scope| {
+        let starts: Vec<_> = (0..12).map(|_| scope.spawn(|| Own::start(temporary.path(), &[]))).collect();
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    for server in &servers {
+        assert!(server.kubeconfig.exists());
+    }
+    servers.iter_mut().for_each(|server| server.end("-TERM"));
+    assert_eq!(modes(temporary.path()), []);
+}
+
+#[test]
+fn the_link_to_the_page_is_the_second_line() {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
+        .args(["serve", "-v"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(process.stdout.take().unwrap());
+    let (mut first, mut second) = (String::new(), String::new());
+    output.read_line(&mut first).unwrap();
+    output.read_line(&mut second).unwrap();
+    let url = first.strip_prefix("serving ").unwrap().split_once(';').unwrap().0;
+    let code = second.trim().strip_prefix(&format!("page {url}/ui?code=")).unwrap().to_owned();
+    assert_eq!(code.len(), 43);
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /ui?code={code} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 303 ") && answer.contains("set-cookie: fieldmanager-"), "{answer}");
+    let pid = process.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let mut log = String::new();
+    process.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    process.wait().unwrap();
+    assert!(log.contains("/ui") && !log.contains(&code), "{log}");
 }

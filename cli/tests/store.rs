@@ -17,6 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use fieldmanager_apiserver::store::{Entry, File, HistoryLimits, Key, List, Prefix, Store, Write as Change};
 use serde_json::{Value, json};
 
 /// A running server, which is killed when this is dropped.
@@ -56,7 +57,7 @@ impl Drop for Server {
 
 fn command(store: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fieldmanager"));
-    command.args(["serve", "--store", &format!("file:{}", store.display())]);
+    command.args(["serve", "--no-token", "--store", &format!("file:{}", store.display())]);
     command.args(["--kubeconfig", store.with_extension("kubeconfig").to_str().unwrap()]).args(arguments);
     command
 }
@@ -74,7 +75,7 @@ impl Connection {
     /// Sends a request, and returns the status code and the body. An error: the server ended before it answered.
     fn send(&mut self, method: &str, path: &str, body: &str) -> std::io::Result<(u16, Value)> {
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: server\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         self.stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
@@ -256,4 +257,181 @@ fn a_file_that_cannot_be_the_store_ends_the_command() {
         ),
         "{unknown}"
     );
+}
+
+/// A definition or a namespace, whose server is killed while it ends.
+struct Container {
+    /// The path of the collection that it is in, and its name there.
+    collection: &'static str,
+    name: &'static str,
+    manifest: Value,
+    /// The path of the collection of its objects, and the first of these, of which the others are copies.
+    objects: &'static str,
+    object: Value,
+    key: Key,
+    copies: usize,
+}
+
+impl Container {
+    fn path(&self) -> String {
+        format!("{}/{}", self.collection, self.name)
+    }
+
+    /// Creates the container with its objects, of which most are written to the file directly.
+    fn create(&self, store: &Path) {
+        let mut server = Server::start(store, &[]);
+        let mut connection = Connection::new(&server.address).unwrap();
+        for (collection, object) in [(self.collection, &self.manifest), (self.objects, &self.object)] {
+            let (status, body) = connection.send("POST", collection, &object.to_string()).unwrap();
+            assert_eq!(status, 201, "{body}");
+        }
+        server.kill();
+        opened(store, async |file| {
+            let object = file.get(&self.key, None).await.unwrap().entry.unwrap().object.to_json();
+            let writes = (0..self.copies).map(|number| {
+                let name = format!("copy-{number:06}");
+                let mut object: Value = serde_json::from_str(&object).unwrap();
+                object["metadata"]["name"] = json!(name);
+                object["metadata"]["uid"] = json!(name);
+                let object = fieldmanager_value::Value::from_json(&object.to_string()).unwrap();
+                let parts = self.key.parts();
+                let key = Key::new(parts.group, parts.plural, parts.namespace, &name).unwrap();
+                async move { file.write(&key, Change::Create(object)).await.map(|_| ()).unwrap() }
+            });
+            futures::future::join_all(writes).await;
+        });
+    }
+
+    /// The number of its objects in the file of a server that ended.
+    fn left(&self, store: &Path) -> usize {
+        let parts = self.key.parts();
+        let prefix = Prefix::resource(parts.group, parts.plural).unwrap();
+        let of_copies = |entry: &Entry| entry.key.parts().namespace == parts.namespace;
+        opened(store, async |file| {
+            file.list(List::new(prefix.clone()))
+                .await
+                .unwrap()
+                .entries
+                .iter()
+                .filter(|one| of_copies(one))
+                .count()
+        })
+    }
+
+    /// Ends on a server that is killed twenty times meanwhile.
+    fn ends_in_spite_of_twenty_kills(&self, seed: u64) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("state.redb");
+        let mut random = fastrand::Rng::with_seed(seed);
+
+        // What must remain.
+        let mut server = Server::start(&store, &[]);
+        let mut connection = Connection::new(&server.address).unwrap();
+        for number in 0..50 {
+            let map = json!({"metadata": {"name": format!("kept-{number}")}});
+            assert_eq!(connection.send("POST", PATH, &map.to_string()).unwrap().0, 201);
+        }
+        let others = |server: &Server| {
+            let maps = server.get(PATH)["items"].clone();
+            let namespaces = server.get("/api/v1/namespaces")["items"].as_array().unwrap().clone();
+            let namespaces: Vec<Value> = namespaces
+                .into_iter()
+                .filter(|namespace| namespace["metadata"]["name"] != self.name)
+                .collect();
+            (maps, namespaces)
+        };
+        let kept = others(&server);
+        server.kill();
+
+        let mut kills = 0;
+        while kills < 20 {
+            self.create(&store);
+            let mut server = Server::start(&store, &[]);
+            let address = server.address.clone();
+            let path = self.path();
+            // The answer follows after the end, or never.
+            let deletion = std::thread::spawn(move || {
+                let _ = Connection::new(&address).unwrap().send("DELETE", &path, "");
+            });
+            let mut left = self.copies;
+            loop {
+                let target = left - random.usize(1..=left / 10 + 1);
+                let exists = |left: u64| left > target as u64;
+                while remaining(&server, self.objects).is_some_and(exists) {}
+                server.kill();
+                left = self.left(&store);
+                kills += usize::from(left > 0);
+                server = Server::start(&store, &[]);
+                assert_eq!(others(&server), kept);
+                if left == 0 || kills >= 20 {
+                    break;
+                }
+            }
+            deletion.join().unwrap();
+            while remaining(&server, self.objects).is_some_and(|left| left > 0) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            while Connection::new(&server.address).unwrap().send("GET", &self.path(), "").unwrap().0 != 404 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            assert_eq!(others(&server), kept);
+            server.kill();
+            assert_eq!(self.left(&store), 0);
+        }
+    }
+}
+
+/// The number of objects of a collection; `None` if it is not served.
+fn remaining(server: &Server, collection: &str) -> Option<u64> {
+    let path = format!("{collection}?limit=1");
+    let (status, list) = Connection::new(&server.address).unwrap().send("GET", &path, "").unwrap();
+    let first = list["items"].as_array()?.len() as u64;
+    (status == 200).then(|| first + list["metadata"]["remainingItemCount"].as_u64().unwrap_or_default())
+}
+
+/// Opens the file of a server that ended.
+fn opened<T>(store: &Path, with: impl AsyncFnOnce(&File) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let file = File::open(store, HistoryLimits::default()).unwrap();
+    runtime.block_on(async {
+        let result = with(&file).await;
+        file.close().await.unwrap();
+        result
+    })
+}
+
+#[test]
+fn a_definition_ends_in_spite_of_twenty_kills() {
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let versions =
+        json!([{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]);
+    let container = Container {
+        collection: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        name: "carts.shop.example.com",
+        manifest: json!({"metadata": {"name": "carts.shop.example.com"}, "spec": {"group": "shop.example.com",
+            "scope": "Namespaced", "names": {"plural": "carts", "kind": "Cart"}, "versions": versions}}),
+        objects: "/apis/shop.example.com/v1/namespaces/default/carts",
+        object: json!({"apiVersion": "shop.example.com/v1", "kind": "Cart", "metadata": {"name": "a"}}),
+        key: Key::new("shop.example.com", "carts", Some("default"), "a").unwrap(),
+        copies: 12_000,
+    };
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    container.ends_in_spite_of_twenty_kills(seed);
+}
+
+#[test]
+fn a_namespace_ends_in_spite_of_twenty_kills() {
+    let container = Container {
+        collection: "/api/v1/namespaces",
+        name: "team",
+        manifest: json!({"metadata": {"name": "team"}}),
+        objects: "/api/v1/namespaces/team/configmaps",
+        object: json!({"metadata": {"name": "a"}}),
+        key: Key::new("", "configmaps", Some("team"), "a").unwrap(),
+        copies: 2_000,
+    };
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    container.ends_in_spite_of_twenty_kills(seed);
 }

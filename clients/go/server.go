@@ -83,6 +83,7 @@ func (s *Server) Request(ctx context.Context, method, path string, body any) ([]
 	if err != nil {
 		return nil, err
 	}
+	request.Header.Set("Content-Type", "application/json")
 	response, err := s.client.Do(request)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,9 @@ const LAST_PATIENCE: Duration = Duration::from_secs(2);
 const THROTTLED: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The maximum size of an answer in bytes. The OpenAPI document of Kubernetes, the largest one, has 5 MB.
+const MAX_ANSWER: usize = 64 << 20;
+
 /// The number of requests in a row without an answer that ends a run.
 const ROW: usize = 10;
 
@@ -127,7 +130,8 @@ impl Connection {
             _ if answer.code == 404 || answer.code == 200 && version.is_object() => Ok("unknown".to_owned()),
             _ => Err(silent(format!(
                 "expected its version at /version, got the code {}: {}",
-                answer.code, answer.text
+                answer.code,
+                shortened(&answer.text)
             ))),
         }
     }
@@ -149,18 +153,23 @@ impl Connection {
         loop {
             let answer = self.exchange(message).await?;
             match retry_after(&answer) {
-                Some(pause) if Instant::now() + pause < end => sleep(pause).await,
+                Some(pause) if pause < end.saturating_duration_since(Instant::now()) => sleep(pause).await,
                 _ => return Ok(answer),
             }
         }
     }
 
     async fn exchange(&self, message: &Message) -> Result<Answer, String> {
-        use http_body_util::BodyExt;
+        use http_body_util::{BodyExt, LengthLimitError, Limited};
         self.within_patience(async {
             let response = self.respond(message).await?;
             let (parts, body) = response.into_parts();
-            let bytes = body.collect().await.map_err(|error| with_causes(&error))?.to_bytes();
+            let body = Limited::new(body, MAX_ANSWER).collect().await;
+            let bytes = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+                Some(_) => format!("the answer has more than {MAX_ANSWER} bytes"),
+                None => with_causes(&*error),
+            })?;
+            let bytes = bytes.to_bytes();
             let text = String::from_utf8_lossy(&bytes).into_owned();
             Ok(Answer { code: parts.status.as_u16(), headers: parts.headers, text })
         })

@@ -31,6 +31,8 @@ enum Fate {
     TimedOut,
     /// A bookmark every second, without an end.
     Bookmarks,
+    /// As many bytes as the client reads.
+    Endless,
 }
 
 /// The requests of a run as `METHOD path`, in order.
@@ -62,11 +64,14 @@ fn connection(
             match fate {
                 Fate::Answer(code, header) => return Ok::<_, Infallible>(answer(code, header)),
                 Fate::Silent => return std::future::pending().await,
-                Fate::Bookmarks => {
-                    let bookmark = "{\"type\":\"BOOKMARK\",\"object\":{}}\n";
-                    let frames = futures::stream::unfold((), move |()| async move {
-                        tokio::time::sleep(Duration::from_secs(1)).await;
-                        Some((Ok::<_, Infallible>(Frame::data(Bytes::from(bookmark))), ()))
+                Fate::Bookmarks | Fate::Endless => {
+                    let (pause, data) = match fate {
+                        Fate::Endless => (0, Bytes::from(vec![b' '; 1 << 20])),
+                        _ => (1, Bytes::from("{\"type\":\"BOOKMARK\",\"object\":{}}\n")),
+                    };
+                    let frames = futures::stream::unfold(data, move |data| async move {
+                        tokio::time::sleep(Duration::from_secs(pause)).await;
+                        Some((Ok::<_, Infallible>(Frame::data(data.clone())), data))
                     });
                     return Ok(Response::new(Either::Left(Either::Right(StreamBody::new(Box::pin(frames))))));
                 }
@@ -391,4 +396,15 @@ fn cases_that_need_no_server_pass_on_the_library_too() {
     let report = fieldmanager_harness::run_all(&of_library);
     assert_eq!(report.failed() + report.skipped(), 0, "{}", report.text(fieldmanager_harness::Style::Plain));
     assert!(report.passed() >= 15, "{}", report.summary());
+}
+
+#[tokio::test]
+async fn an_answer_without_an_end_and_a_pause_without_an_end_are_faults() {
+    let (connection, _) = connection(server().await, |_, path| match path {
+        "/endless" => Fate::Endless,
+        _ => Fate::Answer(429, Some(("retry-after", "18446744073709551615"))),
+    });
+    let error = connection.send(&Message::new("GET", "/endless", String::new())).await.unwrap_err();
+    assert_eq!(error, "the answer has more than 67108864 bytes");
+    assert_eq!(get(&connection, "/later").await.0, 429);
 }

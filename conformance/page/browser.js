@@ -13,10 +13,10 @@ export const OBJECT = '/ui/objects/deployments.apps/default/web';
 // The width of a narrow page, in pixels.
 export const NARROW = 400;
 
-export const launch = () => puppeteer.launch({
+export const launch = (...args) => puppeteer.launch({
   executablePath: process.env.CHROMIUM,
   acceptInsecureCerts: true,
-  args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--force-color-profile=srgb', '--lang=en-US'],
+  args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--force-color-profile=srgb', '--lang=en-US', ...args],
 });
 
 // Opens an address, and records what close() fails for. Requests may go to addresses that begin as the opened one does, up to

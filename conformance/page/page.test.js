@@ -153,18 +153,30 @@ test('a history of 1,000 revisions is complete and can be stepped', async () => 
   await close(page);
 });
 
-test('a browser signs in with a token as the password', async () => {
+test('a link lets a browser in once', async () => {
   const tokens = join(work, 'tokens');
   writeFileSync(tokens, 'secret,alice\n');
   const guarded = await serve('--token-file', tokens);
+  const other = await browser.createBrowserContext();
   try {
     const page = await browser.newPage();
-    assert.equal((await page.goto(`${guarded.url}/ui`).catch(() => null))?.status() ?? 401, 401);
-    await page.authenticate({ username: 'me', password: 'secret' });
-    assert.equal((await page.goto(`${guarded.url}/ui`)).status(), 200);
+    assert.equal((await page.goto(`${guarded.url}/ui`)).status(), 401);
+    assert.match(await text(page, 'body'), /the link that the server printed/);
+    assert.equal((await page.goto(guarded.page)).status(), 200);
+    assert.equal(page.url(), `${guarded.url}/ui`);
     assert.equal(await text(page, 'h1'), 'Objects');
+    // The cookie is what the browser has from now on; scripts cannot read it.
+    assert.equal((await page.goto(`${guarded.url}/ui/owners`)).status(), 200);
+    assert.equal(await page.evaluate(() => document.cookie), '');
+    assert.ok(!(await page.content()).includes('secret'));
+    const stranger = await other.newPage();
+    assert.equal((await stranger.goto(guarded.page)).status(), 401);
+    const headers = { Authorization: 'Bearer secret' };
+    const { link } = await (await fetch(`${guarded.url}/ui/link`, { method: 'POST', headers })).json();
+    assert.equal((await stranger.goto(link)).status(), 200);
     await page.close();
   } finally {
+    await other.close();
     await guarded.stop();
   }
 });

@@ -1,21 +1,34 @@
 // Servers for the test, and requests to them.
 
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const APPLY = 'application/apply-patch+yaml';
 const MERGE = 'application/merge-patch+json';
 export const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 
-// A server with a fixed clock; stop() ends it.
-export async function serve(...options) {
-  const fixed = ['--test-api', '--seed', '7', '--time', '2026-01-31T12:00:00Z'];
-  const program = spawn(process.env.FIELDMANAGER, ['serve', ...fixed, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = await new Promise((found, failed) => {
-    createInterface({ input: program.stdout }).once('line', (text) => found([text]));
+// Starts the program. `url` is its address, `page` the link that opens the page, and `token` that of the kubeconfig.
+export async function start(...options) {
+  const program = spawn(process.env.FIELDMANAGER, ['serve', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines = [];
+  await new Promise((found, failed) => {
+    createInterface({ input: program.stdout }).on('line', (text) => { if (lines.push(text) === 2) found(); });
     program.once('exit', (code) => failed(new Error(`serve ended with ${code}`)));
   });
-  const url = line.match(/serving (\S+);/)[1];
+  const url = lines[0].match(/serving (\S+);/)[1];
+  const page = lines[1].match(/page (\S+)/)[1];
+  const kubeconfig = JSON.parse(readFileSync(lines[0].match(/; kubeconfig (.*)$/)[1]));
+  const { token } = kubeconfig.users[0].user;
+  const stop = () => new Promise((ended) => { program.once('exit', ended); program.kill(); });
+  return { url, page, token, stop };
+}
+
+// A server with a fixed clock and without tokens, unless they are given.
+export async function serve(...options) {
+  const fixed = ['--test-api', '--seed', '7', '--time', '2026-01-31T12:00:00Z'];
+  const open = options.includes('--token-file') ? [] : ['--no-token'];
+  const { url, page, stop } = await start(...fixed, ...open, ...options);
   const send = async (method, path, body, type = 'application/json', expected = [200, 201]) => {
     const answer = await fetch(url + path, { method, body: body && JSON.stringify(body), headers: { 'Content-Type': type } });
     const text = await answer.text();
@@ -24,13 +37,15 @@ export async function serve(...options) {
   };
   return {
     url,
+    // The link that opens the page.
+    page,
     send,
     post: (path, body) => send('POST', path, body),
     apply: (path, manager, body, expected) =>
       send('PATCH', `${path}${path.includes('?') ? '&' : '?'}fieldManager=${encodeURIComponent(manager)}`, body, APPLY, expected),
     merge: (path, manager, body) => send('PATCH', `${path}?fieldManager=${encodeURIComponent(manager)}`, body, MERGE),
     advance: (seconds) => send('POST', '/test/clock/advance', { seconds }),
-    stop: () => new Promise((ended) => { program.once('exit', ended); program.kill(); }),
+    stop,
   };
 }
 

@@ -11,7 +11,7 @@ use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
 use fieldmanager_conformance::patches::Patches;
-use fieldmanager_conformance::rules::Rules;
+use fieldmanager_conformance::rules::{Estimates, Rules};
 use fieldmanager_conformance::schemas::Schemas;
 use fieldmanager_conformance::server::{self, ServerOptions};
 use fieldmanager_conformance::unions::Unions;
@@ -82,6 +82,11 @@ enum Suites {
         #[command(flatten)]
         options: Options,
     },
+    /// Types and estimated costs of validation rules, with the API server's CEL
+    Estimates {
+        #[command(flatten)]
+        options: Options,
+    },
     /// Objects of built-in kinds, with the defaults, registries and validation of Kubernetes
     Defaults {
         #[command(flatten)]
@@ -121,6 +126,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
         Suites::Protobuf { options, record: Some(path) } => record(&Protobuf, &options, &path).map(|()| true),
         Suites::Protobuf { options, record: None } => run(&options, &|| Protobuf, out),
         Suites::Rules { options } => run(&options, &|| Rules, out),
+        Suites::Estimates { options } => run(&options, &|| Estimates, out),
         Suites::Defaults { options } => run(&options, &|| Defaults, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }

@@ -11,9 +11,12 @@ IFS= read -r line <&"$server"
 [[ "$line" =~ ^serving\ (.*)\;\ kubeconfig\ (.*)$ ]]
 url="${BASH_REMATCH[1]}" KUBECONFIG="${BASH_REMATCH[2]}"
 export KUBECONFIG
+token="$(kubectl config view --raw -o jsonpath='{.users[0].user.token}')"
 
 # Sends a request to a path below /test.
-api() { curl -sSf -X "$1" "$url/test$2" ${3:+-d "$3"}; }
+api() {
+    curl -sSf -X "$1" "$url/test$2" -H "Authorization: Bearer $token" -H 'Content-Type: application/json' ${3:+-d "$3"}
+}
 apply() {
     printf '{"apiVersion": "example.com/v1", "kind": "Shop", "metadata": {"name": "corner"}, "spec": %s}' "$2" |
         kubectl apply --server-side --force-conflicts --field-manager "$1" -f -

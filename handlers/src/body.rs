@@ -13,8 +13,10 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// The media types of the bodies that a resource reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Media {
+pub enum Media {
+    /// JSON.
     Json,
+    /// YAML.
     Yaml,
     /// Built-in kinds only.
     Protobuf,
@@ -22,13 +24,22 @@ pub(crate) enum Media {
 
 impl Media {
     /// The media type of a `Content-Type` header; JSON if there is none.
-    pub(crate) fn of(content_type: &str, builtin: bool) -> Result<Self, Status> {
-        match media_type(content_type) {
-            "" | "application/json" => Ok(Media::Json),
-            "application/yaml" => Ok(Media::Yaml),
-            PROTOBUF if builtin => Ok(Media::Protobuf),
+    ///
+    /// # Errors
+    ///
+    /// 415.
+    pub fn of(content_type: &str, builtin: bool) -> Result<Self, Status> {
+        let media = media_type(content_type);
+        let is = |known: &str| media.eq_ignore_ascii_case(known);
+        if content_type.is_empty() || is("application/json") {
+            Ok(Media::Json)
+        } else if is("application/yaml") {
+            Ok(Media::Yaml)
+        } else if builtin && is(PROTOBUF) {
+            Ok(Media::Protobuf)
+        } else {
             // The server names protobuf for custom resources too.
-            _ => Err(unsupported_media_type(&["application/json", "application/yaml", PROTOBUF])),
+            Err(unsupported_media_type(&["application/json", "application/yaml", PROTOBUF]))
         }
     }
 }

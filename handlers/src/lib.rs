@@ -59,3 +59,9 @@ pub use error::ResourceError;
 pub use outcome::{Action, Outcome, Refused};
 pub use request::{Request, Subresource};
 pub use resource::Resource;
+
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::body::Media;
+    pub use crate::status::unsupported_media_type;
+}

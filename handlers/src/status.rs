@@ -68,7 +68,7 @@ impl Target<'_> {
 }
 
 /// 415: the body is of a media type that the resource does not read.
-pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Status {
+pub fn unsupported_media_type(accepted: &[&str]) -> Status {
     let message = format!(
         "the body of the request was in an unknown format - accepted media types include: {}",
         accepted.join(", ")

@@ -131,8 +131,22 @@ pub(crate) fn text(path: &Path, limit: u64) -> Result<String, Error> {
     })
 }
 
-/// The documents of a file, at least one.
+/// Refuses a FIFO, a device or a socket, whose content may have no end or never begin. For files that the user did not
+/// name, such as those that other files name: a FIFO such as that of `<(..)` can be an argument.
+///
+/// # Errors
+///
+/// There is no such file, or it is not a regular one.
+pub fn require_regular(path: &Path) -> io::Result<()> {
+    match path.metadata()? {
+        found if found.is_file() => Ok(()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
+
+/// The documents of a file that a scenario names, at least one.
 pub(crate) fn values(path: &Path, limit: u64) -> Result<Vec<Value>, Error> {
+    require_regular(path).map_err(|source| Error::Io { file: path.into(), source: Arc::new(source) })?;
     let text = text(path, limit)?;
     let found = documents(&text, path)?;
     if found.is_empty() {

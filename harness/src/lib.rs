@@ -62,7 +62,7 @@ pub use setup::{SetupError, set_up};
 pub mod internal {
     pub use crate::diff::paths as different_paths;
     pub use crate::documents::parse_documents;
-    pub use crate::files::{InputError, read_input};
+    pub use crate::files::{InputError, read_input, require_regular};
     pub use crate::oracle::{answer, answer_line, outcomes};
     pub use crate::outcome::{ErrorKind, Outcome, State, StepError};
     pub use crate::report::{Exchange, Part, ReportLine};

@@ -42,7 +42,13 @@ pub struct Runner<'s> {
     strategies: Option<PatchTypes>,
     live: Option<TypedValue>,
     owners: Owners,
+    /// The managers that the steps so far visited.
+    visited: usize,
 }
+
+/// The maximum number of managers that the steps visit together. Each apply and update looks at all managers of the
+/// object, so thousands of managers that apply one after the other visit millions.
+const MAX_VISITED: usize = 20_000_000;
 
 impl<'s> Runner<'s> {
     /// Starts a scenario without a live object and without managers.
@@ -53,7 +59,7 @@ impl<'s> Runner<'s> {
     pub fn new(scenario: &'s Scenario) -> Result<Self, SchemaError> {
         let (versions, updater) = set_up(scenario, scenario.schema.types()?);
         let strategies = scenario.schema.strategies();
-        Ok(Runner { scenario, versions, updater, strategies, live: None, owners: Owners::new() })
+        Ok(Runner { scenario, versions, updater, strategies, live: None, owners: Owners::new(), visited: 0 })
     }
 
     /// The state after the steps so far.
@@ -66,6 +72,11 @@ impl<'s> Runner<'s> {
 
     /// Runs one step.
     pub fn step(&mut self, action: &Action) -> Outcome {
+        self.visited = self.visited.saturating_add(self.owners.len());
+        if self.visited > MAX_VISITED {
+            let message = format!("the steps of a scenario visit at most {MAX_VISITED} managers together");
+            return Outcome::from(Refusal::from(StepError { kind: ErrorKind::Other, message }));
+        }
         self.attempt(action).unwrap_or_else(Outcome::from)
     }
 
@@ -275,5 +286,28 @@ fn compute(operation: SetOperation, lhs: &Set, rhs: &Set) -> Set {
         SetOperation::Difference => lhs.difference(rhs),
         SetOperation::RecursiveDifference => lhs.recursive_difference(rhs),
         SetOperation::Leaves => lhs.leaves(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_visit_a_bounded_number_of_managers() {
+        let step = |n| format!("- apply: {{manager: m{n}, apiVersion: v1, object: {{k{n}: 1}}}}\n");
+        let text = format!(
+            "schema: {{types: [{{name: app, map: {{elementType: {{scalar: numeric}}}}}}]}}\ntypes: {{v1: app}}\nsteps:\n{}",
+            (0..5).map(step).collect::<String>()
+        );
+        let scenario = Scenario::from_yaml(&text).unwrap();
+        let mut runner = Runner::new(&scenario).unwrap();
+        // Before the last step, 0 + 1 + 2 + 3 managers were visited.
+        runner.visited = MAX_VISITED - 6;
+        let outcomes: Vec<String> =
+            scenario.steps.iter().map(|step| runner.step(&step.action).to_value().to_json()).collect();
+        assert!(outcomes[3].contains("m3"), "{}", outcomes[3]);
+        assert!(outcomes[4].contains("visit at most 20000000 managers"), "{}", outcomes[4]);
+        assert_eq!(runner.state().managed.len(), 4);
     }
 }

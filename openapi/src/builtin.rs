@@ -13,8 +13,8 @@
 
 use std::sync::LazyLock;
 
-use fieldmanager_schema::Schema;
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::embedded;
 
 use crate::Types;
 
@@ -41,9 +41,8 @@ const TEXT: &str = include_str!("builtin/kubernetes.json");
 /// ```
 pub fn types() -> Types {
     static TYPES: LazyLock<Types> = LazyLock::new(|| {
-        let loaded = Value::from_json(TEXT).ok().and_then(|document| Types::load(&document).ok());
-        // The document is compiled in and a test loads it, so it cannot be invalid.
-        loaded.unwrap_or_else(|| Types::from(Schema::deduced().schema().clone()))
+        let document = embedded("types", Value::from_json(TEXT));
+        embedded("types", Types::load(&document))
     });
     TYPES.clone()
 }

@@ -21,6 +21,7 @@
 use std::sync::LazyLock;
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::embedded;
 
 use crate::PatchTypes;
 
@@ -39,9 +40,8 @@ const TEXT: &str = include_str!("builtin/patches.json");
 /// ```
 pub fn types() -> &'static PatchTypes {
     static TYPES: LazyLock<PatchTypes> = LazyLock::new(|| {
-        let read = |text: &str| PatchTypes::from_value(&Value::from_json(text).ok()?).ok();
-        // Cannot fail: the document is part of the program, and a test reads it.
-        read(TEXT).unwrap_or_else(PatchTypes::none)
+        let document = embedded("patches", Value::from_json(TEXT));
+        embedded("patches", PatchTypes::from_value(&document))
     });
     &TYPES
 }

@@ -1,5 +1,6 @@
 //! The items of lists and the fields of maps.
 
+use crate::meter::Meter;
 use crate::object::{field, keys, read};
 use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, no_overload};
 
@@ -14,8 +15,16 @@ impl<'a> ListVal<'a> {
         }
     }
 
-    pub(crate) fn items(&self) -> Result<Vec<Val<'a>>, Fault> {
-        self.iter().collect()
+    /// The items, which are counted before they are read.
+    pub(crate) fn items(&self, meter: &mut Meter) -> Result<Vec<Val<'a>>, Fault> {
+        meter.make_items(self.len())?;
+        let mut out = Vec::with_capacity(self.len());
+        for item in self.iter() {
+            let item = item?;
+            meter.visit_value(&item)?;
+            out.push(item);
+        }
+        Ok(out)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Outcome<'a>> + '_ {
@@ -35,10 +44,12 @@ impl<'a> MapVal<'a> {
         }
     }
 
-    pub(crate) fn keys(&self) -> Vec<Val<'a>> {
-        match self {
+    /// The keys, which are counted before they are made.
+    pub(crate) fn keys(&self, meter: &mut Meter) -> Result<Vec<Val<'a>>, Fault> {
+        meter.make_items(self.len().saturating_mul(2))?;
+        Ok(match self {
             MapVal::Object(map, schema) => keys(map, schema),
             MapVal::Made(entries) => entries.keys().map(Key::value).collect(),
-        }
+        })
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn compile(schema: &Structural, is_resource: bool, refused: &mut Vec<
     if !has_rules(schema) {
         return None;
     }
-    let values = readable(schema, is_resource);
+    let values = with_metadata(schema, is_resource);
     let mut compiler = Compiler { refused };
     compiler.node(Source::Structure(schema), schema, &values, &FieldPath::empty())
 }
@@ -94,8 +94,18 @@ fn has_rules(schema: &Structural) -> bool {
     })
 }
 
-/// The schema by which values of the object are read.
-fn readable(schema: &Structural, is_resource: bool) -> Structural {
+/// The schema by which the values of an object are read: a schema of resources declares `apiVersion`, `kind` and the names
+/// in `metadata`, and so do schemas of embedded resources.
+///
+/// ```
+/// use fieldmanager_rules::internal::with_metadata;
+/// use fieldmanager_structural::Structural;
+/// use fieldmanager_value::Value;
+/// let schema = Structural::from_value(&Value::from_yaml("{type: object}")?)?;
+/// assert!(with_metadata(&schema, true).properties.get("kind").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_metadata(schema: &Structural, is_resource: bool) -> Structural {
     let edited = with_meta(&schema.to_value(), is_resource);
     Structural::from_value(&edited).unwrap_or_else(|_| schema.clone())
 }
@@ -123,9 +133,17 @@ fn with_meta(schema: &Value, is_root: bool) -> Value {
             for name in ["apiVersion", "kind"] {
                 inner.insert(name, string.clone());
             }
+            let declared = properties
+                .and_then(|all| all.get("metadata"))
+                .and_then(|metadata| metadata.get("properties"));
             let mut names = Map::new();
-            names.insert("name", string.clone());
-            names.insert("generateName", string);
+            // A generated suffix has at least one byte.
+            for (name, most) in [("name", 253), ("generateName", 252)] {
+                let own = declared.and_then(|all| all.get(name)?.get("maxLength")?.as_i64());
+                let mut bounded = Map::single("type", "string");
+                bounded.insert("maxLength", own.map_or(most, |own| own.min(most)));
+                names.insert(name, Value::Map(bounded));
+            }
             let mut metadata = Map::single("type", "object");
             metadata.insert("properties", Value::Map(names));
             inner.insert("metadata", Value::Map(metadata));

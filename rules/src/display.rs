@@ -13,7 +13,7 @@ pub(crate) fn shown_float(number: f64) -> String {
     out
 }
 
-/// A value as messages and `%s` show it.
+/// A scalar as messages and `%s` show it.
 pub(crate) fn shown(value: &Val<'_>) -> String {
     match value {
         Val::Null => "null".to_owned(),
@@ -21,18 +21,6 @@ pub(crate) fn shown(value: &Val<'_>) -> String {
         Val::Double(number) => shown_float(*number),
         Val::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Val::Type(name) => (*name).to_owned(),
-        Val::List(list) => {
-            let items: Vec<String> = list.iter().flatten().map(|item| shown(&item)).collect();
-            format!("[{}]", items.join(", "))
-        }
-        Val::Map(map) => {
-            let entry = |key: &Val<'_>| {
-                let value = map.find(key).ok().flatten()?;
-                Some(format!("{}: {}", shown(key), shown(&value)))
-            };
-            let entries: Vec<String> = map.keys().iter().filter_map(entry).collect();
-            format!("{{{}}}", entries.join(", "))
-        }
         Val::Bool(flag) => flag.to_string(),
         Val::Int(number) => number.to_string(),
         Val::Uint(number) => number.to_string(),

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use fieldmanager_structural::Structural;
+use fieldmanager_value::Value;
 use fieldmanager_value::internal::level;
 
 use crate::escape::escape;
+use crate::meter::Meter;
 use crate::object::{field, field_schema};
 use crate::value::{Fault, Key, ListVal, MapVal, Val, compare_numbers, no_overload};
 
-/// Whether two values are equal; counts the visited values.
-pub(crate) fn is_equal<'a>(a: &Val<'a>, b: &Val<'a>, visited: &mut u64) -> Result<bool, Fault> {
-    *visited += 1;
+/// Whether two values are equal. Visits are counted as they take place.
+pub(crate) fn is_equal<'a>(a: &Val<'a>, b: &Val<'a>, meter: &mut Meter) -> Result<bool, Fault> {
+    meter.visit_value(a)?;
     level(|| match (a, b) {
         (Val::Null, Val::Null) => Ok(true),
         (Val::Type(a), Val::Type(b)) => Ok(a == b),
@@ -21,18 +23,21 @@ pub(crate) fn is_equal<'a>(a: &Val<'a>, b: &Val<'a>, visited: &mut u64) -> Resul
         (Val::Int(_) | Val::Uint(_) | Val::Double(_), _) => {
             Ok(compare_numbers(a, b).flatten().is_some_and(std::cmp::Ordering::is_eq))
         }
-        (Val::List(a), Val::List(b)) => lists(a, b, visited),
-        (Val::Map(a), Val::Map(b)) => maps(a, b, visited),
+        (Val::List(a), Val::List(b)) => lists(a, b, meter),
+        (Val::Map(a), Val::Map(b)) => maps(a, b, meter),
         // The lists and maps of an object have no overload for other types.
         (Val::List(ListVal::Object(..) | ListVal::Sum(..)) | Val::Map(MapVal::Object(..)), _) => {
             no_overload()
         }
         (Val::Optional(a), Val::Optional(b)) => match (a, b) {
             (None, None) => Ok(true),
-            (Some(a), Some(b)) => is_equal(a, b, visited),
+            (Some(a), Some(b)) => is_equal(a, b, meter),
             _ => Ok(false),
         },
-        (Val::Unknown(a), Val::Unknown(b)) => Ok(a == b),
+        (Val::Unknown(a), Val::Unknown(b)) => {
+            count(a, meter)?;
+            Ok(a == b)
+        }
         (Val::Ip(a), Val::Ip(b)) => Ok(a == b),
         (Val::Cidr(a, n), Val::Cidr(b, m)) => Ok(a == b && n == m),
         (Val::Url(a), Val::Url(b)) => Ok(a == b),
@@ -43,7 +48,26 @@ pub(crate) fn is_equal<'a>(a: &Val<'a>, b: &Val<'a>, visited: &mut u64) -> Resul
     })
 }
 
-fn lists<'a>(a: &ListVal<'a>, b: &ListVal<'a>, visited: &mut u64) -> Result<bool, Fault> {
+/// Whether two values are equal; an error of the comparison means that they are not.
+pub(crate) fn equals<'a>(a: &Val<'a>, b: &Val<'a>, meter: &mut Meter) -> Result<bool, Fault> {
+    match is_equal(a, b, meter) {
+        Err(Fault::Error(_)) => Ok(false),
+        other => other,
+    }
+}
+
+/// Counts the parts of a value without a schema.
+fn count(value: &Value, meter: &mut Meter) -> Result<(), Fault> {
+    meter.visit(1)?;
+    level(|| match value {
+        Value::String(text) => meter.scan(text.len()),
+        Value::List(list) => list.iter().try_for_each(|item| count(item, meter)),
+        Value::Map(map) => map.iter().try_for_each(|(_, field)| count(field, meter)),
+        _ => Ok(()),
+    })
+}
+
+fn lists<'a>(a: &ListVal<'a>, b: &ListVal<'a>, meter: &mut Meter) -> Result<bool, Fault> {
     if a.len() != b.len() {
         return Ok(false);
     }
@@ -54,11 +78,11 @@ fn lists<'a>(a: &ListVal<'a>, b: &ListVal<'a>, visited: &mut u64) -> Result<bool
         return Ok(true);
     }
     match a.unordered() {
-        Some(("set", _)) => sets(a, b, visited),
-        Some((_, schema)) => map_lists(a, b, schema, visited),
+        Some(("set", _)) => sets(a, b, meter),
+        Some((_, schema)) => map_lists(a, b, schema, meter),
         None => {
             for (a, b) in a.iter().zip(b.iter()) {
-                if !is_equal(&a?, &b?, visited)? {
+                if !is_equal(&a?, &b?, meter)? {
                     return Ok(false);
                 }
             }
@@ -80,11 +104,11 @@ pub(crate) fn keys_of(item: &Val<'_>, schema: &Structural) -> Vec<Option<Key>> {
 }
 
 /// Lists of the same length as sets. Items of a set are scalars, so most have a key.
-fn sets<'a>(a: &ListVal<'a>, b: &ListVal<'a>, visited: &mut u64) -> Result<bool, Fault> {
+fn sets<'a>(a: &ListVal<'a>, b: &ListVal<'a>, meter: &mut Meter) -> Result<bool, Fault> {
     let (mut keys, mut others) = (BTreeMap::new(), Vec::new());
     for item in a.iter() {
         let item = item?;
-        *visited += 1;
+        meter.visit(1)?;
         match Key::of(&item) {
             Some(key) => drop(keys.insert(key, false)),
             None => others.push(item),
@@ -92,7 +116,7 @@ fn sets<'a>(a: &ListVal<'a>, b: &ListVal<'a>, visited: &mut u64) -> Result<bool,
     }
     for item in b.iter() {
         let item = item?;
-        *visited += 1;
+        meter.visit(1)?;
         match Key::of(&item) {
             Some(key) => match keys.get_mut(&key) {
                 Some(seen) => *seen = true,
@@ -101,7 +125,7 @@ fn sets<'a>(a: &ListVal<'a>, b: &ListVal<'a>, visited: &mut u64) -> Result<bool,
             None => {
                 let mut found = false;
                 for other in &others {
-                    found |= is_equal(other, &item, visited)?;
+                    found |= is_equal(other, &item, meter)?;
                 }
                 if !found {
                     return Ok(false);
@@ -117,12 +141,12 @@ fn map_lists<'a>(
     a: &ListVal<'a>,
     b: &ListVal<'a>,
     schema: &Structural,
-    visited: &mut u64,
+    meter: &mut Meter,
 ) -> Result<bool, Fault> {
     let mut known = BTreeMap::new();
     for item in a.iter() {
         let item = item?;
-        *visited += 1;
+        meter.visit(1)?;
         known.insert(keys_of(&item, schema), (item, false));
     }
     for item in b.iter() {
@@ -130,7 +154,7 @@ fn map_lists<'a>(
         match known.get_mut(&keys_of(&item, schema)) {
             Some((found, seen)) => {
                 *seen = true;
-                if !is_equal(found, &item, visited)? {
+                if !is_equal(found, &item, meter)? {
                     return Ok(false);
                 }
             }
@@ -140,7 +164,7 @@ fn map_lists<'a>(
     Ok(known.values().all(|(_, seen)| *seen))
 }
 
-fn maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>, visited: &mut u64) -> Result<bool, Fault> {
+fn maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>, meter: &mut Meter) -> Result<bool, Fault> {
     if a.len() != b.len() {
         return Ok(false);
     }
@@ -150,9 +174,10 @@ fn maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>, visited: &mut u64) -> Result<bool, F
                 return Ok(true);
             }
             for (name, value) in *map {
-                *visited += 1;
+                meter.visit(1)?;
                 if field_schema(schema, name).is_none() {
                     // As in the API server, a field without a schema that the other map lacks is ignored.
+                    count(value, meter)?;
                     if other.get(name).is_some_and(|other| other != value) {
                         return Ok(false);
                     }
@@ -161,18 +186,18 @@ fn maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>, visited: &mut u64) -> Result<bool, F
                 // As in the API server, names are looked up unescaped here.
                 match (field(map, schema, name)?, field(other, other_schema, name)?) {
                     (None, None) => {}
-                    (Some(a), Some(b)) if is_equal(&a, &b, visited)? => {}
+                    (Some(a), Some(b)) if is_equal(&a, &b, meter)? => {}
                     _ => return Ok(false),
                 }
             }
             Ok(true)
         }
         (MapVal::Made(entries), other) | (other, MapVal::Made(entries)) => {
-            for key in other.keys() {
-                *visited += 1;
+            for key in other.keys(meter)? {
+                meter.visit(1)?;
                 let found = Key::of(&key).and_then(|key| entries.get(&key).cloned());
                 match (found, other.find(&key)?) {
-                    (Some(a), Some(b)) if is_equal(&a, &b, visited)? => {}
+                    (Some(a), Some(b)) if is_equal(&a, &b, meter)? => {}
                     _ => return Ok(false),
                 }
             }

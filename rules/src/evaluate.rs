@@ -1,4 +1,8 @@
 //! Evaluates expressions.
+//!
+//! Costs are those of cel-go (`interpreter/runtimecost.go`) with the plans that it makes: a variable and what is
+//! selected from it are one *attribute*, which costs 1 and 1 for each selection, and the branches of a condition are
+//! attributes that cost only their selections.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,150 +13,291 @@ use fieldmanager_value::internal::level;
 use crate::display::shown;
 use crate::equality;
 use crate::expression::{Expr, Fold, Program, Step};
-use crate::functions::{self, traversal};
-use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload};
+use crate::functions::{self, Call, NO_LIST, sorting_cost, traversal};
+use crate::meter::Meter;
+use crate::value::{Fault, Key, MapVal, Outcome, Val, fault, no_overload};
 
 /// The cost of making a list.
 const LIST: u64 = 10;
 /// The cost of making a map.
 const MAP: u64 = 30;
 
-/// An evaluation: the values of the variables, and the cost so far.
-pub(crate) struct Evaluation<'a> {
-    variables: Vec<Val<'a>>,
+/// An evaluation: the values of the variables, and what it costs.
+struct Evaluation<'a, 'm> {
+    variables: Vec<Variable<'a>>,
     has_old: bool,
-    cost: u64,
-    limit: u64,
+    meter: &'m mut Meter,
 }
 
-/// Evaluates a program with `self` and `oldSelf`. Returns the cost too.
+struct Variable<'a> {
+    value: Outcome<'a>,
+    /// The cost of what cel-go does at the first use of the variable.
+    first_use: u64,
+}
+
+/// Evaluates a program with `self` and `oldSelf`.
 pub(crate) fn run<'a>(
     program: &Program,
     object: Val<'a>,
     old: Option<Val<'a>>,
-    limit: u64,
-) -> (Outcome<'a>, u64) {
+    meter: &mut Meter,
+) -> Outcome<'a> {
     let has_old = old.is_some();
-    let variables = vec![object, old.unwrap_or(Val::Null)];
-    let mut evaluation = Evaluation { variables, has_old, cost: 0, limit };
-    let outcome = evaluation.eval(&program.expr);
-    (outcome, evaluation.cost)
+    let mut evaluation = Evaluation { variables: Vec::new(), has_old, meter };
+    evaluation.declare(Ok(object));
+    evaluation.declare(Ok(old.unwrap_or(Val::Null)));
+    evaluation.eval(&program.expr)
 }
 
-impl<'a> Evaluation<'a> {
-    /// Adds a cost.
-    pub(crate) fn charge(&mut self, cost: u64) -> Result<(), Fault> {
-        self.cost = self.cost.saturating_add(cost);
-        if self.cost > self.limit { Err(Fault::Cost) } else { Ok(()) }
+/// Whether an item of a list is a scalar that cel-go knows before the evaluation and can put into a set.
+fn is_hashed(item: &Expr) -> bool {
+    match item {
+        Expr::Literal(literal) => literal.is_hashed(),
+        Expr::Constant(item) => match &**item {
+            Expr::Call { function, arguments, .. } if function.name == "dyn" => {
+                arguments.iter().all(is_hashed)
+            }
+            Expr::Call { function, .. } => {
+                matches!(function.name, "bool" | "double" | "int" | "string" | "uint")
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The value by which the cost of a call is computed if an argument fails: null, but for an address or a network.
+fn stand_in<'a>(argument: &Expr) -> Val<'a> {
+    match argument {
+        Expr::Call { function, .. } if matches!(function.name, "ip" | "cidr") => Val::Bool(false),
+        _ => Val::Null,
+    }
+}
+
+/// The cost of an attribute besides its parts: nothing for a condition. A presence test is 1 cheaper.
+fn attribute_cost(expr: &Expr) -> i64 {
+    let mut root = expr;
+    while let Expr::Select { operand, .. } | Expr::Index { operand, .. } = root {
+        root = operand;
+    }
+    let is_test = matches!(expr, Expr::Select { is_test: true, .. });
+    i64::from(!matches!(root, Expr::Conditional(_))) - i64::from(is_test)
+}
+
+impl<'a> Evaluation<'a, '_> {
+    fn declare(&mut self, value: Outcome<'a>) {
+        self.variables.push(Variable { value, first_use: 0 });
     }
 
     fn eval(&mut self, expr: &Expr) -> Outcome<'a> {
+        self.meter.visit(1)?;
         level(|| match expr {
-            Expr::Literal(literal) => Ok(literal.value()),
+            Expr::Literal(literal) => self.weighed(Ok(literal.value())),
             Expr::Type(name) => Ok(Val::Type(name)),
-            Expr::Variable(1) if !self.has_old => fault("no such attribute(s): oldSelf"),
-            Expr::Variable(at) => {
-                self.charge(1)?;
-                Ok(self.variables.get(*at).cloned().unwrap_or(Val::Null))
-            }
-            Expr::Select { operand, field, is_test, is_optional } => {
-                let operand = self.eval(operand)?;
-                self.charge(1)?;
-                select(operand, &Val::String(field.clone()), *is_test, *is_optional)
-            }
-            Expr::Index { operand, index, is_optional } => {
-                let operand = self.eval(operand)?;
-                let index = self.eval(index)?;
-                self.charge(1)?;
-                select(operand, &index, false, *is_optional)
-            }
-            Expr::Call { function, arguments, regex } => {
-                let mut values = Vec::with_capacity(arguments.len());
-                for argument in arguments {
-                    values.push(self.eval(argument)?);
+            Expr::Variable(_) | Expr::Select { .. } | Expr::Index { .. } | Expr::Conditional(_) => {
+                let out = self.resolve(expr);
+                match attribute_cost(expr) {
+                    -1 => self.meter.refund(1),
+                    0 => {}
+                    _ => self.meter.charge(1)?,
                 }
-                self.charge((function.cost)(&values))?;
-                let out = (function.run)(&values, regex.as_deref());
-                let out = out.map_err(|fault| functions::named(fault, function, &values))?;
-                // What a call makes can be much larger than its arguments.
-                if matches!(out, Val::String(_) | Val::List(ListVal::Made(_))) {
-                    self.charge(out.size() / 10)?;
-                }
-                Ok(out)
+                out
             }
+            Expr::Constant(expr) => self.constant(expr),
+            Expr::Call { .. } => self.call(expr),
             Expr::And(a, b) => self.junction(a, b, false),
             Expr::Or(a, b) => self.junction(a, b, true),
-            Expr::NotStrictlyFalse(operand) => match self.eval(operand) {
-                Ok(Val::Bool(flag)) => Ok(Val::Bool(flag)),
-                Ok(_) | Err(Fault::Error(_)) => Ok(Val::Bool(true)),
-                Err(fault) => Err(fault),
-            },
-            Expr::Conditional(parts) => {
-                let [condition, then, otherwise] = &**parts;
-                match self.eval(condition)? {
-                    Val::Bool(true) => self.eval(then),
-                    Val::Bool(false) => self.eval(otherwise),
-                    _ => no_overload(),
+            Expr::NotStrictlyFalse(operand) => {
+                let out = self.eval(operand);
+                self.meter.charge(1)?;
+                match out {
+                    Ok(Val::Bool(flag)) => Ok(Val::Bool(flag)),
+                    Ok(_) | Err(Fault::Error(_)) => Ok(Val::Bool(true)),
+                    Err(fault) => Err(fault),
                 }
             }
             Expr::Equal(a, b, is_equal) => {
-                let (a, b) = (self.eval(a)?, self.eval(b)?);
-                self.charge(traversal(a.size().min(b.size())))?;
-                let mut visited = 0;
-                let equal = equality::is_equal(&a, &b, &mut visited);
-                self.charge(visited / 10)?;
-                Ok(Val::Bool(equal? == *is_equal))
-            }
-            Expr::List(items) => {
-                let mut out = Vec::with_capacity(items.len());
-                for (item, is_optional) in items {
-                    match (self.eval(item)?, is_optional) {
-                        (Val::Optional(Some(value)), true) => out.push((*value).clone()),
-                        (Val::Optional(None), true) => {}
-                        (_, true) => return no_overload(),
-                        (value, false) => out.push(value),
-                    }
-                }
-                self.charge(LIST)?;
-                Ok(Val::list(out))
-            }
-            Expr::Map(entries) => self.map(entries),
-            Expr::Fold(fold) => self.fold(fold),
-            Expr::OptionalMap { operand, variable, body, is_flat } => match self.eval(operand)? {
-                Val::Optional(None) => Ok(Val::Optional(None)),
-                Val::Optional(Some(value)) => {
-                    let out = self.with(*variable, vec![(*value).clone()], |this| this.eval(body))?;
-                    match (is_flat, out) {
-                        (true, out @ Val::Optional(_)) => Ok(out),
-                        (true, _) => no_overload(),
-                        (false, out) => Ok(Val::some(out)),
-                    }
-                }
-                _ => no_overload(),
-            },
-            Expr::SortBy { operand, variable, key } => self.sort_by(operand, *variable, key),
-            Expr::Fallback { operand, other, is_value } => {
-                self.charge(1)?;
-                match self.eval(operand)? {
-                    Val::Optional(Some(value)) if *is_value => Ok((*value).clone()),
-                    value @ Val::Optional(Some(_)) => Ok(value),
-                    Val::Optional(None) => self.eval(other),
+                let (values, error) = self.arguments(&[&**a, &**b], false)?;
+                self.meter.charge(equality_cost(&values, *is_equal))?;
+                match (error, values.as_slice()) {
+                    (None, [a, b]) => Ok(Val::Bool(equality::is_equal(a, b, self.meter)? == *is_equal)),
+                    (Some(fault), _) => Err(fault),
                     _ => no_overload(),
                 }
             }
+            Expr::List(items) => {
+                let out = self.list(items);
+                self.meter.charge(LIST)?;
+                out
+            }
+            Expr::Map(entries) => {
+                let out = self.map(entries);
+                self.meter.charge(MAP)?;
+                out
+            }
+            Expr::Fold(fold) => self.fold(fold),
+            Expr::OptionalMap { operand, variable, body, is_flat } => {
+                self.optional_map(operand, *variable, body, *is_flat)
+            }
+            Expr::SortBy { operand, variable, key } => self.sort_by(operand, *variable, key),
+            Expr::Fallback { operand, other, is_value } => match self.eval(operand)? {
+                Val::Optional(Some(value)) if *is_value => Ok((*value).clone()),
+                value @ Val::Optional(Some(_)) => Ok(value),
+                Val::Optional(None) => self.eval(other),
+                _ => no_overload(),
+            },
         })
+    }
+
+    /// Counts the bytes that an outcome took, which reading the object can make at any access.
+    fn weighed(&mut self, outcome: Outcome<'a>) -> Outcome<'a> {
+        match &outcome {
+            Ok(Val::Bytes(bytes)) => self.meter.make(bytes.len())?,
+            Err(Fault::Error(message)) => self.meter.make(message.len())?,
+            _ => {}
+        }
+        outcome
+    }
+
+    /// The value of an attribute, or of another expression below one.
+    fn resolve(&mut self, expr: &Expr) -> Outcome<'a> {
+        level(|| match expr {
+            Expr::Variable(1) if !self.has_old => fault("no such attribute(s): oldSelf"),
+            Expr::Variable(at) => {
+                let Some(variable) = self.variables.get_mut(*at) else { return Ok(Val::Null) };
+                let (value, first_use) = (variable.value.clone(), std::mem::take(&mut variable.first_use));
+                self.meter.charge(first_use)?;
+                self.weighed(value)
+            }
+            Expr::Conditional(parts) => {
+                let [condition, then, otherwise] = &**parts;
+                match self.eval(condition)? {
+                    Val::Bool(true) => self.resolve(then),
+                    Val::Bool(false) => self.resolve(otherwise),
+                    _ => no_overload(),
+                }
+            }
+            Expr::Select { operand, field, is_test, is_optional } => {
+                let operand = self.resolve(operand)?;
+                let field = Val::String(field.clone());
+                self.select(operand, *is_test, *is_optional, |_| Ok(field))
+            }
+            Expr::Index { operand, index, is_optional } => {
+                let operand = self.resolve(operand)?;
+                self.select(operand, false, *is_optional, |this| this.resolve(index))
+            }
+            other => self.eval(other),
+        })
+    }
+
+    /// Selects a field or an item. In a chain after an optional selection, only what is present has a cost.
+    fn select(
+        &mut self,
+        operand: Val<'a>,
+        is_test: bool,
+        is_optional: bool,
+        key: impl FnOnce(&mut Self) -> Outcome<'a>,
+    ) -> Outcome<'a> {
+        let (operand, is_optional) = match operand {
+            Val::Optional(None) if is_test => return Ok(Val::Bool(false)),
+            Val::Optional(None) => return Ok(Val::Optional(None)),
+            Val::Optional(Some(value)) => ((*value).clone(), true),
+            other => (other, is_optional),
+        };
+        let found = key(self).and_then(|key| part(&operand, &key, is_test || is_optional));
+        if !is_optional || matches!(found, Ok(Some(_))) {
+            self.meter.charge(1)?;
+        }
+        self.weighed(match found? {
+            found if is_test => Ok(Val::Bool(found.is_some())),
+            Some(value) if is_optional => Ok(Val::some(value)),
+            Some(value) => Ok(value),
+            None => Ok(Val::Optional(None)),
+        })
+    }
+
+    /// A list, a map or a conversion of constants, which cel-go computes before the evaluation.
+    fn constant(&mut self, expr: &Expr) -> Outcome<'a> {
+        match expr {
+            Expr::List(items) => self.list(items),
+            Expr::Map(entries) => self.map(entries),
+            Expr::Call { function, arguments, .. } => {
+                let values =
+                    arguments.iter().map(|argument| self.eval(argument)).collect::<Result<Vec<_>, _>>()?;
+                (function.run)(&values, &mut Call { pattern: None, meter: self.meter })
+            }
+            other => self.eval(other),
+        }
+    }
+
+    /// The values of arguments, with stand-ins for the ones that fail, and the first fault. With `stops`, the arguments after a
+    /// fault are not evaluated, and the call has no cost.
+    fn arguments(
+        &mut self,
+        arguments: &[&Expr],
+        stops: bool,
+    ) -> Result<(Vec<Val<'a>>, Option<Fault>), Fault> {
+        let mut values = Vec::with_capacity(arguments.len());
+        let mut error = None;
+        for (at, argument) in arguments.iter().enumerate() {
+            match self.eval(argument) {
+                Ok(value) => {
+                    self.meter.visit_value(&value)?;
+                    values.push(value);
+                }
+                Err(fault) if fault.is_final() => return Err(fault),
+                Err(fault) if stops && at + 1 < arguments.len() => return Err(fault),
+                Err(fault) => {
+                    error.get_or_insert(fault);
+                    values.push(stand_in(argument));
+                }
+            }
+        }
+        Ok((values, error))
+    }
+
+    fn call(&mut self, expr: &Expr) -> Outcome<'a> {
+        let Expr::Call { function, arguments, pattern } = expr else { return no_overload() };
+        // As in cel-go, `in` with a list of scalars that are constants is a set, and has no cost.
+        if function.is_in()
+            && let [item, Expr::Constant(list)] = arguments.as_slice()
+            && let Expr::List(items) = &**list
+            && items.iter().all(|(item, _)| is_hashed(item))
+        {
+            if items.is_empty() {
+                return Ok(Val::Bool(false));
+            }
+            let values = [self.eval(item)?, self.constant(list)?];
+            return (function.run)(&values, &mut Call { pattern: None, meter: self.meter });
+        }
+
+        let stops = arguments.len() > 2 || function.stops() || pattern.is_some();
+        let arguments: Vec<&Expr> = arguments.iter().collect();
+        let (values, error) = self.arguments(&arguments, stops)?;
+        if error.is_some() {
+            function.check_cost(&values)?;
+        }
+        let cost = function.cost(&values, self.meter)?;
+        self.meter.charge(cost)?;
+        if let Some(fault) = error {
+            return Err(fault);
+        }
+        let mut call = Call { pattern: pattern.as_deref(), meter: self.meter };
+        let out = (function.run)(&values, &mut call);
+        let out = out.map_err(|fault| functions::named(fault, function, &values));
+        self.weighed(out)
     }
 
     /// `&&` and `||`: an error on one side does not matter if the other side decides.
     fn junction(&mut self, a: &Expr, b: &Expr, decides: bool) -> Outcome<'a> {
         let first = match self.eval(a) {
             Ok(Val::Bool(flag)) if flag == decides => return Ok(Val::Bool(flag)),
-            Err(Fault::Cost) => return Err(Fault::Cost),
+            Err(fault) if fault.is_final() => return Err(fault),
             other => other,
         };
         let second = match self.eval(b) {
             Ok(Val::Bool(flag)) if flag == decides => return Ok(Val::Bool(flag)),
-            Err(Fault::Cost) => return Err(Fault::Cost),
+            Err(fault) if fault.is_final() => return Err(fault),
             other => other,
         };
         match (first, second) {
@@ -162,7 +307,22 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    fn list(&mut self, items: &[(Expr, bool)]) -> Outcome<'a> {
+        self.meter.make_items(items.len())?;
+        let mut out = Vec::with_capacity(items.len());
+        for (item, is_optional) in items {
+            match (self.eval(item)?, is_optional) {
+                (Val::Optional(Some(value)), true) => out.push((*value).clone()),
+                (Val::Optional(None), true) => {}
+                (_, true) => return no_overload(),
+                (value, false) => out.push(value),
+            }
+        }
+        Ok(Val::list(out))
+    }
+
     fn map(&mut self, entries: &[(Expr, Expr, bool)]) -> Outcome<'a> {
+        self.meter.make_items(entries.len().saturating_mul(2))?;
         let mut out = BTreeMap::new();
         for (key, value, is_optional) in entries {
             let key = self.eval(key)?;
@@ -172,35 +332,78 @@ impl<'a> Evaluation<'a> {
                 (_, true) => return no_overload(),
                 (value, false) => value,
             };
-            insert(&mut out, &key, value)?;
+            match Key::of(&key) {
+                Some(key) => drop(out.insert(key, value)),
+                None => return fault("unsupported key type"),
+            }
         }
-        self.charge(MAP)?;
         Ok(Val::Map(MapVal::Made(Rc::new(out))))
     }
 
-    /// Evaluates with more variables, the first of which has the number `slot`.
-    fn with<T>(
-        &mut self,
-        slot: usize,
-        values: Vec<Val<'a>>,
-        run: impl FnOnce(&mut Self) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        self.variables.truncate(slot);
-        self.variables.extend(values);
-        let out = run(self);
-        self.variables.truncate(slot);
+    /// `optMap` and `optFlatMap`. Their expansion evaluates the operand again where the variable is used first.
+    fn optional_map(&mut self, operand: &Expr, slot: usize, body: &Expr, is_flat: bool) -> Outcome<'a> {
+        let before = self.meter.cost();
+        let operand = self.eval(operand);
+        let again = self.meter.cost() - before;
+        self.meter.charge(1)?;
+        let out = match operand? {
+            Val::Optional(None) => Ok(Val::Optional(None)),
+            Val::Optional(Some(value)) => {
+                self.variables.truncate(slot);
+                let first_use = again.saturating_add(1);
+                self.variables.push(Variable { value: Ok((*value).clone()), first_use });
+                let out = self.eval(body);
+                self.variables.truncate(slot);
+                match out {
+                    Ok(out @ Val::Optional(_)) if is_flat => return Ok(out),
+                    Ok(_) if is_flat => return no_overload(),
+                    Err(fault) if is_flat => return Err(fault),
+                    out => out.map(Val::some),
+                }
+            }
+            _ => return no_overload(),
+        };
+        // `optional.of` or `optional.none`.
+        self.meter.charge(1)?;
         out
     }
 
-    fn sort_by(&mut self, operand: &Expr, variable: usize, key: &Expr) -> Outcome<'a> {
-        let Val::List(list) = self.eval(operand)? else { return no_overload() };
-        let mut keyed = Vec::with_capacity(list.len());
+    fn sort_by(&mut self, operand: &Expr, slot: usize, key: &Expr) -> Outcome<'a> {
+        let operand = self.eval(operand);
+        // The variable of the list, and again as the range of `map`.
+        self.meter.charge(2)?;
+        let Val::List(list) = operand.map_err(|fault| fault.or_broken(NO_LIST))? else {
+            return no_overload();
+        };
+        let mut keys = Vec::new();
+        let mut items = Vec::new();
+        let mut error = None;
         for item in list.iter() {
             let item = item?;
-            let key = self.with(variable, vec![item.clone()], |this| this.eval(key))?;
-            keyed.push((key, item));
+            self.meter.make_items(2)?;
+            self.variables.truncate(slot);
+            self.declare(Ok(item.clone()));
+            self.meter.charge(1)?;
+            let value = self.eval(key);
+            self.meter.charge(item_cost(key))?;
+            self.meter.charge(1)?;
+            match value {
+                Ok(value) => keys.push(value),
+                Err(fault) if fault.is_final() => return Err(fault),
+                Err(fault) => drop(error.get_or_insert(fault)),
+            }
+            items.push(item);
         }
-        self.charge(u64::try_from(keyed.len()).unwrap_or(u64::MAX))?;
+        self.variables.truncate(slot);
+        // The result of `map`.
+        self.meter.charge(1)?;
+        if let Some(fault) = error {
+            return Err(fault.or_broken(NO_LIST));
+        }
+
+        self.meter.charge(sorting_cost(&keys))?;
+        self.meter.sort(&keys)?;
+        let mut keyed: Vec<(Val<'a>, Val<'a>)> = keys.into_iter().zip(items).collect();
         let mut is_comparable = true;
         keyed.sort_by(|(a, _), (b, _)| {
             a.compare(b).unwrap_or_else(|| {
@@ -217,121 +420,145 @@ impl<'a> Evaluation<'a> {
     fn fold(&mut self, fold: &Fold) -> Outcome<'a> {
         let range = self.eval(&fold.range)?;
         let initial = self.eval(&fold.initial)?;
-        // The list or map that the steps make, apart from the variables so that it is not copied.
-        let mut items = Vec::new();
-        let mut entries = BTreeMap::new();
-        let mut count = 0;
-        let slot = fold.slot;
-        self.variables.truncate(slot);
-        self.variables.push(initial);
-        // The accumulator can be an error, which a later step may ignore.
-        let mut error: Option<Fault> = None;
         let keys = match &range {
-            Val::Map(map) => Some(map.keys()),
+            Val::Map(map) => Some(map.keys(self.meter)?),
             Val::List(_) => None,
             _ => return no_overload(),
         };
-        let len = match (&range, &keys) {
-            (Val::List(list), _) => list.len(),
-            (_, Some(keys)) => keys.len(),
-            _ => 0,
-        };
-        for at in 0..len {
-            self.charge(1)?;
+        let slot = fold.slot;
+        self.variables.truncate(slot);
+        self.declare(Ok(initial));
+        let mut made = Made::default();
+        for at in 0.. {
             self.variables.truncate(slot + 1);
             let item = match (&range, &keys) {
-                (Val::List(list), _) => match list.get(at) {
-                    Some(item) => item?,
-                    None => break,
-                },
-                (_, Some(keys)) => keys.get(at).cloned().unwrap_or(Val::Null),
-                _ => break,
+                (Val::List(list), _) => list.get(at),
+                (_, Some(keys)) => keys.get(at).cloned().map(Ok),
+                _ => None,
             };
-            if fold.has_two {
-                let (first, second) = match &range {
-                    Val::Map(map) => {
-                        let value = map.find(&item)?.unwrap_or(Val::Null);
-                        (item, value)
-                    }
-                    _ => (Val::Int(i64::try_from(at).unwrap_or(i64::MAX)), item),
-                };
-                self.variables.push(first);
-                self.variables.push(second);
-            } else {
-                self.variables.push(item);
-            }
-            if let Some(condition) = &fold.condition
-                && error.is_none()
-                && let Val::Bool(false) = self.eval(condition)?
-            {
-                break;
-            }
-            match &fold.step {
-                Step::Set(step) => match self.step(step, error.take()) {
-                    Ok(value) => {
-                        if let Some(accumulator) = self.variables.get_mut(slot) {
-                            *accumulator = value;
-                        }
-                    }
-                    Err(Fault::Cost) => return Err(Fault::Cost),
-                    Err(fault) => error = Some(fault),
-                },
-                Step::Append(condition, item) => {
-                    if self.holds(condition.as_ref())? {
-                        items.push(self.eval(item)?);
-                        self.charge(LIST)?;
-                    }
+            let Some(item) = item else { break };
+            let item = self.weighed(item);
+            match &range {
+                Val::Map(map) if fold.has_two => {
+                    let value = match &item {
+                        Ok(key) => map.find(key).map(|value| value.unwrap_or(Val::Null)),
+                        Err(fault) => Err(fault.clone()),
+                    };
+                    let value = self.weighed(value);
+                    self.declare(item);
+                    self.declare(value);
                 }
-                Step::Insert { condition, value, is_entry } => {
-                    if self.holds(condition.as_ref())? {
-                        let value = self.eval(value)?;
-                        self.charge(MAP)?;
-                        if *is_entry {
-                            let Val::Map(map) = value else { return no_overload() };
-                            for key in map.keys() {
-                                let value = map.find(&key)?.unwrap_or(Val::Null);
-                                insert(&mut entries, &key, value)?;
-                            }
-                        } else {
-                            let key = self.variables.get(slot + 1).cloned().unwrap_or(Val::Null);
-                            insert(&mut entries, &key, value)?;
-                        }
-                    }
+                _ if fold.has_two => {
+                    self.declare(Ok(Val::Int(i64::try_from(at).unwrap_or(i64::MAX))));
+                    self.declare(item);
                 }
-                Step::Count(condition) => count += i64::from(self.holds(Some(condition))?),
+                _ => self.declare(item),
             }
+            if let Some(condition) = &fold.condition {
+                match self.eval(condition) {
+                    Ok(Val::Bool(false)) => break,
+                    Err(fault) if fault.is_final() => return Err(fault),
+                    _ => {}
+                }
+            }
+            self.step(fold, &mut made)?;
         }
+
         self.variables.truncate(slot + 1);
         let made = match &fold.step {
             Step::Set(_) => None,
-            Step::Append(..) => Some(Val::list(items)),
-            Step::Insert { .. } => Some(Val::Map(MapVal::Made(Rc::new(entries)))),
-            Step::Count(_) => Some(Val::Int(count)),
+            Step::Append(..) => Some(Val::list(made.items)),
+            Step::Insert { .. } => Some(Val::Map(MapVal::Made(Rc::new(made.entries)))),
         };
-        if let (Some(made), Some(accumulator)) = (made, self.variables.get_mut(slot)) {
-            *accumulator = made;
+        if let (Some(made), Some(accumulator)) = (made, self.variables.get_mut(slot))
+            && accumulator.value.is_ok()
+        {
+            accumulator.value = Ok(made);
         }
-        let out = match error {
-            Some(fault) => Err(fault),
-            None => self.eval(&fold.result),
-        };
+        let out = self.eval(&fold.result);
         self.variables.truncate(slot);
         out
     }
 
-    /// A step of `all` and `exists`, whose accumulator is an error.
-    fn step(&mut self, step: &Expr, error: Option<Fault>) -> Outcome<'a> {
-        let Some(fault) = error else { return self.eval(step) };
-        let (body, decides) = match step {
-            Expr::And(_, body) => (body, false),
-            Expr::Or(_, body) => (body, true),
-            _ => return Err(fault),
+    /// One step of a comprehension. An error becomes the accumulator, which a later step may ignore. The error of this
+    /// function ends the evaluation.
+    fn step(&mut self, fold: &Fold, made: &mut Made<'a>) -> Result<(), Fault> {
+        let outcome = match &fold.step {
+            Step::Set(step) => self.eval(step).map(Some),
+            Step::Append(condition, item) => match self.holds(condition.as_ref()) {
+                Ok(true) => self.append(fold.slot, item, made),
+                Ok(false) => Ok(None),
+                Err(fault) => Err(fault),
+            },
+            Step::Insert { condition, value, is_entry } => match self.holds(condition.as_ref()) {
+                Ok(true) => self.insert(fold.slot, value, *is_entry, made),
+                Ok(false) => Ok(None),
+                Err(fault) => Err(fault),
+            },
         };
-        match self.eval(body) {
-            Ok(Val::Bool(flag)) if flag == decides => Ok(Val::Bool(flag)),
-            Err(Fault::Cost) => Err(Fault::Cost),
-            _ => Err(fault),
+        let value = match outcome {
+            Ok(None) => return Ok(()),
+            Ok(Some(value)) => Ok(value),
+            Err(fault) if fault.is_final() => return Err(fault),
+            Err(fault) => Err(fault),
+        };
+        if let Some(accumulator) = self.variables.get_mut(fold.slot) {
+            accumulator.value = value;
         }
+        Ok(())
+    }
+
+    /// The fault that a previous step left in the accumulator.
+    fn fault_at(&self, slot: usize) -> Result<(), Fault> {
+        match self.variables.get(slot).map(|variable| &variable.value) {
+            Some(Err(fault)) => Err(fault.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// `accumulator + [item]`.
+    fn append(&mut self, slot: usize, item: &Expr, made: &mut Made<'a>) -> Result<Option<Val<'a>>, Fault> {
+        self.meter.charge(1)?;
+        self.meter.make_items(1)?;
+        let value = self.eval(item);
+        self.meter.charge(item_cost(item))?;
+        self.meter.charge(1)?;
+        self.fault_at(slot)?;
+        made.items.push(value?);
+        Ok(None)
+    }
+
+    /// `cel.@mapInsert(accumulator, key, value)`, or without the key, the entries of a map.
+    fn insert(
+        &mut self,
+        slot: usize,
+        value: &Expr,
+        is_entry: bool,
+        made: &mut Made<'a>,
+    ) -> Result<Option<Val<'a>>, Fault> {
+        self.meter.charge(1)?;
+        self.meter.make_items(2)?;
+        if !is_entry {
+            self.fault_at(slot)?;
+            self.meter.charge(1)?;
+        }
+        let value = self.eval(value);
+        self.meter.charge(1)?;
+        self.fault_at(slot)?;
+        let value = value?;
+        if !is_entry {
+            let key =
+                self.variables.get(slot + 1).map_or(Ok(Val::Null), |variable| variable.value.clone())?;
+            insert(&mut made.entries, &key, value)?;
+            return Ok(None);
+        }
+
+        let Val::Map(map) = value else { return no_overload() };
+        for key in map.keys(self.meter)? {
+            let value = map.find(&key)?.unwrap_or(Val::Null);
+            insert(&mut made.entries, &key, value)?;
+        }
+        Ok(None)
     }
 
     fn holds(&mut self, condition: Option<&Expr>) -> Result<bool, Fault> {
@@ -343,29 +570,46 @@ impl<'a> Evaluation<'a> {
     }
 }
 
+/// The list or the map that the steps of a comprehension make, apart from the variables so that it is not copied.
+#[derive(Default)]
+struct Made<'a> {
+    items: Vec<Val<'a>>,
+    entries: BTreeMap<Key, Val<'a>>,
+}
+
+/// The cost of a list of one item: nothing if it is a constant.
+fn item_cost(item: &Expr) -> u64 {
+    if item.is_constant() { 0 } else { LIST }
+}
+
+/// Addresses, quantities and the like have a fixed cost, but only for `==`.
+fn equality_cost(values: &[Val<'_>], is_equal: bool) -> u64 {
+    match values {
+        [
+            Val::Quantity(_) | Val::Ip(_) | Val::Cidr(..) | Val::Format(_) | Val::Url(_) | Val::Semver(_),
+            _,
+        ] if is_equal => 1,
+        [a, b] => traversal(a.size().min(b.size())),
+        _ => 1,
+    }
+}
+
 fn insert<'a>(into: &mut BTreeMap<Key, Val<'a>>, key: &Val<'a>, value: Val<'a>) -> Result<(), Fault> {
     let Some(key) = Key::of(key) else { return fault("unsupported key type") };
     match into.insert(key.clone(), value) {
         None => Ok(()),
-        Some(_) => match key {
-            Key::String(text) => fault(format!("Failed with repeated key: {}", text.as_str())),
-            Key::Number(number) => fault(format!("Failed with repeated key: {number}")),
-            Key::Bool(flag) => fault(format!("Failed with repeated key: {flag}")),
-        },
+        Some(_) => fault(format!("insert failed: key {} already exists", shown(&key.value()))),
     }
 }
 
-/// Selects a field or an item.
-fn select<'a>(operand: Val<'a>, key: &Val<'_>, is_test: bool, is_optional: bool) -> Outcome<'a> {
-    let (operand, is_optional) = match operand {
-        Val::Optional(None) if is_test => return Ok(Val::Bool(false)),
-        Val::Optional(None) => return Ok(Val::Optional(None)),
-        Val::Optional(Some(value)) => ((*value).clone(), true),
-        other => (other, is_optional),
-    };
-    let found = match &operand {
-        Val::Map(map) => map.find(key)?,
-        Val::List(list) if !is_test => {
+/// A field of a map or an item of a list; `None` if it is absent and may be.
+fn part<'a>(operand: &Val<'a>, key: &Val<'_>, may_be_absent: bool) -> Result<Option<Val<'a>>, Fault> {
+    match operand {
+        Val::Map(map) => match map.find(key)? {
+            None if !may_be_absent => fault(format!("no such key: {}", shown(key))),
+            found => Ok(found),
+        },
+        Val::List(list) => {
             let at = match key {
                 Val::Int(at) => Some(*at),
                 Val::Uint(at) => i64::try_from(*at).ok(),
@@ -374,22 +618,14 @@ fn select<'a>(operand: Val<'a>, key: &Val<'_>, is_test: bool, is_optional: bool)
                 _ => return fault(format!("unsupported index type '{}' in list", key.type_name())),
             };
             match at.and_then(|at| usize::try_from(at).ok()).and_then(|at| list.get(at)) {
-                Some(item) => Some(item?),
-                None if is_optional => None,
+                Some(item) => item.map(Some),
+                None if may_be_absent => Ok(None),
                 None => {
                     let at = at.map_or_else(String::new, |at| at.to_string());
-                    return fault(format!("index out of bounds: {at}"));
+                    fault(format!("index out of bounds: {at}"))
                 }
             }
         }
-        _ if is_test => return no_overload(),
-        _ => return no_overload(),
-    };
-    match found {
-        found if is_test => Ok(Val::Bool(found.is_some())),
-        Some(value) if is_optional => Ok(Val::some(value)),
-        None if is_optional => Ok(Val::Optional(None)),
-        Some(value) => Ok(value),
-        None => fault(format!("no such key: {}", shown(key))),
+        _ => no_overload(),
     }
 }

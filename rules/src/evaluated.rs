@@ -8,6 +8,9 @@ pub const BUDGET: u64 = 10_000_000;
 /// The cost that an API server allows for one evaluation of a rule.
 pub const RULE_BUDGET: u64 = 1_000_000;
 
+/// The faults and the warnings of one object that are listed.
+pub(crate) const LISTED: usize = 100;
+
 /// The outcome of evaluating rules.
 ///
 /// ```
@@ -16,8 +19,8 @@ pub const RULE_BUDGET: u64 = 1_000_000;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluated {
-    /// The violations and the errors of evaluations.
+    /// The violations and the errors of evaluations: the first 100, followed by an error with the number of the rest.
     pub errors: Vec<FieldError>,
-    /// The violations of values that did not change in an update.
+    /// The violations of values that did not change in an update: the first 100.
     pub warnings: Vec<String>,
 }

@@ -2,21 +2,18 @@
 
 use cel::common::ast::{self, EntryExpr, Expr as Parsed, LiteralValue, operators};
 use cel::parser::Parser;
+use fieldmanager_structural::validation::Pattern;
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
-use regex::Regex;
 
+use crate::check::{depth, message};
 use crate::functions::{self, Function};
 use crate::literal::Literal;
 
-/// The maximum length of an expression in bytes.
-const LENGTH: usize = 32_768;
-/// The maximum nesting of an expression.
-const DEPTH: usize = 512;
-/// The stack for parsing, in bytes: for the parser, whose nesting is limited, and for each byte of an expression, since
-/// the tree of `1 + 1 + ..` nests once for each term.
-const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 8 << 20 };
-const STACK_FOR_BYTE: usize = if cfg!(debug_assertions) { 16 << 10 } else { 4 << 10 };
+/// The maximum nesting of an expression. Conditionals, sums and selections can nest inside each other to their limits.
+const DEPTH: usize = 2_048;
+/// The stack for parsing, in bytes.
+const STACK: usize = if cfg!(debug_assertions) { 128 << 20 } else { 32 << 20 };
 
 /// A resolved expression. The variables of a scope are numbered: `self` is 0 and `oldSelf` is 1.
 #[derive(Debug)]
@@ -38,8 +35,11 @@ pub(crate) enum Expr {
     Call {
         function: &'static Function,
         arguments: Vec<Expr>,
-        regex: Option<Box<Regex>>,
+        /// The second argument, if it is a constant regular expression.
+        pattern: Option<Box<Pattern>>,
     },
+    /// A list, a map or a conversion of constants. It has no cost.
+    Constant(Box<Expr>),
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     NotStrictlyFalse(Box<Expr>),
@@ -68,6 +68,17 @@ pub(crate) enum Expr {
     },
 }
 
+impl Expr {
+    pub(crate) fn is_constant(&self) -> bool {
+        matches!(self, Expr::Literal(_) | Expr::Type(_) | Expr::Constant(_))
+    }
+
+    /// Marks an expression that depends on nothing.
+    fn constant_if(self, is_constant: bool) -> Expr {
+        if is_constant { Expr::Constant(Box::new(self)) } else { self }
+    }
+}
+
 /// A comprehension. The accumulator has the number `slot`, the variables have the following ones.
 #[derive(Debug)]
 pub(crate) struct Fold {
@@ -90,8 +101,6 @@ pub(crate) enum Step {
     /// Adds an entry to a map, if a condition holds. Without a key, it is the first variable, and with `None` for both
     /// the value is a map with the entries.
     Insert { condition: Option<Expr>, value: Expr, is_entry: bool },
-    /// Counts the items that satisfy a condition.
-    Count(Expr),
 }
 
 /// A compiled expression.
@@ -101,87 +110,50 @@ pub(crate) struct Program {
     pub(crate) uses_old_self: bool,
 }
 
-/// Why an expression cannot be run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExpressionFault {
-    /// The reason in one line.
-    pub reason: String,
-    /// The whole message if an API server refuses the expression too, as it writes it: for an expression that cannot be
-    /// parsed, or that names a variable that does not exist.
-    pub refusal: Option<String>,
-}
-
-impl From<String> for ExpressionFault {
-    fn from(reason: String) -> Self {
-        ExpressionFault { reason, refusal: None }
-    }
-}
-
-/// Checks an expression; returns whether it refers to `oldSelf`.
+/// Parses an expression.
 ///
 /// # Errors
 ///
-/// [`ExpressionFault`] if it cannot be parsed, or if it cannot be run.
-///
-/// ```
-/// use fieldmanager_rules::internal::check_expression;
-/// assert_eq!(check_expression("self >= oldSelf"), Ok(true));
-/// let fault = check_expression("self +").unwrap_err();
-/// assert!(fault.refusal.is_some_and(|text| text.starts_with("ERROR: <input>:1:7: Syntax error: ")));
-/// assert_eq!(check_expression("odd(self)").unwrap_err().refusal, None);
-/// ```
-pub fn check_expression(source: &str) -> Result<bool, ExpressionFault> {
-    compile(source).map(|program| program.uses_old_self)
-}
-
-/// Parses and resolves an expression.
-pub(crate) fn compile(source: &str) -> Result<Program, ExpressionFault> {
-    if source.len() > LENGTH {
-        return Err(format!("the expression has {} bytes, more than {LENGTH}", source.len()).into());
+/// The words of an API server.
+pub(crate) fn parse(source: &str) -> Result<(ast::IdedExpr, ast::SourceInfo), String> {
+    if let Some(fault) = depth::fault(source) {
+        return Err(fault);
     }
-    stacker::grow(STACK + STACK_FOR_BYTE * source.len(), || {
-        let parsed = Parser::new().enable_optional_syntax(true).parse(source).map_err(|errors| {
-            let whole = errors.to_string();
-            let reason = whole.lines().next().unwrap_or_default().to_owned();
-            ExpressionFault { reason, refusal: Some(whole.replace("\n| ", "\n | ")) }
-        })?;
-        let mut resolver =
-            Resolver { names: vec!["self".into(), "oldSelf".into()], uses_old_self: false, undeclared: None };
-        let expr = resolver.expr(&parsed.expr, 0).map_err(|reason| ExpressionFault {
-            reason,
-            refusal: resolver.undeclared.as_deref().map(|name| undeclared(source, name)),
-        })?;
-        Ok(Program { expr, uses_old_self: resolver.uses_old_self })
+    let parser = Parser::new().enable_optional_syntax(true).enable_ident_escape_syntax(true);
+    parser.max_recursion_depth(u16::MAX).parse_with_source_info(source).map_err(|found| {
+        let shown = found.errors.iter().take(100).map(|error| {
+            let [line, column] =
+                [error.pos.0, error.pos.1].map(|place| usize::try_from(place - 1).unwrap_or(0));
+            message::at(source, line, column, &error.msg)
+        });
+        shown.collect::<Vec<_>>().join("\n")
     })
 }
 
-/// The message about a variable that does not exist.
-fn undeclared(source: &str, name: &str) -> String {
-    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.');
-    let alone = |at: &usize| {
-        let (before, after) = source.split_at_checked(*at).unwrap_or((source, ""));
-        let after = after.strip_prefix(name).unwrap_or(after);
-        !is_part(before.chars().next_back()) && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
-    };
-    let at = source.match_indices(name).map(|(at, _)| at).find(alone).unwrap_or(0);
-    let before = source.get(..at).unwrap_or_default();
-    let (line, column) =
-        (before.matches('\n').count(), before.rsplit('\n').next().unwrap_or_default().chars().count());
-    let text = source.split('\n').nth(line).unwrap_or_default();
-    let dots = ".".repeat(column);
-    format!(
-        "ERROR: <input>:{}:{}: undeclared reference to '{name}' (in container '')\n | {text}\n | {dots}^",
-        line + 1,
-        column + 1
-    )
+/// Runs what parses and walks expressions, which nest as deep as [`DEPTH`] allows.
+pub(crate) fn with_stack<R>(run: impl FnOnce() -> R) -> R {
+    stacker::grow(STACK, run)
+}
+
+/// Parses and resolves an expression.
+pub(crate) fn compile(source: &str) -> Result<Program, String> {
+    with_stack(|| {
+        let (parsed, _) = parse(source).map_err(|text| text.lines().next().unwrap_or_default().to_owned())?;
+        resolve(&parsed)
+    })
+}
+
+/// Resolves the names of a parsed expression.
+pub(crate) fn resolve(parsed: &ast::IdedExpr) -> Result<Program, String> {
+    let mut resolver = Resolver { names: vec!["self".into(), "oldSelf".into()], uses_old_self: false };
+    let expr = resolver.expr(&parsed.expr, 0)?;
+    Ok(Program { expr, uses_old_self: resolver.uses_old_self })
 }
 
 struct Resolver {
     /// The names of the variables in scope.
     names: Vec<String>,
     uses_old_self: bool,
-    /// The name of a variable that does not exist.
-    undeclared: Option<String>,
 }
 
 type Resolved = Result<Expr, String>;
@@ -202,7 +174,9 @@ impl Resolver {
                 let resolved = items.map(|(at, item)| {
                     Ok((self.expr(&item.expr, depth + 1)?, list.optional_indices.contains(&at)))
                 });
-                Ok(Expr::List(resolved.collect::<Result<_, String>>()?))
+                let items = resolved.collect::<Result<Vec<_>, String>>()?;
+                let is_constant = items.iter().all(|(item, _)| item.is_constant());
+                Ok(Expr::List(items).constant_if(is_constant))
             }
             Parsed::Map(map) => {
                 let mut entries = Vec::with_capacity(map.entries.len());
@@ -213,7 +187,9 @@ impl Resolver {
                     let key = self.expr(&entry.key.expr, depth + 1)?;
                     entries.push((key, self.expr(&entry.value.expr, depth + 1)?, entry.optional));
                 }
-                Ok(Expr::Map(entries))
+                let is_constant =
+                    entries.iter().all(|(key, value, _)| key.is_constant() && value.is_constant());
+                Ok(Expr::Map(entries).constant_if(is_constant))
             }
             Parsed::Struct(_) => Err("messages cannot be constructed".to_owned()),
             Parsed::Comprehension(comprehension) => self.comprehension(comprehension, depth),
@@ -235,10 +211,7 @@ impl Resolver {
         }
         match type_named(name) {
             Some(name) => Ok(Expr::Type(name)),
-            None => {
-                self.undeclared = Some(name.to_owned());
-                Err(format!("undeclared reference to '{name}'"))
-            }
+            None => Err(format!("undeclared reference to '{name}'")),
         }
     }
 
@@ -322,14 +295,15 @@ impl Resolver {
         let all = target.into_iter().chain(arguments);
         let arguments: Vec<Expr> =
             all.map(|argument| self.expr(&argument.expr, depth + 1)).collect::<Result<_, _>>()?;
-        let mut regex = None;
+        let mut constant = None;
         if function.has_regex
             && let Some(Expr::Literal(Literal::String(pattern))) = arguments.get(1)
         {
-            let compiled = fieldmanager_structural::validation::expression(pattern);
-            regex = Some(Box::new(compiled.map_err(|error| format!("pattern `{pattern}`: {error}"))?));
+            let checked = Pattern::new(pattern);
+            constant = Some(Box::new(checked.map_err(|error| format!("pattern `{pattern}`: {error}"))?));
         }
-        Ok(Expr::Call { function, arguments, regex })
+        let is_constant = function.is_conversion() && arguments.iter().all(Expr::is_constant);
+        Ok(Expr::Call { function, arguments, pattern: constant }.constant_if(is_constant))
     }
 
     /// Resolves a macro that the parser does not expand; `None` if the call is no macro.
@@ -428,18 +402,34 @@ impl Resolver {
             ),
             "exists" => (
                 bool(false),
-                Some(Expr::NotStrictlyFalse(Box::new(negated(Expr::Variable(slot))?))),
+                Some(Expr::NotStrictlyFalse(Box::new(called(
+                    operators::LOGICAL_NOT,
+                    vec![Expr::Variable(slot)],
+                )?))),
                 Step::Set(Expr::Or(accumulator(), Box::new(body))),
             ),
-            "existsOne" | "exists_one" => (Expr::Literal(Literal::Int(0)), None, Step::Count(body)),
-            "transformList" => (Expr::List(Vec::new()), None, Step::Append(condition, body)),
+            "existsOne" | "exists_one" => {
+                let next =
+                    called(operators::ADD, vec![Expr::Variable(slot), Expr::Literal(Literal::Int(1))])?;
+                let step = Expr::Conditional(Box::new([body, next, Expr::Variable(slot)]));
+                (Expr::Literal(Literal::Int(0)), None, Step::Set(step))
+            }
+            "transformList" => {
+                (Expr::List(Vec::new()).constant_if(true), None, Step::Append(condition, body))
+            }
             name => {
                 let is_entry = name == "transformMapEntry";
-                (Expr::Map(Vec::new()), None, Step::Insert { condition, value: body, is_entry })
+                (
+                    Expr::Map(Vec::new()).constant_if(true),
+                    None,
+                    Step::Insert { condition, value: body, is_entry },
+                )
             }
         };
-        let result = match step {
-            Step::Count(_) => Expr::Equal(accumulator(), Box::new(Expr::Literal(Literal::Int(1))), true),
+        let result = match name {
+            "existsOne" | "exists_one" => {
+                Expr::Equal(accumulator(), Box::new(Expr::Literal(Literal::Int(1))), true)
+            }
             _ => Expr::Variable(slot),
         };
         let fold = Fold { range, slot, has_two: true, initial, condition: stop, step, result };
@@ -488,7 +478,7 @@ fn as_append(step: Expr, slot: usize) -> Step {
     let is_result = |expr: &Expr| matches!(expr, Expr::Variable(at) if *at == slot);
     let item = |expr: Expr| -> Result<Expr, Expr> {
         match expr {
-            Expr::Call { function, mut arguments, regex } => match arguments.as_mut_slice() {
+            Expr::Call { function, mut arguments, pattern } => match arguments.as_mut_slice() {
                 [first, Expr::List(items)]
                     if function.name == operators::ADD && is_result(first) && items.len() == 1 =>
                 {
@@ -496,11 +486,11 @@ fn as_append(step: Expr, slot: usize) -> Step {
                         Some((item, false)) => Ok(item),
                         other => {
                             items.extend(other);
-                            Err(Expr::Call { function, arguments, regex })
+                            Err(Expr::Call { function, arguments, pattern })
                         }
                     }
                 }
-                _ => Err(Expr::Call { function, arguments, regex }),
+                _ => Err(Expr::Call { function, arguments, pattern }),
             },
             other => Err(other),
         }
@@ -523,10 +513,11 @@ fn as_append(step: Expr, slot: usize) -> Step {
     }
 }
 
-fn negated(expr: Expr) -> Resolved {
-    match functions::global_named(operators::LOGICAL_NOT, 1) {
-        Some(function) => Ok(Expr::Call { function, arguments: vec![expr], regex: None }),
-        None => Err("the operator `!` is unknown".to_owned()),
+/// A call of an operator.
+fn called(operator: &str, arguments: Vec<Expr>) -> Resolved {
+    match functions::global_named(operator, arguments.len()) {
+        Some(function) => Ok(Expr::Call { function, arguments, pattern: None }),
+        None => Err(format!("the operator `{operator}` is unknown")),
     }
 }
 

@@ -30,14 +30,17 @@
 //! formats and sets. The crate `cel` parses; evaluation is part of this crate, because an API server limits the cost of
 //! a rule, reads the fields of an object by their schema, and compares sets and lists of type map in any order.
 //!
-//! Types are not checked before a rule runs: a function with arguments of wrong types is an error of its evaluation.
+//! Compiling does not check types: a function with arguments of wrong types is an error of its evaluation. What serves
+//! definitions checks types and estimates costs before, as an API server does.
 //!
 //! # Depth and cost
 //!
-//! An expression of more than 32,768 bytes or 512 nested levels is refused. The cost of an evaluation grows with each
-//! operation and with the sizes of strings and lists, approximately as in the API server; above [`RULE_BUDGET`] for
-//! one rule or the budget of the object, it ends with an error.
+//! An expression of more than 100,000 characters or 250 nested levels is refused. The cost of an evaluation grows with
+//! each operation and with the sizes of strings and lists, as in the API server; above [`RULE_BUDGET`] for one rule or the
+//! budget of the object, it ends with an error. It also ends, with the same error, above a bound on the bytes that it
+//! makes and the values that it visits, which the cost does not always limit.
 
+mod check;
 mod collections;
 mod compile;
 mod display;
@@ -48,6 +51,7 @@ mod evaluated;
 mod expression;
 mod functions;
 mod literal;
+mod meter;
 mod object;
 mod quantity;
 mod rule;
@@ -69,8 +73,8 @@ pub use rule_fault::RuleFault;
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::compile::is_exposed;
-    pub use crate::expression::{ExpressionFault, check_expression};
+    pub use crate::check::{CheckedRule, RuleChecks, RuleOptions};
+    pub use crate::compile::{is_exposed, with_metadata};
     pub use crate::url::{Url, parse as parse_url};
 }
 
@@ -183,9 +187,32 @@ impl Rules {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn validate(&self, path: &FieldPath, object: &Value, old: Option<&Value>, budget: u64) -> Evaluated {
+        self.measure(path, object, old, budget).0
+    }
+
+    /// [`validate`](Rules::validate), and the cost of the evaluations; `None` if they were ended by a limit.
+    ///
+    /// ```
+    /// use fieldmanager_rules::{BUDGET, Rules};
+    /// use fieldmanager_structural::{FieldPath, Structural};
+    /// use fieldmanager_value::Value;
+    /// let schema = Value::from_yaml("{type: integer, x-kubernetes-validations: [{rule: self > 0}]}")?;
+    /// let rules = Rules::compile_value(&Structural::from_value(&schema)?).rules;
+    /// // The variable and the comparison.
+    /// assert_eq!(rules.measure(&FieldPath::empty(), &Value::from(1), None, BUDGET).1, Some(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn measure(
+        &self,
+        path: &FieldPath,
+        object: &Value,
+        old: Option<&Value>,
+        budget: u64,
+    ) -> (Evaluated, Option<u64>) {
         match &self.root {
             Some(root) => validate::validate(root, path, object, old, budget),
-            None => Evaluated::default(),
+            None => (Evaluated::default(), Some(0)),
         }
     }
 }

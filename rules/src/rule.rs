@@ -46,7 +46,7 @@ pub(crate) fn rule(declared: &Value, schema: &Structural) -> Option<Result<Rule,
     }
     let program = match compile(text("rule")) {
         Ok(program) => program,
-        Err(fault) => return Some(Err(Refusal { source: source.to_owned(), reason: fault.reason })),
+        Err(fault) => return Some(Err(Refusal { source: source.to_owned(), reason: fault })),
     };
     let message_expression = match text("messageExpression") {
         "" => None,
@@ -55,7 +55,7 @@ pub(crate) fn rule(declared: &Value, schema: &Structural) -> Option<Result<Rule,
             Err(fault) => {
                 return Some(Err(Refusal {
                     source: source.trim().to_owned(),
-                    reason: format!("messageExpression: {}", fault.reason),
+                    reason: format!("messageExpression: {fault}"),
                 }));
             }
         },

@@ -1,19 +1,24 @@
 //! Evaluates the rules of a schema on an object.
 
 use fieldmanager_structural::internal::{Correlated, Correlations};
-use fieldmanager_structural::{FieldError, FieldPath};
-use fieldmanager_value::internal::level;
+use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
+use fieldmanager_value::internal::{level, proceed};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::compile::Node;
 use crate::evaluate;
-use crate::evaluated::{Evaluated, RULE_BUDGET};
+use crate::evaluated::{Evaluated, LISTED, RULE_BUDGET};
+use crate::expression::Program;
+use crate::meter::{Meter, WORK};
 use crate::object::read;
 use crate::rule::Rule;
-use crate::value::{Fault, Val};
+use crate::value::{Fault, Outcome, Val};
 
 /// The maximum length of a message that an expression makes, in bytes.
 const MESSAGE: usize = 5 * 1024;
+
+/// The work that the evaluations for one object may do: as many times that of one evaluation as their costs.
+const OBJECT_WORK: u64 = 10 * WORK;
 
 /// The place of a value, as a linked list on the stack.
 #[derive(Clone, Copy)]
@@ -69,7 +74,12 @@ struct Stop;
 
 struct Walk<'a> {
     out: Evaluated,
+    /// The number of errors that are not listed.
+    unlisted: usize,
+    /// The cost that is left.
     budget: u64,
+    /// The work that is left.
+    work: u64,
     known: Correlations<'a>,
 }
 
@@ -80,12 +90,22 @@ pub(crate) fn validate(
     object: &Value,
     old: Option<&Value>,
     budget: u64,
-) -> Evaluated {
-    let mut walk = Walk { out: Evaluated::default(), budget, known: Correlations::default() };
+) -> (Evaluated, Option<u64>) {
+    let mut walk = Walk {
+        out: Evaluated::default(),
+        unlisted: 0,
+        budget,
+        work: OBJECT_WORK,
+        known: Correlations::default(),
+    };
     let current = old.map(|old| Correlated { new: object, old, schema: &node.schema });
-    // A stopped evaluation has an error.
-    let _ = walk.value(node, &Place::Root(path), object, old, Ratchet { current, above: None });
-    walk.out
+    let ended = walk.value(node, &Place::Root(path), object, old, Ratchet { current, above: None });
+    if walk.unlisted > 0 {
+        let detail = format!("{} more errors are not listed", walk.unlisted);
+        let kind = FieldErrorKind::Invalid;
+        walk.out.errors.push(FieldError { path: FieldPath::empty(), kind, value: None, detail });
+    }
+    (walk.out, ended.is_ok().then(|| budget - walk.budget))
 }
 
 impl<'a> Walk<'a> {
@@ -99,6 +119,9 @@ impl<'a> Walk<'a> {
     ) -> Result<(), Stop> {
         if object.is_null() {
             return Ok(());
+        }
+        if !proceed(1) {
+            return Err(Stop);
         }
         level(|| {
             self.rules(node, place, object, old, ratchet)?;
@@ -159,8 +182,21 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn error(&mut self, error: FieldError) {
-        self.out.errors.push(error);
+    /// Lists an error, or counts it.
+    fn error(&mut self, error: impl FnOnce() -> FieldError) {
+        if self.out.errors.len() < LISTED {
+            self.out.errors.push(error());
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// Evaluates a program; returns its cost too.
+    fn run(&mut self, program: &Program, value: Val<'a>, old: Option<Val<'a>>) -> (Outcome<'a>, u64) {
+        let mut meter = Meter::new(RULE_BUDGET, WORK.min(self.work));
+        let outcome = evaluate::run(program, value, old, &mut meter);
+        self.work = self.work.saturating_sub(meter.work());
+        (outcome, meter.cost())
     }
 
     fn rules(
@@ -174,8 +210,8 @@ impl<'a> Walk<'a> {
         if node.rules.is_empty() {
             return Ok(());
         }
-        let type_name = node.schema.generic.type_name.clone();
-        let invalid = |detail: String| FieldError::invalid(place.path(), type_name.clone(), detail);
+        let type_name = &node.schema.generic.type_name;
+        let invalid = |detail: String| move || FieldError::invalid(place.path(), type_name.clone(), detail);
         const EXHAUSTED: &str =
             "validation failed due to running out of cost budget, no further validation rules will be run";
         if self.budget == 0 {
@@ -200,7 +236,7 @@ impl<'a> Walk<'a> {
                 _ => new_value.clone(),
             };
             let (outcome, cost) = match conversion {
-                Ok(value) => evaluate::run(&rule.program, value, old_self.clone(), RULE_BUDGET),
+                Ok(value) => self.run(&rule.program, value, old_self.clone()),
                 Err(fault) => (Err(fault), 0),
             };
             if cost > self.budget {
@@ -219,6 +255,10 @@ impl<'a> Walk<'a> {
                     )));
                     return Err(Stop);
                 }
+                Err(Fault::Broken(message)) => {
+                    self.error(invalid(format!("{message} evaluating rule: {}", rule.name())));
+                    continue;
+                }
                 Err(Fault::Error(message)) => {
                     self.error(invalid(if message.starts_with("no such overload") {
                         format!(
@@ -232,23 +272,25 @@ impl<'a> Walk<'a> {
                     continue;
                 }
             }
-            let mut path = place.path();
-            if !rule.field_path.is_empty() {
-                path = path.child(rule.field_path.as_str());
-            }
+            let path = || match rule.field_path.as_str() {
+                "" => place.path(),
+                below => place.path().child(below),
+            };
             let plain_old = old_value.as_ref().and_then(|value| value.as_ref().ok()).cloned();
-            let (error, stops) = match self.message(rule, new_value.as_ref().ok(), plain_old) {
+            let message = self.message(rule, new_value.as_ref().ok(), plain_old);
+            let stops = message.is_err();
+            let error = || match message {
                 Ok(detail) => {
                     let shown = !matches!(type_name.as_str(), "object" | "array");
                     let detail = detail.unwrap_or_else(|| rule.detail());
-                    (rule.error(path, shown.then_some(object), detail), false)
+                    rule.error(path(), shown.then_some(object), detail)
                 }
-                Err(detail) => (FieldError::invalid(path, type_name.clone(), detail), true),
+                Err(detail) => FieldError::invalid(path(), type_name.clone(), detail),
             };
-            if !rule.program.uses_old_self && ratchet.is_unchanged(&mut self.known) {
-                self.out.warnings.push(error.to_string());
-            } else {
+            if rule.program.uses_old_self || !ratchet.is_unchanged(&mut self.known) {
                 self.error(error);
+            } else if self.out.warnings.len() < LISTED {
+                self.out.warnings.push(error().to_string());
             }
             if stops {
                 return Err(Stop);
@@ -268,7 +310,7 @@ impl<'a> Walk<'a> {
         let (Some((program, source)), Some(value)) = (&rule.message_expression, value) else {
             return Ok(None);
         };
-        let (outcome, cost) = evaluate::run(program, value.clone(), old, RULE_BUDGET);
+        let (outcome, cost) = self.run(program, value.clone(), old);
         if cost > self.budget {
             return Err("messageExpression evaluation failed due to running out of cost budget, no further validation \
                         rules will be run"

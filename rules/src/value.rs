@@ -16,8 +16,22 @@ use crate::url::Url;
 pub(crate) enum Fault {
     /// An error of a function or an operator, which `||` and `&&` may ignore.
     Error(String),
-    /// The evaluation costs too much.
+    /// The evaluation costs too much, or its work was stopped.
     Cost,
+    /// The computation of a cost failed, which ends the evaluation as in cel-go.
+    Broken(&'static str),
+}
+
+impl Fault {
+    /// Whether the fault ends the evaluation, so that no operator ignores it.
+    pub(crate) fn is_final(&self) -> bool {
+        !matches!(self, Fault::Error(_))
+    }
+
+    /// The fault of an argument whose size is needed for a cost.
+    pub(crate) fn or_broken(self, message: &'static str) -> Fault {
+        if self.is_final() { self } else { Fault::Broken(message) }
+    }
 }
 
 pub(crate) type Outcome<'a> = Result<Val<'a>, Fault>;
@@ -154,8 +168,9 @@ impl<'a> Val<'a> {
             Val::List(list) => list.len(),
             Val::Map(map) => map.len(),
             Val::Optional(Some(value)) => return value.size(),
-            Val::Cidr(IpAddr::V4(_), _) | Val::Ip(IpAddr::V4(_)) => 4,
-            Val::Cidr(..) | Val::Ip(_) => 16,
+            Val::Ip(IpAddr::V4(_)) => 4,
+            Val::Ip(IpAddr::V6(_)) => 16,
+            Val::Cidr(_, bits) => usize::from(bits.div_ceil(8)),
             _ => 1,
         };
         u64::try_from(size).unwrap_or(u64::MAX)

@@ -267,6 +267,7 @@ fn patterns_must_be_go_regular_expressions() {
     for (pattern, fault) in [
         ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
         ("(?<=a)", "invalid named capture: `(?<=a)`"),
+        (r"\pL{1000}", r"expression too large: `\pL{1000}`"),
         ("(?<a-b>x)", "invalid named capture: `(?<a-b>`"),
         ("a**", "invalid nested repetition operator: `**`"),
         ("a{1001}", "invalid repeat count: `{1001}`"),

@@ -20,7 +20,12 @@ const ROOM: usize = if cfg!(debug_assertions) { 8 << 20 } else { 1 << 20 };
 /// Runs a recursive function that does not check the stack itself, such as one of a third-party crate, with enough
 /// stack for [`MAX_DEPTH`](crate::MAX_DEPTH) levels.
 pub fn with_room<R>(walk: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(ROOM, ROOM, walk)
+    with_stack(ROOM, walk)
+}
+
+/// Runs a recursive function that does not check the stack itself with this many bytes of stack.
+pub fn with_stack<R>(bytes: usize, walk: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(bytes, bytes, walk)
 }
 
 /// Drops a list or a map as one level of a walk. Not inlined, to keep the drop code of scalars small.

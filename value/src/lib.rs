@@ -29,6 +29,7 @@
 
 mod de;
 mod deep;
+mod embedded;
 mod error;
 mod escape;
 mod go_format;
@@ -47,6 +48,7 @@ mod string;
 mod text;
 mod untrusted;
 mod value;
+mod work;
 mod yaml;
 mod yaml_scalar;
 mod yaml_writer;
@@ -54,10 +56,12 @@ mod yaml_writer;
 /// Items shared by the crates of this workspace. Not part of the public API.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::deep::{level, with_room};
+    pub use crate::deep::{level, with_room, with_stack};
+    pub use crate::embedded::embedded;
     pub use crate::escape::{Escape, write_string};
     pub use crate::number::write_number;
     pub use crate::untrusted::escape_untrusted;
+    pub use crate::work::{Stopped, Work, proceed};
     pub use crate::yaml::from_yaml_with_duplicates;
 
     /// Strings and numbers as Go's `fmt` and `strconv` write them.

@@ -15,11 +15,18 @@ pub(super) struct Graph {
     dependents: HashMap<String, BTreeMap<Key, bool>>,
     /// By uid: the terminating objects that wait until something happened to their dependents.
     waiting: HashMap<String, Key>,
-    terminating_namespaces: BTreeMap<String, Key>,
+    terminating_namespaces: BTreeMap<String, Terminating>,
     /// The objects to look at. Namespaces are last, so that one is looked at once and not after each deletion in it.
     pending: BTreeSet<(bool, Key)>,
     /// The objects to look at after all others.
     postponed: Vec<Key>,
+}
+
+/// A terminating namespace.
+struct Terminating {
+    key: Key,
+    /// The last of the objects in it that were looked at.
+    searched: Option<Key>,
 }
 
 impl Graph {
@@ -40,6 +47,9 @@ impl Graph {
         }
         if let Some(new) = new {
             self.add(&event.key, new);
+        }
+        if is_namespace(&event.key) && !new.is_some_and(is_terminating) {
+            self.terminating_namespaces.remove(event.key.parts().name);
         }
         let is_same = |name: &str| {
             let field = |object: Option<&'_ Value>| object.and_then(|object| metadata(object, name).cloned());
@@ -70,9 +80,9 @@ impl Graph {
         }
         let namespace = event.key.parts().namespace.and_then(|name| self.terminating_namespaces.get(name));
         if new.is_none()
-            && let Some(key) = namespace
+            && let Some(namespace) = namespace
         {
-            self.pending.insert((true, key.clone()));
+            self.pending.insert((true, namespace.key.clone()));
         }
     }
 
@@ -88,7 +98,8 @@ impl Graph {
             self.waiting.insert(uid(object).to_owned(), key.clone());
         }
         if is_namespace(key) {
-            self.terminating_namespaces.insert(key.parts().name.to_owned(), key.clone());
+            let new = || Terminating { key: key.clone(), searched: None };
+            self.terminating_namespaces.entry(key.parts().name.to_owned()).or_insert_with(new);
         }
     }
 
@@ -102,9 +113,6 @@ impl Graph {
             }
         }
         self.waiting.remove(uid(object));
-        if is_namespace(key) {
-            self.terminating_namespaces.remove(key.parts().name);
-        }
     }
 
     /// Notes an object to look at.
@@ -135,13 +143,29 @@ impl Graph {
     }
 
     /// Returns the objects that name a uid as their owner.
-    pub(super) fn dependents(&self, uid: &str) -> Vec<Key> {
-        self.dependents.get(uid).into_iter().flat_map(BTreeMap::keys).cloned().collect()
+    pub(super) fn dependents(&self, uid: &str) -> impl Iterator<Item = &Key> + use<'_> {
+        self.dependents.get(uid).into_iter().flat_map(BTreeMap::keys)
+    }
+
+    /// Reports whether an object names a uid as its owner.
+    pub(super) fn has_dependents(&self, uid: &str) -> bool {
+        self.dependents.contains_key(uid)
     }
 
     /// Reports whether an object that names a uid as its owner blocks the deletion of the owner.
     pub(super) fn is_blocked(&self, uid: &str) -> bool {
         self.dependents.get(uid).is_some_and(|dependents| dependents.values().any(|blocks| *blocks))
+    }
+
+    /// Returns the last of the objects in a terminating namespace that were looked at.
+    pub(super) fn searched(&self, namespace: &str) -> Option<Key> {
+        self.terminating_namespaces.get(namespace)?.searched.clone()
+    }
+
+    /// Notes the last of the objects in a terminating namespace that were looked at. Reports whether the namespace is known.
+    pub(super) fn set_searched(&mut self, namespace: &str, last: Option<Key>) -> bool {
+        let known = self.terminating_namespaces.get_mut(namespace);
+        known.map(|known| known.searched = last).is_some()
     }
 
     /// Reports whether the namespace of an object is terminating.

@@ -292,7 +292,7 @@ impl<C: Cluster> Collector<C> {
     async fn load(&mut self) -> Result<()> {
         'state: loop {
             let mut graph = Graph::default();
-            let mut list = List::new(Prefix::all()).limit(PAGE);
+            let mut list = List::new(Prefix::all()).limit(PAGE).uncounted();
             let revision = loop {
                 let page = match self.store.list(list.clone()).await {
                     Err(StoreError::Compacted { .. }) => continue 'state,
@@ -336,24 +336,46 @@ impl<C: Cluster> Collector<C> {
         self.check_owners(entry).await
     }
 
+    /// Notes the next page of objects to delete in a terminating namespace, or removes its finalizer if it has none. Each
+    /// object is read once, so the deletion of one costs the same however many wait for finalizers.
     async fn empty_namespace(&mut self, namespace: Entry) -> Result<Option<Decision>> {
-        let name = namespace.key.parts().name.to_owned();
+        let name = namespace.key.parts().name;
         let resources = self.cluster.resources();
         let namespaced = resources.iter().filter(|resource| resource.namespaced);
-        let paths: BTreeSet<_> =
-            namespaced.map(|resource| (&resource.storage_group, &resource.plural)).collect();
-        let mut is_empty = true;
-        for (group, plural) in paths {
-            let Ok(prefix) = Prefix::namespace(group, plural, &name) else { continue };
-            for entry in self.store.list(List::new(prefix)).await?.entries {
-                is_empty = false;
+        let prefixes: BTreeSet<Prefix> = namespaced
+            .filter_map(|resource| Prefix::namespace(&resource.storage_group, &resource.plural, name).ok())
+            .collect();
+
+        let searched = self.graph.searched(name);
+        let mut last = searched.clone();
+        let mut left = PAGE;
+        for prefix in &prefixes {
+            let mut list = List::new(prefix.clone()).limit(left).uncounted();
+            list.after.clone_from(&searched);
+            let entries = self.store.list(list).await?.entries;
+            left -= entries.len();
+            for entry in entries {
                 if !is_terminating(&entry.object) {
-                    self.graph.add_pending(entry.key);
+                    self.graph.add_pending(entry.key.clone());
                 }
+                last = Some(entry.key);
+            }
+            if left == 0 {
+                break;
             }
         }
-        if !is_empty {
+        if left < PAGE {
+            let is_known = self.graph.set_searched(name, last);
+            if left == 0 && is_known {
+                self.graph.add_pending(namespace.key);
+            }
             return Ok(None);
+        }
+
+        for prefix in prefixes.into_iter().filter(|_| searched.is_some()) {
+            if !self.store.list(List::new(prefix).limit(1).uncounted()).await?.entries.is_empty() {
+                return Ok(None);
+            }
         }
         let object = without_namespace_finalizer(&namespace.object);
         Ok(Some((namespace, Change::RemoveFinalizer(KUBERNETES), Some(object))))
@@ -363,7 +385,7 @@ impl<C: Cluster> Collector<C> {
     async fn orphan_dependents(&mut self, owner: Entry) -> Result<Option<Decision>> {
         let owner_uid = uid(&owner.object);
         for key in self.graph.dependents(owner_uid) {
-            let Some(dependent) = self.store.get(&key, None).await?.entry else { continue };
+            let Some(dependent) = self.store.get(key, None).await?.entry else { continue };
             if owners(&dependent.object).any(|reference| reference.uid == owner_uid) {
                 let object = without_owners(&dependent.object, &[owner_uid]);
                 return Ok(Some((dependent, Change::RemoveOwners(vec![owner_uid.to_owned()]), Some(object))));
@@ -393,8 +415,7 @@ impl<C: Cluster> Collector<C> {
             let change = Change::RemoveOwners(removed.into_iter().map(str::to_owned).collect());
             return Ok(Some((entry, change, Some(new))));
         }
-        let dependents = self.graph.dependents(uid(object));
-        if waiting.is_empty() || dependents.is_empty() {
+        if waiting.is_empty() || !self.graph.has_dependents(uid(object)) {
             let propagation = match has_finalizer(object, ORPHAN) {
                 true => Propagation::Orphan,
                 false if has_finalizer(object, FOREGROUND) => Propagation::Foreground,
@@ -403,8 +424,8 @@ impl<C: Cluster> Collector<C> {
             return Ok(Some((entry, Change::Delete(propagation), None)));
         }
         // A dependent that waits for its own dependents may wait for this object: a circle, in which nothing would end.
-        for key in dependents {
-            let dependent = self.store.get(&key, None).await?.entry;
+        for key in self.graph.dependents(uid(object)) {
+            let dependent = self.store.get(key, None).await?.entry;
             if dependent.is_some_and(|dependent| object::is_waiting(&dependent.object))
                 && let Some(object) = unblocked(object)
             {

@@ -1,5 +1,6 @@
 //! The state of a server.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use fieldmanager_managedfields::Interner;
@@ -12,7 +13,7 @@ use crate::limits::Limits;
 use crate::log::{History, Recorded, Recorder};
 use crate::registry::{Registry, Served};
 use crate::source::Source;
-use crate::store::SharedStore;
+use crate::store::{Key, SharedStore};
 use crate::watch::Encoded;
 
 /// The state of a server.
@@ -26,6 +27,10 @@ pub(crate) struct Core {
     documents: Mutex<Option<Arc<Documents>>>,
     /// One definition is changed at a time: its names may be those of another one.
     pub(super) definitions: tokio::sync::Mutex<()>,
+    /// The definitions that requests end at the moment.
+    pub(super) ending: Mutex<BTreeSet<Key>>,
+    /// Is told when there may be other definitions to end.
+    pub(crate) terminated: tokio::sync::Notify,
     pub(super) inert: Inert,
     /// Objects that the same client wrote have equal `fieldsV1`, which are stored once.
     interner: Mutex<Interner>,
@@ -66,6 +71,8 @@ impl Core {
             source,
             documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
+            ending: Mutex::default(),
+            terminated: tokio::sync::Notify::new(),
             inert: Inert::default(),
             interner: Mutex::default(),
             siblings: Siblings::default(),

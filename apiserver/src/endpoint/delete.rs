@@ -1,9 +1,9 @@
 //! `DELETE` of objects and of collections.
 
+use fieldmanager_handlers::internal::Media;
 use fieldmanager_managedfields::{Status, Time};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{List, Map, Str, Value};
-use futures::future::BoxFuture;
 
 use super::failure::Unwritten;
 use super::lifecycle::deleted_definition;
@@ -47,6 +47,9 @@ const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are d
 /// The namespaces that cannot be deleted.
 const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
 
+/// 9999-12-31T23:59:59Z, the last time that an object can have.
+const LAST_SECOND: i64 = 253_402_300_799;
+
 /// The options of a deletion.
 #[derive(Clone, Debug, Default)]
 struct Options {
@@ -68,6 +71,14 @@ enum Step {
     /// The grace period is over at once: the object is marked, then it ends.
     End(Value),
     Remove,
+}
+
+/// The outcome of a deletion.
+enum Progress {
+    /// The object waits for finalizers or for its grace period.
+    Waits,
+    /// The object no longer exists.
+    Removed,
 }
 
 impl Core {
@@ -94,13 +105,29 @@ impl Core {
         }
     }
 
-    /// Deletes one stored object, or marks it as terminating.
+    /// Deletes one stored object, or marks it as terminating, and does what follows from that.
     async fn delete_entry(
         &self,
         served: &Served,
         entry: &Entry,
         options: &Options,
     ) -> Result<Answer, Unwritten> {
+        let (answer, progress) = self.delete_object(served, entry, options).await?;
+        match progress {
+            _ if options.dry_run => {}
+            Progress::Waits => self.marked(served, &entry.key).await?,
+            Progress::Removed => self.removed(served, &entry.object).await?,
+        }
+        Ok(answer)
+    }
+
+    /// Deletes one stored object, or marks it as terminating, and nothing else.
+    async fn delete_object(
+        &self,
+        served: &Served,
+        entry: &Entry,
+        options: &Options,
+    ) -> Result<(Answer, Progress), Unwritten> {
         let live = served.read(entry);
         options.check(served, &live)?;
         let is_namespace = served.kind().kind == "Namespace" && served.facts.group.is_empty();
@@ -114,20 +141,15 @@ impl Core {
             false => options.step(served, &live, now),
         };
         match step {
-            Step::Nothing => {
-                if !options.dry_run {
-                    // An earlier deletion may have failed after its write.
-                    self.marked(served, &entry.key).await?;
-                }
-                Ok(Answer::object(200, live))
-            }
-            Step::Mark(object) if options.dry_run => Ok(Answer::object(200, object)),
+            // The consequences of an earlier deletion may have failed.
+            Step::Nothing => Ok((Answer::object(200, live), Progress::Waits)),
+            Step::Mark(object) if options.dry_run => Ok((Answer::object(200, object), Progress::Waits)),
             Step::Mark(object) => {
                 let write = Write::Update { expected: entry.revision, object: served.to_stored(&object) };
                 let revision = self.store.write(&entry.key, write).await?;
                 let object = with_metadata(&object, "resourceVersion", Some(revision.to_string().into()));
-                self.marked(served, &entry.key).await?;
-                Ok(Answer::object(if options.is_cascading { 202 } else { 200 }, object))
+                let code = if options.is_cascading { 202 } else { 200 };
+                Ok((Answer::object(code, object), Progress::Waits))
             }
             step @ (Step::Remove | Step::End(_)) => {
                 let mut object = live.clone();
@@ -140,7 +162,6 @@ impl Core {
                     }
                     let revision = self.store.write(&entry.key, Write::Delete { expected }).await?;
                     object = with_metadata(&object, "resourceVersion", Some(revision.to_string().into()));
-                    self.removed(served, &live).await?;
                 }
                 let returned = served.is_builtin()
                     && RETURNED.iter().any(|(group, kinds)| {
@@ -150,7 +171,7 @@ impl Core {
                     true => Content::Object(object),
                     false => Content::Status(success(served, &live)),
                 };
-                Ok(Answer { code: 200, warnings: Vec::new(), content })
+                Ok((Answer { code: 200, warnings: Vec::new(), content }, Progress::Removed))
             }
         }
     }
@@ -179,17 +200,28 @@ impl Core {
     }
 
     /// Deletes an object that is at the revision of the entry, as a request with this propagation policy does.
-    pub(crate) fn collect<'a>(
-        &'a self,
-        served: &'a Served,
-        entry: &'a Entry,
+    pub(crate) async fn collect(
+        &self,
+        served: &Served,
+        entry: &Entry,
         propagation: Propagation,
-    ) -> BoxFuture<'a, Result<(), Unwritten>> {
-        // The end of a definition deletes its objects, so deletions are nested.
-        Box::pin(async move {
-            let options = Options { propagation: Some(propagation), ..Options::default() };
-            self.delete_entry(served, entry, &options).await.map(|_| ())
-        })
+    ) -> Result<(), Unwritten> {
+        let options = Options { propagation: Some(propagation), ..Options::default() };
+        self.delete_entry(served, entry, &options).await.map(|_| ())
+    }
+
+    /// Deletes an object of a definition that ends. The caller looks whether it was the last one.
+    pub(super) async fn delete_instance(&self, served: &Served, entry: Entry) -> Result<(), Failure> {
+        let options = Options { propagation: Some(Propagation::Background), ..Options::default() };
+        let mut current = Some(entry);
+        while let Some(entry) = current {
+            current = match self.delete_object(served, &entry, &options).await {
+                Err(Unwritten::Overtaken(newer)) => newer,
+                Err(Unwritten::Failed(failure)) => return Err(failure),
+                Ok(_) => None,
+            };
+        }
+        Ok(())
     }
 }
 
@@ -316,7 +348,7 @@ impl Options {
         let pending_namespace = served.is_builtin()
             && served.kind().kind == "Namespace"
             && has_items(live, &["spec", "finalizers"]);
-        let grace = self.grace(served, live);
+        let grace = self.grace(served, live).map(|grace| grace.min(LAST_SECOND - now.unix_seconds()));
 
         let mut object = live.clone();
         if changed {
@@ -424,16 +456,11 @@ fn terminating_at(object: &Value, ends: i64, grace: i64, raise_generation: bool)
 pub(super) fn read_body(call: &Call<'_>, kind: &GroupVersionKind) -> Result<Value, Failure> {
     let malformed = |message: String| Failure::new(400, "BadRequest", message);
     let text = || std::str::from_utf8(call.body).map_err(|error| malformed(error.to_string()));
-    match call.content_type.split(';').next().unwrap_or_default().trim() {
-        "" | "application/json" => Value::from_json(text()?).map_err(|error| malformed(error.to_string())),
-        "application/yaml" => Value::from_yaml(text()?).map_err(|error| malformed(error.to_string())),
-        "application/vnd.kubernetes.protobuf" => {
+    match Media::of(call.content_type, true)? {
+        Media::Json => Value::from_json(text()?).map_err(|error| malformed(error.to_string())),
+        Media::Yaml => Value::from_yaml(text()?).map_err(|error| malformed(error.to_string())),
+        Media::Protobuf => {
             fieldmanager_builtin::from_protobuf(call.body, kind).map_err(|error| malformed(error.to_string()))
-        }
-        _ => {
-            let message = "the body of the request was in an unknown format - accepted media types include: \
-                           application/json, application/yaml, application/vnd.kubernetes.protobuf";
-            Err(Failure::new(415, "UnsupportedMediaType", message))
         }
     }
 }

@@ -46,6 +46,13 @@ impl Failure {
         Failure { is_text: true, ..Failure::new(404, "NotFound", "404 page not found\n") }
     }
 
+    /// 504: the request did not end before its deadline.
+    pub(crate) fn timed_out() -> Self {
+        let message =
+            "Timeout: request did not complete within requested timeout - context deadline exceeded";
+        Status::failure(504, "Timeout", message.to_owned(), Some(Details::default())).into()
+    }
+
     /// 405.
     pub(crate) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";

@@ -1,28 +1,36 @@
 //! The steps around a write: namespaces must exist, definitions are served, terminating objects end.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use fieldmanager_handlers::custom::has_valid_certificates;
 use fieldmanager_handlers::{Action, Outcome, Refused};
 use fieldmanager_value::{List, Value};
-use futures::StreamExt;
-use futures::future::BoxFuture;
+use futures::{StreamExt, TryStreamExt, stream};
 
 use super::failure::Unwritten;
 use super::{Call, Core, Failure};
-use crate::collector::Propagation;
 use crate::object::{
     finalizers, has_finalizer, has_items, is_terminating, map, text, with_field, with_metadata,
     without_finalizer,
 };
 use crate::registry::{Definition, Served};
-use crate::store::{Entry, InvalidKey, Key, Prefix, Revision, StoreError, Write};
+use crate::store::{Entry, InvalidKey, Key, List as ListOf, Prefix, Revision, StoreError, Write};
 
 /// The finalizer of definitions, which the server removes after it deleted their objects.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// The delay before a store is followed again after an error.
-const FOLLOW_DELAY: std::time::Duration = std::time::Duration::from_millis(200);
+const FOLLOW_DELAY: Duration = Duration::from_millis(200);
+
+/// The delay before the end of definitions is tried again after an error.
+const END_DELAY: Duration = Duration::from_secs(1);
+
+/// The number of objects of a definition that are read at once when it ends.
+const PAGE: usize = 500;
+
+/// The number of them that are deleted at once: a store makes such writes together.
+const AT_ONCE: usize = 64;
 
 impl Core {
     /// The outcome of a request that creates an object, unless its namespace does not exist or is terminating. Faults of
@@ -100,10 +108,13 @@ impl Core {
 
     /// The consequences of a deletion that waits for finalizers.
     pub(super) async fn marked(&self, served: &Served, key: &Key) -> Result<(), Failure> {
-        match served.is_definition() {
-            true => self.end_definition(served, key).await,
-            false => Ok(()),
+        if !served.is_definition() {
+            return Ok(());
         }
+        let mut ending = Ending::begin(self, key);
+        let ended = self.end_definition(key).await;
+        ending.is_over = ended.is_ok();
+        ended
     }
 
     /// Stores an object, in the form in which it is stored, in place of an entry. A terminating object that has no
@@ -129,20 +140,15 @@ impl Core {
     /// The consequences of the end of an object.
     pub(super) async fn removed(&self, served: &Served, object: &Value) -> Result<(), Failure> {
         if served.is_definition() {
-            self.undefine(text(object, &["metadata", "name"])).await;
-            self.define_waiting(text(object, &["spec", "group"])).await?;
+            return self.undefine(object).await;
         }
         self.release_unused(served, object, None).await?;
+        let Some(definition) = served.definition() else { return Ok(()) };
+        let key = definition_key(&definition.name)?;
+        let stored = self.store.get(&key, None).await?.entry;
         // The last object of a terminating definition ends the definition.
-        if let Some(definition) = served.definition() {
-            let key = Key::new("apiextensions.k8s.io", "customresourcedefinitions", None, &definition.name)?;
-            let entry = self.store.get(&key, None).await?.entry;
-            let registry = self.registry();
-            if entry.is_some_and(|entry| is_terminating(&entry.object))
-                && let Some(definitions) = registry.of_key(&key)
-            {
-                self.end_definition(definitions, &key).await?;
-            }
+        if stored.is_some_and(|stored| is_ending(&stored.object)) && self.is_empty(served).await? {
+            self.remove_definition(&key).await?;
         }
         Ok(())
     }
@@ -173,7 +179,7 @@ impl Core {
 
     /// Serves the definitions of a group whose names were taken, and are free now.
     async fn define_waiting(&self, group: &str) -> Result<(), Failure> {
-        for entry in self.store.list(crate::store::List::new(definitions()?)).await?.entries {
+        for entry in self.store.list(ListOf::new(definitions()?)).await?.entries {
             if text(&entry.object, &["spec", "group"]) == group && !is_accepted(&entry.object) {
                 self.define(&entry.key).await?;
             }
@@ -206,78 +212,132 @@ impl Core {
     }
 
     /// Ends a terminating definition: deletes its objects, then the definition itself.
-    fn end_definition<'a>(&'a self, served: &'a Served, key: &'a Key) -> BoxFuture<'a, Result<(), Failure>> {
-        // The end of the last object ends the definition, so ends are nested.
-        Box::pin(async move {
-            let mut entry = self.store.get(key, None).await?.entry;
-            let Some(definition) = &entry else { return Ok(()) };
-            let name = text(&definition.object, &["metadata", "name"]).to_owned();
-            let registry = self.registry();
-            let objects = registry
-                .definition(&name)
-                .and_then(|definition| registry.all().find(|served| served.is_of(definition)));
-            if let Some(objects) = objects {
-                for object in self.entries(objects, "").await? {
-                    if let Err(Unwritten::Failed(failure)) =
-                        self.collect(objects, &object, Propagation::Background).await
-                    {
-                        return Err(failure);
-                    }
-                }
-                if !self.entries(objects, "").await?.is_empty() {
-                    return self.wait_for_objects(key).await;
-                }
+    async fn end_definition(&self, key: &Key) -> Result<(), Failure> {
+        let stored = self.store.get(key, None).await?.entry;
+        let Some(stored) = stored.filter(|stored| is_ending(&stored.object)) else { return Ok(()) };
+        // A definition that was never established has no objects.
+        if is_established(&stored.object)
+            && let Ok(definition) = Definition::of(&stored.object)
+        {
+            // From now on, no request creates an object.
+            self.follow_definition(&definition.name).await?;
+            let objects = Served::at_storage_version(Arc::new(definition), self.registry().has_unions())
+                .map_err(|error| Failure::new(500, "InternalError", error.to_string()))?;
+            // Another server, which does not know of the end yet, may create objects meanwhile.
+            while self.delete_instances(&objects).await? {}
+            if !self.is_empty(&objects).await? {
+                return self.wait_for_objects(key).await;
             }
-            while let Some(definition) = &entry {
-                let now = self.source.now().to_string();
-                let object = self.with_status(definition, |object| {
-                    let (reason, message) = match is_established(object) {
-                        true => ("InstanceDeletionCompleted", "removed all instances"),
-                        false => ("NeverEstablished", "resource was never established"),
-                    };
-                    let object = with_condition(object, "Terminating", "False", reason, message, &now);
-                    without_finalizer(&object, CLEANUP)
-                });
-                let object = without_finalizer(&object, CLEANUP);
-                match self.replace(served, definition, object).await {
-                    Err(Unwritten::Overtaken(current)) => entry = current,
-                    Err(Unwritten::Failed(failure)) => return Err(failure),
-                    Ok(_) => break,
-                }
+        }
+        self.remove_definition(key).await
+    }
+
+    /// Deletes the objects of a definition, a page at a time. Returns whether there were any that had not been deleted
+    /// before.
+    async fn delete_instances(&self, objects: &Served) -> Result<bool, Failure> {
+        let mut list = ListOf::new(objects.prefix("")?).limit(PAGE).uncounted();
+        let mut found = false;
+        loop {
+            let page = self.store.list(list.clone()).await?;
+            found |= page.entries.iter().any(|entry| !is_terminating(&entry.object));
+            let is_held = |entry: &Entry| {
+                is_terminating(&entry.object) && has_items(&entry.object, &["metadata", "finalizers"])
+            };
+            stream::iter(page.entries.into_iter().filter(|entry| !is_held(entry)).map(Ok))
+                .try_for_each_concurrent(AT_ONCE, |entry| self.delete_instance(objects, entry))
+                .await?;
+            let Some(next) = page.next else { return Ok(found) };
+            list = list.after(next);
+            // A store in memory never waits.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Removes a terminating definition without objects, unless finalizers of clients remain.
+    async fn remove_definition(&self, key: &Key) -> Result<(), Failure> {
+        loop {
+            let stored = self.store.get(key, None).await?.entry;
+            let Some(stored) = stored.filter(|stored| is_ending(&stored.object)) else { return Ok(()) };
+            let now = self.source.now().to_string();
+            let object = self.with_status(&stored, |object| {
+                let (reason, message) = match is_established(object) {
+                    true => ("InstanceDeletionCompleted", "removed all instances"),
+                    false => ("NeverEstablished", "resource was never established"),
+                };
+                with_condition(object, "Terminating", "False", reason, message, &now)
+            });
+            let object = without_finalizer(&object, CLEANUP);
+            let is_last = !has_items(&object, &["metadata", "finalizers"]);
+            let expected = stored.revision;
+            let write = match is_last {
+                true => Write::Delete { expected },
+                false => Write::Update { expected, object },
+            };
+            match self.store.write(key, write).await {
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) if is_last => return self.undefine(&stored.object).await,
+                Ok(_) => return Ok(()),
             }
-            Ok(())
-        })
+        }
     }
 
     /// Marks a terminating definition, whose objects have finalizers, in its conditions and in discovery.
     async fn wait_for_objects(&self, key: &Key) -> Result<(), Failure> {
-        let _turn = self.definitions.lock().await;
-        while let Some(entry) = self.store.get(key, None).await?.entry {
+        while let Some(entry) =
+            self.store.get(key, None).await?.entry.filter(|entry| is_ending(&entry.object))
+        {
             let (reason, message) = ("InstanceDeletionInProgress", "CustomResource deletion is in progress");
             let now = self.source.now().to_string();
             let object = with_condition(&entry.object, "Terminating", "True", reason, message, &now);
-            if let Ok(definition) = Definition::of(&object)
-                && self.registry().definition(&definition.name).is_some_and(|known| !known.is_terminating)
-            {
-                self.set_registry(self.registry().with_definition(Arc::new(definition)));
-            }
             if object == entry.object {
                 break;
             }
             match self.store.write(key, Write::Update { expected: entry.revision, object }).await {
                 Err(StoreError::Conflict { .. }) => {}
-                other => return other.map(|_| ()).map_err(Failure::from),
+                Err(error) => return Err(error.into()),
+                Ok(_) => break,
             }
         }
+        self.follow_definition(key.parts().name).await?;
         Ok(())
     }
 
-    /// Serves the definitions that the store has. What a server that was killed left unfinished is finished: definitions
-    /// without their names, and definitions that were deleted.
+    /// Ends the terminating definitions that the store has, but for those that requests end. Returns whether none of them
+    /// failed.
+    pub(crate) async fn end_definitions(&self) -> Result<bool, StoreError> {
+        let Ok(prefix) = definitions() else { return Ok(true) };
+        let mut succeeded = true;
+        let entries = self.store.list(ListOf::new(prefix)).await?.entries;
+        let of_requests = self.ending.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for entry in entries.iter().filter(|entry| !of_requests.contains(&entry.key)) {
+            // A store without space has to be readable.
+            if let Err(failure) = self.end_definition(&entry.key).await {
+                let (name, message) = (entry.key.parts().name, failure.status.message);
+                tracing::warn!(name, message, "a definition is not ended");
+                succeeded = false;
+            }
+        }
+        Ok(succeeded)
+    }
+
+    /// Ends definitions until the store is closed: those that a server which was killed left, and those of which the
+    /// server that deleted them, or a request to this one, did not.
+    pub(crate) async fn keep_ending_definitions(&self) {
+        loop {
+            match self.end_definitions().await {
+                Err(StoreError::Closed) => return,
+                Ok(true) => self.terminated.notified().await,
+                Ok(false) | Err(_) => tokio::time::sleep(END_DELAY).await,
+            }
+        }
+    }
+
+    /// Serves the definitions that the store has, and gives those their names which a server that was killed left without.
     pub(crate) async fn define_stored(&self) -> Result<(), StoreError> {
         let Ok(prefix) = definitions() else { return Ok(()) };
         let turn = self.definitions.lock().await;
-        let entries = self.store.list(crate::store::List::new(prefix)).await?.entries;
+        let entries = self.store.list(ListOf::new(prefix)).await?.entries;
         for entry in &entries {
             let established = Definition::of(&entry.object).ok().filter(|_| is_established(&entry.object));
             if let Some(definition) = established {
@@ -285,26 +345,14 @@ impl Core {
             }
         }
         drop(turn);
-        for entry in &entries {
+        for entry in entries.iter().filter(|entry| !is_accepted(&entry.object)) {
             // A store without space has to be readable.
-            if let Err(failure) = self.finish_definition(entry).await {
+            if let Err(failure) = self.define(&entry.key).await {
                 let (name, message) = (entry.key.parts().name, failure.status.message);
                 tracing::warn!(name, message, "a definition is not finished");
             }
         }
         Ok(())
-    }
-
-    async fn finish_definition(&self, entry: &Entry) -> Result<(), Failure> {
-        if !is_accepted(&entry.object) {
-            self.define(&entry.key).await?;
-        }
-        match self.registry().of_key(&entry.key) {
-            Some(definitions) if is_terminating(&entry.object) => {
-                self.end_definition(definitions, &entry.key).await
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Serves the definitions that other servers of the same store write, until the store is closed.
@@ -321,42 +369,90 @@ impl Core {
 
     async fn follow_once(&self) -> Result<(), StoreError> {
         let Ok(prefix) = definitions() else { return Ok(()) };
-        let page = self.store.list(crate::store::List::new(prefix.clone())).await?;
+        let page = self.store.list(ListOf::new(prefix.clone())).await?;
         let known = self.registry().definitions().map(|known| known.name.clone()).collect::<Vec<_>>();
         let stored = page.entries.iter().map(|entry| entry.key.parts().name.to_owned());
         for name in stored.chain(known) {
-            self.follow_definition(&name).await?;
+            self.follow_other(&name).await?;
         }
         let mut events = self.store.watch(prefix, page.revision).await?;
         while let Some(event) = events.next().await {
-            self.follow_definition(event?.key.parts().name).await?;
+            self.follow_other(event?.key.parts().name).await?;
         }
         Ok(())
     }
 
-    /// Serves a definition as it is stored now.
-    async fn follow_definition(&self, name: &str) -> Result<(), StoreError> {
-        let Ok(key) = Key::new("apiextensions.k8s.io", "customresourcedefinitions", None, name) else {
-            return Ok(());
-        };
+    /// Serves a definition as another server may have written it. The end of it is a task of every server, of which some
+    /// may be killed.
+    async fn follow_other(&self, name: &str) -> Result<(), StoreError> {
+        if self.follow_definition(name).await? {
+            self.terminated.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Serves a definition as it is stored now. Returns whether it is terminating and was not before.
+    async fn follow_definition(&self, name: &str) -> Result<bool, StoreError> {
+        let Ok(key) = definition_key(name) else { return Ok(false) };
         let _turn = self.definitions.lock().await;
         let entry = self.store.get(&key, None).await?.entry;
         let stored = entry.filter(|entry| is_established(&entry.object));
         let definition = stored.and_then(|entry| Definition::of(&entry.object).ok());
         let registry = self.registry();
-        match (definition, registry.definition(name)) {
+        let is_terminating = |definition: &Definition| definition.is_terminating;
+        let known = registry.definition(name);
+        let begins = definition.as_ref().is_some_and(is_terminating)
+            && !known.is_some_and(|known| is_terminating(known));
+        match (definition, known) {
             (Some(definition), Some(known)) if definition.object() == known.object() => {}
             (Some(definition), _) => self.set_registry(registry.with_definition(Arc::new(definition))),
             (None, Some(_)) => self.set_registry(registry.without_definition(name)),
             (None, None) => {}
         }
-        Ok(())
+        Ok(begins)
     }
 
-    async fn undefine(&self, name: &str) {
-        let _turn = self.definitions.lock().await;
-        self.set_registry(self.registry().without_definition(name));
+    /// Follows the end of a definition: it is no longer served, and those that waited for its names are.
+    async fn undefine(&self, definition: &Value) -> Result<(), Failure> {
+        let turn = self.definitions.lock().await;
+        self.set_registry(self.registry().without_definition(text(definition, &["metadata", "name"])));
+        drop(turn);
+        self.define_waiting(text(definition, &["spec", "group"])).await
     }
+}
+
+/// The end of a definition by a request. If it fails, or the request ends before it, the task that ends definitions does
+/// the rest.
+struct Ending<'a> {
+    core: &'a Core,
+    key: &'a Key,
+    is_over: bool,
+}
+
+impl<'a> Ending<'a> {
+    fn begin(core: &'a Core, key: &'a Key) -> Self {
+        core.ending.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        Ending { core, key, is_over: false }
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.core.ending.lock().unwrap_or_else(PoisonError::into_inner).remove(self.key);
+        if !self.is_over {
+            self.core.terminated.notify_one();
+        }
+    }
+}
+
+/// The key of a definition.
+fn definition_key(name: &str) -> Result<Key, InvalidKey> {
+    Key::new("apiextensions.k8s.io", "customresourcedefinitions", None, name)
+}
+
+/// Whether a definition was deleted, and the server has to delete its objects or to see their end.
+fn is_ending(definition: &Value) -> bool {
+    is_terminating(definition) && has_finalizer(definition, CLEANUP)
 }
 
 /// Where definitions are stored.

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_value::internal::proceed;
 use serde::{Deserialize, Serialize};
 
 use super::read::too_large;
@@ -64,12 +65,12 @@ impl Core {
         let everything = selection.is_everything();
         // A selection may match few objects, so it is read whole.
         let wanted = (limit > 0 && everything).then_some(limit);
-        let list = List { prefix: prefix.clone(), after, limit: wanted, at };
+        let list = List { after, limit: wanted, at, ..List::new(prefix.clone()) };
         let page = self.store.list(list).await.map_err(|error| compacted(error, next, prefix.as_str()))?;
         let revision = page.revision;
         let count = page.entries.len();
         let mut items = Vec::new();
-        for (index, entry) in page.entries.into_iter().enumerate() {
+        for (index, entry) in page.entries.into_iter().enumerate().take_while(|_| proceed(1)) {
             let object = call.served.read(&entry);
             if !selection.matches(&object) {
                 continue;
@@ -91,13 +92,14 @@ impl Core {
         let selection = Selection::of(call)?;
         check_options(call.query, false)?;
         let page = self.store.list(List::new(call.served.prefix(call.namespace)?)).await?;
-        let is_selected = |entry: &Entry| selection.matches(&call.served.read(entry));
+        let is_selected = |entry: &Entry| proceed(1) && selection.matches(&call.served.read(entry));
         Ok((page.entries.into_iter().filter(is_selected).collect(), page.revision))
     }
 
-    /// The stored objects of a resource.
-    pub(crate) async fn entries(&self, served: &Served, namespace: &str) -> Result<Vec<Entry>, Failure> {
-        Ok(self.store.list(List::new(served.prefix(namespace)?)).await?.entries)
+    /// Whether a resource has no stored objects.
+    pub(super) async fn is_empty(&self, served: &Served) -> Result<bool, Failure> {
+        let first = List::new(served.prefix("")?).limit(1).uncounted();
+        Ok(self.store.list(first).await?.entries.is_empty())
     }
 
     pub(super) fn watched(&self, call: &Call<'_>) -> Result<Answer, Failure> {

@@ -7,6 +7,7 @@ use super::read::internal;
 use super::review::review;
 use super::{Answer, Call, Content, Core, Failure, Verb};
 use crate::object::text;
+use crate::pool::{check_deadline, completing};
 use crate::store::{Entry, Key, Revision, StoreError, Write};
 
 /// How often a name is generated for one object.
@@ -27,6 +28,7 @@ impl Core {
             let suffix = self.source.suffix();
             let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
             let made = handlers.create(&request, None, call.body);
+            check_deadline()?;
             let outcome = self.admitted(call, made).await?;
             let dry_run = !options.dry_run.is_empty();
             let key = call.served.key(call.namespace, text(&outcome.object, &["metadata", "name"]))?;
@@ -42,7 +44,7 @@ impl Core {
                 },
             };
             match written {
-                Ok(revision) => return self.finish(call, &key, outcome, revision).await,
+                Ok(revision) => return completing(self.finish(call, &key, outcome, revision)).await,
                 Err(StoreError::Conflict { current, .. }) => {
                     self.release(&allocations).await?;
                     let generated = !text(&outcome.object, &["metadata", "generateName"]).is_empty();
@@ -83,6 +85,7 @@ impl Core {
         loop {
             let live = entry.as_ref().map(|entry| call.served.live(entry));
             let made = run(handlers, call.verb, &request, live.as_ref(), call.body);
+            check_deadline()?;
             let outcome = match live {
                 None => self.admitted(call, made).await?,
                 Some(_) => made?,
@@ -102,7 +105,7 @@ impl Core {
                     if let Some(live) = live.filter(|_| outcome.action == Action::Update) {
                         self.release_unused(call.served, &live, Some(&outcome.object)).await?;
                     }
-                    return self.finish(call, &key, outcome, revision).await;
+                    return completing(self.finish(call, &key, outcome, revision)).await;
                 }
                 Err(StoreError::Conflict { current, .. }) => {
                     self.release(&allocations).await?;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::internal::embedded;
 use fieldmanager_value::{Str, Value};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
@@ -22,7 +23,7 @@ const OPENAPI_V3: &[u8] = include_bytes!("data/openapi_v3.bin.gz");
 
 /// Resources and columns.
 pub(super) static BUILTIN: LazyLock<Builtin> = LazyLock::new(|| {
-    let recorded: Vec<Recorded> = parsed(RESOURCES);
+    let recorded: Vec<Recorded> = parsed("resources", RESOURCES);
     let mut builtin = Builtin::default();
     for recorded in recorded {
         builtin.add(recorded);
@@ -30,9 +31,9 @@ pub(super) static BUILTIN: LazyLock<Builtin> = LazyLock::new(|| {
     builtin
 });
 
-pub(super) static OBJECTS_TEXT: LazyLock<String> = LazyLock::new(|| text(OBJECTS));
+pub(super) static OBJECTS_TEXT: LazyLock<String> = LazyLock::new(|| text("objects", OBJECTS));
 pub(super) static VERSION_VALUE: LazyLock<Value> =
-    LazyLock::new(|| Value::from_json(&text(VERSION)).unwrap_or_default());
+    LazyLock::new(|| embedded("version", Value::from_json(&text("version", VERSION))));
 
 #[derive(Default)]
 pub(super) struct Builtin {
@@ -147,10 +148,11 @@ pub(super) static OPENAPI_V3_DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(
         hash: String,
         size: usize,
     }
-    let entries: Vec<Entry> = parsed(OPENAPI_V3_INDEX);
+    let entries: Vec<Entry> = parsed("openapi_v3", OPENAPI_V3_INDEX);
     let mut rest = OPENAPI_V3;
     let documents = entries.into_iter().map(|entry| {
-        let (compressed, after) = rest.split_at_checked(entry.size).unwrap_or_default();
+        let split = rest.split_at_checked(entry.size).ok_or("the documents end before the index");
+        let (compressed, after) = embedded("openapi_v3", split);
         rest = after;
         Document { path: entry.path, hash: entry.hash, compressed }
     });
@@ -159,29 +161,29 @@ pub(super) static OPENAPI_V3_DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(
 
 impl Document {
     pub(super) fn bytes(&self) -> Bytes {
-        decompressed(self.compressed).into()
+        decompressed(&self.path, self.compressed).into()
     }
 }
 
 pub(super) fn definitions() -> String {
-    text(DEFINITIONS)
+    text("definitions", DEFINITIONS)
 }
 
 pub(super) fn openapi_v2() -> Bytes {
-    decompressed(OPENAPI_V2).into()
+    decompressed("openapi_v2", OPENAPI_V2).into()
 }
 
 /// The content of a file that is compiled in, and that tests read completely.
-fn decompressed(bytes: &[u8]) -> Vec<u8> {
+fn decompressed(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    let _ = GzDecoder::new(bytes).read_to_end(&mut out);
+    embedded(name, GzDecoder::new(bytes).read_to_end(&mut out));
     out
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(decompressed(bytes)).unwrap_or_default()
+fn text(name: &str, bytes: &[u8]) -> String {
+    embedded(name, String::from_utf8(decompressed(name, bytes)))
 }
 
-fn parsed<T: for<'d> Deserialize<'d> + Default>(bytes: &[u8]) -> T {
-    serde_json::from_slice(&decompressed(bytes)).unwrap_or_default()
+fn parsed<T: for<'d> Deserialize<'d>>(name: &str, bytes: &[u8]) -> T {
+    embedded(name, serde_json::from_slice(&decompressed(name, bytes)))
 }

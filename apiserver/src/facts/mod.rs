@@ -12,6 +12,7 @@ mod resource;
 use bytes::Bytes;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::embedded;
 
 pub use column::Column;
 pub use field::{SelectableField, unsupported_field_label};
@@ -77,10 +78,8 @@ pub fn bootstrap_objects(time: &str) -> Vec<Value> {
     let quoted = Value::from(time).to_json();
     let day = Value::from(time.split('T').next().unwrap_or_default()).to_json();
     let text = data::OBJECTS_TEXT.replace(r#""@start""#, &quoted).replace(r#""@day""#, &day);
-    match Value::from_json(&text) {
-        Ok(Value::List(objects)) => objects.iter().cloned().collect(),
-        _ => Vec::new(),
-    }
+    let objects = embedded("objects", Value::from_json(&text));
+    embedded("objects", objects.as_list().ok_or("it is not a list")).iter().cloned().collect()
 }
 
 /// The paths of the OpenAPI v3 documents of the built-in resources, in the order of `/openapi/v3`, and the hash of each

@@ -67,9 +67,22 @@ fn method(method: &Method) -> &'static str {
     known.into_iter().find(|name| *name == method.as_str()).unwrap_or("other")
 }
 
+/// Whether a request may end definitions.
+pub(super) fn deletes_definitions(head: &Head, route: &Route) -> bool {
+    let Route::Resource(path) = route else { return false };
+    head.method == Method::DELETE && path.plural == "customresourcedefinitions"
+}
+
+/// Removes the series of resources that are no longer served.
+pub(super) fn retain_served(core: &Core, metrics: &Metrics) {
+    let registry = core.registry();
+    metrics.retain(|group, version, plural| registry.get(group, version, plural).is_some());
+}
+
 /// The text of `/metrics`.
 pub(super) async fn text(core: &Core, metrics: &Metrics) -> Result<String, Failure> {
     let registry = core.registry();
+    retain_served(core, metrics);
     metrics.clear_objects();
     for served in registry.stored() {
         let page = core.store.list(List::new(served.prefix("")?).limit(0)).await?;

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Response, StatusCode, header};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
-use tokio::sync::OwnedSemaphorePermit;
 
+use crate::budget::Reservation;
+use crate::origin::Port;
 use crate::query::Query;
 
 /// The size from which answers are compressed.
@@ -34,8 +35,7 @@ pub(super) struct Memory(pub(super) usize);
 /// An extension of responses: the memory of the answer, which a port keeps until the client has read it.
 #[derive(Clone)]
 pub(crate) struct Reserved(
-    #[expect(dead_code, reason = "the memory is released when this is dropped")]
-    pub(crate)  Arc<Vec<OwnedSemaphorePermit>>,
+    #[expect(dead_code, reason = "the memory is released when this is dropped")] pub(crate) Arc<Reservation>,
 );
 
 /// The error of a response that is lost.
@@ -57,11 +57,29 @@ pub(super) struct Head {
     pub(super) path: String,
     pub(super) query: Query,
     pub(super) headers: HeaderMap,
+    /// The port at which the request arrived.
+    pub(super) port: Option<Arc<Port>>,
 }
 
 impl Head {
     pub(super) fn header(&self, name: header::HeaderName) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The URL of the port at which the request arrived; empty in process.
+    pub(super) fn url(&self) -> &str {
+        self.port.as_ref().map_or("", |port| &port.url)
+    }
+
+    /// The content type of the body; empty, which is JSON, if a client that is not a browser does not say it. A page can
+    /// make a browser send a body without a type to any server.
+    pub(super) fn content_type(&self) -> &str {
+        const UNKNOWN: &str = "application/octet-stream";
+        match self.headers.get(header::CONTENT_TYPE).filter(|value| !value.is_empty()) {
+            Some(value) => value.to_str().unwrap_or(UNKNOWN),
+            None if self.headers.contains_key(header::ORIGIN) => UNKNOWN,
+            None => "",
+        }
     }
 
     /// Whether the client accepts answers that are compressed with gzip.
@@ -75,6 +93,14 @@ impl Head {
         let agent = || self.header(header::USER_AGENT).unwrap_or_default();
         let for_people = || ["curl", "Wget", "Mozilla/5.0"].iter().any(|prefix| agent().starts_with(prefix));
         self.query.optional_flag("pretty").unwrap_or_else(for_people)
+    }
+}
+
+impl Head {
+    /// The size of the head, in bytes.
+    pub(super) fn size(&self) -> usize {
+        let headers = self.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+        self.path.len() + self.query.size() + headers.sum::<usize>()
     }
 }
 

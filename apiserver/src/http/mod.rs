@@ -14,21 +14,23 @@ mod watch;
 
 use std::sync::Arc;
 
+use fieldmanager_handlers::internal::{Media, unsupported_media_type};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use http::{Method, Request, Response, header};
 use http_body::Body as _;
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 
-use tokio::sync::OwnedSemaphorePermit;
-
+use crate::budget::{FREE, Reservation};
 use crate::discovery::Hashed;
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb};
 use crate::facts;
 use crate::fault::{Cut, Effect, Faults, Target};
-use crate::gate::Gate;
+use crate::gate::{Gate, busy};
 use crate::log;
 use crate::metrics::CONTENT_TYPE;
+use crate::origin;
+use crate::pool;
 use crate::query::Query;
 use crate::store::Revision;
 pub use message::Body;
@@ -64,6 +66,18 @@ pub(crate) trait TestRequests: Sync {
     ) -> BoxFuture<'a, Result<Reply, Failure>>;
 }
 
+/// The size of a body or a query up to which a request about a built-in kind takes little time, in bytes.
+const SMALL: usize = 16 << 10;
+
+/// The memory of the selectors of a watch, for each byte of its query.
+const SELECTOR: usize = 8;
+
+/// The answer to a request that did not end before its deadline.
+pub(crate) fn timed_out() -> Response<Body> {
+    let text = Failure::timed_out().body().to_json() + "\n";
+    message::response(504, "application/json", message::full(text))
+}
+
 /// Answers one request.
 pub(crate) async fn respond<B>(server: &Context<'_>, request: Request<B>) -> Response<Body>
 where
@@ -71,12 +85,14 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let (core, gate) = (server.core, server.gate);
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    let checked = origin::check(&parts);
     let head = Head {
         method: parts.method,
         path: parts.uri.path().to_owned(),
         query: Query::of(parts.uri.query()),
         headers: parts.headers,
+        port: parts.extensions.remove(),
     };
     let route = Route::of(&head.path);
     let mut measured = gate.metrics.begin(measure::labels(core, &head, &route));
@@ -84,21 +100,27 @@ where
     let log = core.log.as_ref().filter(|_| !matches!(route, Route::Test(_) | Route::Page(_)));
     let entry = || record::entry(core, &head, &route);
     let answered =
-        log::recorded(log, entry, admitted(server, &head, &route, body), |answered| match answered {
-            Ok(response) => (response.status().as_u16(), ""),
-            Err(failure) => (failure.status.code, failure.status.reason),
-        });
+        log::recorded(
+            log,
+            entry,
+            admitted(server, &head, &route, checked, body),
+            |answered| match answered {
+                Ok(response) => (response.status().as_u16(), ""),
+                Err(failure) => (failure.status.code, failure.status.reason),
+            },
+        );
     let is_watch = is_watch(&head, &route);
     let response = match answered.await {
         Ok(response) => response,
         Err(failure) => {
             // The message can have a whole object.
-            let response = reserved(gate, true, Vec::new(), render::failure(&head, failure));
-            let response = response.unwrap_or_else(|busy| render::failure(&head, busy));
-            let is_page = matches!(route, Route::Page(_)) && gate.page;
-            if is_page { page::refused(response) } else { response }
+            let response = reserved(gate, true, Reservation::default(), render::failure(&head, failure));
+            response.unwrap_or_else(|busy| render::failure(&head, busy))
         }
     };
+    if measure::deletes_definitions(&head, &route) {
+        measure::retain_served(core, &gate.metrics);
+    }
     // A lost answer is counted too.
     measured.answered(response.status().as_u16());
     // A watch lasts until its body is dropped.
@@ -118,6 +140,7 @@ async fn admitted<B>(
     server: &Context<'_>,
     head: &Head,
     route: &Route,
+    checked: Result<(), Failure>,
     body: B,
 ) -> Result<Response<Body>, Failure>
 where
@@ -125,17 +148,29 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let (core, gate) = (server.core, server.gate);
-    if !matches!(route, Route::Health { .. }) {
-        let authorization = head.header(header::AUTHORIZATION);
-        let user = match route {
-            Route::Page(_) if gate.page => gate.authenticate_browser(authorization)?,
-            _ => gate.authenticate(authorization)?,
-        };
-        log::note(|entry| entry.user = user.to_owned());
+    checked?;
+    match route {
+        Route::Health { .. } => {}
+        Route::Page(_) if gate.page => {
+            if let Some(response) = page::admit(gate, head)? {
+                return Ok(response);
+            }
+        }
+        _ => {
+            let user = gate.authenticate(head.header(header::AUTHORIZATION))?;
+            log::note(|entry| entry.user = user.to_owned());
+        }
     }
     let is_watch = is_watch(head, route);
-    let (body, memory) = receive::body(gate, body).await?;
+    let (body, memory) = receive::body(gate, head.size(), body).await?;
     let pass = gate.pass(is_watch)?;
+    let selectors = match head.query.size().saturating_mul(SELECTOR) {
+        size if is_watch && size > FREE => Some(gate.budget.reserve_large(size).ok_or_else(busy)?),
+        _ => None,
+    };
+    if can_take_long(core, head, route, &body) {
+        pool::enter().await;
+    }
     let response = match route {
         Route::Metrics if matches!(head.method, Method::GET | Method::HEAD) => {
             let text = measure::text(core, &gate.metrics).await?;
@@ -143,17 +178,58 @@ where
         }
         route => match (route, server.test) {
             (Route::Test(path), Some(test)) => {
+                check_is_json(head, &body)?;
                 let reply = test.answer(&head.method, path, &head.query, &body).await?;
                 message::response(reply.code, reply.content_type, message::full(reply.body))
             }
             _ => answer(server, head, route, &body).await?,
         },
     };
+    let is_read = matches!(head.method, Method::GET | Method::HEAD);
+    if is_read {
+        pool::check_deadline()?;
+    }
     // A watch takes its place until its body is dropped.
     Ok(match is_watch {
-        true => with(response.map(|body| until(gate.ending(), body)), pass),
-        false => reserved(gate, matches!(head.method, Method::GET | Method::HEAD), memory, response)?,
+        true => with(response.map(|body| until(gate.ending(), body)), (pass, selectors)),
+        false => reserved(gate, is_read, memory, response)?,
     })
+}
+
+/// Whether the answer to a request can take long, so that it is made on a thread of its own. Other connections share the
+/// thread of this one.
+fn can_take_long(core: &Core, head: &Head, route: &Route, body: &[u8]) -> bool {
+    let path = match route {
+        Route::Resource(path) => path,
+        Route::Health { .. } | Route::Version | Route::Test(_) | Route::Unknown => return false,
+        _ => return true,
+    };
+    let registry = core.registry();
+    let Some(served) = registry.get(&path.group, &path.version, &path.plural) else { return false };
+
+    let is_table = head.header(header::ACCEPT).is_some_and(|accepted| accepted.contains("as=Table"));
+    if is_table || head.query.size() > SMALL {
+        return true;
+    }
+    match verb(head, path) {
+        Ok(Verb::Get | Verb::Watch) => !served.is_ready(),
+        Ok(Verb::List) => !served.is_builtin() || head.query.selects(),
+        Ok(Verb::DeleteCollection) => true,
+        // An anchor of YAML can be used many times.
+        _ => !served.is_builtin() || served.is_definition() || body.len() > SMALL || body.contains(&b'&'),
+    }
+}
+
+/// Refuses a request below `/test` whose body is not said to be JSON. A request without a body needs no type.
+fn check_is_json(head: &Head, body: &[u8]) -> Result<(), Failure> {
+    let is_json = match Media::of(head.content_type(), false) {
+        Ok(Media::Json) => !head.content_type().is_empty() || body.is_empty(),
+        _ => false,
+    };
+    match is_json || matches!(head.method, Method::GET | Method::HEAD) {
+        true => Ok(()),
+        false => Err(unsupported_media_type(&["application/json"]).into()),
+    }
 }
 
 /// The body that ends with a future.
@@ -166,13 +242,13 @@ fn until(end: impl Future<Output = ()> + Send + 'static, body: Body) -> Body {
 fn reserved(
     gate: &Gate,
     is_read: bool,
-    mut memory: Vec<OwnedSemaphorePermit>,
+    mut memory: Reservation,
     mut response: Response<Body>,
 ) -> Result<Response<Body>, Failure> {
     let size = response.body().size_hint().exact().and_then(|size| usize::try_from(size).ok());
     let size = size.or_else(|| response.extensions_mut().remove().map(|Memory(size)| size));
     match gate.reserve(size.unwrap_or_default()) {
-        Ok(more) => memory.push(more),
+        Ok(more) => memory.add(more),
         Err(busy) if is_read => return Err(busy),
         Err(_) => {}
     }
@@ -201,7 +277,7 @@ async fn answer(
     }
     let core = server.core;
     if let (Route::Page(path), true) = (route, server.gate.page) {
-        return page::respond(core, head, path).await;
+        return page::respond(core, server.gate, head, path).await;
     }
     if matches!(route, Route::Unknown | Route::Test(_) | Route::Page(_)) {
         return Err(Failure::path_not_found());
@@ -302,7 +378,7 @@ async fn resource(
         name: &path.name,
         subresource: &path.subresource,
         query: &head.query,
-        content_type: head.header(header::CONTENT_TYPE).unwrap_or_default(),
+        content_type: head.content_type(),
         user_agent,
         body,
         stale: effect.stale(core, Revision::parse(head.query.text("resourceVersion"))).await?,

@@ -1,14 +1,57 @@
 //! The page for people, with the headers that browsers need.
 
+use std::sync::Arc;
+
 use http::header::{self, HeaderName, HeaderValue};
-use http::{Method, Response, StatusCode};
+use http::{Method, Response};
 
 use super::message::{Body, Head, full, response};
 use crate::endpoint::{Core, Failure};
+use crate::gate::Gate;
 use crate::ui;
 
+/// What a browser without the cookie shows.
+const UNKNOWN_BROWSER: &str = "This page opens with the link that the server printed, which works once. A client with a token gets \
+                               another link by a POST to /ui/link.\n";
+
+/// Lets a request below `/ui` pass if it has a token, or the cookie of a browser that opened a link. The answer to a link
+/// is the cookie.
+pub(super) fn admit(gate: &Gate, head: &Head) -> Result<Option<Response<Body>>, Failure> {
+    if gate.authenticate(head.header(header::AUTHORIZATION)).is_ok() {
+        return Ok(None);
+    }
+    if let Some(code) = head.query.get("code").filter(|_| head.method == Method::GET)
+        && let Some(cookie) = gate.browsers.redeem(code)
+    {
+        let mut response = response(303, ui::HTML, full(""));
+        set(&mut response, header::LOCATION, "/ui");
+        let secure = if head.url().starts_with("https:") { "; Secure" } else { "" };
+        let cookie = format!("{cookie}; Path=/ui; HttpOnly; SameSite=Strict{secure}");
+        set(&mut response, header::SET_COOKIE, &cookie);
+        return Ok(Some(response));
+    }
+    let cookies = head.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let has_cookie = cookies.flat_map(|cookies| cookies.split(';')).any(|one| gate.browsers.has(one.trim()));
+    // A cookie only reads.
+    match has_cookie && matches!(head.method, Method::GET | Method::HEAD) {
+        true => Ok(None),
+        false => Err(Failure { is_text: true, ..Failure::new(401, "Unauthorized", UNKNOWN_BROWSER) }),
+    }
+}
+
 /// The answer to a request below `/ui`.
-pub(super) async fn respond(core: &Core, head: &Head, path: &[String]) -> Result<Response<Body>, Failure> {
+pub(super) async fn respond(
+    core: &Arc<Core>,
+    gate: &Gate,
+    head: &Head,
+    path: &[String],
+) -> Result<Response<Body>, Failure> {
+    if head.method == Method::POST && path == ["link"] {
+        let failed = |error: std::io::Error| Failure::new(500, "InternalError", error.to_string());
+        let link = format!("{}{}", head.url(), gate.page_path().map_err(failed)?);
+        let body = format!("{}\n", serde_json::json!({ "link": link }));
+        return Ok(response(201, "application/json", full(body)));
+    }
     if !matches!(head.method, Method::GET | Method::HEAD) {
         return Err(Failure::method_not_allowed());
     }
@@ -30,16 +73,6 @@ pub(super) async fn respond(core: &Core, head: &Head, path: &[String]) -> Result
         set(&mut response, header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{name}\""));
     }
     Ok(response)
-}
-
-/// The answer to a request to the page that failed: a browser asks for the token.
-pub(super) fn refused(mut response: Response<Body>) -> Response<Body> {
-    if response.status() == StatusCode::UNAUTHORIZED {
-        let challenge =
-            "Basic realm=\"fieldmanager: any user name, and a token as the password\", charset=\"UTF-8\"";
-        set(&mut response, header::WWW_AUTHENTICATE, challenge);
-    }
-    response
 }
 
 fn set(response: &mut Response<Body>, name: HeaderName, value: &str) {

@@ -6,24 +6,24 @@ use std::pin::pin;
 use bytes::{Buf, BufMut, BytesMut};
 use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
+use crate::budget::Reservation;
 use crate::endpoint::Failure;
 use crate::gate::Gate;
 
-/// The memory of a request with its headers, before its body, in bytes.
+/// The least memory of a request with its headers, before its body, in bytes.
 const FIRST: usize = 8 << 10;
 
-/// Receives a body, with the memory that it takes until the answer. A body that is too large is 413, one that stalls or
+/// Receives the body after a head of a size, with the memory that it takes until the answer. A body that is too large is 413, one that stalls or
 /// takes too long is 408, and 429 says that other bodies and answers take all memory.
-pub(super) async fn body<B>(gate: &Gate, body: B) -> Result<(BytesMut, Vec<OwnedSemaphorePermit>), Failure>
+pub(super) async fn body<B>(gate: &Gate, head: usize, body: B) -> Result<(BytesMut, Reservation), Failure>
 where
     B: Body,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let limits = &gate.limits;
-    let mut memory = vec![gate.reserve(FIRST)?];
+    let mut memory = gate.reserve(FIRST.max(head))?;
     let mut reserved = FIRST;
     let mut received = BytesMut::new();
     let mut body = pin!(Limited::new(body, limits.body));
@@ -45,7 +45,7 @@ where
         let Ok(data) = frame.into_data() else { continue };
         if received.len() + data.remaining() > reserved {
             // The memory of a buffer that grows by doubling.
-            memory.push(gate.reserve(received.len() + data.remaining())?);
+            memory.add(gate.reserve(received.len() + data.remaining())?);
             reserved += received.len() + data.remaining();
         }
         // Small frames share large buffers of the connection, so they are copied.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::Work;
 use futures::{StreamExt, stream};
 use http::Response;
 use http::header;
@@ -18,6 +19,9 @@ use crate::fault::Cut;
 use crate::object::map;
 use crate::store::{Revision, StoreError};
 use crate::watch::{BOOKMARK_INTERVAL, EventKind, Start, WatchEvent, WatchRequest, status, watch};
+
+/// The most steps of the cells of one row, about ten milliseconds.
+const ROW_STEPS: u64 = 1_000_000;
 
 /// The format of the events: always JSON. Parameters such as `stream=watch` are ignored.
 pub(super) fn format(head: &Head) -> Result<Format, Failure> {
@@ -94,7 +98,12 @@ impl Lines {
             (Form::Table, _) => {
                 let options = render::table_options(&self.core, self.include).list(false);
                 let options = options.headers(std::mem::take(&mut self.first));
-                line(event.kind, render::table_of(&self.served, &event.object, options, self.format.version))
+                // The thread of the connection makes the row, so a row that takes long ends the watch.
+                let table = || render::table_of(&self.served, &event.object, options, self.format.version);
+                match Work::with_limit(ROW_STEPS).run(table) {
+                    Ok(table) => line(event.kind, table),
+                    Err(_) => line(EventKind::Error, Failure::timed_out().body()),
+                }
             }
             _ => self.shared(event, "", || line(event.kind, event.object.clone())),
         }

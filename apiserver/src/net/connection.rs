@@ -1,20 +1,26 @@
 //! The requests of one connection, and when it has to be closed.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use http::Version;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::Limits;
+use crate::budget::{Budget, FREE, Reservation, SMALL};
+use crate::gate::Gate;
 
 /// The requests of one connection.
 pub(super) struct Client {
     header_time: Duration,
     request_time: Duration,
     idle_time: Duration,
+    budget: Arc<Budget>,
+    /// The most bytes of a head.
+    headers: usize,
     state: Mutex<State>,
     /// Whether the connection is closed because of its client.
     is_cut: AtomicBool,
@@ -27,17 +33,35 @@ struct State {
     next: u64,
     /// When the last request began or ended.
     since: Instant,
+    /// The bytes that were received since the last request began, and the memory that is counted for them.
+    received: usize,
+    reserved: usize,
+    memory: Reservation,
+    /// Whether requests can begin while another one is received.
+    is_http2: bool,
     /// A watch over WebSocket, for which the connection was given away.
     upgraded: Option<JoinHandle<()>>,
 }
 
 impl Client {
-    pub(super) fn new(limits: &Limits) -> Arc<Self> {
-        let state = State { requests: BTreeMap::new(), next: 0, since: Instant::now(), upgraded: None };
+    pub(super) fn new(gate: &Gate) -> Arc<Self> {
+        let limits = &gate.limits;
+        let state = State {
+            requests: BTreeMap::new(),
+            next: 0,
+            since: Instant::now(),
+            received: 0,
+            reserved: FREE,
+            memory: Reservation::default(),
+            is_http2: false,
+            upgraded: None,
+        };
         Arc::new(Client {
             header_time: limits.header_time,
             request_time: limits.request_time,
             idle_time: limits.idle_time,
+            budget: gate.budget.clone(),
+            headers: usize::try_from(limits.headers).unwrap_or(usize::MAX),
             state: Mutex::new(state),
             is_cut: AtomicBool::new(false),
         })
@@ -47,8 +71,39 @@ impl Client {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a request, which ends with the value.
-    pub(super) fn begin(self: &Arc<Self>) -> Ticket {
+    /// Counts bytes that were received. An error: the head of a request would take memory that other clients have.
+    pub(super) fn received(&self, bytes: usize) -> io::Result<()> {
+        let mut state = self.state();
+        // The body of a request counts its own memory.
+        if !state.requests.is_empty() && !state.is_http2 {
+            return Ok(());
+        }
+        state.received = state.received.saturating_add(bytes).min(self.headers);
+        while state.received > state.reserved {
+            // A buffer that grows by doubling.
+            let Some(more) = self.budget.reserve_large(state.reserved) else {
+                self.cut();
+                return Err(io::Error::new(io::ErrorKind::OutOfMemory, "other clients take all memory"));
+            };
+            state.memory.add(more);
+            state.reserved *= 2;
+        }
+        Ok(())
+    }
+
+    /// Begins a request, whose head was received. It ends with the value.
+    pub(super) fn begin(self: &Arc<Self>, version: Version) -> Ticket {
+        let mut state = self.state();
+        state.is_http2 = version == Version::HTTP_2;
+        state.received = 0;
+        // What was received of small bodies cannot be distinguished from heads in HTTP/2.
+        state.reserved = if state.is_http2 { SMALL } else { FREE };
+        state.memory = Reservation::default();
+        drop(state);
+        self.ticket()
+    }
+
+    fn ticket(self: &Arc<Self>) -> Ticket {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
@@ -115,7 +170,7 @@ impl Ticket {
 
     /// Begins the time in which the client reads an event of a watch.
     pub(super) fn event(&self) -> Ticket {
-        let event = self.client.begin();
+        let event = self.client.ticket();
         event.answered();
         event
     }

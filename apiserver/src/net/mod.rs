@@ -23,11 +23,21 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use crate::origin::Port;
 use crate::{ApiServer, Limits};
 use connection::Client;
 pub use kubeconfig::Kubeconfig;
 use stream::Stream;
 pub use tls::{Tls, TlsError};
+
+/// A random bearer token.
+///
+/// # Errors
+///
+/// If the system has no random numbers.
+pub fn random_token() -> io::Result<String> {
+    crate::browser::secret()
+}
 
 /// How often a client of HTTP/2 is asked whether it still exists, and how long it has to answer.
 const ALIVE: Duration = Duration::from_secs(30);
@@ -53,6 +63,8 @@ pub struct Listening {
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<Tls>,
+    is_plain_too: bool,
+    names: Vec<String>,
 }
 
 impl Listening {
@@ -65,7 +77,23 @@ impl Listening {
     pub async fn bind(address: SocketAddr, tls: Option<Tls>) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        Ok(Listening { listener, address, tls })
+        Ok(Listening { listener, address, tls, is_plain_too: false, names: Vec::new() })
+    }
+
+    /// Serves HTTP without TLS too, on the same port. Go clients send a token over TLS only, and browsers do not know the
+    /// certificate of the kubeconfig: on the loopback interface, both can use this server.
+    #[must_use]
+    pub fn plain_too(mut self) -> Self {
+        self.is_plain_too = true;
+        self
+    }
+
+    /// More names and addresses of the server. Requests to other hosts than these, `localhost`, the loopback interface and the
+    /// address are refused with 403, as those of web pages of other sites are: a browser cannot reach the server.
+    #[must_use]
+    pub fn names(mut self, names: Vec<String>) -> Self {
+        self.names = names;
+        self
     }
 
     /// The address, with the port.
@@ -73,9 +101,13 @@ impl Listening {
         self.address
     }
 
-    /// The URL for clients on this machine.
+    /// The URL for clients on this machine: that without TLS if both are served.
     pub fn url(&self) -> String {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        self.url_with(self.tls.is_some() && !self.is_plain_too)
+    }
+
+    fn url_with(&self, tls: bool) -> String {
+        let scheme = if tls { "https" } else { "http" };
         // Every address is an address of this machine too.
         let mut address = self.address;
         if address.ip().is_unspecified() {
@@ -87,9 +119,9 @@ impl Listening {
         format!("{scheme}://{address}")
     }
 
-    /// The kubeconfig of a client of this server.
+    /// The kubeconfig of a client of this server, with TLS if it is served.
     pub fn kubeconfig(&self, token: Option<&str>) -> Kubeconfig {
-        Kubeconfig::new(&self.url(), self.tls.as_ref().map(Tls::authority), token)
+        Kubeconfig::new(&self.url_with(self.tls.is_some()), self.tls.as_ref().map(Tls::authority), token)
     }
 
     /// Serves until `stop` is ready. Then watches end at once, and requests that have begun have
@@ -103,7 +135,9 @@ impl Listening {
         let (stopping, stopped) = watch::channel(false);
         let serving = Serving {
             http: http(&limits),
+            port: Arc::new(Port { url: self.url(), address: self.address.ip(), names: self.names }),
             acceptor: self.tls.as_ref().map(Tls::acceptor),
+            is_plain_too: self.is_plain_too,
             server: server.clone(),
             stopped,
         };
@@ -152,10 +186,19 @@ fn http(limits: &Limits) -> Builder<TokioExecutor> {
     http
 }
 
+/// Whether a client begins with a handshake of TLS; waits for its first byte, which stays unread.
+async fn begins_with_tls(stream: &TcpStream) -> bool {
+    const HANDSHAKE: u8 = 22;
+    let mut first = [0];
+    matches!(stream.peek(&mut first).await, Ok(1)) && first == [HANDSHAKE]
+}
+
 /// What serves connections.
 struct Serving {
     http: Builder<TokioExecutor>,
+    port: Arc<Port>,
     acceptor: Option<TlsAcceptor>,
+    is_plain_too: bool,
     server: ApiServer,
     stopped: watch::Receiver<bool>,
 }
@@ -164,10 +207,15 @@ impl Serving {
     /// Serves a connection to its end.
     async fn connection(self: Arc<Self>, stream: TcpStream) {
         let limits = self.server.limits();
-        let client = Client::new(limits);
-        let stream = Stream::new(stream, client.clone(), limits.stall_time);
+        let client = Client::new(&self.server.gate);
         let served = async {
-            match &self.acceptor {
+            let is_plain = self.is_plain_too
+                && tokio::select! {
+                    is_tls = begins_with_tls(&stream) => !is_tls,
+                    () = self.stopping() => return,
+                };
+            let stream = Stream::new(stream, client.clone(), limits.stall_time);
+            match self.acceptor.as_ref().filter(|_| !is_plain) {
                 None => self.serve(stream, &client).await,
                 Some(acceptor) => {
                     // A client that is too slow, or speaks no TLS, cannot be told.
@@ -184,22 +232,26 @@ impl Serving {
         }
     }
 
+    /// Waits until the server stops.
+    async fn stopping(&self) {
+        // A server that is gone has stopped.
+        let _ = self.stopped.clone().wait_for(|stopped| *stopped).await;
+    }
+
     async fn serve<S>(&self, stream: S, client: &Arc<Client>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let service = service_fn(|request| websocket::serve(self.server.clone(), client.clone(), request));
+        let service = service_fn(|mut request| {
+            request.extensions_mut().insert(self.port.clone());
+            websocket::serve(self.server.clone(), client.clone(), request)
+        });
         let connection = self.http.serve_connection_with_upgrades(TokioIo::new(stream), service);
         tokio::pin!(connection);
-        let mut stopped = self.stopped.clone();
-        let stopping = async {
-            // The server that is gone has stopped.
-            let _ = stopped.wait_for(|stopped| *stopped).await;
-        };
         // A connection that breaks has no client that could be told.
         tokio::select! {
             _ = connection.as_mut() => {}
-            () = stopping => {
+            () = self.stopping() => {
                 connection.as_mut().graceful_shutdown();
                 let _ = connection.await;
             }

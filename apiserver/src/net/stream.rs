@@ -20,7 +20,8 @@ const UNSENT: u32 = 128 << 10;
 /// How long a connection is silent before the system asks whether the client still exists, and how often it asks.
 const ALIVE: Duration = Duration::from_secs(30);
 
-/// A TCP connection whose writes fail if the client reads nothing for some time.
+/// A TCP connection whose writes fail if the client reads nothing for some time, and whose reads fail if there is no memory
+/// for what the client sends.
 pub(super) struct Stream {
     tcp: TcpStream,
     client: Arc<Client>,
@@ -59,7 +60,9 @@ impl AsyncRead for Stream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.tcp).poll_read(context, buffer))?;
+        Poll::Ready(self.client.received(buffer.filled().len() - before))
     }
 }
 

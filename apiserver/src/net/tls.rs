@@ -1,6 +1,6 @@
 //! Certificates: given ones, or one that is made for this run.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +9,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+/// The bytes that are read of a file at most. More than that has no certificate or key.
+const MAX_FILE: u64 = 16 << 20;
 
 /// The certificate of a server.
 #[derive(Clone)]
@@ -84,7 +87,9 @@ impl Tls {
     /// [`TlsError`] if a file cannot be read, or if the parts do not fit together.
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let read = |path: &Path| {
-            std::fs::read(path).map_err(|source| TlsError::File { path: path.display().to_string(), source })
+            let mut bytes = Vec::new();
+            let read = std::fs::File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes));
+            read.map(|_| bytes).map_err(|source| TlsError::File { path: path.display().to_string(), source })
         };
         let pem = read(certificate)?;
         let expected = |path: &Path, expected| {

@@ -18,6 +18,7 @@ use tower::ServiceExt;
 use super::connection::Client;
 use super::unread;
 use crate::ApiServer;
+use crate::budget::Budget;
 use crate::http::{Body, Events, LostAnswer, lost};
 
 /// The size of a message of a client, which has nothing to say, in bytes.
@@ -29,8 +30,9 @@ pub(super) async fn serve(
     client: Arc<Client>,
     mut request: Request<Incoming>,
 ) -> io::Result<Response<Body>> {
-    let ticket = client.begin();
+    let ticket = client.begin(request.version());
     let key = key(request.headers());
+    let budget = server.gate.budget.clone();
     let upgrade = key.map(|key| (key, hyper::upgrade::on(&mut request)));
     let protocol = request.headers().get(header::SEC_WEBSOCKET_PROTOCOL).cloned();
     let response = server.oneshot(request).await.unwrap_or_else(|never| match never {});
@@ -44,12 +46,12 @@ pub(super) async fn serve(
         Some((key, upgrade)) if is_watch => {
             let events = response.into_body();
             client.upgrade(tokio::spawn(async move {
-                forward(upgrade, events).await;
+                forward(upgrade, events, &budget).await;
                 drop(ticket);
             }));
             Ok(switching(&key, protocol))
         }
-        _ => Ok(unread::answer(response, ticket, is_watch)),
+        _ => Ok(unread::answer(response, ticket, is_watch.then_some(budget))),
     }
 }
 
@@ -83,10 +85,14 @@ fn switching(key: &str, protocol: Option<HeaderValue>) -> Response<Body> {
 }
 
 /// Sends the events of a watch until it ends or the client closes the connection.
-async fn forward(upgrade: OnUpgrade, mut events: Body) {
+async fn forward(upgrade: OnUpgrade, mut events: Body, budget: &Budget) {
     // A client that is gone before the switch needs no events.
     let Ok(connection) = upgrade.await else { return };
-    let config = WebSocketConfig::default().max_message_size(Some(INCOMING)).max_frame_size(Some(INCOMING));
+    let config = WebSocketConfig::default()
+        .read_buffer_size(INCOMING)
+        .write_buffer_size(0)
+        .max_message_size(Some(INCOMING))
+        .max_frame_size(Some(INCOMING));
     let socket = WebSocketStream::from_raw_socket(TokioIo::new(connection), Role::Server, Some(config)).await;
     let (mut sink, mut stream) = socket.split();
     loop {
@@ -96,13 +102,19 @@ async fn forward(upgrade: OnUpgrade, mut events: Body) {
                 let Ok(data) = frame.into_data() else { continue };
                 // An event is JSON, which is UTF-8.
                 let Ok(text) = String::from_utf8(data.into()) else { continue };
+                let _memory = budget.wait_large(text.len()).await;
                 if sink.send(Message::text(text)).await.is_err() {
                     return;
                 }
             }
             message = stream.next() => match message {
-                // Pings are answered by the stream.
-                Some(Ok(message)) if !message.is_close() => {}
+                // Pings are answered by the stream. Nothing more is read before the client has read the answer, so that
+                // the buffer for writes has one event or the answer to one ping.
+                Some(Ok(message)) if !message.is_close() => {
+                    if sink.flush().await.is_err() {
+                        return;
+                    }
+                }
                 _ => break,
             },
         }

@@ -7,6 +7,8 @@ use fieldmanager_handlers::{Outcome, Resource, Subresource};
 use fieldmanager_openapi::Types;
 use fieldmanager_schema::Type;
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::crd::CrdError;
+use fieldmanager_value::internal::Work;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::Definition;
@@ -52,6 +54,12 @@ impl Served {
                 false => facts,
             });
         facts.map(|facts| Served { unions, ..Served::custom(facts, definition.clone()) }).collect()
+    }
+
+    /// The resource of a definition at the version at which objects are stored, whether or not it is served.
+    pub(crate) fn at_storage_version(definition: Arc<Definition>, unions: bool) -> Result<Self, CrdError> {
+        let facts = ServedResource::of_definition(&definition.resource, &definition.storage_version())?;
+        Ok(Served { unions, ..Served::custom(facts, definition) })
     }
 
     fn custom(facts: ServedResource, definition: Arc<Definition>) -> Self {
@@ -117,8 +125,17 @@ impl Served {
 
     /// The handlers of requests that write. The error is a message.
     pub(crate) fn handlers(&self) -> Result<&Resource, String> {
-        let made = self.handlers.get_or_init(|| self.resource(&self.kind).map_err(|error| error.to_string()));
+        let made = self.handlers.get_or_init(|| {
+            // The deadline of one request is not that of the others.
+            let made = Work::new().run(|| self.resource(&self.kind));
+            made.map_err(|stopped| stopped.to_string())?.map_err(|error| error.to_string())
+        });
         made.as_ref().map_err(String::clone)
+    }
+
+    /// Whether objects can be read without making the handlers first.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.is_builtin() || self.handlers.get().is_some()
     }
 
     fn resource(&self, kind: &GroupVersionKind) -> Result<Resource, fieldmanager_handlers::ResourceError> {
@@ -196,7 +213,8 @@ impl Served {
         let Some(storage) = self.storage.as_ref().filter(|storage| **storage != self.kind) else {
             return object;
         };
-        let handlers = self.storage_handlers.get_or_init(|| self.resource(storage).ok());
+        let make = || Work::new().run(|| self.resource(storage)).ok()?.ok();
+        let handlers = self.storage_handlers.get_or_init(make);
         handlers.as_ref().map_or_else(|| object.clone(), |handlers| handlers.read(&object))
     }
 

@@ -126,7 +126,7 @@ impl Requirement {
     }
 
     fn matches(&self, label: Option<&str>) -> bool {
-        let is_listed = |label: &str| self.values.iter().any(|value| value == label);
+        let is_listed = |label: &str| self.values.binary_search_by(|value| value.as_str().cmp(label)).is_ok();
         let number = |text: &str| text.parse::<i64>().ok();
         let numbers = || Some((number(label?)?, number(self.values.first()?)?));
         match self.operator {

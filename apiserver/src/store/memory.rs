@@ -162,7 +162,7 @@ pub(super) fn page(objects: &Objects, revision: Revision, list: &List) -> Page {
         objects.range::<_, Key>((start, Bound::Unbounded)).take_while(|(key, _)| list.prefix.contains(key));
     let limit = list.limit.unwrap_or(usize::MAX);
     let entries: Vec<Entry> = covered.by_ref().take(limit).map(|(key, stored)| stored.entry(key)).collect();
-    let remaining = covered.count();
+    let remaining = covered.take(if list.is_counted { usize::MAX } else { 1 }).count();
     let next = if remaining > 0 { entries.last().map(|last| last.key.clone()) } else { None };
     Page { entries, revision, next, remaining: u64::try_from(remaining).unwrap_or(u64::MAX) }
 }

@@ -27,6 +27,7 @@
 //! object. A store does not look into objects. It has no clock either: objects with a limited lifetime, such as Events, are
 //! deleted by the server.
 
+mod bounded;
 mod entry;
 mod error;
 #[cfg(feature = "etcd")]
@@ -44,6 +45,7 @@ use std::{pin::Pin, sync::Arc};
 use fieldmanager_value::Value;
 use futures::{Stream, future::BoxFuture};
 
+pub(crate) use bounded::Bounded;
 pub use entry::Entry;
 pub use error::StoreError;
 #[cfg(feature = "etcd")]
@@ -81,12 +83,14 @@ pub struct List {
     pub limit: Option<usize>,
     /// The revision to read; `None` for the current one.
     pub at: Option<Revision>,
+    /// Whether [`Page::remaining`] is the number of entries, which costs as much as there are.
+    pub is_counted: bool,
 }
 
 impl List {
     /// All objects of a prefix at the current revision.
     pub fn new(prefix: Prefix) -> Self {
-        Self { prefix, after: None, limit: None, at: None }
+        Self { prefix, after: None, limit: None, at: None, is_counted: true }
     }
 
     /// Skips all keys up to and including one.
@@ -99,6 +103,12 @@ impl List {
     #[must_use]
     pub fn limit(self, limit: usize) -> Self {
         Self { limit: Some(limit), ..self }
+    }
+
+    /// Counts no entries after the page, so that a page costs what its own entries do.
+    #[must_use]
+    pub fn uncounted(self) -> Self {
+        Self { is_counted: false, ..self }
     }
 
     /// Reads at a revision.
@@ -117,7 +127,7 @@ pub struct Page {
     pub revision: Revision,
     /// The last key of this page if more entries follow. Pass it as [`List::after`] for the next page.
     pub next: Option<Key>,
-    /// The number of entries after this page.
+    /// The number of entries after this page; if the list is [not counted](List::uncounted), at least 1 if there are any.
     pub remaining: u64,
 }
 

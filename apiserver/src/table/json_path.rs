@@ -1,6 +1,10 @@
 //! JSON paths of columns of custom resources.
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::proceed;
+
+/// The maximum number of values that one cell visits. Each `..` of a path can multiply them.
+const MAX_VISITED: usize = 100_000;
 
 /// A path such as `.status.conditions[?(@.type=="Ready")].status`.
 #[derive(Clone, Debug)]
@@ -77,13 +81,16 @@ impl JsonPath {
         Some(JsonPath(steps))
     }
 
-    /// The first value that the path leads to.
+    /// The first value that the path leads to; `None` also if that takes more than [`MAX_VISITED`] values.
     pub(super) fn first<'v>(&self, value: &'v Value) -> Option<&'v Value> {
-        self.find(value)?.into_iter().next()
+        let mut visits = Visits { left: MAX_VISITED };
+        let found = self.find(value, &mut visits)?;
+        // A filter takes a path without an end for one that leads to nothing.
+        found.into_iter().next().filter(|_| visits.left > 0)
     }
 
     /// All values that the path leads to; `None` if a step does not fit a value.
-    fn find<'v>(&self, value: &'v Value) -> Option<Vec<&'v Value>> {
+    fn find<'v>(&self, value: &'v Value, visits: &mut Visits) -> Option<Vec<&'v Value>> {
         let mut current = vec![value];
         for step in &self.0 {
             let mut next = Vec::new();
@@ -91,12 +98,29 @@ impl JsonPath {
                 if let Step::Union(steps) = step { steps.as_slice() } else { std::slice::from_ref(step) };
             for step in steps {
                 for value in &current {
-                    step.walk(value, &mut next)?;
+                    visits.count(1)?;
+                    step.walk(value, visits, &mut next)?;
                 }
             }
             current = next;
+            if current.is_empty() {
+                break;
+            }
         }
         Some(current)
+    }
+}
+
+/// The number of values that may still be visited.
+struct Visits {
+    left: usize,
+}
+
+impl Visits {
+    /// Counts visits before they take place; `None` if they are too many, or the work of the thread was stopped.
+    fn count(&mut self, visits: usize) -> Option<()> {
+        self.left = self.left.saturating_sub(visits);
+        (self.left > 0 && proceed(visits as u64)).then_some(())
     }
 }
 
@@ -146,14 +170,22 @@ fn bracket(text: &str) -> Option<Step> {
 }
 
 impl Step {
-    fn walk<'v>(&self, value: &'v Value, out: &mut Vec<&'v Value>) -> Option<()> {
+    fn walk<'v>(&self, value: &'v Value, visits: &mut Visits, out: &mut Vec<&'v Value>) -> Option<()> {
+        match (self, value) {
+            (Step::All | Step::Slice(..) | Step::Filter(_), Value::List(items)) => {
+                visits.count(items.len())?
+            }
+            (Step::All, Value::Map(members)) => visits.count(members.len())?,
+            _ => {}
+        }
+
         match (self, value) {
             (_, Value::Null) => {}
             (Step::Field(name), value) => out.extend(value.get(name)),
             (Step::All, Value::Map(members)) => out.extend(members.iter().map(|(_, member)| member)),
             (Step::All, Value::List(items)) => out.extend(items),
             (Step::All, _) => {}
-            (Step::Descend, value) => descend(value, out),
+            (Step::Descend, value) => descend(value, visits, out)?,
             (Step::Item(index), Value::List(items)) => {
                 let length = i64::try_from(items.len()).ok()?;
                 let index = if *index < 0 { index + length } else { *index };
@@ -162,7 +194,7 @@ impl Step {
             (Step::Slice(from, to, by), Value::List(items)) => slice(items, (*from, *to, *by), out)?,
             (Step::Filter(filter), Value::List(items)) => {
                 for item in items {
-                    if filter.holds(item)? {
+                    if filter.holds(item, visits)? {
                         out.push(item);
                     }
                 }
@@ -173,9 +205,10 @@ impl Step {
     }
 }
 
-fn descend<'v>(value: &'v Value, out: &mut Vec<&'v Value>) {
+fn descend<'v>(value: &'v Value, visits: &mut Visits, out: &mut Vec<&'v Value>) -> Option<()> {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
+        visits.count(1)?;
         out.push(value);
         match value {
             Value::Map(members) => open.extend(members.iter().map(|(_, member)| member)),
@@ -183,6 +216,7 @@ fn descend<'v>(value: &'v Value, out: &mut Vec<&'v Value>) {
             _ => {}
         }
     }
+    Some(())
 }
 
 fn slice<'v>(
@@ -230,8 +264,8 @@ impl Filter {
     }
 
     /// Whether the condition holds for an item; `None` if values cannot be compared.
-    fn holds(&self, item: &Value) -> Option<bool> {
-        let lefts = self.left.find(item).unwrap_or_default();
+    fn holds(&self, item: &Value, visits: &mut Visits) -> Option<bool> {
+        let lefts = self.left.find(item, visits).unwrap_or_default();
         let Some((operator, operand)) = &self.compared else { return Some(!lefts.is_empty()) };
         let left = match lefts[..] {
             [] => return Some(false),
@@ -240,7 +274,7 @@ impl Filter {
         };
         let right = match operand {
             Operand::Literal(value) => value,
-            Operand::Path(path) => match path.find(item)?[..] {
+            Operand::Path(path) => match path.find(item, visits)?[..] {
                 [] => return Some(false),
                 [right] => right,
                 _ => return None,
@@ -308,6 +342,32 @@ mod tests {
         ] {
             assert_eq!(first(path).as_deref(), Some(expected), "{path}");
         }
+    }
+
+    #[test]
+    fn a_path_visits_a_bounded_number_of_values() {
+        use fieldmanager_value::internal::Work;
+        use fieldmanager_value::{Map, Str};
+
+        let nested = |levels: usize| {
+            let below = (0..levels)
+                .fold(Value::from(1), |below, _| Value::Map(Map::from_iter([(Str::from("a"), below)])));
+            Value::Map(Map::from_iter([(Str::from("list"), Value::from(vec![below; 10]))]))
+        };
+        let steps = |path: &str, levels: usize| {
+            let (path, object, work) = (JsonPath::parse(path).unwrap(), nested(levels), Work::new());
+            let found = work.run(|| path.first(&object).is_some()).unwrap();
+            (found, work.steps())
+        };
+
+        for path in ["..a..a..a..a..a..a", ".list[?(@..a..a..a..a..a)]", "['list','list']..a..a..a..a..a"] {
+            let (found, taken) = steps(path, 100);
+            assert!(!found && taken <= MAX_VISITED as u64 + 2000, "{path}: {taken}");
+            assert!(steps(path, 7).0, "{path}");
+        }
+        // Without a product, the number of values counts.
+        let (few, many) = (steps("..b", 20).1, steps("..b", 200).1);
+        assert!(many < 11 * few, "{few}, {many}");
     }
 
     #[test]

@@ -38,6 +38,7 @@ use std::borrow::Cow;
 
 use fieldmanager_builtin::Kind;
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::internal::proceed;
 use fieldmanager_value::{List, Map, Value};
 use jiff::Timestamp;
 
@@ -207,7 +208,7 @@ impl Printer {
             row.insert("object", included(object, options.include));
             Value::Map(row)
         };
-        objects.iter().map(row).collect()
+        objects.iter().take_while(|_| proceed(1)).map(row).collect()
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Failing {
     pub(crate) is_slow: bool,
     /// The only resource whose objects cannot be written; empty for all.
     pub(crate) resource: &'static str,
+    /// The resource whose lists never end; empty for none.
+    pub(crate) endless: &'static str,
     pub(crate) later: Mutex<Option<Later>>,
     /// Is told when a write waits for ever.
     pub(crate) waits: Notify,
@@ -110,6 +112,9 @@ impl Store for Failing {
     fn list(&self, list: List) -> BoxFuture<'_, Result<Page>> {
         Box::pin(async {
             self.reachable()?;
+            if !self.endless.is_empty() && list.prefix.as_str().contains(self.endless) {
+                while fieldmanager_value::internal::proceed(1) {}
+            }
             self.memory.list(list).await
         })
     }

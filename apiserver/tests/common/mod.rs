@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fieldmanager_apiserver::store::{HistoryLimits, Memory};
-use fieldmanager_apiserver::{ApiServer, Body, Collection, Random};
+use fieldmanager_apiserver::{ApiServer, Body, Collection, Limits, Random};
 use futures::Stream;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, BodyStream, Full};
@@ -58,6 +58,16 @@ impl Client {
     pub(crate) async fn with_history(events: usize) -> Self {
         let store = Memory::new(HistoryLimits::default().events(events));
         let builder = ApiServer::builder().store(Arc::new(store)).collection(Collection::Stepped);
+        Client { server: builder.build().await.unwrap() }
+    }
+
+    /// A client of a server with a bound on the memory of buffers.
+    pub(crate) async fn with_buffers(bytes: usize) -> Self {
+        let mut limits = Limits::default();
+        limits.buffers = bytes;
+        // Nothing else ends a connection.
+        limits.header_time = std::time::Duration::from_secs(3600);
+        let builder = ApiServer::builder().limits(limits).collection(Collection::Stepped);
         Client { server: builder.build().await.unwrap() }
     }
 

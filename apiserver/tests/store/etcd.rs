@@ -110,6 +110,8 @@ async fn in_etcd() -> (SharedStore, Server) {
 
 crate::suite::tests!(suite, crate::etcd::in_etcd);
 
+crate::ends::tests!(ends, crate::etcd::in_etcd, 2_000);
+
 thread_local! {
     /// One etcd for all cases of the model, which run one after the other. It ends with the thread of the test.
     static SHARED: Server = Server::start(&[]);

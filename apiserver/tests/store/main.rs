@@ -8,9 +8,9 @@
     reason = "a failed test panics"
 )]
 
-#[cfg(feature = "etcd")]
 #[path = "../common/mod.rs"]
 mod common;
+mod ends;
 #[cfg(feature = "etcd")]
 mod etcd;
 #[cfg(feature = "etcd")]

@@ -250,7 +250,7 @@ async fn step(
         Operation::List(prefix, limit, at) => {
             let prefix = prefixes()[prefix].clone();
             let at = at.map(|at| model.revision(at));
-            let list = List { prefix: prefix.clone(), after: None, limit: Some(limit), at };
+            let list = List { at, ..List::new(prefix.clone()).limit(limit) };
             let revision = at.unwrap_or(model.revision);
             let state = model.state(revision).into_iter().filter(|(key, _)| prefix.contains(key));
             let expected = state.map(|(key, (_, revision))| (key, revision)).collect();

@@ -21,6 +21,7 @@ macro_rules! tests {
             a_page_continues_at_the_revision_of_the_first_page
             a_list_is_ordered_by_key_and_bounded_by_its_prefix
             a_list_with_limit_zero_counts
+            a_page_that_is_not_counted_says_whether_entries_follow
             unknown_revisions_are_errors
             a_compacted_revision_cannot_be_read_or_watched
             a_watch_begins_after_its_revision
@@ -204,6 +205,17 @@ pub(crate) async fn a_list_with_limit_zero_counts(store: SharedStore) {
     }
     let page = store.list(List::new(pods()).limit(0)).await.unwrap();
     assert_eq!((page.entries.len(), page.remaining), (0, 3));
+}
+
+pub(crate) async fn a_page_that_is_not_counted_says_whether_entries_follow(store: SharedStore) {
+    for name in ["a", "b", "c"] {
+        create(&store, &pod("n", name), 0).await;
+    }
+    for (limit, follows) in [(1, true), (2, true), (3, false), (4, false)] {
+        let page = store.list(List::new(pods()).limit(limit).uncounted()).await.unwrap();
+        assert_eq!((page.entries.len(), page.remaining > 0), (limit.min(3), follows));
+        assert_eq!(page.next, follows.then(|| page.entries.last().unwrap().key.clone()));
+    }
 }
 
 pub(crate) async fn unknown_revisions_are_errors(store: SharedStore) {

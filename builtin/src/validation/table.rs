@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::internal::embedded;
 use fieldmanager_value::{Str, Value};
 
 use super::check::Check;
@@ -20,7 +21,7 @@ const DOCUMENTS: &[&str] = &[
 ];
 
 pub(super) fn table() -> &'static Table {
-    static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(DOCUMENTS).unwrap_or_default());
+    static TABLE: LazyLock<Table> = LazyLock::new(|| embedded("validation", Table::read(DOCUMENTS)));
     &TABLE
 }
 

@@ -10,13 +10,14 @@ use fieldmanager_managedfields::Time;
 /// Run a Kubernetes API server
 #[derive(clap::Args)]
 pub(crate) struct ServeArgs {
-    /// The address to listen on. Other addresses than those of the loopback interface need --tls and --token-file
+    /// The address to listen on. Other addresses than those of the loopback interface need --tls
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) listen: IpAddr,
     /// The port; 0 is a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(crate) port: u16,
-    /// Serve HTTPS, with a certificate that is made for this run
+    /// Serve HTTPS only, with a certificate that is made for this run. Without it, a server with tokens answers both HTTPS, with
+    /// such a certificate, and HTTP
     #[arg(long)]
     pub(crate) tls: bool,
     /// A certificate in PEM, instead of one that is made
@@ -25,13 +26,18 @@ pub(crate) struct ServeArgs {
     /// The private key of the certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// A name or address of the server in the certificate that is made; may be repeated
-    #[arg(long, value_name = "NAME")]
-    pub(crate) tls_name: Vec<String>,
-    /// Accept only requests with a bearer token of this file: a line for each, `TOKEN` or `TOKEN,USER,...`
+    /// A name or address by which clients reach the server, besides `localhost` and the address to listen on: others are
+    /// refused in `Host`. It is in the certificate that is made; may be repeated
+    #[arg(long, value_name = "NAME", alias = "tls-name")]
+    pub(crate) host_name: Vec<String>,
+    /// Accept the bearer tokens of this file, instead of one that is made and written to the kubeconfig: a line for each,
+    /// `TOKEN` or `TOKEN,USER,...`
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Where to write the kubeconfig of a client; a file in the temporary folder by default
+    /// Accept requests without a token: every program of this machine can send them. Web pages of other sites are refused
+    #[arg(long, conflicts_with = "token_file")]
+    pub(crate) no_token: bool,
+    /// Where to write the kubeconfig of a client; a file in a folder of its own in the temporary folder by default
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Where objects are stored: `memory`, `file:PATH` for a file that survives the end of the server, or
@@ -65,7 +71,7 @@ pub(crate) struct ServeArgs {
     /// The most bytes of the headers of a request
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     pub(crate) max_headers: ByteSize,
-    /// The most memory for bodies that are being received and for answers that clients have not read
+    /// The most memory for what clients have sent or not read: heads, bodies, selectors, answers and events
     #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     pub(crate) max_buffers: ByteSize,
     /// The most connections at once
@@ -74,6 +80,9 @@ pub(crate) struct ServeArgs {
     /// The most requests and watches at once on one connection of HTTP/2
     #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
     pub(crate) max_streams: u32,
+    /// The most memory for stored objects; a write that needs more is answered with 507. Not with --store etcd:URL
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_stored: Option<ByteSize>,
     /// The most requests at once, apart from watches
     #[arg(long, value_name = "NUMBER", default_value_t = 400)]
     pub(crate) max_requests: usize,
@@ -104,6 +113,9 @@ pub(crate) struct ServeArgs {
     /// The time after its last write at which an Event is deleted
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub(crate) event_ttl: Duration,
+    /// The time after which a request that is not answered is stopped, with 504
+    #[arg(long, value_name = "TIME", default_value = "34s", value_parser = duration)]
+    pub(crate) request_deadline: Duration,
     /// The time that requests have to end after SIGTERM
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) stop_time: Duration,
@@ -136,10 +148,22 @@ pub(crate) struct ServeArgs {
     pub(crate) log_json: bool,
 }
 
+impl ServeArgs {
+    /// Whether the server answers over TLS only.
+    pub(crate) fn wants_tls(&self) -> bool {
+        self.tls || self.tls_certificate.is_some()
+    }
+}
+
+/// The longest time of an option, one year. The end of a much longer one is not a time of the system.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// A time such as `90s` or `1m30s`.
 fn duration(argument: &str) -> Result<Duration, String> {
-    let parsed = argument.parse::<jiff::SignedDuration>().ok().and_then(|time| time.try_into().ok());
-    parsed.ok_or_else(|| "expected a time such as `500ms`, `90s` or `1m30s`".to_owned())
+    let parsed = argument.parse::<jiff::SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
+    parsed
+        .filter(|time| *time <= LONGEST)
+        .ok_or_else(|| "expected a time such as `500ms`, `90s` or `1m30s`, at most `8760h`".to_owned())
 }
 
 /// Where objects are stored.

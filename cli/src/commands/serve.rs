@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bytesize::ByteSize;
-use fieldmanager_apiserver::net::{Listening, Tls};
+use fieldmanager_apiserver::net::{Listening, Tls, random_token};
 use fieldmanager_apiserver::store::{File, HistoryLimits, Memory, SharedStore, StoreError};
 use fieldmanager_apiserver::{ApiServer, Collection, Limits, LoadError, Random};
 use fieldmanager_value::Value;
@@ -17,24 +17,29 @@ use crate::args::{ServeArgs, StoreArg};
 use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::output;
+use crate::run_folder::RunFolder;
 
 /// Runs the server until it gets SIGTERM or SIGINT, or, if it was asked to, until standard input ends.
 pub(crate) fn run(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     log(args);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(args, files))
+    let ended = runtime.block_on(serve(args, files));
+    // A request that cannot be stopped does not keep the program from its end.
+    runtime.shutdown_background();
+    ended
 }
 
 async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     allow_open_files();
     let tokens = match &args.token_file {
         Some(path) => tokens(&files.text(path)?, path)?,
-        None => BTreeMap::new(),
+        None if args.no_token => BTreeMap::new(),
+        None => BTreeMap::from([(random_token()?, "admin".to_owned())]),
     };
-    let tls = tls(args)?;
-    if !args.listen.is_loopback() && (tokens.is_empty() || tls.is_none()) {
+    let tls = tls(args, !tokens.is_empty())?;
+    if !args.listen.is_loopback() && (tokens.is_empty() || !args.wants_tls()) {
         return Err(Failure::Usage(format!(
-            "--listen {} makes the server reachable from other machines: add --tls and --token-file",
+            "--listen {} makes the server reachable from other machines: add --tls, and do not use --no-token",
             args.listen
         )));
     }
@@ -68,10 +73,15 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     let listening = Listening::bind(address, tls).await;
     let listening =
         listening.map_err(|error| Failure::Other(format!("cannot listen on {address}: {error}")))?;
-    let path = match &args.kubeconfig {
-        Some(path) => path.clone(),
-        None => std::env::temp_dir().join(format!("fieldmanager-{}.kubeconfig", std::process::id())),
+    let listening = listening.names(args.host_name.clone());
+    // A made certificate is known to the clients of the kubeconfig only.
+    let listening = if args.wants_tls() { listening } else { listening.plain_too() };
+    // Removed at the end: the file of a run that has ended is of no use.
+    let folder = match args.kubeconfig {
+        Some(_) => None,
+        None => Some(RunFolder::new()?),
     };
+    let path = args.kubeconfig.clone().or_else(|| Some(folder.as_ref()?.kubeconfig())).unwrap_or_default();
     let token = tokens.keys().next().map(String::as_str);
     let kubeconfig = listening.kubeconfig(token);
     kubeconfig.write(&path).map_err(|error| Failure::input(path.display(), error))?;
@@ -79,8 +89,14 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     // A script waits for this line: the server answers from now on.
+    let page = server.page_path()?;
     let line = format!("serving {}; kubeconfig {}", listening.url(), path.display());
     output::out().line(line.as_str())?;
+    if !args.no_ui {
+        let line = format!("page {}{page}", listening.url());
+        // A script may have read the first line and closed the output.
+        let _ = output::out().line(line.as_str());
+    }
     let stdin = end_of_stdin(args.stop_with_stdin);
     let stop = async move {
         tokio::select! {
@@ -89,12 +105,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
             () = stdin => {}
         }
     };
-    let ended = listening.run(server, stop).await;
-    if args.kubeconfig.is_none() {
-        // The file of a run that has ended is of no use. It may be gone already.
-        let _ = std::fs::remove_file(&path);
-    }
-    ended.map_err(|error| Failure::Other(error.to_string()))?;
+    listening.run(server, stop).await.map_err(|error| Failure::Other(error.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -117,6 +128,7 @@ fn limits(args: &ServeArgs) -> Limits {
     let mut limits = Limits::default();
     limits.body = size(args.max_body);
     limits.buffers = size(args.max_buffers);
+    limits.stored = args.max_stored.map(size);
     limits.headers = u32::try_from(args.max_headers.as_u64()).unwrap_or(u32::MAX);
     limits.requests = args.max_requests;
     limits.watches = args.max_watches;
@@ -130,6 +142,7 @@ fn limits(args: &ServeArgs) -> Limits {
     limits.stall_time = args.stall_time;
     limits.idle_time = args.idle_time;
     limits.event_time = args.event_ttl;
+    limits.request_deadline = args.request_deadline;
     limits.stop_time = args.stop_time;
     limits
 }
@@ -147,9 +160,10 @@ async fn store(args: &ServeArgs, history: HistoryLimits) -> Result<SharedStore, 
 #[cfg(feature = "etcd")]
 async fn etcd(urls: &[String], args: &ServeArgs, history: HistoryLimits) -> Result<SharedStore, Failure> {
     use fieldmanager_apiserver::store::{Etcd, EtcdTls};
+    use fieldmanager_harness::MAX_INPUT;
 
     let read = |path: &Option<PathBuf>| match path {
-        Some(path) => std::fs::read(path).map(Some).map_err(|error| Failure::input(path.display(), error)),
+        Some(path) => Files { max_input: MAX_INPUT }.text(path).map(|text| Some(text.into_bytes())),
         None => Ok(None),
     };
     let mut tls = EtcdTls::default();
@@ -192,12 +206,13 @@ fn log(args: &ServeArgs) {
     }
 }
 
-fn tls(args: &ServeArgs) -> Result<Option<Tls>, Failure> {
+/// The certificate: a given one, or one that is made. Go clients send tokens over TLS only.
+fn tls(args: &ServeArgs, has_tokens: bool) -> Result<Option<Tls>, Failure> {
     let made = match (&args.tls_certificate, &args.tls_key) {
         (Some(certificate), Some(key)) => Tls::from_files(certificate, key),
-        _ if args.tls => {
+        _ if args.tls || has_tokens => {
             let listen = args.listen.to_string();
-            let names: Vec<String> = args.tls_name.iter().cloned().chain([listen]).collect();
+            let names: Vec<String> = args.host_name.iter().cloned().chain([listen]).collect();
             Tls::made(&names)
         }
         _ => return Ok(None),
@@ -267,7 +282,7 @@ fn documents_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         let entry = entry.map_err(failed)?.path();
         let is_document =
             |ending: &std::ffi::OsStr| ["yaml", "yml", "json"].iter().any(|known| ending == *known);
-        if entry.extension().is_some_and(is_document) {
+        if entry.extension().is_some_and(is_document) && entry.is_file() {
             found.push(entry);
         }
     }

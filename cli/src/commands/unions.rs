@@ -114,7 +114,7 @@ fn read(paths: &[PathBuf], files: Files) -> Result<GoTypes, Failure> {
     let mut sources = Vec::new();
     for path in &found {
         let folder = path.parent().unwrap_or(Path::new(""));
-        let import_path = import_path(folder, &mut modules);
+        let import_path = import_path(folder, &mut modules, files);
         sources.push((path.display().to_string(), import_path, files.text(path)?));
     }
     let sources: Vec<GoFile<'_>> = sources
@@ -152,13 +152,17 @@ fn source_files(path: &Path, named: bool, found: &mut BTreeSet<PathBuf>) -> std:
 }
 
 /// The import path of a package: the module of the nearest enclosing `go.mod`, joined with the relative folder.
-fn import_path(folder: &Path, modules: &mut HashMap<PathBuf, Option<String>>) -> Option<String> {
+fn import_path(
+    folder: &Path,
+    modules: &mut HashMap<PathBuf, Option<String>>,
+    files: Files,
+) -> Option<String> {
     if let Some(known) = modules.get(folder) {
         return known.clone();
     }
     let absolute = folder.canonicalize().ok()?;
     let found = absolute.ancestors().find_map(|above| {
-        let text = std::fs::read_to_string(above.join("go.mod")).ok()?;
+        let text = files.found(&above.join("go.mod")).ok()?;
         let module = text.lines().find_map(|line| line.trim().strip_prefix("module "))?;
         let module = module.split("//").next()?.trim().trim_matches(['"', '`']).to_owned();
         let rest = absolute.strip_prefix(above).ok()?;

@@ -35,6 +35,12 @@ pub(crate) enum Harm {
     Silence,
     /// Sends the headers of a request, one byte each second.
     SlowHead,
+    /// Sends headers of 500 KiB that do not end.
+    LargeHead,
+    /// Begins a watch over WebSocket and sends pings, whose answers it does not read.
+    Pings,
+    /// Begins watches with a long selector, which it does not read.
+    LongSelector,
     /// Sends the first message of a TLS handshake, one byte each second.
     SlowHandshake,
     /// Sends a body with a length, one byte each second.
@@ -90,8 +96,8 @@ pub(crate) async fn some(address: &str, harm: Harm, count: u64) -> Vec<Abuser> {
 
 async fn act(stream: &mut TcpStream, harm: Harm, delay: Duration) -> std::io::Result<()> {
     let second = Duration::from_secs(1);
-    let watch = format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: a\r\n\r\n");
-    let post = format!("POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\n");
+    let watch = format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let post = format!("POST {CONFIG_MAPS} HTTP/1.1\r\nHost: localhost\r\n");
     match harm {
         Harm::Silence => {
             stream.read_u8().await?;
@@ -102,6 +108,28 @@ async fn act(stream: &mut TcpStream, harm: Harm, delay: Duration) -> std::io::Re
                 stream.write_all(&[*byte]).await?;
                 tokio::time::sleep(second).await;
             }
+        }
+        Harm::LargeHead => {
+            tokio::time::sleep(delay).await;
+            stream.write_all(watch.trim_end().as_bytes()).await?;
+            stream.write_all(format!("\r\nX: {}", "x".repeat(500 << 10)).as_bytes()).await?;
+        }
+        Harm::Pings => {
+            let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                           Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
+            stream.write_all(format!("{}\r\n{upgrade}", watch.trim_end()).as_bytes()).await?;
+            // A ping of 125 bytes with a mask of zeros.
+            let ping: Vec<u8> = [0x89, 0x80 | 125].into_iter().chain([0; 4 + 125]).collect();
+            let pings = ping.repeat(100);
+            loop {
+                stream.write_all(&pings).await?;
+            }
+        }
+        Harm::LongSelector => {
+            tokio::time::sleep(delay).await;
+            let selector: String = (0..10_000).map(|number| format!("!label-{number},")).collect();
+            let selector = format!("?labelSelector={}&", selector.trim_end_matches(','));
+            stream.write_all(watch.replacen('?', &selector, 1).as_bytes()).await?;
         }
         Harm::SlowHandshake => {
             tokio::time::sleep(delay).await;

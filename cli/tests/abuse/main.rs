@@ -14,6 +14,7 @@
 )]
 
 mod attack;
+mod endless;
 mod server;
 mod stop;
 
@@ -108,6 +109,28 @@ async fn slow_http2_clients_slow_others_by_at_most_a_third() {
     .await;
 }
 
+/// 2,000 connections that do the same take a bounded memory, and others are served.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_thousand_connections_of_each_kind_take_bounded_memory() {
+    let _turn = TURN.write().await;
+    let others = [attack::Harm::LargeHead, attack::Harm::LongSelector, attack::Harm::Pings];
+    for harm in attack::KINDS.iter().map(|(harm, _)| *harm).chain(others) {
+        let server = filled(&["--max-buffers", "64MiB"]).await;
+        let abusers = attack::some(&server.address, harm, 2000).await;
+        let mut most = 0;
+        for _ in 0..15 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            most = most.max(server.memory());
+        }
+        let mut other = Connection::new(&server.address).await;
+        assert_eq!(other.send("GET", &format!("{CONFIG_MAPS}/a-1"), "").await.unwrap().0, 200);
+        println!("{harm:?}: {} MiB", most >> 20);
+        // As above.
+        assert!(most < 300 << 20, "{harm:?}: {} MiB", most >> 20);
+        drop(abusers);
+    }
+}
+
 /// Short times for slow clients.
 const TIMES: [&str; 8] =
     ["--header-time", "1s", "--request-time", "2s", "--stall-time", "1s", "--idle-time", "1s"];
@@ -160,7 +183,9 @@ async fn a_body_that_stalls_is_408_and_takes_no_place_of_other_requests() {
     for _ in 0..40 {
         let mut connection = Connection::new(&server.address).await;
         connection
-            .write(&format!("POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{{"))
+            .write(&format!(
+                "POST {CONFIG_MAPS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{{"
+            ))
             .await;
         stalled.push(connection);
     }
@@ -179,7 +204,7 @@ async fn answers_that_are_not_read_take_bounded_memory() {
     let mut unread = Vec::new();
     for _ in 0..20 {
         let mut connection = Connection::new(&server.address).await;
-        connection.write(&format!("GET {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+        connection.write(&format!("GET {CONFIG_MAPS} HTTP/1.1\r\nHost: localhost\r\n\r\n")).await;
         unread.push(connection);
     }
     tokio::time::sleep(Duration::from_millis(500)).await;

@@ -17,7 +17,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Server {
     pub(crate) process: Child,
     pub(crate) address: String,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Server {
@@ -30,7 +30,7 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         let mut process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
-            .args(["serve", "--kubeconfig", kubeconfig.to_str().unwrap()])
+            .args(["serve", "--no-token", "--kubeconfig", kubeconfig.to_str().unwrap()])
             .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
@@ -40,7 +40,7 @@ impl Server {
         std::io::BufRead::read_line(&mut output, &mut line).unwrap();
         let url = line.split_once("://").unwrap_or_else(|| panic!("{line}")).1;
         let address = url.split_once(';').unwrap().0.to_owned();
-        Server { process, address, _folder: folder }
+        Server { process, address, folder }
     }
 
     /// The resident memory in bytes.
@@ -48,6 +48,16 @@ impl Server {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
+    /// The number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/task", self.process.id())).unwrap().count()
+    }
+
+    /// The kubeconfig in JSON.
+    pub(crate) fn kubeconfig(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("kubeconfig")).unwrap()
     }
 
     /// The number of open sockets.
@@ -108,7 +118,7 @@ impl Connection {
         body: &str,
     ) -> std::io::Result<(u16, String)> {
         let media = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: server\r\nContent-Type: {media}\r\n");
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\n");
         let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
         self.stream.get_mut().write_all(request.as_bytes()).await?;
         self.answer().await

@@ -40,7 +40,7 @@ async fn write(address: String, name: String, writes: Arc<AtomicU64>) -> u64 {
 /// Begins a watch.
 async fn watch(address: &str) -> Connection {
     let mut connection = Connection::new(address).await;
-    connection.write(&format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+    connection.write(&format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: localhost\r\n\r\n")).await;
     assert_eq!(connection.head().await.unwrap().0, 200);
     connection
 }
@@ -81,7 +81,7 @@ async fn a_server_that_is_told_to_stop_answers_what_was_begun_and_loses_nothing(
         let length = first.len() + 1 + rest.len();
         connection
             .write(&format!(
-                "POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\
+                "POST {CONFIG_MAPS} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\
                  Content-Length: {length}\r\n\r\n{first}{number}"
             ))
             .await;

@@ -65,6 +65,7 @@ impl Server {
         let arguments: Vec<_> = arguments.iter().map(|argument| folder.line(argument)).collect();
         let mut process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
             .args(["serve", "--kubeconfig", &folder.line("@/kubeconfig")])
+            .args((!arguments.iter().any(|argument| argument == "--token-file")).then_some("--no-token"))
             .args(arguments)
             .stdout(Stdio::piped())
             .spawn()

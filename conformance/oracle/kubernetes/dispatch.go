@@ -22,6 +22,7 @@ var ops = map[string]func(request []byte) (answer, error){
 	"prunedefaults":     onValue(pruneDefaults),
 	"validate":          opValidate,
 	"rules":             opRules,
+	"estimates":         opEstimates,
 	"crd":               opCRD,
 	"managed":           opManaged,
 	"scale":             opScale,

@@ -29,8 +29,8 @@ type warnings struct{ texts []string }
 func (w *warnings) AddWarning(_, text string) { w.texts = append(w.texts, text) }
 
 // opRules compiles the rules of a schema and evaluates them on an object, as the
-// API server does on a create, or with an old object on an update. Rules that do
-// not compile are in the answer, since the API server refuses a definition with
+// API server does on a create, or with an old object on an update, with their cost
+// unless the budget is exceeded. Rules that do not compile are in the answer, since the API server refuses a definition with
 // them.
 func opRules(text []byte) (answer, error) {
 	request := &rulesRequest{}
@@ -43,7 +43,7 @@ func opRules(text []byte) (answer, error) {
 	}
 	validator := cel.NewValidator(s, true, celconfig.PerCallLimit)
 	if validator == nil {
-		return answer{"errors": []string{}, "warnings": []string{}}, nil
+		return answer{"errors": []string{}, "warnings": []string{}, "cost": 0}, nil
 	}
 	found := &warnings{}
 	ctx := warning.WithWarningRecorder(context.Background(), found)
@@ -54,7 +54,7 @@ func opRules(text []byte) (answer, error) {
 		correlated := common.NewCorrelatedObject(request.Object, request.Old, &model.Structural{Structural: s})
 		options = append(options, cel.WithRatcheting(correlated))
 	}
-	errs, _ := validator.Validate(ctx, nil, s, request.Object, old, celconfig.RuntimeCELCostBudget, options...)
+	errs, rest := validator.Validate(ctx, nil, s, request.Object, old, celconfig.RuntimeCELCostBudget, options...)
 	var refused []string
 	for _, err := range errs {
 		if strings.Contains(err.Detail, "rule compile") {
@@ -66,7 +66,11 @@ func opRules(text []byte) (answer, error) {
 		return answer{"refused": refused}, nil
 	}
 	slices.Sort(found.texts)
-	return answer{"errors": sortedErrorTexts(errs), "warnings": list(found.texts)}, nil
+	cost := any(nil)
+	if rest >= 0 {
+		cost = celconfig.RuntimeCELCostBudget - rest
+	}
+	return answer{"errors": sortedErrorTexts(errs), "warnings": list(found.texts), "cost": cost}, nil
 }
 
 // messageFaults compiles the message expressions of a schema. The validator

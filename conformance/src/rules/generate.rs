@@ -42,7 +42,7 @@ pub(super) fn case(seed: u64) -> Json {
     case
 }
 
-fn schema() -> Json {
+pub(super) fn schema() -> Json {
     let string = json!({"type": "string", "maxLength": 20});
     let integer = json!({"type": "integer"});
     json!({

@@ -5,7 +5,9 @@
 //! is counted and not compared, since the API server refuses a definition with it.
 
 mod check;
+mod estimates;
 mod expressions;
 mod generate;
 
 pub use check::Rules;
+pub use estimates::Estimates;

@@ -1,15 +1,19 @@
 //! The expressions of validation rules.
+//!
+//! Behaviour: `ValidateCustomResourceDefinitionOpenAPISchema` and `CELSchemaContext` of
+//! `k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation`.
 
 use std::collections::BTreeSet;
 
 use fieldmanager_rules::RuleFault;
-use fieldmanager_rules::internal::{ExpressionFault, check_expression, is_exposed};
+use fieldmanager_rules::internal::{CheckedRule, RuleChecks, RuleOptions, is_exposed, with_metadata};
 use fieldmanager_structural::internal::rule_struct;
 use fieldmanager_structural::{FieldError, FieldPath, Structural};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
 
-use super::members::{member, text};
+use super::cost::Costs;
+use super::members::{flag, member, text};
 
 const KEYWORD: &str = "x-kubernetes-validations";
 
@@ -17,79 +21,130 @@ const KEYWORD: &str = "x-kubernetes-validations";
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) errors: Vec<FieldError>,
-    /// The rules that cannot be run, and that the API server may accept.
+    /// The rules that cannot be run, and that the API server accepts.
     pub(super) unchecked: Vec<RuleFault>,
 }
 
-/// The faults of the rules of a schema. Rules at and above a schema with other faults are not checked. `known` are the
-/// expressions that the definition had before, which need not be runnable.
+/// What a definition had before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// The rules and the expressions of messages, which may use what newer API servers have, and need not be runnable.
+    pub(super) rules: BTreeSet<String>,
+    pub(super) messages: BTreeSet<String>,
+}
+
+/// The faults of the rules of a schema. Rules at and above a schema with other faults are not checked. The cost of a rule
+/// is limited unless the schema did not change.
 pub(super) fn check(
     schema: &Value,
     structural: &Structural,
     path: &FieldPath,
     faults: &[FieldError],
-    known: &BTreeSet<String>,
+    known: &Known,
+    is_unchanged: bool,
 ) -> Found {
     let faults = faults.iter().map(|error| error.path.clone()).collect();
-    let mut walk = Walk { faults, known, found: Found::default() };
-    walk.schema(schema, structural, path, None);
+    let costs = Costs::new(!is_unchanged);
+    let mut walk = Walk { root: path.clone(), faults, known, found: Found::default(), costs };
+    let place = Place { uncorrelated: None, most: Some(1) };
+    // The schemas of values are made where the first rules are.
+    walk.schema(schema, structural, None, path, place);
+    walk.found.errors.extend(walk.costs.total(path));
     walk.found
 }
 
 struct Walk<'k> {
+    root: FieldPath,
     /// The paths of other faults.
     faults: BTreeSet<FieldPath>,
-    known: &'k BTreeSet<String>,
+    known: &'k Known,
     found: Found,
+    costs: Costs,
+}
+
+/// What the schemas above say about a schema.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    /// The first schema above whose old and new values cannot be matched.
+    uncorrelated: Option<&'p FieldPath>,
+    /// How often a value can occur in an object, if all lists and maps above have bounds.
+    most: Option<u64>,
+}
+
+impl<'p> Place<'p> {
+    /// The place of the schemas below. `is_correlated` is whether their old values can be matched.
+    fn below(self, schema: &Map, path: &'p FieldPath, is_correlated: bool) -> Self {
+        let bound = |name: &str| {
+            let limit = member(schema, name).and_then(Value::as_i64);
+            limit.map(|limit| u64::try_from(limit).unwrap_or(0))
+        };
+        let factor = match text(schema, "type") {
+            "object" if member(schema, "additionalProperties").is_some() => bound("maxProperties"),
+            "array" => bound("maxItems"),
+            _ => Some(1),
+        };
+        Place {
+            uncorrelated: if is_correlated { self.uncorrelated } else { self.uncorrelated.or(Some(path)) },
+            most: self.most.zip(factor).map(|(most, factor)| most.saturating_mul(factor)),
+        }
+    }
 }
 
 impl Walk<'_> {
-    /// Visits a schema after the schemas below it. `uncorrelated` is the first schema above whose old and new values cannot
-    /// be matched.
+    /// Visits a schema after the schemas below it. `values` is the schema with the metadata of resources, if there are rules
+    /// here or above.
     fn schema(
         &mut self,
         schema: &Value,
         structural: &Structural,
+        values: Option<&Structural>,
         path: &FieldPath,
-        uncorrelated: Option<&FieldPath>,
+        place: Place<'_>,
     ) {
         level(|| {
             let Value::Map(map) = schema else { return };
+            let made;
+            let is_root = *path == self.root;
+            let values = match values {
+                None if member(map, KEYWORD).is_some() => {
+                    made = with_metadata(structural, is_root || flag(map, "x-kubernetes-embedded-resource"));
+                    Some(&made)
+                }
+                values => values,
+            };
             let additional = structural.additional_properties.as_ref().and_then(|all| all.schema());
             if let (Some(inner), Some(structural)) = (map.get("additionalProperties"), additional) {
-                self.schema(inner, structural, &path.child("additionalProperties"), uncorrelated);
+                let values = values.and_then(|values| values.additional_properties.as_ref()?.schema());
+                let below = place.below(map, path, true);
+                self.schema(inner, structural, values, &path.child("additionalProperties"), below);
             }
             let is_granular = matches!(text(map, "x-kubernetes-map-type"), "" | "granular" | "atomic");
-            let below = if is_granular { uncorrelated } else { uncorrelated.or(Some(path)) };
             let properties = path.child("properties");
             for (name, inner) in map.get("properties").and_then(Value::as_map).into_iter().flatten() {
                 if let Some(structural) = structural.properties.get(name.as_str()) {
-                    self.schema(inner, structural, &properties.key(name.clone()), below);
+                    let values = values.and_then(|values| values.properties.get(name.as_str()));
+                    let below = place.below(map, path, is_granular);
+                    self.schema(inner, structural, values, &properties.key(name.clone()), below);
                 }
             }
             if let (Some(inner), Some(structural)) = (map.get("items"), &structural.items) {
                 let is_keyed = text(map, "x-kubernetes-list-type") == "map";
-                let below = if is_keyed { uncorrelated } else { uncorrelated.or(Some(path)) };
-                self.schema(inner, structural, &path.child("items"), below);
+                let values = values.and_then(|values| values.items.as_ref());
+                let below = place.below(map, path, is_keyed);
+                self.schema(inner, structural, values, &path.child("items"), below);
             }
-            self.rules(map, structural, path, uncorrelated);
+            self.rules(map, values.unwrap_or(structural), path, place);
         })
     }
 
-    fn rules(
-        &mut self,
-        schema: &Map,
-        structural: &Structural,
-        path: &FieldPath,
-        uncorrelated: Option<&FieldPath>,
-    ) {
+    fn rules(&mut self, schema: &Map, values: &Structural, path: &FieldPath, place: Place<'_>) {
         let rules: Vec<&Value> = schema.get(KEYWORD).and_then(Value::as_list).into_iter().flatten().collect();
         let has_faults = self.faults.range(path..).next().is_some_and(|fault| fault.starts_with(path));
         if rules.is_empty() || has_faults {
             return;
         }
         let path = path.child(KEYWORD);
-        if !is_exposed(structural) {
+        if !is_exposed(values) {
             self.found.errors.push(FieldError::internal(
                 path,
                 "internal error: failed to construct type information for x-kubernetes-validations rules: unable to \
@@ -97,34 +152,47 @@ impl Walk<'_> {
             ));
             return;
         }
+        let mut checks = RuleChecks::new(values);
         for (at, rule) in rules.into_iter().enumerate() {
             if let Value::Map(fields) = rule {
-                self.rule(rule, fields, &path.index(at), uncorrelated);
+                self.rule(rule, fields, &path.index(at), place, &mut checks);
             }
         }
     }
 
-    fn rule(&mut self, rule: &Value, fields: &Map, path: &FieldPath, uncorrelated: Option<&FieldPath>) {
-        let source = text(fields, "rule");
-        let uses_old_self = match check_expression(source) {
-            Ok(uses_old_self) => uses_old_self,
-            Err(fault) => {
-                self.fault(rule, path, "rule", source, fault);
-                false
+    fn rule(
+        &mut self,
+        rule: &Value,
+        fields: &Map,
+        path: &FieldPath,
+        place: Place<'_>,
+        checks: &mut RuleChecks<'_>,
+    ) {
+        let (source, message) = (text(fields, "rule"), text(fields, "messageExpression"));
+        let has_optional_old = flag(fields, "optionalOldSelf");
+        let rule_path = path.child("rule");
+        let is_stored = self.known.rules.contains(source);
+        let checked = checks.rule(source, RuleOptions { has_optional_old, is_stored });
+        let uses_old_self = checked.as_ref().is_ok_and(|checked| checked.uses_old_self);
+        if let Some(checked) = self.checked(rule, source, &rule_path, is_stored, checked) {
+            let most = place.most.unwrap_or_else(|| checks.occurrences());
+            let cost = checked.cost.saturating_mul(most);
+            self.found.errors.extend(self.costs.add(&rule_path, "rule", cost));
+            if !message.is_empty() {
+                let path = path.child("messageExpression");
+                let is_stored = self.known.messages.contains(message);
+                let checked = checks.message(message, RuleOptions { has_optional_old, is_stored });
+                if let Some(checked) = self.checked(rule, message, &path, is_stored, checked) {
+                    self.found.errors.extend(self.costs.add(&path, "messageExpression", checked.cost));
+                }
             }
-        };
-        let expression = text(fields, "messageExpression");
-        if !expression.is_empty()
-            && let Err(fault) = check_expression(expression)
-        {
-            self.fault(rule, path, "messageExpression", expression, fault);
         }
-        match (uses_old_self, uncorrelated) {
-            (true, Some(place)) => {
+        match (uses_old_self, place.uncorrelated) {
+            (true, Some(above)) => {
                 let detail = format!(
-                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {place}"
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {above}"
                 );
-                self.found.errors.push(FieldError::invalid(path.child("rule"), source, detail));
+                self.found.errors.push(FieldError::invalid(rule_path, source, detail));
             }
             (true, None) => {}
             (false, _) => {
@@ -137,20 +205,29 @@ impl Walk<'_> {
         }
     }
 
-    fn fault(&mut self, rule: &Value, path: &FieldPath, field: &str, source: &str, fault: ExpressionFault) {
-        match fault.refusal {
-            Some(text) => {
-                let prefix = if field == "rule" { "" } else { "messageExpression " };
-                let detail = format!("{prefix}compilation failed: {text}");
-                let error = FieldError::invalid_shown(path.child(field), &rule_struct(rule), detail);
-                self.found.errors.push(error);
+    /// An expression that was checked; reports why it is refused, or why it cannot be run.
+    fn checked(
+        &mut self,
+        rule: &Value,
+        source: &str,
+        path: &FieldPath,
+        is_stored: bool,
+        checked: Result<CheckedRule, String>,
+    ) -> Option<CheckedRule> {
+        let checked = match checked {
+            Ok(checked) => checked,
+            Err(detail) => {
+                self.found.errors.push(FieldError::invalid_shown(path.clone(), &rule_struct(rule), detail));
+                return None;
             }
-            None if self.known.contains(source) => {}
-            None => self.found.unchecked.push(RuleFault {
-                path: path.child(field),
+        };
+        if let (Some(reason), false) = (&checked.unrunnable, is_stored) {
+            self.found.unchecked.push(RuleFault {
+                path: path.clone(),
                 rule: source.trim().to_owned(),
-                reason: fault.reason,
-            }),
+                reason: reason.clone(),
+            });
         }
+        Some(checked)
     }
 }

@@ -7,6 +7,7 @@
 mod approval;
 mod certificates;
 mod conversion;
+mod cost;
 mod defaults;
 mod expressions;
 mod members;

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use fieldmanager_structural::FieldPath;
 use fieldmanager_structural::Structural;
 use fieldmanager_structural::internal::{SchemaRules, each_schema, violated};
-use fieldmanager_value::{List, Value};
+use fieldmanager_value::{List, Map, Value};
 
+use super::expressions::Known;
 use super::members::{maps, member, open_api, text};
 use super::selectable::MOST;
 use super::spec::Spec;
@@ -30,7 +31,9 @@ pub(super) struct Ratchet {
     /// The versions that may have too many selectable fields; the empty name is that of all versions together.
     many: BTreeSet<String>,
     /// The expressions of the replaced definition.
-    pub(super) expressions: BTreeSet<String>,
+    pub(super) expressions: Known,
+    /// The versions whose schema did not change.
+    unchanged: BTreeSet<String>,
 }
 
 impl Default for Ratchet {
@@ -45,7 +48,8 @@ impl Default for Ratchet {
             allows_invalid_bundle: true,
             is_established: false,
             many: BTreeSet::new(),
-            expressions: BTreeSet::new(),
+            expressions: Known::default(),
+            unchanged: BTreeSet::new(),
         }
     }
 }
@@ -62,6 +66,7 @@ impl Ratchet {
             is_established,
             allows_invalid_bundle: !is_established || old.map("conversion").is_some_and(has_invalid_bundle),
             many: many(spec, old),
+            unchanged: unchanged(spec, old),
             ..Ratchet::default()
         };
         for schema in old.schemas() {
@@ -78,13 +83,17 @@ impl Ratchet {
             }
             each_schema(schema, |schema| {
                 for rule in maps(schema.get("x-kubernetes-validations")) {
-                    for name in ["rule", "messageExpression"] {
-                        out.expressions.insert(text(rule, name).to_owned());
-                    }
+                    out.expressions.rules.insert(text(rule, "rule").to_owned());
+                    out.expressions.messages.insert(text(rule, "messageExpression").to_owned());
                 }
             });
         }
         out
+    }
+
+    /// Whether the schema of a version did not change.
+    pub(super) fn is_unchanged(&self, version: &str) -> bool {
+        self.unchanged.contains(version)
     }
 
     /// Whether a version may have too many selectable fields.
@@ -93,13 +102,23 @@ impl Ratchet {
     }
 }
 
+/// The versions whose schema did not change.
+fn unchanged(spec: &Spec<'_>, old: &Spec<'_>) -> BTreeSet<String> {
+    let schema = |version: &Map| member(version, "schema").and_then(open_api).cloned();
+    let is_same = |version: &&&Map| {
+        let before = old.versions.iter().find(|old| text(old, "name") == text(version, "name"));
+        before.is_some_and(|before| schema(before) == schema(version))
+    };
+    spec.versions.iter().filter(is_same).map(|version| text(version, "name").to_owned()).collect()
+}
+
 fn is_established(live: &Value) -> bool {
     let conditions = live.get("status").and_then(|status| status.get("conditions"));
     maps(conditions)
         .any(|condition| text(condition, "type") == "Established" && text(condition, "status") == "True")
 }
 
-pub(super) fn has_invalid_bundle(conversion: &fieldmanager_value::Map) -> bool {
+pub(super) fn has_invalid_bundle(conversion: &Map) -> bool {
     let bundle = webhook::bundle(conversion);
     !bundle.is_empty() && certificates::check(bundle).is_err()
 }

@@ -16,13 +16,21 @@ pub(super) struct SchemaCheck<'r> {
     pub(super) is_structural: bool,
 }
 
-/// Adds the faults of a schema. `has_status` is whether the subresource is enabled.
+/// The version that a schema is of.
+#[derive(Clone, Copy)]
+pub(super) struct Version<'v> {
+    pub(super) name: &'v str,
+    /// Whether it has the subresource `status`.
+    pub(super) has_status: bool,
+}
+
+/// Adds the faults of a schema.
 ///
 /// Behaviour: `validateCustomResourceDefinitionValidation`.
 pub(super) fn check(
     validation: Option<&Value>,
     path: &FieldPath,
-    has_status: bool,
+    version: Version<'_>,
     check: &SchemaCheck<'_>,
     out: &mut Checked,
 ) {
@@ -34,8 +42,11 @@ pub(super) fn check(
         out.errors.push(FieldError::invalid(path, "", error.to_string()));
         return;
     }
-    let rules =
-        SchemaRules { beside_status: has_status, is_readable: structural.is_ok(), ..check.ratchet.rules };
+    let rules = SchemaRules {
+        beside_status: version.has_status,
+        is_readable: structural.is_ok(),
+        ..check.ratchet.rules
+    };
     let mut keywords = check_schema(schema, &path, rules);
     // The faults of the whole schema precede those of its structure.
     let at_root = keywords.iter().take_while(|error| is_about_root(error, &path)).count();
@@ -56,7 +67,10 @@ pub(super) fn check(
         out.errors.extend(errors);
     }
     if let Some(structural) = valid {
-        let mut found = expressions::check(schema, structural, &path, &below, &check.ratchet.expressions);
+        let mut found = {
+            let is_unchanged = check.ratchet.is_unchanged(version.name);
+            expressions::check(schema, structural, &path, &below, &check.ratchet.expressions, is_unchanged)
+        };
         out.errors.extend(below);
         out.errors.append(&mut found.errors);
         out.unchecked.append(&mut found.unchecked);

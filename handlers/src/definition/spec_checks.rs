@@ -46,7 +46,9 @@ impl<'v> Spec<'v> {
             .iter()
             .any(|version| member(version, "subresources").is_some_and(|all| has_status(Some(all))));
         let validation = self.top("schema");
-        schema::check(validation, &path.child("validation"), has_status, &check, out);
+        let name = self.versions.first().map_or("", |version| text(version, "name"));
+        let version = schema::Version { name, has_status };
+        schema::check(validation, &path.child("validation"), version, &check, out);
         parts::subresources(self.top("subresources"), &path.child("subresources"), &mut out.errors);
         parts::columns(
             self.top("additionalPrinterColumns"),
@@ -120,7 +122,8 @@ impl<'v> Spec<'v> {
         // The first version of the name counts.
         let named = self.versions.iter().find(|other| text(other, "name") == name);
         let has_status = has_status(named.and_then(|named| member(named, "subresources")));
-        schema::check(own("schema"), &path.child("schema"), has_status, check, out);
+        let named = schema::Version { name, has_status };
+        schema::check(own("schema"), &path.child("schema"), named, check, out);
         parts::subresources(own("subresources"), &path.child("subresources"), &mut out.errors);
         parts::columns(
             own("additionalPrinterColumns"),

@@ -215,12 +215,6 @@ impl PatchTypes {
         Ok(PatchTypes(Arc::new(Inner { form, definitions, kinds })))
     }
 
-    /// No types at all.
-    #[cfg(feature = "builtin")]
-    pub(crate) fn none() -> Self {
-        PatchTypes(Arc::new(Inner { form: Form::Table, definitions: Map::new(), kinds: BTreeMap::new() }))
-    }
-
     /// The type of a name.
     ///
     /// ```

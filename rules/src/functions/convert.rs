@@ -2,6 +2,7 @@
 
 use super::function::{Function, first, global, member, one};
 use crate::display::shown_float;
+use crate::meter::Meter;
 use crate::time;
 use crate::value::{Outcome, Val, fault, no_overload};
 
@@ -9,8 +10,8 @@ pub(super) const ALL: &[Function] = &[
     global("int", 1, one, |a, _| int(a)),
     global("uint", 1, one, |a, _| uint(a)),
     global("double", 1, one, |a, _| double(a)),
-    global("string", 1, first, |a, _| string(a)),
-    global("bytes", 1, first, |a, _| match a {
+    global("string", 1, string_cost, |a, _| string(a)),
+    global("bytes", 1, bytes_cost, |a, _| match a {
         [bytes @ Val::Bytes(_)] => Ok(bytes.clone()),
         [Val::String(text)] => Ok(Val::Bytes(text.as_bytes().into())),
         [other] => mismatch(other, "bytes"),
@@ -73,10 +74,35 @@ pub(super) const ALL: &[Function] = &[
         [Val::Optional(None)] => fault("optional.none() dereference"),
         _ => no_overload(),
     }),
+    global("optional.unwrap", 1, one, |a, call| unwrap(a, call.meter)),
+    member("unwrapOpt", 1, one, |a, call| unwrap(a, call.meter)),
 ];
+
+/// The cost of a conversion between strings and bytes. One to the same type has a fixed cost.
+fn string_cost(arguments: &[Val<'_>]) -> u64 {
+    if matches!(arguments, [Val::Bytes(_)]) { first(arguments) } else { 1 }
+}
+
+fn bytes_cost(arguments: &[Val<'_>]) -> u64 {
+    if matches!(arguments, [Val::String(_)]) { first(arguments) } else { 1 }
+}
 
 fn mismatch<'a>(value: &Val<'_>, to: &str) -> Outcome<'a> {
     fault(format!("type conversion error from '{}' to '{to}'", value.type_name()))
+}
+
+/// The values of a list of optional values.
+fn unwrap<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
+    let [Val::List(list)] = arguments else { return no_overload() };
+    let mut out = Vec::new();
+    for item in list.items(meter)? {
+        match item {
+            Val::Optional(None) => {}
+            Val::Optional(Some(value)) => out.push((*value).clone()),
+            _ => return no_overload(),
+        }
+    }
+    Ok(Val::list(out))
 }
 
 fn is_zero(value: &Val<'_>) -> bool {

@@ -22,7 +22,7 @@ macro_rules! formats {
                 }),
                 _ => no_overload(),
             }),
-            member("validate", 2, |a| traversal(size(a, 1) + 1).saturating_mul(15), |a, _| validate(a)),
+            member("validate", 2, cost, |a, _| validate(a)),
         ];
     };
 }
@@ -42,6 +42,25 @@ formats![
     "date",
     "datetime",
 ];
+
+/// The sizes of the expressions for UUIDs and times.
+const UUID: u64 = 70;
+const DATE_TIME: u64 = 71;
+
+/// The cost of an expression of the size that the API server has for a format.
+fn cost(arguments: &[Val<'_>]) -> u64 {
+    let [Val::Format(name), _] = arguments else { return 1 };
+    let size_of_expression: u64 = match *name {
+        "dns1123Label" | "dns1035Label" | "dns1123LabelPrefix" | "dns1035LabelPrefix" => 30,
+        "dns1123Subdomain" | "dns1123SubdomainPrefix" | "qualifiedName" => 60,
+        "labelValue" => 40,
+        "uri" => 1103,
+        "byte" => 84,
+        "uuid" => UUID,
+        _ => DATE_TIME,
+    };
+    traversal(size(arguments, 1).saturating_add(1)).saturating_mul(size_of_expression.div_ceil(4))
+}
 
 fn validate<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
     let [Val::Format(name), Val::String(text)] = arguments else { return no_overload() };

@@ -8,6 +8,7 @@ use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::internal::level;
 
 use crate::display::shown;
+use crate::meter::Meter;
 use crate::value::{Fault, Outcome, Val, fault, no_overload};
 
 /// The number of digits after the point of a float.
@@ -16,9 +17,8 @@ const PRECISION: usize = 6;
 const LARGEST: usize = 1000;
 
 /// Replaces the clauses of a string, such as `%s` and `%.2f`.
-pub(super) fn format<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+pub(super) fn format<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
     let [Val::String(pattern), Val::List(list)] = arguments else { return no_overload() };
-    let values = list.items()?;
     let mut at = 0;
     let mut out = String::new();
     let mut rest = pattern.as_str();
@@ -29,7 +29,7 @@ pub(super) fn format<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
             rest = after;
             continue;
         }
-        let Some(value) = values.get(at) else { return fault(format!("index {at} out of range")) };
+        let Some(value) = list.get(at) else { return fault(format!("index {at} out of range")) };
         if after.is_empty() {
             return fault("unexpected end of string");
         }
@@ -37,7 +37,11 @@ pub(super) fn format<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
             precision(after).or_else(|error| fault(format!("could not parse formatting clause: {error}")))?;
         let mut letters = after.chars();
         let verb = letters.next().unwrap_or_default();
-        out.push_str(&clause(verb, precision, value)?);
+        let value = value?;
+        meter.visit_value(&value)?;
+        let shown = clause(verb, precision, &value, meter)?;
+        meter.make(shown.len())?;
+        out.push_str(&shown);
         rest = letters.as_str();
         at = at.saturating_add(1);
     }
@@ -66,13 +70,14 @@ fn precision(text: &str) -> Result<(Option<usize>, &str), String> {
 }
 
 /// A value as a clause writes it.
-fn clause(verb: char, precision: Option<usize>, value: &Val<'_>) -> Result<String, Fault> {
+fn clause(verb: char, precision: Option<usize>, value: &Val<'_>, meter: &mut Meter) -> Result<String, Fault> {
+    meter.make(length(value).saturating_add(precision.unwrap_or_default()))?;
     let wrong = |accepted: &str| -> Result<String, Fault> {
         let found = value.type_name();
         fault(format!("error during formatting: {accepted}, was given {found}"))
     };
     match (verb, value) {
-        ('s', value) => string(value),
+        ('s', value) => string(value, meter),
         ('d', Val::Int(_) | Val::Uint(_)) => Ok(shown(value)),
         ('d', _) => wrong("decimal clause can only be used on integers"),
         ('f', value) => match float(value) {
@@ -107,10 +112,19 @@ fn clause(verb: char, precision: Option<usize>, value: &Val<'_>) -> Result<Strin
     }
 }
 
-/// A value as `%s` writes it.
-fn string(value: &Val<'_>) -> Result<String, Fault> {
+/// A bound for the text of a string or of bytes, which can be quoted, or in hexadecimal.
+fn length(value: &Val<'_>) -> usize {
     match value {
-        Val::List(_) | Val::Map(_) => literal(value),
+        Val::String(text) => text.len().saturating_mul(4),
+        Val::Bytes(bytes) => bytes.len().saturating_mul(4),
+        _ => 0,
+    }
+}
+
+/// A value as `%s` writes it.
+fn string(value: &Val<'_>, meter: &mut Meter) -> Result<String, Fault> {
+    match value {
+        Val::List(_) | Val::Map(_) => literal(value, meter),
         Val::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(text.to_owned()),
             Err(_) => fault(
@@ -137,24 +151,31 @@ fn string(value: &Val<'_>) -> Result<String, Fault> {
 }
 
 /// A value inside of a list or a map, as a literal of the language.
-fn literal(value: &Val<'_>) -> Result<String, Fault> {
+fn literal(value: &Val<'_>, meter: &mut Meter) -> Result<String, Fault> {
+    meter.make_items(1)?;
+    meter.make(length(value))?;
     level(|| match value {
         Val::List(list) => {
-            let items: Result<Vec<String>, Fault> = list.iter().map(|item| literal(&item?)).collect();
-            Ok(format!("[{}]", items?.join(", ")))
+            let items: Result<Vec<String>, Fault> = list.iter().map(|item| literal(&item?, meter)).collect();
+            let items = items?;
+            meter.make(items.iter().map(|item| item.len().saturating_add(2)).sum())?;
+            Ok(format!("[{}]", items.join(", ")))
         }
         Val::Map(map) => {
             let mut entries = Vec::new();
-            for key in map.keys() {
+            for key in map.keys(meter)? {
                 let value = map.find(&key)?.unwrap_or(Val::Null);
-                entries.push((literal(&key)?, literal(&value)?));
+                entries.push((literal(&key, meter)?, literal(&value, meter)?));
             }
             entries.sort();
+            let length =
+                entries.iter().map(|(key, value)| key.len().saturating_add(value.len()).saturating_add(3));
+            meter.make(length.sum::<usize>().saturating_mul(2))?;
             let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key}:{value}")).collect();
             Ok(format!("{{{}}}", entries.join(", ")))
         }
         Val::String(text) => Ok(quote(text)),
-        Val::Bytes(_) => Ok(format!("b{}", quote(&string(value)?))),
+        Val::Bytes(_) => Ok(format!("b{}", quote(&string(value, meter)?))),
         Val::Double(number) if number.is_infinite() => Ok(quote(infinity(*number))),
         Val::Double(number) if number.is_nan() => Ok(quote("NaN")),
         Val::Double(number) => Ok(format!("{number:.PRECISION$}")),

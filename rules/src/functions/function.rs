@@ -1,8 +1,10 @@
 //! The description of a function, and the costs of calls.
 
-use regex::Regex;
+use cel::common::ast::operators::IN;
+use fieldmanager_structural::validation::Pattern;
 
-use crate::value::{Outcome, Val};
+use crate::meter::Meter;
+use crate::value::{Fault, Outcome, Val};
 
 /// A function with a number of arguments.
 #[derive(Debug)]
@@ -13,11 +15,69 @@ pub(crate) struct Function {
     pub(super) arguments: usize,
     /// Whether the second argument is a regular expression.
     pub(crate) has_regex: bool,
-    pub(crate) cost: fn(&[Val<'_>]) -> u64,
-    pub(crate) run: for<'a> fn(&[Val<'a>], Option<&Regex>) -> Outcome<'a>,
+    pub(super) cost: Cost,
+    pub(crate) run: Run,
 }
 
-pub(super) type Run = for<'a> fn(&[Val<'a>], Option<&Regex>) -> Outcome<'a>;
+/// The cost of a call, as `CallCost` of `k8s.io/apiserver` and the trackers of cel-go have it. An argument that failed is
+/// null, or false if it is an address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cost {
+    Of(fn(&[Val<'_>]) -> u64),
+    /// A tenth of all strings and one for each other value in the first argument.
+    Tree,
+}
+
+/// What cel-go reports when the cost of a call depends on an argument that failed.
+pub(crate) const NO_LIST: &str =
+    "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add";
+const NO_NUMBER: &str = "internal error: interface conversion: ref.Val is *types.Err, not types.Int";
+
+/// The implementation of a function. It counts the work that is not proportional to the strings of its arguments.
+pub(super) type Run = for<'a> fn(&[Val<'a>], &mut Call<'_>) -> Outcome<'a>;
+
+/// A call of a function.
+pub(crate) struct Call<'m> {
+    /// The second argument, if it is a constant regular expression.
+    pub(crate) pattern: Option<&'m Pattern>,
+    pub(crate) meter: &'m mut Meter,
+}
+
+impl Function {
+    pub(crate) fn cost(&self, arguments: &[Val<'_>], meter: &mut Meter) -> Result<u64, Fault> {
+        match (self.cost, arguments) {
+            (Cost::Of(cost), arguments) => Ok(cost(arguments)),
+            (Cost::Tree, [first, ..]) => tree(first, meter),
+            (Cost::Tree, []) => Ok(0),
+        }
+    }
+
+    /// Whether the call with arguments of which one failed has a cost.
+    pub(crate) fn check_cost(&self, arguments: &[Val<'_>]) -> Result<(), Fault> {
+        match (self.name, arguments) {
+            ("distinct" | "sort", [Val::Null]) => Err(Fault::Broken(NO_LIST)),
+            ("flatten", [_, Val::Null]) => Err(Fault::Broken(NO_NUMBER)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it is the operator `in`.
+    pub(crate) fn is_in(&self) -> bool {
+        self.name == IN
+    }
+
+    /// Whether cel-go computes a call with a constant before the evaluation.
+    pub(crate) fn is_conversion(&self) -> bool {
+        const CONVERSIONS: [&str; 10] =
+            ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"];
+        !self.is_member && self.arguments == 1 && CONVERSIONS.contains(&self.name)
+    }
+
+    /// Whether arguments after one that fails are not evaluated, although there are only two. It is always so for more.
+    pub(crate) fn stops(&self) -> bool {
+        self.name == "format" || self.name == "split" && self.arguments > 2
+    }
+}
 
 pub(super) const fn global(
     name: &'static str,
@@ -25,7 +85,7 @@ pub(super) const fn global(
     cost: fn(&[Val<'_>]) -> u64,
     run: Run,
 ) -> Function {
-    Function { name, is_member: false, arguments, has_regex: false, cost, run }
+    Function { name, is_member: false, arguments, has_regex: false, cost: Cost::Of(cost), run }
 }
 
 /// `arguments` counts the one that it is called on.
@@ -35,7 +95,12 @@ pub(super) const fn member(
     cost: fn(&[Val<'_>]) -> u64,
     run: Run,
 ) -> Function {
-    Function { name, is_member: true, arguments, has_regex: false, cost, run }
+    Function { name, is_member: true, arguments, has_regex: false, cost: Cost::Of(cost), run }
+}
+
+/// A function that is called on a value which it visits as a tree.
+pub(super) const fn over_tree(name: &'static str, arguments: usize, run: Run) -> Function {
+    Function { name, is_member: true, arguments, has_regex: false, cost: Cost::Tree, run }
 }
 
 /// A fixed cost.
@@ -54,18 +119,73 @@ pub(super) fn first(arguments: &[Val<'_>]) -> u64 {
 
 /// The cost of visiting the first argument and making a result.
 pub(super) fn first_twice(arguments: &[Val<'_>]) -> u64 {
-    traversal(size(arguments, 0).saturating_mul(2))
+    traversal_twice(size(arguments, 0))
 }
 
 pub(super) fn second(arguments: &[Val<'_>]) -> u64 {
     traversal(size(arguments, 1))
 }
 
-pub(super) fn items(arguments: &[Val<'_>]) -> u64 {
-    size(arguments, 0)
-}
-
 /// A tenth of a size, rounded up: the cost of visiting strings and lists.
 pub(crate) fn traversal(size: u64) -> u64 {
-    size.div_ceil(10)
+    scaled(size, 0.1).1
+}
+
+pub(super) fn traversal_twice(size: u64) -> u64 {
+    scaled(size.saturating_mul(2), 0.1).1
+}
+
+/// The cost of making a list, besides a part that depends on its items.
+const NEW_LIST: u64 = 11;
+
+/// The cost of making a list of a size.
+pub(super) fn list_of(size: u64) -> u64 {
+    size.saturating_add(NEW_LIST)
+}
+
+/// The cost of comparing all items with each other.
+pub(crate) fn sorting_cost(items: &[Val<'_>]) -> u64 {
+    comparing_cost(items.len(), items.first())
+}
+
+pub(super) fn comparing_cost(count: usize, first: Option<&Val<'_>>) -> u64 {
+    let factor = if matches!(first, Some(Val::String(_) | Val::Bytes(_))) { 2.1 } else { 2.0 };
+    let size = u64::try_from(count).unwrap_or(u64::MAX);
+    list_of(scaled(size.saturating_mul(size), factor).0)
+}
+
+/// A size times a factor, rounded down and up.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "costs are computed with floats, as in cel-go"
+)]
+fn scaled(size: u64, factor: f64) -> (u64, u64) {
+    let scaled = size as f64 * factor;
+    (scaled as u64, scaled.ceil() as u64)
+}
+
+fn tree(value: &Val<'_>, meter: &mut Meter) -> Result<u64, Fault> {
+    meter.visit_value(value)?;
+    fieldmanager_value::internal::level(|| {
+        let mut cost: u64 = 0;
+        match value {
+            Val::String(text) => cost = scaled(u64::try_from(text.len()).unwrap_or(u64::MAX), 0.1).0,
+            Val::Bytes(bytes) => cost = scaled(u64::try_from(bytes.len()).unwrap_or(u64::MAX), 0.1).0,
+            Val::List(list) => {
+                for item in list.iter() {
+                    cost = cost.saturating_add(tree(&item?, meter)?);
+                }
+            }
+            Val::Map(map) => {
+                for key in map.keys(meter)? {
+                    let value = map.find(&key)?.unwrap_or(Val::Null);
+                    cost = cost.saturating_add(tree(&key, meter)?).saturating_add(tree(&value, meter)?);
+                }
+            }
+            _ => cost = 1,
+        }
+        Ok(cost)
+    })
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fieldmanager_value::internal::go_format::quote;
 
-use super::function::{Function, first, first_twice, global, member, one, traversal};
+use super::function::{Function, first, first_twice, global, member, one, second};
 use crate::value::{Fault, Outcome, Val, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[
@@ -46,14 +46,15 @@ pub(super) const ALL: &[Function] = &[
         [Val::Cidr(address, bits)] => Ok(Val::Cidr(masked(*address, *bits), *bits)),
         _ => no_overload(),
     }),
-    member("containsIP", 2, contains_cost, |a, _| match a {
+    member("containsIP", 2, contains_ip_cost, |a, _| match a {
         [Val::Cidr(network, bits), Val::Ip(other)] => Ok(Val::Bool(contains(*network, *bits, *other))),
         [Val::Cidr(network, bits), Val::String(text)] => {
-            Ok(Val::Bool(contains(*network, *bits, address(text)?)))
+            // As in the API server, a string that is not an address has no overload.
+            address(text).or_else(|_| no_overload()).map(|other| Val::Bool(contains(*network, *bits, other)))
         }
         _ => no_overload(),
     }),
-    member("containsCIDR", 2, contains_cost, |a, _| {
+    member("containsCIDR", 2, contains_cidr_cost, |a, _| {
         let ((one, bits), (other, other_bits)) = match a {
             [Val::Cidr(one, bits), Val::Cidr(other, other_bits)] => ((*one, *bits), (*other, *other_bits)),
             [Val::Cidr(one, bits), Val::String(text)] => ((*one, *bits), network(text)?),
@@ -63,8 +64,19 @@ pub(super) const ALL: &[Function] = &[
     }),
 ];
 
-fn contains_cost(arguments: &[Val<'_>]) -> u64 {
-    arguments.iter().map(|argument| traversal(argument.size().saturating_mul(2))).sum()
+/// The cost of comparing the prefix, and of parsing the second argument if it is a string.
+fn contains_ip_cost(arguments: &[Val<'_>]) -> u64 {
+    let parsing = match arguments {
+        // An argument that failed is a string, unless it is a call.
+        [_, Val::String(_) | Val::Null] => second(arguments),
+        _ => 0,
+    };
+    first_twice(arguments).saturating_add(parsing)
+}
+
+/// The cost of `containsIP`, of masking the network, and of comparing the lengths of the prefixes.
+fn contains_cidr_cost(arguments: &[Val<'_>]) -> u64 {
+    contains_ip_cost(arguments).saturating_add(first(arguments)).saturating_add(1)
 }
 
 fn text<'v>(arguments: &'v [Val<'_>]) -> Result<&'v str, Fault> {

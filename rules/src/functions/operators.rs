@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cel::common::ast::operators::{
-    ADD, DIVIDE, GREATER, GREATER_EQUALS, IN, LESS, LESS_EQUALS, LOGICAL_NOT, MODULO, MULTIPLY, NEGATE,
-    SUBSTRACT,
+    ADD, DIVIDE, GREATER, GREATER_EQUALS, LESS, LESS_EQUALS, LOGICAL_NOT, MODULO, MULTIPLY, NEGATE, SUBSTRACT,
 };
 
-use super::function::{Function, global, items, member, one, size, traversal};
-use crate::equality::{is_equal, keys_of};
+use cel::common::ast::operators::IN;
+
+use super::function::{Call, Function, global, member, one, over_tree, size, traversal};
+use crate::equality::{equals, is_equal, keys_of};
+use crate::meter::Meter;
 use crate::value::{Fault, Key, ListVal, Outcome, Val, compare_numbers, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[
-    global(ADD, 2, sum_cost, |a, _| add(a)),
+    global(ADD, 2, sum_cost, |a, call| add(a, call.meter)),
     global(SUBSTRACT, 2, one, |a, _| subtract(a)),
     global(MULTIPLY, 2, one, |a, _| multiply(a)),
     global(DIVIDE, 2, one, |a, _| divide(a)),
@@ -28,10 +30,10 @@ pub(super) const ALL: &[Function] = &[
     global(LESS_EQUALS, 2, shorter, |a, _| ordered(a, Ordering::is_le)),
     global(GREATER, 2, shorter, |a, _| ordered(a, Ordering::is_gt)),
     global(GREATER_EQUALS, 2, shorter, |a, _| ordered(a, Ordering::is_ge)),
-    global(IN, 2, |a| size(a, 1), |a, _| contains(a)),
+    global(IN, 2, in_cost, |a, call| contains(a, call.meter)),
     global("size", 1, one, |a, _| length(a)),
     member("size", 1, one, |a, _| length(a)),
-    member("includes", 2, items, |a, _| includes(a)),
+    over_tree("includes", 2, includes),
 ];
 
 /// Whether the type of a value has an operator, for some type of the other side.
@@ -55,15 +57,26 @@ pub(super) fn is_known(operator: &str, value: &Val<'_>) -> bool {
 
 fn sum_cost(arguments: &[Val<'_>]) -> u64 {
     match arguments {
-        [Val::String(_) | Val::Bytes(_), _] => traversal(size(arguments, 0) + size(arguments, 1)),
-        [Val::List(_), _] => 1 + traversal(size(arguments, 0) + size(arguments, 1)),
+        [Val::String(_) | Val::Bytes(_), _] | [_, Val::String(_) | Val::Bytes(_)] => {
+            traversal(size(arguments, 0).saturating_add(size(arguments, 1)))
+        }
         _ => 1,
     }
 }
 
 fn shorter(arguments: &[Val<'_>]) -> u64 {
     match arguments {
-        [Val::String(_) | Val::Bytes(_), _] => traversal(size(arguments, 0).min(size(arguments, 1))),
+        [Val::String(_) | Val::Bytes(_), Val::String(_) | Val::Bytes(_) | Val::Null]
+        | [Val::Null, Val::String(_) | Val::Bytes(_)] => {
+            traversal(size(arguments, 0).min(size(arguments, 1)))
+        }
+        _ => 1,
+    }
+}
+
+fn in_cost(arguments: &[Val<'_>]) -> u64 {
+    match arguments {
+        [_, Val::List(list)] => u64::try_from(list.len()).unwrap_or(u64::MAX),
         _ => 1,
     }
 }
@@ -85,32 +98,38 @@ fn moved<'a>(time: jiff::Timestamp, nanoseconds: i64) -> Outcome<'a> {
     moved.map(Val::Timestamp).map_err(|_| Fault::Error("timestamp overflow".to_owned()))
 }
 
-pub(super) fn add<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+pub(super) fn add<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
     match arguments {
         [Val::Int(a), Val::Int(b)] => int(a.checked_add(*b)),
         [Val::Uint(a), Val::Uint(b)] => uint(a.checked_add(*b)),
         [Val::Double(a), Val::Double(b)] => Ok(Val::Double(a + b)),
-        [Val::String(a), Val::String(b)] => Ok(Val::text(format!("{}{}", a.as_str(), b.as_str()))),
-        [Val::Bytes(a), Val::Bytes(b)] => Ok(Val::Bytes([&**a, &**b].concat().into())),
+        [Val::String(a), Val::String(b)] => {
+            meter.make(a.len().saturating_add(b.len()))?;
+            Ok(Val::text(format!("{}{}", a.as_str(), b.as_str())))
+        }
+        [Val::Bytes(a), Val::Bytes(b)] => {
+            meter.make(a.len().saturating_add(b.len()))?;
+            Ok(Val::Bytes([&**a, &**b].concat().into()))
+        }
         [Val::Duration(a), Val::Duration(b)] => duration(a.checked_add(*b)),
         [Val::Timestamp(time), Val::Duration(by)] | [Val::Duration(by), Val::Timestamp(time)] => {
             moved(*time, *by)
         }
-        [Val::List(a), Val::List(b)] => concatenated(a, b),
+        [Val::List(a), Val::List(b)] => concatenated(a, b, meter),
         _ => no_overload(),
     }
 }
 
-fn concatenated<'a>(a: &ListVal<'a>, b: &ListVal<'a>) -> Outcome<'a> {
-    let mut out = a.items()?;
+fn concatenated<'a>(a: &ListVal<'a>, b: &ListVal<'a>, meter: &mut Meter) -> Outcome<'a> {
+    let mut out = a.items(meter)?;
+    let added = b.items(meter)?;
     let Some((list_type, schema)) = a.unordered() else {
-        out.extend(b.items()?);
+        out.extend(added);
         return Ok(Val::list(out));
     };
     if list_type == "set" {
         let mut known: BTreeMap<Option<Key>, ()> = out.iter().map(|item| (Key::of(item), ())).collect();
-        for item in b.iter() {
-            let item = item?;
+        for item in added {
             let key = Key::of(&item);
             if key.is_none() || known.insert(key, ()).is_none() {
                 out.push(item);
@@ -119,8 +138,7 @@ fn concatenated<'a>(a: &ListVal<'a>, b: &ListVal<'a>) -> Outcome<'a> {
     } else {
         let mut known: BTreeMap<Vec<Option<Key>>, usize> =
             out.iter().enumerate().map(|(at, item)| (keys_of(item, schema), at)).collect();
-        for item in b.iter() {
-            let item = item?;
+        for item in added {
             match known.get(&keys_of(&item, schema)).and_then(|at| out.get_mut(*at)) {
                 Some(place) => *place = item,
                 None => {
@@ -196,14 +214,15 @@ fn ordered<'a>(arguments: &[Val<'a>], holds: fn(Ordering) -> bool) -> Outcome<'a
     }
 }
 
-fn contains<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+fn contains<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
     match arguments {
         [item, Val::List(list)] => {
             let mut error = None;
             for other in list.iter() {
-                match is_equal(&other?, item, &mut 0) {
+                match is_equal(&other?, item, meter) {
                     Ok(true) => return Ok(Val::Bool(true)),
                     Ok(false) => {}
+                    Err(fault) if fault.is_final() => return Err(fault),
                     Err(fault) => error = error.or(Some(fault)),
                 }
             }
@@ -214,13 +233,13 @@ fn contains<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
     }
 }
 
-fn includes<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+fn includes<'a>(arguments: &[Val<'a>], call: &mut Call<'_>) -> Outcome<'a> {
     let [target, item] = arguments else { return no_overload() };
     let Val::List(list) = target else {
-        return Ok(Val::Bool(is_equal(target, item, &mut 0).unwrap_or(false)));
+        return Ok(Val::Bool(equals(target, item, call.meter)?));
     };
     for other in list.iter() {
-        if is_equal(&other?, item, &mut 0).unwrap_or(false) {
+        if equals(&other?, item, call.meter)? {
             return Ok(Val::Bool(true));
         }
     }

@@ -1,9 +1,11 @@
 //! Regular expressions.
 
 use fieldmanager_structural::validation::expression;
+use fieldmanager_value::Str;
 use regex::Regex;
 
-use super::function::{Function, global, member, size, traversal};
+use super::function::{Call, Function, global, member, size, traversal};
+use crate::meter::Meter;
 use crate::value::{Fault, Outcome, Val, fault, no_overload};
 
 const fn with_regex(function: Function) -> Function {
@@ -13,13 +15,13 @@ const fn with_regex(function: Function) -> Function {
 pub(super) const ALL: &[Function] = &[
     with_regex(member("matches", 2, cost, matches)),
     with_regex(global("matches", 2, cost, matches)),
-    with_regex(member("find", 2, cost, |a, regex| {
-        let (text, regex) = parts(a, regex)?;
+    with_regex(member("find", 2, cost, |a, call| {
+        let (text, regex) = search(a, call)?;
         Ok(Val::text(regex.find(text).map_or("", |found| found.as_str())))
     })),
-    with_regex(member("findAll", 2, cost, |a, regex| find_all(a, regex, -1))),
-    with_regex(member("findAll", 3, cost, |a, regex| match a {
-        [_, _, Val::Int(limit)] => find_all(a, regex, *limit),
+    with_regex(member("findAll", 2, cost, |a, call| find_all(a, call, -1))),
+    with_regex(member("findAll", 3, cost, |a, call| match a {
+        [_, _, Val::Int(limit)] => find_all(a, call, *limit),
         _ => no_overload(),
     })),
 ];
@@ -28,45 +30,41 @@ fn cost(arguments: &[Val<'_>]) -> u64 {
     traversal(size(arguments, 0) + 1).saturating_mul(size(arguments, 1).div_ceil(4))
 }
 
-enum Compiled<'r> {
-    Known(&'r Regex),
-    Made(Box<Regex>),
-}
-
-impl std::ops::Deref for Compiled<'_> {
-    type Target = Regex;
-
-    fn deref(&self) -> &Regex {
-        match self {
-            Compiled::Known(regex) => regex,
-            Compiled::Made(regex) => regex,
-        }
-    }
-}
-
-fn parts<'v, 'r>(
-    arguments: &'v [Val<'_>],
-    regex: Option<&'r Regex>,
-) -> Result<(&'v str, Compiled<'r>), Fault> {
+/// The text, and the work of a search: it can visit each part of the expression at each character.
+fn text<'v>(arguments: &'v [Val<'_>], meter: &mut Meter) -> Result<(&'v str, &'v Str), Fault> {
     let [Val::String(text), Val::String(pattern), ..] = arguments else { return no_overload() };
-    let regex = match regex {
-        Some(regex) => Compiled::Known(regex),
-        None => match expression(pattern) {
-            Ok(regex) => Compiled::Made(Box::new(regex)),
-            Err(message) => return fault(format!("Illegal regex: {message}")),
-        },
+    meter.scan(text.len().saturating_mul(pattern.len()) / 4)?;
+    Ok((text, pattern))
+}
+
+fn matches<'a>(arguments: &[Val<'a>], call: &mut Call<'_>) -> Outcome<'a> {
+    let (text, pattern) = text(arguments, call.meter)?;
+    let is_match = match call.pattern {
+        Some(pattern) => pattern.is_match(text),
+        None => call.meter.pattern(pattern)?.is_match(text),
+    };
+    Ok(Val::Bool(is_match))
+}
+
+/// The text, and the compiled expression for searches. Compiling one that is not a constant is work of the evaluation.
+fn search<'v>(arguments: &'v [Val<'_>], call: &mut Call<'_>) -> Result<(&'v str, Regex), Fault> {
+    let (text, pattern) = text(arguments, call.meter)?;
+    let regex = match call.pattern {
+        Some(pattern) => expression(pattern.as_str()).or_else(fault)?,
+        None => call.meter.pattern(pattern)?.clone(),
     };
     Ok((text, regex))
 }
 
-fn matches<'a>(arguments: &[Val<'a>], regex: Option<&Regex>) -> Outcome<'a> {
-    let (text, regex) = parts(arguments, regex)?;
-    Ok(Val::Bool(regex.is_match(text)))
-}
-
-fn find_all<'a>(arguments: &[Val<'a>], regex: Option<&Regex>, limit: i64) -> Outcome<'a> {
-    let (text, regex) = parts(arguments, regex)?;
+fn find_all<'a>(arguments: &[Val<'a>], call: &mut Call<'_>, limit: i64) -> Outcome<'a> {
+    let (text, regex) = search(arguments, call)?;
+    let meter = &mut *call.meter;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let found = regex.find_iter(text).take(limit).map(|found| Val::text(found.as_str()));
-    Ok(Val::list(found.collect()))
+    let mut out = Vec::new();
+    for found in regex.find_iter(text).take(limit) {
+        meter.make_items(1)?;
+        meter.make(found.len())?;
+        out.push(Val::text(found.as_str()));
+    }
+    Ok(Val::list(out))
 }

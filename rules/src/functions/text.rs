@@ -4,7 +4,10 @@ use fieldmanager_value::Str;
 use fieldmanager_value::internal::go_format::quote;
 
 use super::format_string;
-use super::function::{Function, first, first_twice, global, member, second, size, traversal};
+use super::function::{
+    Function, first, first_twice, global, list_of, member, one, second, size, traversal, traversal_twice,
+};
+use crate::meter::Meter;
 use crate::value::{Outcome, Val, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[
@@ -19,29 +22,31 @@ pub(super) const ALL: &[Function] = &[
     member("lowerAscii", 1, first, |a, _| mapped(a, str::to_ascii_lowercase)),
     member("upperAscii", 1, first, |a, _| mapped(a, str::to_ascii_uppercase)),
     member("trim", 1, first, |a, _| mapped(a, |text| text.trim().to_owned())),
-    member("reverse", 1, first, |a, _| match a {
-        [Val::List(list)] => Ok(Val::list(list.items()?.into_iter().rev().collect())),
-        _ => mapped(a, |text| text.chars().rev().collect()),
-    }),
-    member("charAt", 2, first, |a, _| char_at(a)),
-    member("replace", 3, first_twice, |a, _| match a {
-        [text, old, new] => replace(&[text.clone(), old.clone(), new.clone(), Val::Int(-1)]),
+    member(
+        "reverse",
+        1,
+        |a| list_of(size(a, 0)),
+        |a, call| match a {
+            [Val::List(list)] => Ok(Val::list(list.items(call.meter)?.into_iter().rev().collect())),
+            _ => mapped(a, |text| text.chars().rev().collect()),
+        },
+    ),
+    member("charAt", 2, one, |a, _| char_at(a)),
+    member("replace", 3, first_twice, |a, call| match a {
+        [text, old, new] => replace(&[text.clone(), old.clone(), new.clone(), Val::Int(-1)], call.meter),
         _ => no_overload(),
     }),
-    member("replace", 4, first_twice, |a, _| replace(a)),
-    member("split", 2, first_twice, |a, _| match a {
-        [text, separator] => split(&[text.clone(), separator.clone(), Val::Int(-1)]),
+    member("replace", 4, first_twice, |a, call| replace(a, call.meter)),
+    member("split", 2, first_twice, |a, call| match a {
+        [text, separator] => split(&[text.clone(), separator.clone(), Val::Int(-1)], call.meter),
         _ => no_overload(),
     }),
-    member("split", 3, first_twice, |a, _| split(a)),
-    member("join", 1, first_twice, |a, _| match a {
-        [list] => join(&[list.clone(), Val::text("")]),
-        _ => no_overload(),
-    }),
-    member("join", 2, first_twice, |a, _| join(a)),
+    member("split", 3, first_twice, |a, call| split(a, call.meter)),
+    member("join", 1, join_cost, |a, call| join(a, call.meter)),
+    member("join", 2, join_cost, |a, call| join(a, call.meter)),
     member("substring", 2, first, |a, _| substring(a)),
     member("substring", 3, first, |a, _| substring(a)),
-    member("format", 2, first, |a, _| format_string::format(a)),
+    member("format", 2, first, |a, call| format_string::format(a, call.meter)),
     global("strings.quote", 1, first, |a, _| mapped(a, quote)),
     global("jsonpatch.escapeKey", 1, first, |a, _| {
         mapped(a, |text| text.replace('~', "~0").replace('/', "~1"))
@@ -122,22 +127,24 @@ pub(super) fn index_of<'a>(arguments: &[Val<'a>], is_last: bool) -> Outcome<'a> 
     found.map_or(absent, |found| Ok(in_chars(start + found)))
 }
 
-fn replace<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+fn replace<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
     let [Val::String(text), Val::String(old), Val::String(new), Val::Int(limit)] = arguments else {
         return no_overload();
     };
     let (old, new) = (old.as_str(), new.as_str());
-    Ok(Val::text(match usize::try_from(*limit) {
-        Ok(limit) => text.replacen(old, new, limit),
-        Err(_) => text.replace(old, new),
-    }))
+    let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+    let count = text.matches(old).take(limit).count();
+    meter.make(text.len().saturating_add(count.saturating_mul(new.len())))?;
+    Ok(Val::text(text.replacen(old, new, limit)))
 }
 
-fn split<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
+fn split<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
     let [Val::String(text), Val::String(separator), Val::Int(limit)] = arguments else {
         return no_overload();
     };
     let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+    meter.make(text.len())?;
+    meter.make_items(text.matches(separator.as_str()).count().saturating_add(1).min(limit))?;
     let parts: Vec<Str> = if limit == 0 {
         Vec::new()
     } else if separator.is_empty() {
@@ -161,8 +168,36 @@ fn split<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
     Ok(Val::list(parts.into_iter().map(Val::String).collect()))
 }
 
-fn join<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
-    let [Val::List(list), Val::String(separator)] = arguments else { return no_overload() };
+/// The characters and the bytes of the joined strings; `None` if an item is not a string.
+fn joined_size(arguments: &[Val<'_>]) -> Option<(u64, usize)> {
+    let [Val::List(list), rest @ ..] = arguments else { return None };
+    let gaps = list.len().saturating_sub(1);
+    let (mut chars, mut bytes) = match rest {
+        [Val::String(separator)] => {
+            (separator.chars().count().checked_mul(gaps)?, separator.len().checked_mul(gaps)?)
+        }
+        _ => (0, 0),
+    };
+    for item in list.iter() {
+        let Ok(Val::String(item)) = item else { return None };
+        chars = chars.checked_add(item.chars().count())?;
+        bytes = bytes.checked_add(item.len())?;
+    }
+    Some((u64::try_from(chars).ok()?, bytes))
+}
+
+fn join_cost(arguments: &[Val<'_>]) -> u64 {
+    traversal_twice(joined_size(arguments).map_or(1, |(chars, _)| chars))
+}
+
+fn join<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
+    let (list, separator) = match arguments {
+        [Val::List(list)] => (list, ""),
+        [Val::List(list), Val::String(separator)] => (list, separator.as_str()),
+        _ => return no_overload(),
+    };
+    meter.visit(list.len())?;
+    meter.make(joined_size(arguments).map_or(0, |(_, bytes)| bytes))?;
     let mut out = String::new();
     for (at, item) in list.iter().enumerate() {
         let Val::String(item) = item? else { return no_overload() };

@@ -19,7 +19,7 @@ pub(super) const ALL: &[Function] = &[
         },
         _ => no_overload(),
     }),
-    global("isURL", 1, first, |a, _| match a {
+    global("isURL", 1, one, |a, _| match a {
         [Val::String(text)] => Ok(Val::Bool(parse(text).is_ok())),
         _ => no_overload(),
     }),
@@ -28,8 +28,12 @@ pub(super) const ALL: &[Function] = &[
     member("getHostname", 1, one, |a, _| part(a, |url| split_host(&url.host).0.to_owned())),
     member("getPort", 1, one, |a, _| part(a, |url| split_host(&url.host).1.to_owned())),
     member("getEscapedPath", 1, one, |a, _| part(a, |url| url.path.clone())),
-    member("getQuery", 1, one, |a, _| match a {
-        [Val::Url(url)] => Ok(Val::Map(MapVal::Made(Rc::new(query(&url.query))))),
+    member("getQuery", 1, one, |a, call| match a {
+        [Val::Url(url)] => {
+            call.meter.make(url.query.len().saturating_mul(2))?;
+            call.meter.make_items(url.query.matches('&').count().saturating_add(1).saturating_mul(4))?;
+            Ok(Val::Map(MapVal::Made(Rc::new(query(&url.query)))))
+        }
         _ => no_overload(),
     }),
 ];

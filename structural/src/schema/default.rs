@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use ahash::AHashMap;
-use fieldmanager_value::internal::level;
+use fieldmanager_value::internal::{level, proceed};
 use fieldmanager_value::{Map, Str, Value};
 
 use super::trail::Trail;
@@ -114,6 +114,11 @@ impl Filler {
     ) -> Result<Edit, Error> {
         let additional = schema.additional_properties.as_ref().and_then(|additional| additional.schema());
         let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
+        // An empty map takes a step for each property, too.
+        if !proceed((1 + map.len() + schema.properties.len()) as u64) {
+            return Ok(None);
+        }
+
         let mut properties = schema.properties.iter().peekable();
         let mut entries = map.iter().peekable();
         loop {

@@ -12,7 +12,7 @@ mod model;
 mod nested;
 mod nulls;
 mod object_meta;
-mod pattern;
+pub(crate) mod pattern;
 mod prune;
 mod prune_defaults;
 mod read;

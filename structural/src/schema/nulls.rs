@@ -1,7 +1,7 @@
 //! Drops nulls that are not allowed.
 
 use fieldmanager_value::Value;
-use fieldmanager_value::internal::level;
+use fieldmanager_value::internal::{level, proceed};
 
 use super::walk::{Edit, check, edit_items, edit_map};
 use super::{Error, Structural};
@@ -38,6 +38,7 @@ impl Structural {
 
 fn value(object: &Value, schema: &Structural, depth: usize) -> Result<Edit, Error> {
     level(|| match object {
+        _ if !proceed(1) => Ok(None),
         Value::Map(map) => {
             check(depth)?;
             let mut edits = Vec::new();

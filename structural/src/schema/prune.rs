@@ -1,7 +1,7 @@
 //! Prunes fields that the schema does not declare.
 
 use fieldmanager_value::Value;
-use fieldmanager_value::internal::level;
+use fieldmanager_value::internal::{level, proceed};
 
 use super::trail::Trail;
 use super::walk::{Edit, Field, check, edit_items, edit_map, is_meta};
@@ -102,6 +102,7 @@ impl Walk {
     ) -> Result<Edit, Error> {
         level(|| {
             match value {
+                _ if !proceed(1) => Ok(None),
                 Value::Map(map) => {
                     check(depth)?;
                     let mut edits = Vec::new();

@@ -232,7 +232,7 @@ fn value_validation(
     if let Some(not) = &validation.not {
         nested(not, none, &Trail::Child(trail, "not"), errors);
     }
-    if let Err(error) = pattern::check(&validation.pattern) {
+    if let Err(error) = pattern::translate(&validation.pattern) {
         let detail = format!("must be a valid regular expression, but isn't: {error}");
         errors.push(FieldError::invalid(trail.at("pattern"), validation.pattern.clone(), detail));
     }

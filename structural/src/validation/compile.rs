@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use ahash::AHashSet;
-use fieldmanager_value::internal::level;
+use fieldmanager_value::internal::{level, proceed};
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
-use regex::Regex;
 
 use super::formats::{self, Format};
-use super::regular;
+use super::regular::Pattern;
 use super::types::{TYPES, Types};
 
 /// An error of compiling a schema.
@@ -59,7 +58,7 @@ pub(super) struct Node {
     pub(super) multiple_of: Option<f64>,
     pub(super) max_length: Option<i64>,
     pub(super) min_length: Option<i64>,
-    pub(super) pattern: Option<(Str, Regex)>,
+    pub(super) pattern: Option<Pattern>,
     pub(super) max_items: Option<i64>,
     pub(super) min_items: Option<i64>,
     pub(super) unique_items: bool,
@@ -112,7 +111,8 @@ impl<'v> Compiler<'v> {
 
     fn schema(&mut self, schema: &'v Value) -> Result<Node, SchemaError> {
         level(|| {
-            if self.path.len() >= MAX_DEPTH {
+            // The error is any if the work of the thread was stopped.
+            if self.path.len() >= MAX_DEPTH || !proceed(1) {
                 return Err(SchemaError::TooDeep);
             }
             let schema = match schema {
@@ -194,8 +194,8 @@ impl<'v> Compiler<'v> {
         node.pattern = match schema.get("pattern") {
             None | Some(Value::Null) => None,
             Some(Value::String(pattern)) if pattern.is_empty() => None,
-            Some(Value::String(pattern)) => match regular::expression(pattern) {
-                Ok(regex) => Some((pattern.as_str().into(), regex)),
+            Some(Value::String(pattern)) => match Pattern::new(pattern) {
+                Ok(pattern) => Some(pattern),
                 Err(message) => return self.fault("pattern", message),
             },
             Some(other) => return self.fault("pattern", format!("expected string, got {}", other.kind())),

@@ -45,7 +45,7 @@ use crate::{FieldError, FieldPath, Structural};
 
 pub use compile::SchemaError;
 #[doc(hidden)]
-pub use regular::expression;
+pub use regular::{Pattern, expression};
 
 /// A compiled schema that validates objects.
 ///
@@ -63,7 +63,9 @@ pub struct Validator {
 
 impl Validator {
     /// Compiles an OpenAPI schema, such as `schema.openAPIV3Schema` of a custom resource definition. `$ref` is not
-    /// supported in such schemas and is refused. Patterns have the syntax of RE2, without look-around.
+    /// supported in such schemas and is refused. Patterns have the syntax of Go, RE2. One is compiled when a value needs
+    /// it; all compiled patterns of the process have at most 64 MiB together, and those that were not used for a while
+    /// are compiled again.
     ///
     /// # Errors
     ///
@@ -105,6 +107,9 @@ impl Validator {
     ///
     /// Behaviour: `ValidateCustomResource` of `k8s.io/apiextensions-apiserver/pkg/apiserver/validation`, with the
     /// messages of `k8s.io/kube-openapi/pkg/validation/errors`. The API server visits properties in random order.
+    ///
+    /// Each part of a schema can visit each value: 20,000 schemas in an `allOf` of items visit 300,000 items 6 billion
+    /// times. The API server ends that at the deadline of a request.
     ///
     /// ```
     /// use fieldmanager_structural::validation::Validator;

@@ -1,7 +1,7 @@
 //! Checks an object against a compiled schema, in the order of `k8s.io/kube-openapi/pkg/validation/validate`.
 
 use ahash::AHashSet;
-use fieldmanager_value::internal::level;
+use fieldmanager_value::internal::{level, proceed};
 use fieldmanager_value::{List, MAX_DEPTH, Map, Text, Value};
 
 use super::compile::{Additional, Node};
@@ -34,7 +34,11 @@ fn is_bounded(value: &Value, depth: usize) -> bool {
     })
 }
 
-/// Checks a value, and lists as many faults as there is room for; `None` if it nests too deeply.
+/// The bytes of a string that count as one step.
+const STEP: usize = 64;
+
+/// Checks a value, and lists as many faults as there is room for; `None` if it nests too deeply, or the work of the thread
+/// was stopped.
 fn check(
     node: &Node,
     value: &Value,
@@ -44,6 +48,10 @@ fn check(
     mut old: Old<'_, '_>,
 ) -> Option<Outcome> {
     level(|| {
+        // Each part of a schema can see each value, so their product counts.
+        let size = value.as_str().map_or(0, str::len) / STEP;
+        proceed(1 + size as u64).then_some(())?;
+
         let correlated = old.as_ref().map(|(correlated, _)| *correlated);
         let mut out = Outcome::new(room);
         if value.is_null() {
@@ -149,8 +157,8 @@ fn string(node: &Node, text: &Text, place: &Place<'_>, out: &mut Outcome) {
         out.push(|| place.too_long(limit));
     } else if let Some(limit) = node.min_length.filter(|limit| length() < *limit) {
         out.push(|| place.too_short(text, limit));
-    } else if let Some((pattern, _)) = node.pattern.as_ref().filter(|(_, regex)| !regex.is_match(text)) {
-        out.push(|| place.no_match(text, pattern));
+    } else if let Some(pattern) = node.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
+        out.push(|| place.no_match(text, pattern.as_str()));
     }
 }
 
@@ -164,7 +172,7 @@ fn enumeration(node: &Node, value: &Value, place: &Place<'_>, out: &mut Outcome)
     };
     let is_accepted = || match value {
         Value::String(text) => node.accepted.contains(text.as_str()),
-        _ => node.enumeration.iter().any(is_one),
+        _ => node.enumeration.iter().take_while(|_| proceed(1)).any(is_one),
     };
     if !node.enumeration.is_empty() && !is_accepted() {
         out.push(|| place.not_supported(value, &node.enumeration));
@@ -305,7 +313,10 @@ fn fields(
             Additional::Schema(schema) => below(name, schema, value, &Place::Additional(place, name), out)?,
         }
     }
-    for (name, value) in map {
+    // Looking at the names is a step for each, also where they have no schema.
+    let visits = node.required.len() + if node.properties.is_empty() { 0 } else { map.len() };
+    proceed(visits as u64).then_some(())?;
+    for (name, value) in map.iter().filter(|_| !node.properties.is_empty()) {
         if let Some(property) = node.properties.get(name.as_str()) {
             below(name, property, value, &Place::Property(place, name), out)?;
         }

@@ -23,6 +23,8 @@
 //!   requests.
 //! - [`run_cost`] runs every operation on a stream of documents; [`check_cost`] bounds the work.
 //! - [`attacks`] generates hostile streams of any size.
+//! - [`RulesInput`] is a schema with rules and an object; [`check_rules_compiled`] and [`check_rules_charged`] bound the
+//!   memory of its validation by its length, the cost of rules and the steps.
 //! - [`texts`] generates inputs that are accepted more often than raw bytes.
 
 /// Fails with a message unless the condition holds.
@@ -46,6 +48,7 @@ mod patch;
 mod path;
 mod protobuf;
 mod requests;
+mod rules;
 mod scenario;
 mod schema;
 mod schemas;
@@ -61,6 +64,7 @@ pub use handlers::check_handlers;
 pub use patch::check_patches;
 pub use path::check_paths;
 pub use protobuf::check_protobuf;
+pub use rules::{Charged, RulesInput, check_rules_charged, check_rules_compiled};
 pub use scenario::check_scenario;
 pub use schema::check_schema;
 pub use server::check_server;

@@ -9,8 +9,10 @@ mod writer;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
+use std::{fs, io};
 
 use futures::future::BoxFuture;
+use redb::backends::FileBackend;
 use tokio::sync::{oneshot, watch};
 
 use super::{
@@ -56,7 +58,7 @@ pub struct File {
 }
 
 impl File {
-    /// Opens a file, or creates it. All of it is read and its checksums are compared, so this blocks in proportion to its
+    /// Opens a file, or creates it, with the mode 0600. All of it is read and its checksums are compared, so this blocks in proportion to its
     /// size.
     ///
     /// # Errors
@@ -65,7 +67,9 @@ impl File {
         let path = path.as_ref().to_owned();
         let open = {
             let path = path.clone();
-            move |builder: &redb::Builder| builder.create(&path)
+            move |builder: &redb::Builder| {
+                builder.create_with_backend(FileBackend::new(open_private(&path)?)?)
+            }
         };
         Self::of(Disk::open(open, path)?, limits)
     }
@@ -98,6 +102,19 @@ impl File {
         let messages = messages.as_ref().ok_or(StoreError::Closed)?;
         messages.send(message).map_err(|_| stopped())
     }
+}
+
+/// Opens a file that only its user can read, or creates it: objects may be Secrets.
+fn open_private(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    // An existing file may have another mode.
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    Ok(file)
 }
 
 /// The thread of the writer ended.
