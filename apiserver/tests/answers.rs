@@ -7,9 +7,7 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
-use common::{CONFIG_MAPS, Client, config_map};
+use crate::common::{self, CONFIG_MAPS, Client, config_map};
 use http::Request;
 use http_body::Body;
 use http_body_util::{BodyExt, Empty};

@@ -8,9 +8,7 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
-use common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
+use crate::common::{self, CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
 use serde_json::{Value as Json, json};
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";

@@ -8,11 +8,9 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{CONFIG_MAPS, Client, config_map};
+use crate::common::{CONFIG_MAPS, Client, config_map};
 use fieldmanager_apiserver::{ApiServer, Limits, Random};
 use serde_json::json;
 

@@ -8,13 +8,11 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::failing::Failing;
-use common::{CONFIG_MAPS, Client, config_map};
+use crate::common::failing::Failing;
+use crate::common::{CONFIG_MAPS, Client, config_map};
 use fieldmanager_apiserver::store::{Key, StoreError};
 use fieldmanager_apiserver::{ApiServer, Collection};
 use serde_json::{Value as Json, json};

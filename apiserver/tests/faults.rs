@@ -8,11 +8,9 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Answer, CONFIG_MAPS, Client, config_map};
+use crate::common::{Answer, CONFIG_MAPS, Client, config_map};
 use fieldmanager_apiserver::fault::{Fault, FaultKind};
 use fieldmanager_apiserver::net::Listening;
 use fieldmanager_apiserver::{ApiServer, Collection, Random};

@@ -8,9 +8,7 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
-use common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
+use crate::common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
 use fieldmanager_apiserver::log::{Change, Log, LogEntry};
 use fieldmanager_apiserver::{ApiServer, Collection, Limits, Random};
 use serde_json::json;

@@ -8,13 +8,11 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::failing::Failing;
-use common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
+use crate::common::failing::Failing;
+use crate::common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
 use fieldmanager_apiserver::{ApiServer, Collection, Limits};
 use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};

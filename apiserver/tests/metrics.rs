@@ -8,11 +8,9 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
+use crate::common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
 
 /// The samples of a metric whose labels contain all of some pairs.
 async fn samples(client: &Client, name: &str, labels: &[&str]) -> Vec<String> {

@@ -9,12 +9,10 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use common::{CONFIG_MAPS, Client, config_map};
+use crate::common::{CONFIG_MAPS, Client, config_map};
 use fieldmanager_apiserver::ApiServer;
 use fieldmanager_apiserver::net::{Listening, Tls};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -8,14 +8,12 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::{CONFIG_MAPS, Client, config_map};
 use bytes::Bytes;
-use common::{CONFIG_MAPS, Client, config_map};
 use fieldmanager_apiserver::net::{Listening, Tls};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinSet;

@@ -3,9 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed test panics")]
 #![allow(clippy::indexing_slicing, reason = "a failed test panics")]
 
-mod common;
-
-use common::{CRDS, Client, shops};
+use crate::common::{CRDS, Client, shops};
 use proptest::prelude::*;
 
 /// Segments that occur in paths, and others.

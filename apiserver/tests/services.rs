@@ -8,12 +8,10 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::Client;
-use common::failing::Failing;
+use crate::common::Client;
+use crate::common::failing::Failing;
 use fieldmanager_apiserver::store::{Key, Memory, Store, StoreError, Write};
 use fieldmanager_apiserver::{ApiServer, Collection};
 use serde_json::{Value as Json, json};

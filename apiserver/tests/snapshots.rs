@@ -9,11 +9,11 @@
     reason = "a failed test panics"
 )]
 
-mod common;
+use crate::common;
 
 use std::time::{Duration, Instant};
 
-use common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
+use crate::common::{CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shop, shops};
 use fieldmanager_apiserver::store::{BoxWatch, Key, List, Memory, Page, Prefix, Read, Revision, Store};
 use fieldmanager_apiserver::store::{Result as StoreResult, StoreError, Write};
 use fieldmanager_apiserver::{ApiServer, Collection, Random};

@@ -8,9 +8,7 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
-use common::{Answer, CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shops};
+use crate::common::{Answer, CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shops};
 use fieldmanager_apiserver::{ApiServer, Collection, Random};
 use serde_json::{Value as Json, json};
 

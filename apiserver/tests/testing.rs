@@ -8,9 +8,7 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
-use common::{config_map, shop, shops};
+use crate::common::{config_map, shop, shops};
 use fieldmanager_apiserver::{ApiServer, Collection, assert_not_owned, assert_owned};
 use serde_json::json;
 

@@ -8,13 +8,11 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::collections::BTreeMap;
 
+use crate::common::{Answer, CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shops};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use common::{Answer, CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shops};
 use fieldmanager_apiserver::{ApiServer, Builder, Collection, Limits, Random};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};

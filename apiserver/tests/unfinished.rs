@@ -8,14 +8,12 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::failing::Failing;
+use crate::common::{CONFIG_MAPS, Client};
 use bytes::Bytes;
-use common::failing::Failing;
-use common::{CONFIG_MAPS, Client};
 use fieldmanager_apiserver::store::{Memory, Store};
 use fieldmanager_apiserver::{ApiServer, Collection, Limits};
 use http::Request;

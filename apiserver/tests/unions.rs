@@ -8,9 +8,7 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
-use common::{CRDS, Client};
+use crate::common::{CRDS, Client};
 use fieldmanager_apiserver::{ApiServer, Collection};
 use serde_json::{Value as Json, json};
 

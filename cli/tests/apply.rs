@@ -1,8 +1,6 @@
 //! `apply` and `update`: the README example with two teams, and the remaining behaviour.
 
-mod common;
-
-use common::{Folder, Run, fails, line, prints, run_with};
+use crate::common::{self, Folder, Run, fails, line, prints, run_with};
 
 const SHOP: &str =
     "apply --manager shop --schema examples/deployment/schema.yaml -f examples/deployment/web.yaml";

@@ -1,8 +1,6 @@
 //! `blame` and `managers` on terminals of several widths.
 
-mod common;
-
-use common::{Folder, at_width, fails, line, prints, run_with, snapshot};
+use crate::common::{Folder, at_width, fails, line, prints, run_with, snapshot};
 use fieldmanager_testing::definition;
 
 const BLAME: &str = "blame -f cli/tests/data/web.yaml --now 2026-01-05T00:00:00Z";

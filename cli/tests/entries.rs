@@ -1,8 +1,6 @@
 //! `extract`, `upgrade-csa`, `strip`, `lint` and `migrate`.
 
-mod common;
-
-use common::{Folder, fails, line, prints, run_with, snapshot};
+use crate::common::{Folder, fails, line, prints, run_with, snapshot};
 
 const FILE: &str = "-f cli/tests/data/web.yaml";
 

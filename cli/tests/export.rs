@@ -8,9 +8,7 @@
     reason = "a failed test panics"
 )]
 
-mod common;
-
-use common::{Folder, Run, line};
+use crate::common::{Folder, Run, line};
 use fastrand::Rng;
 use fieldmanager_apiserver::{ApiServer, Collection, Random};
 use http::Request;

@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
-
 use std::io::Write;
 
-use common::{Folder, Run, run, run_with};
+use crate::common::{Folder, Run, run, run_with};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

@@ -1,8 +1,6 @@
 //! Commands that inspect objects and schemas.
 
-mod common;
-
-use common::{Folder, fails, prints};
+use crate::common::{Folder, fails, prints};
 
 const FILES: [(&str, &str); 5] = [
     (

@@ -1,9 +1,7 @@
 //! `apply` and `update` with the behaviour of an API server: managers, subresources, custom resources, dry runs,
 //! errors.
 
-mod common;
-
-use common::{Folder, at_width, fails, line, prints, run_with, snapshot};
+use crate::common::{Folder, at_width, fails, line, prints, run_with, snapshot};
 use fieldmanager_testing::definition;
 
 const WEB: &str = "--manager shop -f examples/deployment/web.yaml";

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot open the page must fail")]
 
-mod common;
+use crate::common;
 
-use common::browser::in_browser;
-use common::prints;
+use crate::common::browser::in_browser;
+use crate::common::prints;
 
 const PAGE: &str = "blame --html -f cli/tests/data/web.yaml --now 2026-01-05T00:00:00Z";
 

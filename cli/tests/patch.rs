@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
-
-use common::{Folder, line, prints};
+use crate::common::{Folder, line, prints};
 use fieldmanager_testing::definition;
 
 const WEB: &str = "apply --manager shop -f examples/deployment/web.yaml";

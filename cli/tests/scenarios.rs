@@ -1,8 +1,6 @@
 //! `test`: runs scenario files.
 
-mod common;
-
-use common::{Folder, fails, line, prints};
+use crate::common::{Folder, fails, line, prints};
 
 const PASSES: &str = "
 name: it passes

@@ -1,8 +1,6 @@
 //! Sources of types, and the commands that inspect schemas.
 
-mod common;
-
-use common::{Folder, Run, fails, line, prints, run, run_with};
+use crate::common::{Folder, Run, fails, line, prints, run, run_with};
 use fieldmanager_testing::definition;
 
 /// The properties of `Shop`.

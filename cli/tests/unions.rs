@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
-mod common;
-
-use common::{Folder, line, run_with};
+use crate::common::{Folder, line, run_with};
 
 const GO: &str = "examples/unions/go";
 const CRD: &str = "examples/unions/go/program-crd.yaml";

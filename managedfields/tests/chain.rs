@@ -7,8 +7,7 @@ use fieldmanager_managedfields::{ApplyRequest, Error, FieldManager, Outcome, Tim
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_value::Value;
 
-mod support;
-use support::{cm, entries, manager, time, update};
+use crate::support::{self, cm, entries, manager, time, update};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 

@@ -12,8 +12,7 @@ use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;
 use fieldmanager_value::Value;
 
-mod support;
-use support::{cm, entries, list, manager, time, update};
+use crate::support::{cm, entries, list, manager, time, update};
 
 fn json(text: &str) -> Value {
     Value::from_json(text).unwrap()

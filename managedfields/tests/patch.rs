@@ -2,14 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-#[allow(dead_code, reason = "every test file uses a part")]
-mod support;
-
+use crate::support::{cm, entries, manager, time};
 use fieldmanager_managedfields::{ApplyRequest, Error, ErrorKind, FieldManager, PatchRequest, Status};
 use fieldmanager_openapi::{GroupVersionKind, builtin};
 use fieldmanager_patch::{PatchSchema, PatchType};
 use fieldmanager_value::Value;
-use support::{cm, entries, manager, time};
 
 fn json(text: &str) -> Value {
     Value::from_json(text).unwrap()

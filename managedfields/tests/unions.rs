@@ -1,13 +1,10 @@
 //! Unions in the field manager: normalized before ownership is computed, for every verb.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-#[allow(dead_code, reason = "other tests use more of it")]
-mod support;
-
+use crate::support::{list, time};
 use fieldmanager_managedfields::{ApplyRequest, Error, ErrorKind, FieldManager, Outcome, UpdateRequest};
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_value::Value;
-use support::{list, time};
 
 fn manager(unions: bool) -> FieldManager {
     let types = Types::load(

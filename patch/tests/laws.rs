@@ -7,9 +7,7 @@
     reason = "a test that cannot read its own table must fail"
 )]
 
-mod common;
-
-use common::{MERGE_ITEM, yaml};
+use crate::common::{MERGE_ITEM, yaml};
 use fieldmanager_patch::{PatchTypes, json_merge, json_patch, strategic};
 use fieldmanager_value::{Map, Value};
 use proptest::prelude::*;

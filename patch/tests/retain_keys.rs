@@ -10,11 +10,9 @@
     reason = "a test that cannot read its own table must fail"
 )]
 
-mod common;
-
 use std::path::Path;
 
-use common::yaml;
+use crate::common::yaml;
 use fieldmanager_patch::{PatchTypes, strategic};
 use fieldmanager_value::Value;
 

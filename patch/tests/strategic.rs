@@ -7,9 +7,9 @@
     reason = "a test that cannot read its own table must fail"
 )]
 
-mod common;
-
-use common::{MERGE_ITEM, check_apply, check_conflicts, check_error, check_three_way, check_two_way, yaml};
+use crate::common::{
+    MERGE_ITEM, check_apply, check_conflicts, check_error, check_three_way, check_two_way, yaml,
+};
 use fieldmanager_patch::{PatchTypes, strategic};
 use fieldmanager_value::Value;
 

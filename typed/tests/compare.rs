@@ -1,8 +1,6 @@
 //! Comparison. Expected results are those of the Go package.
 
-mod common;
-
-use common::{live, paths, root, set};
+use crate::common::{live, paths, root, set};
 use fieldmanager_fieldpath::{Filter, Matcher, Set};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{List, Map, Value};

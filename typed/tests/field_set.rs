@@ -1,8 +1,6 @@
 //! Field sets. Expected results are those of the Go package.
 
-mod common;
-
-use common::{live, paths, set};
+use crate::common::{live, paths, set};
 
 /// Rows of a description, an object and the paths of its fields.
 fn check(rows: &[(&str, &str, &str)]) {

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its own table must fail")]
 
-mod common;
-
-use common::{live, root, schema, value};
+use crate::common::{self, live, root, schema, value};
 use fieldmanager_fieldpath::Path;
 use fieldmanager_schema::Schema;
 use fieldmanager_typed::{Duplicates, TypedValue};

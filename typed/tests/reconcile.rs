@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its own table must fail")]
 
-mod common;
-
-use common::{paths, set, value};
+use crate::common::{paths, set, value};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::internal::reconcile;
 use fieldmanager_typed::{Duplicates, TypedValue};

@@ -1,8 +1,6 @@
 //! Removal and extraction of items. Expected results are those of the Go package unless noted otherwise.
 
-mod common;
-
-use common::{live, set, value};
+use crate::common::{live, set, value};
 use fieldmanager_typed::KeyFields;
 
 #[test]

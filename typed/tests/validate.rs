@@ -1,8 +1,6 @@
 //! Validation: all faults with their paths and messages.
 
-mod common;
-
-use common::{live, root, value};
+use crate::common::{live, root, value};
 use fieldmanager_fieldpath::Path;
 use fieldmanager_schema::Schema;
 use fieldmanager_typed::{Duplicates, Fault, ItemFault, TypedValue, ValidationErrors};

@@ -1,6 +1,12 @@
 //! A client of a server in the same process.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
 
 pub(crate) mod failing;
 

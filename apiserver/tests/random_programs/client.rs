@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value as Json, json};
 use tower::ServiceExt;
 
-use crate::{COLLECTION, Check, END, NAMES, Numbers, shop};
+use crate::random_programs::{COLLECTION, Check, END, NAMES, Numbers, shop};
 
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -7,8 +7,8 @@ use fieldmanager_managedfields::ManagedFields;
 use fieldmanager_value::Value;
 use serde_json::Value as Json;
 
-use crate::Check;
-use crate::client::name;
+use crate::random_programs::Check;
+use crate::random_programs::client::name;
 
 /// The paths of each manager, by name, operation and subresource.
 type Owners = BTreeMap<(String, String, String), BTreeSet<String>>;

@@ -7,7 +7,7 @@ use fieldmanager_apiserver::store::{
 };
 use futures::future::BoxFuture;
 
-use crate::Numbers;
+use crate::random_programs::Numbers;
 
 /// A store in memory whose operations are delayed at random. Its forks share the numbers.
 pub(crate) struct Yielding {

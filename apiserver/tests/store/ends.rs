@@ -23,7 +23,7 @@ use crate::common::{CRDS, Client, SHOPS, shop, shops};
 /// of objects.
 macro_rules! tests {
     ($module:ident, $store:expr, $objects:expr) => {
-        crate::ends::tests!(@ $module, $store, $objects,
+        crate::store::ends::tests!(@ $module, $store, $objects,
             a_definition_ends_with_its_objects
             a_definition_waits_for_objects_with_finalizers
             a_server_ends_a_definition_that_another_one_left
@@ -36,7 +36,7 @@ macro_rules! tests {
                 #[tokio::test]
                 async fn $name() {
                     let (store, _guard) = $store().await;
-                    crate::ends::$name(store, $objects).await;
+                    crate::store::ends::$name(store, $objects).await;
                 }
             )*
         }
@@ -44,8 +44,8 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-tests!(memory_store, crate::in_memory, 20_000);
-tests!(file_store, crate::in_file, 5_000);
+tests!(memory_store, crate::store::in_memory, 20_000);
+tests!(file_store, crate::store::in_file, 5_000);
 
 #[tokio::test]
 async fn a_server_ends_a_definition_that_another_server_of_the_store_left() {

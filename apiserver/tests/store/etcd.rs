@@ -17,7 +17,7 @@ use fieldmanager_value::Value;
 use futures::StreamExt;
 
 use crate::common::Client;
-use crate::{number, object, pod};
+use crate::store::{number, object, pod};
 
 /// A running etcd, which is killed when this is dropped.
 pub(crate) struct Server {
@@ -108,9 +108,9 @@ async fn in_etcd() -> (SharedStore, Server) {
     (server.connect(HistoryLimits::default()).await, server)
 }
 
-crate::suite::tests!(suite, crate::etcd::in_etcd);
+crate::store::suite::tests!(suite, crate::store::etcd::in_etcd);
 
-crate::ends::tests!(ends, crate::etcd::in_etcd, 2_000);
+crate::store::ends::tests!(ends, crate::store::etcd::in_etcd, 2_000);
 
 thread_local! {
     /// One etcd for all cases of the model, which run one after the other. It ends with the thread of the test.
@@ -127,8 +127,9 @@ async fn emptied() -> SharedStore {
     connect(&address, HistoryLimits::default()).await
 }
 
-crate::model::tests!(model, proptest::prelude::Just(usize::MAX), async |_: usize| crate::etcd::emptied()
-    .await);
+crate::store::model::tests!(model, proptest::prelude::Just(usize::MAX), async |_: usize| {
+    crate::store::etcd::emptied().await
+});
 
 /// Adds one to the number of an object, and begins again after a conflict.
 async fn increment(store: &Etcd, key: &Key) -> Revision {

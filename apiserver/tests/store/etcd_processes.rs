@@ -16,7 +16,7 @@ use kube::api::{Api, ListParams, PostParams, WatchEvent, WatchParams};
 use kube::{Client, Config, ResourceExt};
 use serde_json::json;
 
-use crate::etcd::{Server, connect};
+use crate::store::etcd::{Server, connect};
 
 /// The address of etcd, for a process that serves.
 const ETCD: &str = "FIELDMANAGER_TEST_ETCD";

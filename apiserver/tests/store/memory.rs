@@ -5,7 +5,7 @@ use fieldmanager_apiserver::store::{
 };
 use futures::{FutureExt, StreamExt};
 
-use crate::{number, object, pod};
+use crate::store::{number, object, pod};
 
 fn create(store: &Memory, key: &Key, n: i64) -> Revision {
     store.write(key, Write::Create(object(n))).now_or_never().unwrap().unwrap()

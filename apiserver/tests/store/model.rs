@@ -9,7 +9,7 @@ use fieldmanager_value::Value;
 use futures::{FutureExt, StreamExt};
 use proptest::prelude::*;
 
-use crate::{number, object, pod};
+use crate::store::{number, object, pod};
 
 /// Makes the test of this module for a store, given a strategy for the number of kept events, and an asynchronous function
 /// from this number to a new store.
@@ -25,10 +25,10 @@ macro_rules! tests {
                 #[test]
                 fn a_store_equals_a_map_and_a_log(
                     events in $events,
-                    operations in crate::model::operations(),
+                    operations in crate::store::model::operations(),
                 ) {
                     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                    runtime.block_on(async { crate::model::run($store(events).await, events, operations).await });
+                    runtime.block_on(async { crate::store::model::run($store(events).await, events, operations).await });
                 }
             }
         }

@@ -7,13 +7,13 @@ use fieldmanager_apiserver::store::{
 };
 use futures::{FutureExt, StreamExt};
 
-use crate::{number, object, pod};
+use crate::store::{number, object, pod};
 
 /// Makes the tests of this module for a store, given an asynchronous function that returns a new, empty one, and what
 /// has to live as long as it.
 macro_rules! tests {
     ($module:ident, $store:expr) => {
-        crate::suite::tests!(@ $module, $store,
+        crate::store::suite::tests!(@ $module, $store,
             a_store_without_writes_is_at_a_revision_above_zero
             writes_have_increasing_revisions
             a_write_that_expects_another_state_is_a_conflict_with_the_stored_object
@@ -42,7 +42,7 @@ macro_rules! tests {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
                 async fn $name() {
                     let (store, _guard) = $store().await;
-                    crate::suite::$name(store).await;
+                    crate::store::suite::$name(store).await;
                 }
             )*
         }

@@ -1,7 +1,6 @@
 //! Runs the command.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot run the command must fail")]
-#![allow(dead_code, reason = "each test file uses only a part")]
 
 pub(crate) mod browser;
 

@@ -13,7 +13,7 @@ use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use crate::common::{Folder, line, run};
-use crate::{CASES, Server};
+use crate::conformance::{CASES, Server};
 
 #[test]
 fn servers_that_do_not_look_like_tests_are_refused() {

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Server;
+use crate::conformance::Server;
 
 /// A case that creates a definition and an object with a finalizer, and then waits.
 const LONG: &str = r#"

@@ -1,5 +1,7 @@
 //! Objects and short forms of their entries.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot read its own object must fail")]
+
 use fieldmanager_managedfields::{FieldManager, ManagedFields, Outcome, Time, UpdateRequest};
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_value::Value;

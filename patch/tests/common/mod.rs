@@ -1,5 +1,4 @@
 //! Helpers of the tests.
-#![allow(dead_code, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its own table must fail")]
 
 use fieldmanager_patch::{PatchSchema, PatchTypes, strategic};

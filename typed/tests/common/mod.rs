@@ -1,7 +1,6 @@
 //! Shared test fixtures: a schema, and helpers to write values, paths and sets.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its own table must fail")]
-#![allow(dead_code, reason = "every test file uses a part")]
 
 use fieldmanager_fieldpath::{Path, Set};
 use fieldmanager_schema::{Schema, Type};

@@ -8,8 +8,6 @@
     reason = "a test that cannot continue must fail"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod kubeconfig;
 mod stop;
 
@@ -17,8 +15,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::browser::in_browser;
-use common::{Folder, Run, line, run};
+use crate::common::browser::in_browser;
+use crate::common::{Folder, Run, line, run};
 use fieldmanager_conformance_suite::{Suite, area};
 use fieldmanager_harness::Scenario;
 

@@ -8,8 +8,6 @@
     reason = "a failed test panics"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod ends;
 #[cfg(feature = "etcd")]
 mod etcd;
@@ -45,22 +43,22 @@ async fn in_file() -> (SharedStore, ()) {
     (with_file(HistoryLimits::default()), ())
 }
 
-suite::tests!(memory_store, crate::in_memory);
+suite::tests!(memory_store, crate::store::in_memory);
 
-suite::tests!(file_store, crate::in_file);
+suite::tests!(file_store, crate::store::in_file);
 
 /// The number of kept events: a few, or all.
 fn bounds() -> impl Strategy<Value = usize> {
     prop_oneof![0..12usize, Just(usize::MAX)]
 }
 
-model::tests!(memory_model, crate::bounds(), async |events: usize| {
+model::tests!(memory_model, crate::store::bounds(), async |events: usize| {
     let store: SharedStore = Arc::new(Memory::new(HistoryLimits::default().events(events)));
     store
 });
 
-model::tests!(file_model, crate::bounds(), async |events: usize| {
-    crate::with_file(HistoryLimits::default().events(events))
+model::tests!(file_model, crate::store::bounds(), async |events: usize| {
+    crate::store::with_file(HistoryLimits::default().events(events))
 });
 
 /// The key of a Pod.

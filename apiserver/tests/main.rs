@@ -1,0 +1,31 @@
+//! The integration tests of this crate. They are one program, because every program links the crate again.
+
+mod answers;
+mod areas;
+mod common;
+mod discovery;
+mod expiry;
+mod failing_stores;
+mod faults;
+mod kube_rs;
+mod log;
+mod long_requests;
+mod metrics;
+mod openapi;
+mod origin;
+mod port;
+mod random_programs;
+mod router;
+mod selectors;
+mod semantics;
+mod services;
+mod shops;
+mod snapshots;
+mod store;
+mod tables;
+mod test_api;
+mod testing;
+mod ui;
+mod unfinished;
+mod unions;
+mod watches;

@@ -1,0 +1,20 @@
+//! The integration tests of this crate. They are one program, because every program links the crate again.
+
+mod apply;
+mod blame;
+mod common;
+mod conformance;
+mod entries;
+mod export;
+mod hostile;
+mod inspect;
+mod managed;
+mod page;
+mod patch;
+mod readme;
+mod scenarios;
+mod schemas;
+mod serve;
+mod store;
+mod unions;
+mod unions_guide;

@@ -1,0 +1,4 @@
+//! The integration tests of this crate. They are one program, because every program links the crate again.
+
+mod growth;
+mod stack;

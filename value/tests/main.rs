@@ -1,0 +1,6 @@
+//! The integration tests of this crate. They are one program, because every program links the crate again.
+
+mod json_differential;
+mod stack;
+mod stack_text;
+mod yaml_round_trip;
